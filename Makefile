@@ -1,0 +1,54 @@
+# Every target makes the environment by itself where it is missing or older than the lock.
+# PYTHON=... chooses the interpreter; without it, the first of these that is 3.11 or newer.
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 python3; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$python"; break; }; done)
+
+# -P keeps the current folder off sys.path, as in production.
+RUN := .venv/bin/python -P -m
+STAMP := .venv/.made-from-lock
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo check test bench chaos screenshots lock
+
+help: ## Say what there is
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+
+venv: $(STAMP) ## Make the environment in .venv from the hashed lock
+
+demo: $(STAMP) ## Open the control room on a team that works through the standard library
+	@.venv/bin/quarterdeck demo --stdlib
+
+check: $(STAMP) ## Lint, format, types, import contracts, unit and contract tests
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) mypy
+	.venv/bin/lint-imports
+	$(RUN) pytest -q tests/unit tests/contract
+
+test: $(STAMP) ## Every test but the long chaos runs
+	$(RUN) pytest -q -m "not chaos_long" tests
+
+bench: $(STAMP) ## Measure against the floors of this machine
+	.venv/bin/python -P tests/bench/run.py
+
+chaos: $(STAMP) ## Kill, stop and starve engines, over many seeds (QUARTERDECK_CHAOS_SEEDS, default 100)
+	QUARTERDECK_CHAOS_SEEDS="$${QUARTERDECK_CHAOS_SEEDS:-100}" $(RUN) pytest -q tests/chaos
+
+screenshots: $(STAMP) ## Take the pictures of the README from the running demo
+	.venv/bin/python -P screenshots/make.py
+
+lock: .venv/bin/pip-compile ## Resolve pyproject.toml anew into requirements.lock
+	.venv/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe --all-extras --strip-extras --no-annotate \
+		--no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
+		-o requirements.lock pyproject.toml
+
+# Not the stamp: after an edit of pyproject.toml the old lock no longer fits it.
+.venv/bin/pip-compile:
+	@$(MAKE) venv
+
+# The stamp holds the folder it was made in: scripts and the editable install name it, so a moved clone is made anew.
+ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
+.PHONY: $(STAMP)
+endif
+$(STAMP): requirements.lock pyproject.toml
+	@.ci/venv "$(PYTHON)"

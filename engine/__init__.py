@@ -1,0 +1,1 @@
+"""The engine: what supervises agents, headless. The public names live here."""

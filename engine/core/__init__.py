@@ -1,0 +1,1 @@
+"""What supervision means: pure, with no clock, no randomness and no I/O."""

@@ -1,0 +1,1 @@
+"""The files of a team: journal, inbox, snapshots, lease and live output."""

@@ -1,0 +1,33 @@
+"""What every test stands on: one event loop, repeatable examples, and nothing of the person who runs it."""
+
+import os
+from collections.abc import Iterator
+from typing import Literal
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("local", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> Literal["asyncio"]:
+    """Run async tests on the loop that Textual and litellm need."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_settings_of_this_person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep teams, keys and trust of whoever runs the tests out of them, also in child processes."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith("QUARTERDECK_") and name != "QUARTERDECK_CHAOS_SEEDS":
+                patch.delenv(name)
+        for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+            patch.setenv(name, str(home / name.removeprefix("XDG_").removesuffix("_HOME").lower()))
+        patch.setenv("HOME", str(home))
+        patch.setenv("TEXTUAL_ANIMATIONS", "none")
+        yield
