@@ -22,7 +22,7 @@ check: $(STAMP) ## Lint, format, types, import contracts, unit and contract test
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) mypy
-	.venv/bin/lint-imports
+	.venv/bin/lint-imports --no-logo
 	$(RUN) pytest -q tests/unit tests/contract
 
 test: $(STAMP) ## Every test but the long chaos runs

@@ -1,0 +1,92 @@
+"""What holds for the tree as a whole, whatever the code in it does."""
+
+import re
+import subprocess
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("dashboard", "engine", "store")
+TARGETS = {"venv", "demo", "check", "test", "bench", "chaos", "screenshots"}
+MAX_LINES = 500
+MACHINE_PATH = re.compile(r"(?<![\w./~-])/(?:work|root|home|Users|opt)(?=/|[\s\"'`),;:]|$)", re.MULTILINE)
+PINNED_WITH_HASH = re.compile(r"==\S+ .*--hash=sha256:[0-9a-f]{64}")
+
+
+@cache
+def tree() -> dict[str, str]:
+    """Text of every file that is committed or about to be, by its path; pictures left out."""
+    listed = subprocess.run(
+        ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    found = {}
+    for name in filter(None, listed.stdout.split("\0")):
+        path = ROOT / name
+        if path.is_file() and b"\0" not in (content := path.read_bytes()):
+            found[name] = content.decode("utf-8", errors="replace")
+    return found
+
+
+def locked() -> dict[str, str]:
+    """Each requirement of the lock with all its lines, by name."""
+    joined = (ROOT / "requirements.lock").read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = (line for line in joined.splitlines() if line.strip() and not line.startswith("#"))
+    return {line.partition("==")[0].strip(): line for line in lines}
+
+
+def test_the_lock_names_no_package_index() -> None:
+    assert "://" not in (ROOT / "requirements.lock").read_text(encoding="utf-8")
+
+
+def test_every_requirement_of_the_lock_is_one_version_with_its_hashes() -> None:
+    requirements = locked()
+
+    assert len(requirements) > len(PACKAGES)
+    assert [
+        name for name, line in requirements.items() if not re.search(r"==\S+ .*--hash=sha256:[0-9a-f]{64}", line)
+    ] == []
+
+
+def test_every_exact_pin_of_the_project_is_what_the_lock_installs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
+    pins = dict(line.split("==") for line in [*project["dependencies"], *extras] if "==" in line)
+
+    assert {"textual", "rich", "syrupy", "pytest-textual-snapshot"} <= pins.keys()
+    assert {name: locked()[name].split()[0] for name in pins} == {name: f"{name}=={pins[name]}" for name in pins}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_package_says_that_it_is_typed(package: str) -> None:
+    assert (ROOT / package / "py.typed").is_file()
+
+
+def test_every_make_target_is_there_and_makes_the_environment_itself() -> None:
+    rules = dict(re.findall(r"^([a-z]+):([^=#\n]*)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+    assert rules.keys() >= TARGETS
+    assert [target for target in TARGETS if "$(STAMP)" not in rules[target]] == []
+
+
+def test_no_file_names_a_path_of_somebodys_machine() -> None:
+    found = {name: [match.group() for match in MACHINE_PATH.finditer(text)] for name, text in tree().items()}
+
+    assert {name: paths for name, paths in found.items() if paths} == {}
+
+
+def test_the_changelog_has_a_place_for_the_next_change() -> None:
+    assert "\n## [Unreleased]\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_no_python_file_is_too_long_to_read_in_one_go() -> None:
+    lengths = {name: text.count("\n") for name, text in tree().items() if name.endswith(".py")}
+
+    assert {name: length for name, length in lengths.items() if length > MAX_LINES} == {}
+
+
+def test_no_package_of_the_tests_shadows_one_of_ours() -> None:
+    assert [name for name in tree() if name.startswith("tests/") and name.endswith("/__init__.py")] == []
