@@ -1,0 +1,106 @@
+"""The command line: `quarterdeck` and its subcommands, one file a group of them.
+
+One rule holds inside: whatever goes wrong is one line on stderr that says what to do next, and an exit status that a
+script can rely on; a traceback is shown with `--debug` alone. Subcommands stand in `group.SECTIONS`, what they print
+goes through `output`, which database they mean is decided in `database`.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from dashboard.cli.group import LazyGroup, shared_options
+from dashboard.cli.output import DONE, INTERRUPTED, Failure, Settings, show_failure
+
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from importlib.metadata import version  # 15 ms that only this option needs
+
+        click.echo(f"quarterdeck {version('quarterdeck')}")
+        ctx.exit()
+
+
+@click.command(
+    cls=LazyGroup,
+    name="quarterdeck",
+    params=shared_options(),
+    invoke_without_command=True,
+    context_settings=_CONTEXT,
+    epilog="Every command takes --db, --json and --debug; 'quarterdeck COMMAND --help' says the rest.",
+)
+@click.option("--readonly", is_flag=True, help="Look, and change nothing.")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Say the version.")
+@click.pass_context
+def quarterdeck(ctx: click.Context, readonly: bool) -> int:
+    """Open the control room for a live team of agents.
+
+    Without a command the dashboard opens on the team that runs, or on the one of --db. To see it at work: quarterdeck demo
+    """
+    if ctx.invoked_subcommand is not None:
+        return DONE
+    from dashboard.cli.room import open_room
+
+    return open_room(ctx, readonly=readonly)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Args:
+        args: What stands after the program's name; None takes this process's own.
+
+    Returns:
+        The exit status.
+    """
+    words = list(sys.argv[1:] if args is None else args)
+    # Also where the line cannot be understood, its mistake is told in the shape that was asked for.
+    settings = Settings(json="--json" in words, debug="--debug" in words)
+    _keep_output_from_failing()
+    try:
+        status = quarterdeck.main(words, "quarterdeck", standalone_mode=False, obj=settings)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else DONE
+    except BrokenPipeError:
+        return _closed_pipe()
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except Exception as error:
+        if settings.debug and not isinstance(error, click.ClickException | Failure):
+            raise
+        return _ended(error, settings)
+
+
+def _ended(error: Exception, settings: Settings) -> int:
+    from dashboard.cli.failures import failure_of  # knows every package's errors, so it costs their import
+
+    failure = failure_of(error)
+    try:
+        show_failure(failure, as_json=settings.json)
+    except BrokenPipeError:
+        return _closed_pipe()
+    return failure.exit_status
+
+
+def _keep_output_from_failing() -> None:
+    """Let a character that the terminal's encoding lacks be escaped, never raise."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure: Any = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _closed_pipe() -> int:
+    """Nobody reads any more, such as in `| head`: that is no failure, and says nothing."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    for descriptor in (1, 2):
+        os.dup2(null, descriptor)
+    return DONE
+
+
+__all__ = ["main", "quarterdeck"]

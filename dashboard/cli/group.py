@@ -1,0 +1,135 @@
+"""The click group: which subcommands there are, loaded when they are called.
+
+One rule holds inside: `--help` and a wrong name load no subcommand, so they answer at once. A subcommand may say `--db`,
+`--json` and `--debug` itself or leave them to the front of the line; both mean the same.
+"""
+
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dashboard.cli.output import Settings
+
+SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
+    "Begin": {
+        "demo": ("dashboard.cli.demo:demo", "Watch a team read a folder of source code and report on it."),
+        "init": ("dashboard.cli.init:init", "Write a team file and agents to start from."),
+        "up": ("dashboard.cli.up:up", "Start a team, or attach to it where it runs."),
+        "run": ("dashboard.cli.run:run", "Give a team a request and print what comes of it."),
+        "stop": ("dashboard.cli.stop:stop", "End the engine cleanly."),
+    },
+    "Look": {
+        "ps": ("dashboard.cli.reading:ps", "Show the engine and its supervisors."),
+        "agents": ("dashboard.cli.reading:agents", "List agents."),
+        "tasks": ("dashboard.cli.reading:tasks", "List tasks."),
+        "runs": ("dashboard.cli.reading:runs", "List runs."),
+        "events": ("dashboard.cli.reading:events", "Print events, or follow them."),
+        "wait": ("dashboard.cli.run:wait", "Wait for a run and print its output."),
+    },
+    "Change": {
+        "swap": ("dashboard.cli.changing:swap", "Give an agent another spec while it works."),
+        "strategy": ("dashboard.cli.changing:strategy", "Switch how a supervisor coordinates."),
+        "add": ("dashboard.cli.changing:add", "Add agents from a file."),
+        "remove": ("dashboard.cli.changing:remove", "Remove an agent or an empty supervisor."),
+        "pause": ("dashboard.cli.changing:pause", "Let an agent, a supervisor or a run start nothing new."),
+        "resume": ("dashboard.cli.changing:resume", "Let what is paused go on."),
+        "cancel": ("dashboard.cli.changing:cancel", "Stop a run or a task at its next step."),
+        "retry": ("dashboard.cli.changing:retry", "Try a task again, or submit a finished run again."),
+    },
+    "Move": {
+        "export": ("dashboard.cli.moving:export", "Write the whole state to an archive."),
+        "import": ("dashboard.cli.moving:import_", "Take in an archive."),
+    },
+    "Care": {
+        "check": ("dashboard.cli.check:check", "Say what is wrong with a team file."),
+        "trust": ("dashboard.cli.trust:trust", "Allow a team file to run its code, or list and revoke that."),
+        "engine": ("dashboard.cli.engine:engine", "Run an engine in the foreground."),
+        "doctor": ("dashboard.cli.doctor:doctor", "Look for what is wrong on this machine and in the files."),
+    },
+}
+COMMANDS: dict[str, str] = {name: address for section in SECTIONS.values() for name, (address, _) in section.items()}
+"""Name of a subcommand to `module:command`."""
+
+
+class UnknownCommand(click.UsageError):
+    """No subcommand has this name."""
+
+
+class LazyGroup(click.Group):
+    """A group whose subcommands are imported one at a time."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every name, in the order of the sections."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one subcommand and give it the options that all of them take."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name].partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        taken = {name for parameter in command.params for name in parameter.opts}
+        command.params += [option for option in shared_options() if not taken.intersection(option.opts)]
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the subcommand; a wrong name is answered with the nearest."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise UnknownCommand(_unknown(args[0]), ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections without importing anything."""
+        for title, section in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, text) for name, (_, text) in section.items()], col_max=12)
+
+
+def shared_options() -> list[click.Option]:
+    """`--db`, `--json` and `--debug`; what a subcommand says wins over what stands before it."""
+    return [
+        click.Option(
+            ["--db"],
+            metavar="FILE",
+            expose_value=False,
+            callback=_setting("db", Path),
+            help="The team's database; QUARTERDECK_DB says the same.",
+        ),
+        click.Option(
+            ["--json"], is_flag=True, expose_value=False, callback=_setting("json", bool), help="Write JSON to stdout."
+        ),
+        click.Option(
+            ["--debug"], is_flag=True, expose_value=False, callback=_setting("debug", bool), help="Show tracebacks."
+        ),
+    ]
+
+
+def _setting(name: str, kind: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    def remember(ctx: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        if value == "":
+            raise click.BadParameter("it is empty; give a path", ctx, parameter)
+        if value:
+            setattr(ctx.ensure_object(Settings), name, kind(value))
+        return value
+
+    return remember
+
+
+def _unknown(name: str) -> str:
+    if Path(name).suffix == ".db":
+        return f"there is no command {name!r}; to open a database: quarterdeck --db {name}"
+    near = nearest(name, COMMANDS)
+    return f"there is no command {name!r}; {f'did you mean {near}?' if near else 'see: quarterdeck --help'}"
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the name that looks most like `name`, or None where none does."""
+    found = get_close_matches(name.lower(), list(names), n=1, cutoff=0.5)
+    return found[0] if found else None

@@ -1,0 +1,186 @@
+"""What a subcommand says: one JSON object or a table on stdout, and failures as one line on stderr.
+
+One rule holds inside: what comes from a team is cleaned before it reaches a terminal; JSON escapes all but ASCII, so it
+needs no cleaning.
+"""
+
+import json
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NoReturn, TypeAlias
+
+import click
+
+DONE = 0
+WORK_FAILED = 1
+WRONG_USAGE = 2
+"""Wrong usage, or a file that cannot be used."""
+REFUSED = 3
+"""Refused by the engine, or not trusted."""
+NO_ENGINE = 4
+INTERRUPTED = 130
+
+UNKNOWN = "–"
+_GAP = "  "
+
+
+@dataclass(slots=True)
+class Settings:
+    """What the options that every subcommand takes were set to; stands in `ctx.obj`."""
+
+    db: Path | None = None
+    """`--db` or QUARTERDECK_DB, as it was given."""
+    json: bool = False
+    debug: bool = False
+
+
+class Failure(Exception):
+    """A subcommand ends here; `main` prints it and exits.
+
+    Attributes:
+        code: The kind of failure, such as `no_database`.
+        message: What and why, in one line; several lines where a file has several faults.
+        hint: What to do next.
+        exit_status: One of the statuses above.
+    """
+
+    def __init__(self, code: str, message: str, hint: str, exit_status: int) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.exit_status = exit_status
+
+
+def fail(code: str, message: str, hint: str = "", exit_status: int = WRONG_USAGE) -> NoReturn:
+    """End the subcommand with one line on stderr.
+
+    Args:
+        code: The kind of failure, for `--json`.
+        message: What and why.
+        hint: What to do next; empty where the message says it.
+        exit_status: 1 the work failed, 2 wrong usage, 3 refused, 4 no engine answered.
+
+    Raises:
+        Failure: Always.
+    """
+    raise Failure(code, message, hint, exit_status)
+
+
+@dataclass(slots=True)
+class Table:
+    """Rows under headings; numbers stand at the right, None is shown as unknown."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    empty: str = "nothing"
+    """What is said instead where there are no rows."""
+    right: frozenset[str] = field(default_factory=frozenset)
+    """Columns at the right although their cells are texts, such as times."""
+
+    def __str__(self) -> str:
+        """Lay the table out for a terminal."""
+        if not self.rows:
+            return self.empty
+        cells = [[_cell(value) for value in row] for row in self.rows]
+        numeric = [
+            name in self.right or all(row[at] is None or isinstance(row[at], int | float) for row in self.rows)
+            for at, name in enumerate(self.columns)
+        ]
+        lines = [list(self.columns), *cells]
+        widths = [max(_width(line[at]) for line in lines) for at in range(len(self.columns))]
+        return "\n".join(_laid_out(line, widths, numeric) for line in lines)
+
+
+Shown: TypeAlias = Table | str | Callable[[], Table | str] | None
+"""What a person sees instead of the JSON; None shows nothing. A callable is only called where it is needed."""
+
+
+def emit(ctx: click.Context, obj: Mapping[str, Any], table: Shown) -> None:
+    """Write the result of a subcommand to stdout: `obj` as one line of JSON with `--json`, else `table`."""
+    if ctx.ensure_object(Settings).json:
+        write_json(obj)
+        return
+    shown = table() if callable(table) else table
+    if shown is not None:
+        write_text(str(shown))
+
+
+def write_json(obj: Mapping[str, Any]) -> None:
+    """Write one object as one line to stdout."""
+    _write(sys.stdout, json.dumps(_plain(obj), ensure_ascii=True, allow_nan=False, separators=(",", ":")))
+
+
+def write_text(text: str) -> None:
+    """Write lines to stdout; on a terminal they are cleaned, in a pipe or a file they are kept as they are."""
+    _write(sys.stdout, clean(text) if sys.stdout.isatty() else text)
+
+
+def say(text: str) -> None:
+    """Write a line for the person at the terminal to stderr, so that stdout holds results only."""
+    _write(sys.stderr, clean(text))
+
+
+def clean(text: str) -> str:
+    """Return `text` without anything that a terminal would act on; lines stay lines."""
+    return "".join(char if char in "\n\t" or char.isprintable() else _escaped(char) for char in text)
+
+
+def show_failure(failure: Failure, *, as_json: bool) -> None:
+    """Write a failure to stderr, where nothing else is written to it in the same shape."""
+    if as_json:
+        body = {"v": 1, "kind": "error", "code": failure.code, "message": failure.message, "hint": failure.hint}
+        _write(sys.stderr, json.dumps(body, ensure_ascii=True))
+        return
+    hint = f"; {failure.hint}" if failure.hint else ""
+    _write(sys.stderr, clean(f"quarterdeck: {failure.message}{hint}"))
+
+
+def _write(stream: Any, text: str) -> None:
+    stream.write(text + "\n")
+    stream.flush()
+
+
+def _plain(value: Any) -> Any:
+    """Bring values into what JSON has: unknown and not-a-number are null, money is a string."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Decimal | Path):
+        return str(value)
+    return value
+
+
+def _cell(value: object) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return UNKNOWN
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return clean(str(value)).replace("\n", "⏎").replace("\t", " ")
+
+
+def _laid_out(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+    padded = [
+        " " * (width - _width(cell)) + cell if at_right else cell + " " * (width - _width(cell))
+        for cell, width, at_right in zip(cells, widths, numeric, strict=True)
+    ]
+    return _GAP.join(padded).rstrip()
+
+
+def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # its tables cost 10 ms, and most texts are ASCII
+
+    return cell_len(text)
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
