@@ -1,0 +1,126 @@
+"""Who can be chosen: what an agent says about itself, and that in stems.
+
+The words that an agent claims (name, category, specialties) are kept apart from those that merely describe it: only a
+claim makes an agent suit a capability.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from engine.core.words import identifier_stems, stems
+
+DESCRIPTION_CHARACTERS = 1_000
+"""How much of a description is read."""
+
+# They say that it is an agent, not which; kept where a name has nothing else.
+_NOUNS_OF_ROLE = frozenset(stems("agent worker bot helper assistant expert specialist member node"))
+_NOUNS_OF_WORK = frozenset(stems("task tasks work job jobs category requests request kind"))
+
+
+@dataclass(slots=True, frozen=True)
+class Candidate:
+    """An agent or a spec as the choice sees it. Its id is its identity; two may share every word."""
+
+    id: str
+    name: str
+    specialties: tuple[str, ...]
+    description: str = ""
+    tools: tuple[str, ...] = ()
+    """Names, or references `module:qualname`, of which the last part counts."""
+    category: str | None = None
+    done: int = 0
+    """Attempts that ended well."""
+    failed: int = 0
+    load: int = 0
+    """Attempts that it runs or has waiting."""
+    age: int = 0
+    """Any number that grows with each agent that joins; the smaller, that is the older, wins the last tie."""
+
+    @property
+    def success_rate(self) -> float:
+        """Share of attempts that ended well, smoothed after Laplace: 0.5 for a newcomer."""
+        return (self.done + 1) / (self.done + self.failed + 2)
+
+
+@dataclass(slots=True, frozen=True)
+class Profile:
+    """The words of a candidate, as stems."""
+
+    name: str
+    """The whole name, in one case."""
+    specialties: frozenset[str]
+    """Each specialty whole, as one phrase."""
+    parts: frozenset[str]
+    """Single words of specialties that have several."""
+    names: frozenset[str]
+    """Words of its name and its category."""
+    texts: frozenset[str]
+    """Words of its description and its tools."""
+    claims: tuple[frozenset[str], ...]
+    """The words of the name, the category and each specialty, apart from one another."""
+    every: frozenset[str]
+
+
+def profile_of(candidate: Candidate) -> Profile:
+    """Return the stems of what `candidate` says about itself."""
+    return _profile(
+        candidate.name, candidate.category or "", candidate.specialties, candidate.description, candidate.tools
+    )
+
+
+def suits(candidate: Candidate, capability: str) -> bool:
+    """Tell whether `candidate` claims `capability`: by its exact name, or with all its words in one claim.
+
+    Words are compared whole and by their stems, without synonyms: who claims "log parsing" suits "parse" and "parse
+    logs", who claims "topic12" does not suit "topic1".
+    """
+    if candidate.name.casefold() == capability.casefold():
+        return True
+    asked = asked_stems(capability)
+    return bool(asked) and any(asked <= claim for claim in profile_of(candidate).claims)
+
+
+@lru_cache(maxsize=4_096)
+def asked_stems(capability: str) -> frozenset[str]:
+    """The stems of a capability that is asked for."""
+    return frozenset(stems(capability))
+
+
+def category_stem(name: str) -> str:
+    """What a category key is compared by: "research_tasks", "Research" and "research work" are one."""
+    every = identifier_stems(name)
+    return " ".join([stem for stem in every if stem not in _NOUNS_OF_WORK] or every)
+
+
+@lru_cache(maxsize=4_096)
+def _profile(
+    name: str, category: str, specialties: tuple[str, ...], description: str, tools: tuple[str, ...]
+) -> Profile:
+    named = identifier_stems(name)
+    name_words = frozenset(stem for stem in named if stem not in _NOUNS_OF_ROLE and not stem.isdigit()) or frozenset(
+        named
+    )
+    category_words = frozenset(category_stem(category).split())
+    claimed = [words for words in map(stems, specialties) if words]
+    wholes = frozenset(" ".join(claim) for claim in claimed)
+    parts = frozenset(stem for claim in claimed if len(claim) > 1 for stem in claim)
+    texts = frozenset(stems(description[:DESCRIPTION_CHARACTERS]))
+    texts |= {stem for tool in tools for stem in identifier_stems(_last_part(tool))}
+    names = name_words | category_words
+    return Profile(
+        name=name.casefold(),
+        specialties=wholes,
+        parts=parts,
+        names=names,
+        texts=texts,
+        claims=tuple(
+            claim
+            for claim in (frozenset(named) | frozenset(stems(name)), category_words, *map(frozenset, claimed))
+            if claim
+        ),
+        every=names | parts | texts | {whole for whole in wholes if " " not in whole},
+    )
+
+
+def _last_part(tool: str) -> str:
+    return tool.rpartition(":")[2].rpartition(".")[2]

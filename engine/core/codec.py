@@ -1,0 +1,122 @@
+"""JSON at the boundary: events, commands and the state, to bytes and back.
+
+Inside, records are plain slotted dataclasses that nobody checks; here pydantic checks every field, refuses extra ones,
+and reads whole blocks at once. Adapters are built on first use, because building sixty costs a tenth of a second.
+"""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic_core import PydanticSerializationError
+
+from engine.core.commands import COMMAND_KINDS, Command
+from engine.core.errors import CorruptJournal, NewerKind
+from engine.core.events import KINDS, Event
+from engine.core.state import State
+from engine.core.upcast import needs_upcast, upcast, version_of
+
+STRICT = ConfigDict(extra="forbid", ser_json_inf_nan="constants", val_json_bytes="utf8")
+
+
+@cache
+def _event_adapter(kind: type) -> TypeAdapter[Any]:
+    return TypeAdapter(with_config(STRICT)(kind))
+
+
+@cache
+def _events_adapter() -> TypeAdapter[list[Event]]:
+    for kind in KINDS.values():
+        with_config(STRICT)(kind)
+    return TypeAdapter(list[Annotated[Event, Field(discriminator="type")]])
+
+
+@cache
+def _command_adapter(kind: type) -> TypeAdapter[Any]:
+    return TypeAdapter(with_config(STRICT)(kind))
+
+
+@cache
+def _state_adapter() -> TypeAdapter[State]:
+    return TypeAdapter(with_config(STRICT)(State))
+
+
+@cache
+def kind_of(event_type: type) -> str:
+    """Return the kind under which events of a class stand in the journal, with its version where it is not 1."""
+    name = str(fields(event_type)[0].default)
+    version = version_of(name)
+    return name if version == 1 else f"{name}.{version}"
+
+
+def encode_event(event: Event) -> bytes:
+    """Return the JSON body of `event`, as it stands in the journal.
+
+    Raises:
+        ValueError: If a text in it cannot be written as UTF-8.
+    """
+    try:
+        return _event_adapter(type(event)).dump_json(event)
+    except PydanticSerializationError as error:
+        raise ValueError(f"{type(event).__name__} cannot be written as JSON: {error}") from error
+
+
+def decode_events(rows: Sequence[tuple[int, str, bytes]]) -> list[Event]:
+    """Return the events of journal rows `(seq, kind, body)`, a block at a time.
+
+    Raises:
+        NewerKind: If a row has a kind or a version that this program does not know.
+        CorruptJournal: If a body is not what its kind says.
+    """
+    bodies: list[bytes] = []
+    for seq, kind, body in rows:
+        if kind not in KINDS:
+            name, _, version = kind.partition(".")
+            if name not in KINDS or int(version or 1) > version_of(name):
+                raise NewerKind(seq, kind)
+        bodies.append(upcast(kind, body) if needs_upcast(kind) else body)
+    try:
+        return _events_adapter().validate_json(b"[" + b",".join(bodies) + b"]")
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        at = first["loc"][0] if first["loc"] else 0
+        seq = rows[at][0] if isinstance(at, int) and at < len(rows) else rows[0][0]
+        raise CorruptJournal(seq, first["msg"]) from error
+
+
+def encode_command(command: Command) -> bytes:
+    """Return the JSON body of `command`, as it stands in the inbox."""
+    return bytes(_command_adapter(type(command)).dump_json(command))
+
+
+def decode_command(kind: str, body: bytes) -> Command:
+    """Return the command of an inbox row.
+
+    Raises:
+        ValueError: If the kind is unknown or the body is not what its kind says; one line.
+    """
+    if kind not in COMMAND_KINDS:
+        raise ValueError(f"unknown command {kind[:80]!r}; this engine knows {', '.join(sorted(COMMAND_KINDS))}")
+    try:
+        command: Command = _command_adapter(COMMAND_KINDS[kind]).validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ValueError(f"{kind}: {where or 'body'}: {first['msg']}") from error
+    return command
+
+
+def encode_state(state: State) -> bytes:
+    """Return the whole state as JSON, the same bytes for equal states."""
+    return _state_adapter().dump_json(state)
+
+
+def decode_state(body: bytes) -> State:
+    """Return the state of a snapshot.
+
+    Raises:
+        ValueError: If it is not one.
+    """
+    return _state_adapter().validate_json(body)

@@ -1,0 +1,33 @@
+"""Commands about the engine itself."""
+
+from dataclasses import field
+from typing import Literal
+
+from engine.core.fact import fact
+
+
+@fact
+class StopEngine:
+    """End the engine cleanly; open runs are suspended until the next one."""
+
+    type: Literal["stop_engine"] = "stop_engine"
+
+
+@fact
+class Ping:
+    """Ask whether the engine answers."""
+
+    type: Literal["ping"] = "ping"
+
+
+@fact
+class ImportState:
+    """Take in a whole state from an archive on this machine."""
+
+    type: Literal["import_state"] = "import_state"
+    path: str
+    sha256: str
+    """Of the archive file, so that what was shown in a dry run is what is imported."""
+    paused: bool = True
+    trusted: list[str] = field(default_factory=list)
+    """References of the archive that the operator allowed."""

@@ -1,0 +1,201 @@
+"""Choosing agents without a model, and saying why.
+
+The words of a request, widened by synonyms, are covered greedily: first the agent that answers to most of them, then
+whoever answers best to what is left. Weights and search are in `capability_index`, words in `words` and `synonyms`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from heapq import nsmallest
+from itertools import pairwise
+
+from engine.core.candidate import Candidate, Profile, category_stem, profile_of, suits
+from engine.core.capability_index import NAME, TEXT, Asked, CapabilityIndex, Match, Slot
+from engine.core.synonyms import SYNONYMS, widened
+from engine.core.words import words
+
+__all__ = [
+    "Candidate",
+    "CapabilityIndex",
+    "Choice",
+    "Match",
+    "choose",
+    "choose_category",
+    "nearest",
+    "strategy_category",
+    "suits",
+]
+
+_JOINERS_LOOKED_AT = 16
+_NAMES_COMPARED = 64
+_WORDS_COMPARED = 12
+_WORDS_EXPLAINED = 6
+_NOBODY = "nobody claims a word of the request"
+
+
+@dataclass(slots=True, frozen=True)
+class Choice:
+    """Who takes a request, and why."""
+
+    matches: tuple[Match, ...]
+    """The chosen, in the order in which the request speaks of what they are chosen for."""
+    explanation: str
+    """One sentence for a person."""
+    nearest: tuple[str, ...] = ()
+    """Names of those whose words look most like the request's, where nobody was chosen."""
+
+
+def choose(
+    request: str,
+    candidates: Iterable[Candidate] | CapabilityIndex,
+    *,
+    limit: int = 5,
+    synonyms: Mapping[str, tuple[str, ...]] = SYNONYMS,
+) -> Choice:
+    """Choose the agents that `request` needs.
+
+    The one with the highest score comes first; then, as long as words are left that somebody claims, the one that
+    scores highest on those alone. Who covers nothing new is not chosen, and nobody joins others for one word in a
+    description alone, unless it claims no specialty at all. Equal scores: success rate, load, age, name, id.
+
+    Args:
+        request: What is asked for; of a very long one both ends are read.
+        candidates: Who there is, with unique ids, in any order; an index answers fastest and has its own synonyms.
+        limit: The most to choose.
+        synonyms: What widens the request's words, when `candidates` is not an index.
+
+    Returns:
+        The chosen ones; none where no word of the request is anybody's.
+    """
+    index = _indexed(candidates, synonyms)
+    asked = index.ask(request)
+    chosen: list[Match] = []
+    uncovered = asked
+    while uncovered and len(chosen) < limit:
+        slot = _joiner(index, uncovered, first=not chosen)
+        if slot is None:
+            break
+        chosen.append(index.match(slot, asked, uncovered))
+        uncovered = tuple(word for word in uncovered if word.grant_of(slot) is None)
+    matches = tuple(sorted(chosen, key=lambda match: match.first_at))
+    near = () if matches else _nearest_claims(request, index)
+    return Choice(matches, _explanation(matches, near), near)
+
+
+def strategy_category(name: str) -> str:
+    """Return what the key of a category is compared by: the stems of "research" for "research_tasks"."""
+    return category_stem(name)
+
+
+def choose_category(
+    request: str,
+    categories: Mapping[str, object],
+    candidates: Iterable[Candidate] | CapabilityIndex,
+    *,
+    synonyms: Mapping[str, tuple[str, ...]] = SYNONYMS,
+) -> str | None:
+    """Return the key of `categories` that `request` belongs to; None where none does, which means the default mode.
+
+    A category adds up the scores of the chosen agents that claim it by category, name or specialty (half where only a
+    synonym of it is claimed), and what the request itself says about it. Of equal sums the one declared first wins.
+    """
+    index = _indexed(candidates, synonyms)
+    chosen = [(profile_of(index[match.id]), match.score) for match in choose(request, index).matches]
+    keys = [Candidate(key, key, (strategy_category(key),)) for key in categories]
+    said = {
+        match.id: match.score for match in CapabilityIndex(keys, synonyms=index.synonyms).search(request, len(keys))
+    }
+    sums = {
+        key: round(said.get(key, 0.0) + sum(_share(key, profile, index) * score for profile, score in chosen), 6)
+        for key in categories
+    }
+    best = max(sums, key=sums.__getitem__, default=None)
+    return best if best is not None and sums[best] > 0 else None
+
+
+def nearest(name: str, names: Iterable[str], limit: int = 3) -> tuple[str, ...]:
+    """Return up to `limit` of `names` that look most like `name`, whatever their case, the most similar first."""
+    wanted = name.casefold()
+    by_fold: dict[str, str] = {}
+    for known in sorted(set(names), reverse=True):
+        by_fold[known.casefold()] = known
+    pool = by_fold if len(by_fold) <= _NAMES_COMPARED else _likeliest(wanted, by_fold)
+    return tuple(
+        by_fold[fold] for fold in get_close_matches(wanted, pool, n=max(limit, 1), cutoff=0.5)[: max(limit, 0)]
+    )
+
+
+def _indexed(
+    candidates: Iterable[Candidate] | CapabilityIndex, synonyms: Mapping[str, tuple[str, ...]]
+) -> CapabilityIndex:
+    return candidates if isinstance(candidates, CapabilityIndex) else CapabilityIndex(candidates, synonyms=synonyms)
+
+
+def _joiner(index: CapabilityIndex, uncovered: tuple[Asked, ...], *, first: bool) -> Slot | None:
+    if first:
+        return next(iter(index.best(uncovered, 1)), None)
+    claimed = tuple(
+        Asked(word.text, word.at, grants)
+        for word in uncovered
+        if (grants := tuple(grant for grant in word.grants if grant.weight > TEXT))
+    )
+    for words_left in (claimed, uncovered):
+        for slot in index.best(words_left, _JOINERS_LOOKED_AT):
+            if _brings_enough(index, slot, uncovered):
+                return slot
+    return None
+
+
+def _brings_enough(index: CapabilityIndex, slot: Slot, uncovered: tuple[Asked, ...]) -> bool:
+    """A stray word in a description must not add an agent to those that claim the rest of the request."""
+    if not index.candidate(slot).specialties:
+        return True
+    return sum(grant.weight for word in uncovered if (grant := word.grant_of(slot))) >= NAME
+
+
+def _share(key: str, profile: Profile, index: CapabilityIndex) -> float:
+    """How much of an agent's score a category gets: all where it claims it, half where it claims a synonym."""
+    category = strategy_category(key)
+    if _claims(profile, category):
+        return 1.0
+    return 0.5 if any(_claims(profile, called) for called in widened(index.synonyms).get(category, ())) else 0.0
+
+
+def _claims(profile: Profile, stems: str) -> bool:
+    asked = frozenset(stems.split())
+    return bool(asked) and any(asked <= claim for claim in profile.claims)
+
+
+def _explanation(matches: tuple[Match, ...], near: tuple[str, ...]) -> str:
+    if matches:
+        return ", ".join(f"{match.name} for {_quoted(match.words)}" for match in matches)
+    return f"nobody claims a word of the request; nearest: {', '.join(near)}" if near else _NOBODY
+
+
+def _quoted(covered: tuple[str, ...]) -> str:
+    shown = ", ".join(f"'{word}'" for word in covered[:_WORDS_EXPLAINED])
+    return shown if len(covered) <= _WORDS_EXPLAINED else f"{shown} and {len(covered) - _WORDS_EXPLAINED} more"
+
+
+def _nearest_claims(request: str, index: CapabilityIndex, limit: int = 3) -> tuple[str, ...]:
+    """Names of those who claim what looks most like a word of a request that nobody answers to."""
+    stems = list(dict.fromkeys(word.stem for word in words(request)))[:_WORDS_COMPARED]
+    vocabulary = index.vocabulary()
+    starts = {stem[:2] for stem in stems}
+    pool = vocabulary if len(vocabulary) <= _NAMES_COMPARED else [key for key in vocabulary if key[:2] in starts]
+    alike = [key for stem in stems for key in get_close_matches(stem, _likeliest(stem, pool), n=limit, cutoff=0.7)]
+    names = (index[id].name for key in alike for id in index.in_order(vocabulary[key])[:limit])
+    return tuple(dict.fromkeys(names))[:limit]
+
+
+def _likeliest(wanted: str, pool: Iterable[str]) -> list[str]:
+    """The strings that share most pairs of letters with `wanted`: comparing all thoroughly would take too long."""
+    pairs = _pairs(wanted)
+    return nsmallest(
+        _NAMES_COMPARED, pool, key=lambda known: (-len(pairs & _pairs(known)), abs(len(known) - len(wanted)), known)
+    )
+
+
+def _pairs(text: str) -> set[str]:
+    return set(map("".join, pairwise(f" {text} ")))

@@ -1,0 +1,395 @@
+"""What the shell has to do because of an event, after the event is on disk.
+
+`effects_of` is a pure table from events to effects. An effect carries everything that performing it needs, so that a
+later event of the same batch cannot pull it away.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+from engine.core.events import (
+    AgentAdded,
+    AgentSwapped,
+    AttemptResumed,
+    AttemptStarted,
+    CallAnswered,
+    CallRefused,
+    CancelRequested,
+    CommandApplied,
+    CommandRefused,
+    EngineStopped,
+    Event,
+    PlanAsked,
+    RetryScheduled,
+    RunFinished,
+    StateImported,
+    StrategySwitched,
+)
+from engine.core.events.team import AgentRemoving
+from engine.core.fact import fact
+from engine.core.spec import Aggregation
+from engine.core.state import State, Task
+from engine.core.values import Held
+
+
+@fact
+class Input:
+    """One output that a task gets from a task before it."""
+
+    task_id: str
+    agent: str
+    """Name of the member that made it."""
+    title: str
+    output: Held
+
+
+@fact
+class StartAttempt:
+    """Run an attempt on an agent's runtime."""
+
+    run_id: str
+    task_id: str
+    attempt: int
+    agent_id: str
+    agent: str
+    generation: int
+    spec: str
+    """Content hash."""
+    title: str
+    request: Held
+    input: Held
+    takes: Literal["request", "previous", "context"]
+    inputs: list[Input]
+    """Outputs of the tasks before it in its graph, in order."""
+    steps: dict[str, Held]
+    """Steps that earlier attempts finished."""
+    leaves_process: bool = True
+
+
+@fact
+class StopAttempt:
+    """Ask an attempt to stop: at its next step, or now."""
+
+    task_id: str
+    attempt: int
+    now: bool
+    leaves_process: bool = True
+
+
+@fact
+class Answer:
+    """One outcome of a delegation."""
+
+    task_id: str
+    ok: bool
+    output: Held
+    error: str | None
+
+
+@fact
+class AnswerCall:
+    """Tell an attempt what its delegation brought."""
+
+    task_id: str
+    attempt: int
+    call_key: str
+    answers: list[Answer]
+    refused: str | None = None
+    """Why nobody was asked, if so."""
+    leaves_process: bool = False
+
+
+@fact
+class JoinResults:
+    """Join outputs of a graph; built-in work on the resolved texts."""
+
+    run_id: str
+    task_id: str
+    attempt: int
+    join: Aggregation
+    inputs: list[Input]
+    leaves_process: bool = False
+
+
+@fact
+class ReadText:
+    """Read the text of a group's request and report `TextRead`."""
+
+    task_id: str
+    input: Held
+    leaves_process: bool = False
+
+
+@fact
+class StartTimer:
+    """Report `TimerDue` at a moment."""
+
+    timer_id: str
+    due_ms: int
+    leaves_process: bool = False
+
+
+@fact
+class CheckAgent:
+    """Look whether the code of an agent's generation is there."""
+
+    agent_id: str
+    generation: int
+    spec: str
+    leaves_process: bool = False
+
+
+@fact
+class Acknowledge:
+    """Tell the sender of a command what became of it."""
+
+    command_id: str
+    seq: int
+    applied: bool
+    reason: str | None
+    code: str | None
+    result: dict[str, Any]
+    summary: str
+    leaves_process: bool = True
+
+
+@fact
+class EndRun:
+    """Tell who waits for a run that it has its outcome."""
+
+    run_id: str
+    seq: int
+    leaves_process: bool = True
+
+
+@fact
+class StopLoop:
+    """End the loop after this batch."""
+
+    reason: str
+    leaves_process: bool = True
+
+
+Effect: TypeAlias = (
+    StartAttempt
+    | StopAttempt
+    | AnswerCall
+    | JoinResults
+    | ReadText
+    | StartTimer
+    | CheckAgent
+    | Acknowledge
+    | EndRun
+    | StopLoop
+)
+
+
+def effects_of(state: State, event: Event) -> list[Effect]:
+    """Return what has to be done because of `event`, which `state` has just folded."""
+    handler = _EFFECTS.get(type(event))
+    return handler(state, event) if handler is not None else []
+
+
+def inputs_of(state: State, task: Task) -> list[Input]:
+    """Return the outputs of everything before `task` in its graph, in the order of the plan."""
+    seen: set[str] = set()
+    front = list(task.after)
+    while front:
+        task_id = front.pop()
+        if task_id not in seen:
+            seen.add(task_id)
+            front.extend(state.tasks[task_id].after)
+    parent = state.tasks[task.parent_id] if task.parent_id else None
+    ordered = [task_id for task_id in (parent.children if parent else ()) if task_id in seen]
+    return [
+        Input(task_id=before.id, agent=_worker(state, before), title=before.title, output=before.output)
+        for before in (state.tasks[task_id] for task_id in ordered)
+        if before.output is not None and before.kind != "join"
+    ]
+
+
+def _source(state: State, task: Task) -> Task:
+    """Return the task whose place in its graph says what text `task` gets: its own, or that of the group around it."""
+    while task.takes == "request" and task.call_key is None and task.parent_id is not None:
+        group = state.tasks[task.parent_id]
+        if group.takes == "previous":
+            break  # the group's input is the output before it already
+        task = group
+    return task
+
+
+def _all_inputs(state: State, task: Task) -> list[Input]:
+    """Return the outputs before `task` in its graph, after those before the groups around it."""
+    inputs = inputs_of(state, task)
+    while task.call_key is None and task.parent_id is not None:
+        task = state.tasks[task.parent_id]
+        inputs = inputs_of(state, task) + inputs
+    return inputs
+
+
+def _worker(state: State, task: Task) -> str:
+    worker = task.agent_id or task.worker_id or ""
+    if worker in state.agents:
+        return state.agents[worker].name
+    return state.supervisors[worker].name if worker in state.supervisors else task.title
+
+
+def _attempt_started(state: State, event: AttemptStarted) -> list[Effect]:
+    task = state.tasks[event.task_id]
+    if event.agent_id is None:
+        inputs = [one for one in inputs_of(state, task) if state.tasks[one.task_id].status == "done"]
+        join = task.join or "concat"
+        return [
+            JoinResults(run_id=event.run_id, task_id=task.id, attempt=event.attempt, join=join, inputs=inputs)
+        ]
+    agent = state.agents[event.agent_id]
+    return [
+        StartAttempt(
+            run_id=event.run_id,
+            task_id=task.id,
+            attempt=event.attempt,
+            agent_id=agent.id,
+            agent=agent.name,
+            generation=event.generation,
+            spec=agent.spec,
+            title=task.title,
+            request=state.runs[event.run_id].request,
+            input=task.input,
+            takes=_source(state, task).takes,
+            inputs=_all_inputs(state, task),
+            steps=dict(task.steps),
+        )
+    ]
+
+
+def answer_of(state: State, task_id: str, attempt: int, call_key: str) -> AnswerCall:
+    """Return the outcomes of all tasks of one call."""
+    call = state.tasks[task_id].calls[call_key]
+    answers = [
+        Answer(task_id=child.id, ok=child.status == "done", output=child.output, error=child.error or child.status)
+        for child in (state.tasks[child_id] for child_id in call.children)
+    ]
+    return AnswerCall(task_id=task_id, attempt=attempt, call_key=call_key, answers=answers)
+
+
+def _attempt_resumed(state: State, event: AttemptResumed) -> list[Effect]:
+    task = state.tasks[event.task_id]
+    assert task.attempt is not None
+    return [
+        answer_of(state, task.id, event.attempt, key)
+        for key, call in task.calls.items()
+        if key in event.call_keys and call.open == 0
+    ]
+
+
+def _call_answered(state: State, event: CallAnswered) -> list[Effect]:
+    return [answer_of(state, event.task_id, event.attempt, event.call_key)]
+
+
+def _call_refused(state: State, event: CallRefused) -> list[Effect]:
+    return [
+        AnswerCall(
+            task_id=event.task_id, attempt=event.attempt, call_key=event.call_key, answers=[], refused=event.reason
+        )
+    ]
+
+
+def _stop(state: State, task_ids: list[str], *, now: bool) -> list[Effect]:
+    found = ((task_id, state.tasks[task_id].attempt) for task_id in task_ids)
+    return [StopAttempt(task_id=task_id, attempt=a.number, now=now) for task_id, a in found if a is not None]
+
+
+def _cancel_requested(state: State, event: CancelRequested) -> list[Effect]:
+    return _stop(state, event.stopping, now=False)
+
+
+def _strategy_switched(state: State, event: StrategySwitched) -> list[Effect]:
+    return [effect for group in event.groups for effect in _stop(state, group.cancelled, now=False)]
+
+
+def _agent_removing(state: State, event: AgentRemoving) -> list[Effect]:
+    if event.mode == "drain":
+        return []
+    agent = state.agents[event.agent_id]
+    return _stop(state, [*agent.running, *agent.parked], now=event.mode == "abort")
+
+
+def _plan_asked(state: State, event: PlanAsked) -> list[Effect]:
+    return [ReadText(task_id=event.task_id, input=state.tasks[event.task_id].input)]
+
+
+def _retry_scheduled(state: State, event: RetryScheduled) -> list[Effect]:
+    return [StartTimer(timer_id=event.task_id, due_ms=event.due_ms)]
+
+
+def _check_agent(state: State, event: AgentAdded | AgentSwapped) -> list[Effect]:
+    agent = state.agents[event.agent_id]
+    return [CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec)]
+
+
+def restart_effects(state: State) -> list[Effect]:
+    """Return what a new engine has to do besides what its reconciling events ask for: look at agents, set timers."""
+    agents: list[Effect] = [
+        CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec) for agent in state.agents.values()
+    ]
+    return agents + [StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in state.timers.values()]
+
+
+def _state_imported(state: State, event: StateImported) -> list[Effect]:
+    return restart_effects(state)
+
+
+def _command_applied(state: State, event: CommandApplied) -> list[Effect]:
+    return [
+        Acknowledge(
+            command_id=event.command_id,
+            seq=state.seq,
+            applied=True,
+            reason=None,
+            code=None,
+            result=dict(event.result),
+            summary=event.summary,
+        )
+    ]
+
+
+def _command_refused(state: State, event: CommandRefused) -> list[Effect]:
+    return [
+        Acknowledge(
+            command_id=event.command_id,
+            seq=state.seq,
+            applied=False,
+            reason=event.reason,
+            code=event.code,
+            result={},
+            summary="",
+        )
+    ]
+
+
+def _run_finished(state: State, event: RunFinished) -> list[Effect]:
+    return [EndRun(run_id=event.run_id, seq=state.seq)]
+
+
+def _engine_stopped(state: State, event: EngineStopped) -> list[Effect]:
+    return [StopLoop(reason=event.reason)]
+
+
+_EFFECTS: dict[type, Callable[[State, Any], list[Effect]]] = {
+    AttemptStarted: _attempt_started,
+    AttemptResumed: _attempt_resumed,
+    CallAnswered: _call_answered,
+    CallRefused: _call_refused,
+    CancelRequested: _cancel_requested,
+    StrategySwitched: _strategy_switched,
+    AgentRemoving: _agent_removing,
+    PlanAsked: _plan_asked,
+    RetryScheduled: _retry_scheduled,
+    AgentAdded: _check_agent,
+    AgentSwapped: _check_agent,
+    StateImported: _state_imported,
+    CommandApplied: _command_applied,
+    CommandRefused: _command_refused,
+    RunFinished: _run_finished,
+    EngineStopped: _engine_stopped,
+}

@@ -1,0 +1,134 @@
+"""What can go wrong in the core: refusals that a person reads, and journals that cannot be folded."""
+
+from collections.abc import Iterable
+
+
+class CoreError(Exception):
+    """Base of the core's errors."""
+
+
+class CorruptJournal(CoreError):
+    """The journal is not one that this engine wrote.
+
+    Attributes:
+        seq: The event that cannot be folded.
+    """
+
+    def __init__(self, seq: int, detail: str) -> None:
+        super().__init__(f"the journal is damaged at seq {seq}: {detail}; run 'quarterdeck doctor --verify'")
+        self.seq = seq
+
+
+class NewerKind(CoreError):
+    """The journal holds a kind of event that only a newer version knows.
+
+    Attributes:
+        seq: The event.
+        kind: Its kind.
+    """
+
+    def __init__(self, seq: int, kind: str) -> None:
+        super().__init__(f"event {seq} is of the kind {kind!r}, which this version does not know; update quarterdeck")
+        self.seq = seq
+        self.kind = kind
+
+
+class Refused(CoreError):
+    """A command is not carried out.
+
+    Attributes:
+        code: The kind of refusal.
+        reason: What, why, and what to do, in one line.
+    """
+
+    code = "refused"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def _or_nearest(near: Iterable[str], otherwise: str) -> str:
+    names = list(near)
+    return f"did you mean {' or '.join(names)}?" if names else otherwise
+
+
+class UnknownAgent(Refused):
+    """A command named an agent that is not there."""
+
+    code = "unknown_agent"
+
+    def __init__(self, name: str, near: Iterable[str] = ()) -> None:
+        super().__init__(f"no agent {name!r}; {_or_nearest(near, 'list them with: quarterdeck agents')}")
+
+
+class UnknownSupervisor(Refused):
+    """A command named a supervisor that is not there."""
+
+    code = "unknown_supervisor"
+
+    def __init__(self, name: str, near: Iterable[str] = ()) -> None:
+        super().__init__(f"no supervisor {name!r}; {_or_nearest(near, 'list them with: quarterdeck ps')}")
+
+
+class UnknownWork(Refused):
+    """A command named a run or a task that is not open."""
+
+    code = "unknown_work"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no open run or task {name!r}; list them with: quarterdeck runs, quarterdeck tasks")
+
+
+class UnknownSpec(Refused):
+    """A command named a spec that the registry does not have."""
+
+    code = "unknown_spec"
+
+    def __init__(self, name: str, near: Iterable[str] = ()) -> None:
+        super().__init__(f"no spec {name!r} in the registry; {_or_nearest(near, 'give a file with the spec instead')}")
+
+
+class UnknownStrategy(Refused):
+    """A command named a coordination strategy that does not exist."""
+
+    code = "unknown_strategy"
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"no coordination strategy {name!r}; there are {', '.join(known)}")
+
+
+class AmbiguousName(Refused):
+    """A name stands for several things."""
+
+    code = "ambiguous_name"
+
+    def __init__(self, name: str, choices: Iterable[str]) -> None:
+        super().__init__(f"{name!r} is not unique; say one of {', '.join(choices)}")
+
+
+class DuplicateName(Refused):
+    """A name is in use."""
+
+    code = "duplicate_name"
+
+    def __init__(self, name: str, where: str) -> None:
+        super().__init__(f"{where} already has a member {name!r}; choose another name or remove that one first")
+
+
+class NoAgentMatches(Refused):
+    """Nobody is able to do what was asked."""
+
+    code = "no_agent_matches"
+
+    def __init__(self, what: str, near: Iterable[str] = ()) -> None:
+        super().__init__(f"no agent can {what!r}; {_or_nearest(near, 'add one with that specialty')}")
+
+
+class NotTrusted(Refused):
+    """References would be imported that the operator has not allowed."""
+
+    code = "not_trusted"
+
+    def __init__(self, references: Iterable[str]) -> None:
+        super().__init__(f"not trusted: {', '.join(references)}; allow them with --trust")

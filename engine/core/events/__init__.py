@@ -1,0 +1,190 @@
+"""Everything that can have happened: the closed union of events, one file per subject.
+
+Past tense, one `type` each. A released event never changes: a new field is a new version of its kind, with an upcast.
+"""
+
+from dataclasses import fields
+from typing import TypeAlias, get_args
+
+from engine.core.events.attempt import (
+    AttemptCancelled,
+    AttemptDone,
+    AttemptFailed,
+    AttemptLost,
+    AttemptResumed,
+    AttemptStarted,
+    StepRecorded,
+)
+from engine.core.events.engine import (
+    CommandApplied,
+    CommandRefused,
+    EngineStarted,
+    EngineStopped,
+    ReferencesTrusted,
+    SignalDropped,
+    StateImported,
+    TeamLoaded,
+)
+from engine.core.events.run import (
+    CancelRequested,
+    GroupChange,
+    RunFinished,
+    RunPaused,
+    RunResumed,
+    RunSubmitted,
+    StrategySwitched,
+)
+from engine.core.events.task import (
+    CallAnswered,
+    CallRefused,
+    CallRejoined,
+    ChildPlan,
+    Delegated,
+    GroupEnded,
+    GroupPlanned,
+    NodePlan,
+    PlanAsked,
+    RetryDue,
+    RetryScheduled,
+    TaskFailed,
+    TaskReopened,
+    TaskRequeued,
+    TaskSkipped,
+)
+from engine.core.events.team import (
+    AgentAdded,
+    AgentBroke,
+    AgentMended,
+    AgentPaused,
+    AgentRemoved,
+    AgentRemoving,
+    AgentResumed,
+    AgentSwapped,
+    QueueMade,
+    SpecRegistered,
+    SpecUnregistered,
+    SupervisorAdded,
+    SupervisorPaused,
+    SupervisorRemoved,
+    SupervisorResumed,
+    SwapDrained,
+    ThreadReturned,
+)
+
+Event: TypeAlias = (
+    EngineStarted
+    | EngineStopped
+    | TeamLoaded
+    | ReferencesTrusted
+    | CommandApplied
+    | CommandRefused
+    | SignalDropped
+    | StateImported
+    | SupervisorAdded
+    | SupervisorRemoved
+    | SupervisorPaused
+    | SupervisorResumed
+    | SpecRegistered
+    | SpecUnregistered
+    | AgentAdded
+    | AgentRemoving
+    | AgentRemoved
+    | AgentSwapped
+    | SwapDrained
+    | AgentPaused
+    | AgentResumed
+    | AgentBroke
+    | AgentMended
+    | ThreadReturned
+    | QueueMade
+    | RunSubmitted
+    | RunPaused
+    | RunResumed
+    | CancelRequested
+    | StrategySwitched
+    | RunFinished
+    | GroupPlanned
+    | GroupEnded
+    | PlanAsked
+    | Delegated
+    | CallRejoined
+    | CallAnswered
+    | CallRefused
+    | RetryScheduled
+    | RetryDue
+    | TaskFailed
+    | TaskSkipped
+    | TaskRequeued
+    | TaskReopened
+    | AttemptStarted
+    | AttemptResumed
+    | StepRecorded
+    | AttemptDone
+    | AttemptFailed
+    | AttemptCancelled
+    | AttemptLost
+)
+EVENTS: tuple[type[Event], ...] = get_args(Event)
+"""Every class of event."""
+KINDS: dict[str, type[Event]] = {str(fields(cls)[0].default): cls for cls in EVENTS}
+"""Every class of event by its kind."""
+
+__all__ = [
+    "EVENTS",
+    "KINDS",
+    "AgentAdded",
+    "AgentBroke",
+    "AgentMended",
+    "AgentPaused",
+    "AgentRemoved",
+    "AgentRemoving",
+    "AgentResumed",
+    "AgentSwapped",
+    "AttemptCancelled",
+    "AttemptDone",
+    "AttemptFailed",
+    "AttemptLost",
+    "AttemptResumed",
+    "AttemptStarted",
+    "CallAnswered",
+    "CallRefused",
+    "CallRejoined",
+    "CancelRequested",
+    "ChildPlan",
+    "CommandApplied",
+    "CommandRefused",
+    "Delegated",
+    "EngineStarted",
+    "EngineStopped",
+    "Event",
+    "GroupChange",
+    "GroupEnded",
+    "GroupPlanned",
+    "NodePlan",
+    "PlanAsked",
+    "QueueMade",
+    "ReferencesTrusted",
+    "RetryDue",
+    "RetryScheduled",
+    "RunFinished",
+    "RunPaused",
+    "RunResumed",
+    "RunSubmitted",
+    "SignalDropped",
+    "SpecRegistered",
+    "SpecUnregistered",
+    "StateImported",
+    "StepRecorded",
+    "StrategySwitched",
+    "SupervisorAdded",
+    "SupervisorPaused",
+    "SupervisorRemoved",
+    "SupervisorResumed",
+    "SwapDrained",
+    "TaskFailed",
+    "TaskReopened",
+    "TaskRequeued",
+    "TaskSkipped",
+    "TeamLoaded",
+    "ThreadReturned",
+]

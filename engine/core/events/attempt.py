@@ -1,0 +1,115 @@
+"""Facts about attempts: begun, a step recorded, ended in one of four ways."""
+
+from typing import Literal
+
+from pydantic import JsonValue
+
+from engine.core.fact import fact
+from engine.core.values import NO_USAGE, Usage
+
+
+@fact
+class AttemptStarted:
+    """An agent (or the engine itself, for a join) begins to work on a task."""
+
+    type: Literal["attempt_started"] = "attempt_started"
+    at_ms: int
+    run_id: str
+    task_id: str
+    attempt: int
+    agent_id: str | None
+    generation: int
+
+
+@fact
+class AttemptResumed:
+    """An attempt has a slot again and goes on with what its delegations answered."""
+
+    type: Literal["attempt_resumed"] = "attempt_resumed"
+    at_ms: int
+    run_id: str
+    task_id: str
+    attempt: int
+    agent_id: str
+    call_keys: list[str]
+    """The calls whose outcomes it is told."""
+
+
+@fact
+class StepRecorded:
+    """A step ended well; its output is never computed again."""
+
+    type: Literal["step_recorded"] = "step_recorded"
+    at_ms: int
+    run_id: str
+    task_id: str
+    attempt: int
+    agent_id: str | None
+    name: str
+    key: str
+    """Name, hash of the input and the how-manieth with both."""
+    output: JsonValue
+    duration_ms: int
+
+
+@fact
+class AttemptDone:
+    """An attempt ended well, and with it the task."""
+
+    type: Literal["attempt_done"] = "attempt_done"
+    at_ms: int
+    run_id: str
+    task_id: str
+    attempt: int
+    agent_id: str | None
+    output: JsonValue
+    duration_ms: int
+    usage: Usage = NO_USAGE
+
+
+@fact
+class AttemptFailed:
+    """An attempt ended with an error; the failure policy decides what is next."""
+
+    type: Literal["attempt_failed"] = "attempt_failed"
+    at_ms: int
+    run_id: str
+    task_id: str
+    attempt: int
+    agent_id: str | None
+    error: str
+    error_type: str
+    duration_ms: int
+    usage: Usage = NO_USAGE
+    stuck: bool = False
+    """Its thread has not returned and still takes a slot."""
+
+
+@fact
+class AttemptCancelled:
+    """An attempt was stopped; what it had said so far is kept."""
+
+    type: Literal["attempt_cancelled"] = "attempt_cancelled"
+    at_ms: int
+    run_id: str
+    task_id: str
+    attempt: int
+    agent_id: str | None
+    partial: JsonValue
+    duration_ms: int
+    usage: Usage = NO_USAGE
+    stuck: bool = False
+    requeued: bool = False
+    """The task is to be done by another attempt, and is not cancelled."""
+
+
+@fact
+class AttemptLost:
+    """An attempt ended with the engine that ran it; its finished steps are kept."""
+
+    type: Literal["attempt_lost"] = "attempt_lost"
+    at_ms: int
+    run_id: str
+    task_id: str
+    attempt: int
+    agent_id: str | None

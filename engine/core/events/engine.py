@@ -1,0 +1,107 @@
+"""Facts about the engine itself, about commands, and about what was loaded or imported."""
+
+from dataclasses import field
+from typing import Literal
+
+from pydantic import JsonValue
+
+from engine.core.fact import fact
+
+
+@fact
+class EngineStarted:
+    """A process took the lease and begins to decide."""
+
+    type: Literal["engine_started"] = "engine_started"
+    at_ms: int
+    pid: int
+    token: int
+    version: str
+
+
+@fact
+class EngineStopped:
+    """The engine ended on purpose; open runs are suspended until the next one."""
+
+    type: Literal["engine_stopped"] = "engine_stopped"
+    at_ms: int
+    reason: str
+
+
+@fact
+class TeamLoaded:
+    """A team file was read; with its text, so that the database needs nothing else."""
+
+    type: Literal["team_loaded"] = "team_loaded"
+    at_ms: int
+    path: str
+    folder: str
+    sha256: str
+    text: str
+
+
+@fact
+class ReferencesTrusted:
+    """The operator allowed these references to be imported and called."""
+
+    type: Literal["references_trusted"] = "references_trusted"
+    at_ms: int
+    references: list[str]
+
+
+@fact
+class CommandApplied:
+    """A command was carried out; what it did are the events since the one before it."""
+
+    type: Literal["command_applied"] = "command_applied"
+    at_ms: int
+    command_id: str
+    command: str
+    """The command's type."""
+    sender: str
+    role: str
+    """What the sender claims to be; for the audit."""
+    summary: str
+    """What it did, in a few words."""
+    result: dict[str, JsonValue] = field(default_factory=dict)
+
+
+@fact
+class CommandRefused:
+    """A command was not carried out, and nothing changed."""
+
+    type: Literal["command_refused"] = "command_refused"
+    at_ms: int
+    command_id: str
+    command: str
+    sender: str
+    role: str
+    code: str
+    """The kind of refusal, such as `unknown_agent`."""
+    reason: str
+    """What, why, and what to do, in one line."""
+
+
+@fact
+class SignalDropped:
+    """A signal could not be decided because of a defect; the rest of the team goes on."""
+
+    type: Literal["signal_dropped"] = "signal_dropped"
+    at_ms: int
+    signal: str
+    error: str
+    task_id: str | None = None
+
+
+@fact
+class StateImported:
+    """A whole state came in from an archive."""
+
+    type: Literal["state_imported"] = "state_imported"
+    at_ms: int
+    path: str
+    sha256: str
+    paused: bool
+    state: JsonValue
+    """The state document; its references to texts are places in `texts`."""
+    texts: list[JsonValue]

@@ -1,0 +1,107 @@
+"""Facts about runs: submitted, paused, re-planned, cancelled, finished."""
+
+from dataclasses import field
+from typing import Literal
+
+from pydantic import JsonValue
+
+from engine.core.events.task import NodePlan
+from engine.core.fact import fact
+from engine.core.spec import Aggregation
+from engine.core.state import RunStatus
+from engine.core.values import Held
+
+
+@fact
+class RunSubmitted:
+    """A request was given to a supervisor."""
+
+    type: Literal["run_submitted"] = "run_submitted"
+    at_ms: int
+    run_id: str
+    supervisor_id: str
+    root_id: str
+    """The group task that stands for the whole run."""
+    request: JsonValue
+    sender: str
+
+
+@fact
+class RunPaused:
+    """Nothing of the run starts; what is at work goes on."""
+
+    type: Literal["run_paused"] = "run_paused"
+    at_ms: int
+    run_id: str
+
+
+@fact
+class RunResumed:
+    """Tasks of the run start again."""
+
+    type: Literal["run_resumed"] = "run_resumed"
+    at_ms: int
+    run_id: str
+
+
+@fact
+class CancelRequested:
+    """Work is being stopped: what had not started is cancelled, what is at work stops at its next step."""
+
+    type: Literal["cancel_requested"] = "cancel_requested"
+    at_ms: int
+    run_id: str
+    task_id: str | None = None
+    """The task whose part of the run is cancelled; None for the whole run."""
+    cancelled: list[str]
+    """Tasks that end at once because nothing of them was at work."""
+    stopping: list[str]
+    """Tasks whose attempts are asked to stop."""
+    reason: str
+
+
+@fact
+class GroupChange:
+    """How one graph in progress is rewired."""
+
+    task_id: str
+    run_id: str
+    mode: str
+    kept: list[str] = field(default_factory=list)
+    """Nodes that are done or go on."""
+    cancelled: list[str] = field(default_factory=list)
+    """Nodes at work that are asked to stop."""
+    added: list[NodePlan] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    """Nodes that had not started and have no place in the new graph."""
+    after: dict[str, list[str]] = field(default_factory=dict)
+    """What each rewired node now waits for."""
+    takes: dict[str, Literal["request", "previous", "context"]] = field(default_factory=dict)
+    outcome_id: str | None = None
+
+
+@fact
+class StrategySwitched:
+    """A supervisor coordinates in another way; graphs in progress were rewired, done nodes stay done."""
+
+    type: Literal["strategy_switched"] = "strategy_switched"
+    at_ms: int
+    supervisor_id: str
+    mode: str
+    previous: str
+    aggregation: Aggregation
+    aggregator: str | None
+    scope: Literal["open", "new"]
+    groups: list[GroupChange] = field(default_factory=list)
+
+
+@fact
+class RunFinished:
+    """A run has its outcome; its tasks leave the state."""
+
+    type: Literal["run_finished"] = "run_finished"
+    at_ms: int
+    run_id: str
+    status: RunStatus
+    output: Held
+    error: str | None = None

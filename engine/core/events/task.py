@@ -1,0 +1,207 @@
+"""Facts about tasks: planned, asked for by an agent, ended, tried again."""
+
+from dataclasses import field
+from typing import Literal
+
+from pydantic import JsonValue
+
+from engine.core.fact import fact
+from engine.core.spec import Aggregation
+from engine.core.state import TaskStatus
+from engine.core.values import Held
+
+
+@fact
+class NodePlan:
+    """One node of a graph, as it was planned."""
+
+    task_id: str
+    kind: Literal["agent", "group", "join"]
+    title: str
+    worker_id: str | None
+    """The agent or sub-supervisor that it is for; None for a join."""
+    supervisor_id: str
+    """Whose slots it takes: the supervisor of its agent, or the sub-supervisor itself."""
+    after: list[str] = field(default_factory=list)
+    takes: Literal["request", "previous", "context"] = "request"
+    join: Aggregation | None = None
+    optional: bool = False
+
+
+@fact
+class GroupPlanned:
+    """A supervisor turned a request into a graph of tasks."""
+
+    type: Literal["group_planned"] = "group_planned"
+    at_ms: int
+    run_id: str
+    task_id: str
+    mode: str
+    nodes: list[NodePlan]
+    outcome_id: str | None
+    """The node whose output is the group's."""
+    explanation: str
+    """Why these members, in words."""
+
+
+@fact
+class GroupEnded:
+    """Every node of a graph has ended."""
+
+    type: Literal["group_ended"] = "group_ended"
+    at_ms: int
+    run_id: str
+    task_id: str
+    status: TaskStatus
+    output: Held
+    error: str | None = None
+
+
+@fact
+class ChildPlan:
+    """One task that an agent asked for."""
+
+    task_id: str
+    kind: Literal["agent", "group"]
+    title: str
+    queue: str | None
+    """Where it waits; None for a sub-supervisor's."""
+    worker_id: str | None
+    supervisor_id: str
+    input: JsonValue
+    optional: bool = False
+
+
+@fact
+class Delegated:
+    """An agent at work asked others; it holds no slot until they answer."""
+
+    type: Literal["delegated"] = "delegated"
+    at_ms: int
+    run_id: str
+    task_id: str
+    attempt: int
+    agent_id: str
+    call_key: str
+    call_kind: Literal["delegate", "map"]
+    children: list[ChildPlan]
+
+
+@fact
+class CallRejoined:
+    """An attempt asked again what an earlier one had asked; the same tasks answer it."""
+
+    type: Literal["call_rejoined"] = "call_rejoined"
+    at_ms: int
+    run_id: str
+    task_id: str
+    attempt: int
+    agent_id: str
+    call_key: str
+
+
+@fact
+class CallAnswered:
+    """The outcomes of a call are told to the attempt that asked."""
+
+    type: Literal["call_answered"] = "call_answered"
+    at_ms: int
+    run_id: str
+    task_id: str
+    attempt: int
+    call_key: str
+
+
+@fact
+class CallRefused:
+    """Nobody can do what an attempt asked for."""
+
+    type: Literal["call_refused"] = "call_refused"
+    at_ms: int
+    run_id: str
+    task_id: str
+    attempt: int
+    call_key: str
+    reason: str
+
+
+@fact
+class RetryScheduled:
+    """A task is tried again after a back-off; its slot is free until then."""
+
+    type: Literal["retry_scheduled"] = "retry_scheduled"
+    at_ms: int
+    run_id: str
+    task_id: str
+    retry: int
+    """1 for the first try after the first failure."""
+    delay_ms: int
+    due_ms: int
+    jitter: float
+    """The draw that the delay was made with, in [0, 1)."""
+
+
+@fact
+class RetryDue:
+    """The back-off of a task is over, or an operator cut it short."""
+
+    type: Literal["retry_due"] = "retry_due"
+    at_ms: int
+    run_id: str
+    task_id: str
+
+
+@fact
+class TaskFailed:
+    """A task has failed for good."""
+
+    type: Literal["task_failed"] = "task_failed"
+    at_ms: int
+    run_id: str
+    task_id: str
+    error: str
+
+
+@fact
+class TaskSkipped:
+    """A task will not be done, because what it needs did not come about."""
+
+    type: Literal["task_skipped"] = "task_skipped"
+    at_ms: int
+    run_id: str
+    task_id: str
+    reason: str
+
+
+@fact
+class TaskRequeued:
+    """A task waits somewhere else, or again."""
+
+    type: Literal["task_requeued"] = "task_requeued"
+    at_ms: int
+    run_id: str
+    task_id: str
+    queue: str
+    reason: str
+
+
+@fact
+class TaskReopened:
+    """An operator asked that a failed task is tried again; those that were skipped because of it wait for it again."""
+
+    type: Literal["task_reopened"] = "task_reopened"
+    at_ms: int
+    run_id: str
+    task_id: str
+    reopened: list[str]
+    """The task and every skipped one that depends on it."""
+
+
+@fact
+class PlanAsked:
+    """A graph can be planned once the whole text of its request was read."""
+
+    type: Literal["plan_asked"] = "plan_asked"
+    at_ms: int
+    run_id: str
+    task_id: str

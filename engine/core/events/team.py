@@ -1,0 +1,188 @@
+"""Facts about who is in the team: supervisors, agents, their specs and queues."""
+
+from dataclasses import field
+from typing import Literal
+
+
+from engine.core.fact import fact
+from engine.core.spec import Aggregation, AgentSpec
+
+
+@fact
+class SupervisorAdded:
+    """A supervisor came to the team."""
+
+    type: Literal["supervisor_added"] = "supervisor_added"
+    at_ms: int
+    supervisor_id: str
+    name: str
+    parent_id: str | None
+    mode: str
+    aggregation: Aggregation
+    aggregator: str | None
+    participants: list[str] | None
+    auto_discover: bool
+    max_matches: int
+    default_agent: str | None
+    max_parallel: int
+    max_agents: int
+
+
+@fact
+class SupervisorRemoved:
+    """A supervisor without members and work left the team."""
+
+    type: Literal["supervisor_removed"] = "supervisor_removed"
+    at_ms: int
+    supervisor_id: str
+
+
+@fact
+class SupervisorPaused:
+    """Its agents start nothing new; what runs goes on."""
+
+    type: Literal["supervisor_paused"] = "supervisor_paused"
+    at_ms: int
+    supervisor_id: str
+
+
+@fact
+class SupervisorResumed:
+    """Its agents take tasks again."""
+
+    type: Literal["supervisor_resumed"] = "supervisor_resumed"
+    at_ms: int
+    supervisor_id: str
+
+
+@fact
+class SpecRegistered:
+    """A spec is in the registry, from where agents are made and swapped."""
+
+    type: Literal["spec_registered"] = "spec_registered"
+    at_ms: int
+    spec: AgentSpec
+
+
+@fact
+class SpecUnregistered:
+    """A name left the registry; agents that were made from it stay."""
+
+    type: Literal["spec_unregistered"] = "spec_unregistered"
+    at_ms: int
+    name: str
+
+
+@fact
+class AgentAdded:
+    """An agent came to a supervisor."""
+
+    type: Literal["agent_added"] = "agent_added"
+    at_ms: int
+    agent_id: str
+    name: str
+    supervisor_id: str
+    spec: AgentSpec
+    queues: list[str] = field(default_factory=list)
+    """Queues by capability that it takes tasks from, besides its own."""
+
+
+@fact
+class AgentRemoving:
+    """An agent leaves: it takes nothing new, and goes when nothing is at work on it."""
+
+    type: Literal["agent_removing"] = "agent_removing"
+    at_ms: int
+    agent_id: str
+    mode: Literal["drain", "requeue", "abort"]
+
+
+@fact
+class AgentRemoved:
+    """An agent left; its name may be used again, its id never."""
+
+    type: Literal["agent_removed"] = "agent_removed"
+    at_ms: int
+    agent_id: str
+
+
+@fact
+class AgentSwapped:
+    """An agent has a new generation; attempts that begin from now on use it."""
+
+    type: Literal["agent_swapped"] = "agent_swapped"
+    at_ms: int
+    agent_id: str
+    generation: int
+    spec: AgentSpec
+    mode: Literal["drain"]
+    queues: list[str] = field(default_factory=list)
+    """Queues by capability that the new generation takes tasks from."""
+
+
+@fact
+class SwapDrained:
+    """The last attempt of the earlier generations has ended."""
+
+    type: Literal["swap_drained"] = "swap_drained"
+    at_ms: int
+    agent_id: str
+    generation: int
+
+
+@fact
+class AgentPaused:
+    """An agent takes nothing new; what it does goes on."""
+
+    type: Literal["agent_paused"] = "agent_paused"
+    at_ms: int
+    agent_id: str
+
+
+@fact
+class AgentResumed:
+    """An agent takes tasks again."""
+
+    type: Literal["agent_resumed"] = "agent_resumed"
+    at_ms: int
+    agent_id: str
+
+
+@fact
+class AgentBroke:
+    """An agent cannot work: its code is not there or not usable."""
+
+    type: Literal["agent_broke"] = "agent_broke"
+    at_ms: int
+    agent_id: str
+    error: str
+
+
+@fact
+class AgentMended:
+    """What kept an agent from working is gone."""
+
+    type: Literal["agent_mended"] = "agent_mended"
+    at_ms: int
+    agent_id: str
+
+
+@fact
+class ThreadReturned:
+    """A thread whose attempt had ended came back; its slot is free again."""
+
+    type: Literal["thread_returned"] = "thread_returned"
+    at_ms: int
+    agent_id: str
+
+
+@fact
+class QueueMade:
+    """A capability was asked for the first time; these agents are able to do it."""
+
+    type: Literal["queue_made"] = "queue_made"
+    at_ms: int
+    key: str
+    supervisor_id: str
+    capability: str
+    agent_ids: list[str]

@@ -1,0 +1,38 @@
+"""The one place where supervisor state changes.
+
+Pure by contract (import-linter and a test enforce it): no clock, no randomness, no I/O. What an event needs to know is
+in the event. One handler per kind; a file per subject.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from engine.core.errors import CorruptJournal
+from engine.core.events import Event
+from engine.core.fold import attempt, engine, run, task, team
+from engine.core.state import State
+
+FOLD: dict[type, Callable[[State, Any], None]] = {
+    **engine.HANDLERS,
+    **team.HANDLERS,
+    **run.HANDLERS,
+    **task.HANDLERS,
+    **attempt.HANDLERS,
+}
+"""The handler of every kind."""
+
+
+def fold(state: State, events: Iterable[Event]) -> None:
+    """Apply what happened. Total over the kinds; the only writer of `state`.
+
+    Raises:
+        CorruptJournal: If an event cannot follow the ones before; never on a journal that `decide` wrote.
+    """
+    for event in events:
+        state.seq += 1
+        if event.at_ms > state.at_ms:
+            state.at_ms = event.at_ms
+        try:
+            FOLD[type(event)](state, event)
+        except (KeyError, AssertionError, ValueError) as error:
+            raise CorruptJournal(state.seq, f"{event.type} does not follow ({error!r})") from error

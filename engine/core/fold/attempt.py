@@ -1,0 +1,130 @@
+"""Fold: attempts begun, parked and ended; steps recorded."""
+
+from engine.core.events import (
+    AttemptCancelled,
+    AttemptDone,
+    AttemptFailed,
+    AttemptLost,
+    AttemptResumed,
+    AttemptStarted,
+    StepRecorded,
+)
+from engine.core.fold.ending import end
+from engine.core.fold.queues import dequeue, enqueue, occupy, refresh_agent, stop_waiting_for_slot, vacate
+from engine.core.state import DURATIONS, Agent, Attempt, State, Task, TaskStatus
+from engine.core.values import Usage, held
+
+
+def _attempt_started(state: State, event: AttemptStarted) -> None:
+    task = state.tasks[event.task_id]
+    dequeue(state, task)
+    task.status = TaskStatus.RUNNING
+    task.attempts = event.attempt
+    task.attempt = Attempt(
+        number=event.attempt, agent_id=event.agent_id, generation=event.generation, started_ms=event.at_ms
+    )
+    if task.started_ms is None:
+        task.started_ms = event.at_ms
+    state.runs[event.run_id].running += 1
+    if event.agent_id is not None:
+        task.agent_id = event.agent_id
+        occupy(state, state.agents[event.agent_id], task, event.generation)
+
+
+def _attempt_resumed(state: State, event: AttemptResumed) -> None:
+    task = state.tasks[event.task_id]
+    attempt = task.attempt
+    assert attempt is not None
+    stop_waiting_for_slot(state, task)
+    agent = state.agents[event.agent_id]
+    agent.parked.pop(task.id, None)
+    attempt.parked = False
+    attempt.owed = [key for key in attempt.owed if key not in event.call_keys]
+    occupy(state, agent, task, attempt.generation)
+
+
+def _step_recorded(state: State, event: StepRecorded) -> None:
+    state.tasks[event.task_id].steps[event.key] = held(event.output, state.seq, "output")
+
+
+def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
+    """End the attempt of `task`: give back its slot."""
+    attempt = task.attempt
+    assert attempt is not None
+    stop_waiting_for_slot(state, task)
+    task.attempt = None
+    state.runs[task.run_id].running -= 1
+    if attempt.agent_id is None:
+        return None
+    agent = state.agents[attempt.agent_id]
+    agent.parked.pop(task.id, None)
+    if stuck:
+        agent.stuck += 1
+    vacate(state, agent, task)
+    if stuck:
+        refresh_agent(state, agent)
+    return agent
+
+
+def _add_usage(state: State, task: Task, agent: Agent | None, usage: Usage) -> None:
+    run = state.runs[task.run_id]
+    run.usage = run.usage.plus(usage)
+    state.usage = state.usage.plus(usage)
+    if agent is not None:
+        agent.usage = agent.usage.plus(usage)
+
+
+def _attempt_done(state: State, event: AttemptDone) -> None:
+    task = state.tasks[event.task_id]
+    agent = _close(state, task)
+    if agent is not None:
+        agent.done += 1
+        agent.durations_ms.append(event.duration_ms)
+        del agent.durations_ms[:-DURATIONS]
+    _add_usage(state, task, agent, event.usage)
+    task.output = held(event.output, state.seq, "output")
+    end(state, task, TaskStatus.DONE)
+
+
+def _attempt_failed(state: State, event: AttemptFailed) -> None:
+    task = state.tasks[event.task_id]
+    agent = _close(state, task, stuck=event.stuck)
+    if agent is not None:
+        agent.failed += 1
+        agent.last_error = event.error
+    _add_usage(state, task, agent, event.usage)
+    task.status = TaskStatus.WAITING
+    task.error = event.error
+
+
+def _attempt_cancelled(state: State, event: AttemptCancelled) -> None:
+    task = state.tasks[event.task_id]
+    agent = _close(state, task, stuck=event.stuck)
+    if agent is not None:
+        agent.cancelled += 1
+    _add_usage(state, task, agent, event.usage)
+    if event.requeued:
+        task.status = TaskStatus.WAITING
+        return
+    if event.partial is not None:
+        task.output = held(event.partial, state.seq, "partial")
+    end(state, task, TaskStatus.CANCELLED, error="cancelled")
+
+
+def _attempt_lost(state: State, event: AttemptLost) -> None:
+    task = state.tasks[event.task_id]
+    _close(state, task)
+    task.status = TaskStatus.WAITING
+    if task.queue is not None:
+        enqueue(state, task, first=True)
+
+
+HANDLERS = {
+    AttemptStarted: _attempt_started,
+    AttemptResumed: _attempt_resumed,
+    StepRecorded: _step_recorded,
+    AttemptDone: _attempt_done,
+    AttemptFailed: _attempt_failed,
+    AttemptCancelled: _attempt_cancelled,
+    AttemptLost: _attempt_lost,
+}

@@ -1,0 +1,61 @@
+"""Fold: what the end of a task means for those that wait for it."""
+
+from engine.core.fold.queues import dequeue, enqueue, is_ready, wait_for_slot
+from engine.core.state import State, Task, TaskStatus
+
+
+def end(state: State, task: Task, status: TaskStatus, *, error: str | None = None, unblock: bool = True) -> None:
+    """Give `task` its outcome: leave its queue, count it, and let go on who waited for it."""
+    dequeue(state, task)
+    state.timers.pop(task.id, None)
+    task.status = status
+    task.error = error
+    task.ended_ms = state.at_ms
+    task.retry_at_ms = None
+    if task.kind == "agent":
+        _count(state, task)
+    if task.parent_id is not None:
+        _tell_parent(state, task, state.tasks[task.parent_id])
+    if unblock:
+        _unblock(state, task)
+
+
+def lets_pass(task: Task) -> bool:
+    """Return True when those that depend on `task` may go on after its end."""
+    return task.status in (TaskStatus.DONE, TaskStatus.CANCELLED) or (
+        task.status is TaskStatus.FAILED and task.optional
+    )
+
+
+def _count(state: State, task: Task) -> None:
+    run = state.runs[task.run_id]
+    run.ended += 1
+    if task.status is TaskStatus.DONE:
+        run.done += 1
+        state.tasks_done += 1
+    elif task.status is TaskStatus.FAILED:
+        run.failed += 1
+        state.tasks_failed += 1
+
+
+def _tell_parent(state: State, task: Task, parent: Task) -> None:
+    parent.open -= 1
+    call = parent.calls.get(task.call_key or "")
+    if call is None:
+        return
+    call.open -= 1
+    attempt = parent.attempt
+    if call.open == 0 and attempt is not None and call.key in attempt.waits:
+        del attempt.waits[call.key]
+        attempt.owed.append(call.key)
+        if not attempt.waits:
+            wait_for_slot(state, parent)
+
+
+def _unblock(state: State, task: Task) -> None:
+    passes = lets_pass(task)
+    for task_id in task.before:
+        following = state.tasks[task_id]
+        following.blockers -= 1
+        if passes and following.kind == "agent" and is_ready(following):
+            enqueue(state, following)

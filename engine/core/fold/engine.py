@@ -1,0 +1,75 @@
+"""Fold: the engine, commands, what was loaded or imported."""
+
+from engine.core.events import (
+    CommandApplied,
+    CommandRefused,
+    EngineStarted,
+    EngineStopped,
+    ReferencesTrusted,
+    SignalDropped,
+    StateImported,
+    TeamLoaded,
+)
+from engine.core.fold.queues import refresh_agent
+from engine.core.importing import fold_import, state_from
+from engine.core.state import OUTCOMES, Engine, Outcome, State, Team
+
+
+def _engine_started(state: State, event: EngineStarted) -> None:
+    state.engine = Engine(pid=event.pid, token=event.token, version=event.version, started_ms=event.at_ms)
+    for run in state.runs.values():
+        run.suspended = False
+    for agent in state.agents.values():
+        if agent.stuck:
+            agent.stuck = 0
+            refresh_agent(state, agent)
+
+
+def _engine_stopped(state: State, event: EngineStopped) -> None:
+    if state.engine is not None:
+        state.engine.stopped_ms = event.at_ms
+    for run in state.runs.values():
+        run.suspended = True
+
+
+def _team_loaded(state: State, event: TeamLoaded) -> None:
+    state.team = Team(path=event.path, folder=event.folder, sha256=event.sha256, seq=state.seq)
+
+
+def _references_trusted(state: State, event: ReferencesTrusted) -> None:
+    state.trusted.update(dict.fromkeys(event.references))
+
+
+def _remember(state: State, command_id: str, outcome: Outcome) -> None:
+    """Keep the outcome, so that the same command is never carried out twice."""
+    state.commands[command_id] = outcome
+    while len(state.commands) > OUTCOMES:
+        state.commands.popitem(last=False)
+
+
+def _command_applied(state: State, event: CommandApplied) -> None:
+    _remember(state, event.command_id, Outcome(status="applied", seq=state.seq))
+
+
+def _command_refused(state: State, event: CommandRefused) -> None:
+    _remember(state, event.command_id, Outcome(status="refused", seq=state.seq, reason=event.reason))
+
+
+def _signal_dropped(state: State, event: SignalDropped) -> None:
+    """Change nothing: the event is there to be read."""
+
+
+def _state_imported(state: State, event: StateImported) -> None:
+    fold_import(state, state_from(event.state, state.seq), paused=event.paused)
+
+
+HANDLERS = {
+    EngineStarted: _engine_started,
+    EngineStopped: _engine_stopped,
+    TeamLoaded: _team_loaded,
+    ReferencesTrusted: _references_trusted,
+    CommandApplied: _command_applied,
+    CommandRefused: _command_refused,
+    SignalDropped: _signal_dropped,
+    StateImported: _state_imported,
+}

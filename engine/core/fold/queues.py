@@ -1,0 +1,165 @@
+"""Who can start what: the index of ready tasks and free agents, kept current at every change.
+
+A queue is *open* when it has both a ready task and a free agent; its supervisor keeps the open ones in order, so that
+dispatch never searches.
+"""
+
+from engine.core.state import Agent, Queue, State, Supervisor, Task, TaskStatus
+
+
+def own_queue(agent_id: str) -> str:
+    """Return the key of the queue of tasks for one agent."""
+    return f"agent:{agent_id}"
+
+
+def back_queue(agent_id: str) -> str:
+    """Return the key of the queue of attempts that wait for a slot to go on."""
+    return f"back:{agent_id}"
+
+
+def able_queue(supervisor_id: str, capability: str) -> str:
+    """Return the key of the queue of tasks for any agent of a supervisor with a capability."""
+    return f"able:{supervisor_id}:{capability}"
+
+
+def refresh_queue(state: State, queue: Queue) -> None:
+    """Put `queue` among its supervisor's open ones, or take it out."""
+    supervisor = state.supervisors[queue.supervisor_id]
+    opened = supervisor.open
+    if queue.ready and queue.free:
+        if queue.key not in opened:
+            opened[queue.key] = 0
+            if queue.key.startswith("back:"):
+                opened.move_to_end(queue.key, last=False)
+            refresh_supervisor(state, supervisor)
+    elif queue.key in opened:
+        del opened[queue.key]
+        refresh_supervisor(state, supervisor)
+
+
+def refresh_supervisor(state: State, supervisor: Supervisor) -> None:
+    """Say whether dispatch has to look at `supervisor`: attempts that go on come first, and go on in a pause too."""
+    opened = supervisor.open
+    can_start = bool(opened) and supervisor.running < supervisor.max_parallel
+    if can_start and supervisor.paused:
+        can_start = next(iter(opened)).startswith("back:")
+    if can_start:
+        state.startable.setdefault(supervisor.id, 0)
+    else:
+        state.startable.pop(supervisor.id, None)
+
+
+def refresh_agent(state: State, agent: Agent) -> None:
+    """Bring the queues that `agent` serves up to date with whether it can take a task."""
+    takes, room = agent.takes_tasks, agent.has_room
+    own = takes or (room and agent.removing == "drain" and not agent.paused and agent.error is None)
+    for key in agent.queues:
+        queue = state.queues[key]
+        is_free = takes if key.startswith("able:") else own if key.startswith("agent:") else room
+        if is_free != (agent.id in queue.free):
+            if is_free:
+                queue.free[agent.id] = 0
+            else:
+                del queue.free[agent.id]
+            refresh_queue(state, queue)
+
+
+def serve(state: State, agent: Agent, keys: list[str]) -> None:
+    """Make `agent` serve its own queues and those in `keys`, and no other."""
+    wanted = [own_queue(agent.id), back_queue(agent.id), *keys]
+    for key in agent.queues:
+        if key not in wanted:
+            queue = state.queues[key]
+            queue.agents.remove(agent.id)
+            queue.free.pop(agent.id, None)
+            refresh_queue(state, queue)
+    for key in wanted:
+        if key not in agent.queues:
+            queue = state.queues.setdefault(key, Queue(key=key, supervisor_id=agent.supervisor_id))
+            queue.agents.append(agent.id)
+    agent.queues = wanted
+    refresh_agent(state, agent)
+
+
+def leave(state: State, agent: Agent) -> None:
+    """Take `agent` out of every queue; its own ones end with it."""
+    for key in agent.queues:
+        queue = state.queues[key]
+        queue.agents.remove(agent.id)
+        queue.free.pop(agent.id, None)
+        refresh_queue(state, queue)
+        if not key.startswith("able:"):
+            del state.queues[key]
+
+
+def enqueue(state: State, task: Task, *, first: bool = False) -> None:
+    """Make a waiting task ready, or hold it back while its run is paused."""
+    assert task.queue is not None
+    if state.runs[task.run_id].paused:
+        task.held_back = True
+        return
+    task.held_back = False
+    queue = state.queues[task.queue]
+    queue.ready[task.id] = state.seq
+    if first:
+        queue.ready.move_to_end(task.id, last=False)
+    refresh_queue(state, queue)
+
+
+def dequeue(state: State, task: Task) -> None:
+    """Take a task out of the queue where it is ready, if it is."""
+    task.held_back = False
+    queue = state.queues.get(task.queue or "")
+    if queue is not None and task.id in queue.ready:
+        del queue.ready[task.id]
+        refresh_queue(state, queue)
+
+
+def wait_for_slot(state: State, task: Task) -> None:
+    """Let a parked attempt wait for a slot of its agent to go on."""
+    assert task.attempt is not None and task.attempt.agent_id is not None
+    queue = state.queues[back_queue(task.attempt.agent_id)]
+    queue.ready[task.id] = state.seq
+    refresh_queue(state, queue)
+
+
+def stop_waiting_for_slot(state: State, task: Task) -> None:
+    """Take an attempt out of the queue for slots, if it is in it."""
+    if task.attempt is None or task.attempt.agent_id is None:
+        return
+    queue = state.queues[back_queue(task.attempt.agent_id)]
+    if queue.ready.pop(task.id, None) is not None:
+        refresh_queue(state, queue)
+
+
+def occupy(state: State, agent: Agent, task: Task, generation: int) -> None:
+    """Give `task` a slot of `agent` and of its supervisor."""
+    agent.running[task.id] = generation
+    supervisor = _supervisor(state, agent)
+    supervisor.running += 1
+    refresh_agent(state, agent)
+    for key in agent.queues:
+        free = state.queues[key].free
+        if agent.id in free:
+            free.move_to_end(agent.id)
+    if task.queue in supervisor.open:
+        supervisor.open.move_to_end(task.queue)
+    refresh_supervisor(state, supervisor)
+
+
+def vacate(state: State, agent: Agent, task: Task) -> None:
+    """Free the slot that `task` holds, if it holds one."""
+    if agent.running.pop(task.id, None) is not None:
+        supervisor = _supervisor(state, agent)
+        supervisor.running -= 1
+        refresh_agent(state, agent)
+        refresh_supervisor(state, supervisor)
+
+
+def is_ready(task: Task) -> bool:
+    """Return True when nothing that `task` depends on is open."""
+    return task.status is TaskStatus.WAITING and task.blockers == 0
+
+
+def _supervisor(state: State, agent: Agent) -> Supervisor:
+    return state.supervisors[agent.supervisor_id]

@@ -1,0 +1,145 @@
+"""Fold: runs submitted, paused, re-planned, cancelled, finished."""
+
+from engine.core.events import (
+    CancelRequested,
+    GroupChange,
+    RunFinished,
+    RunPaused,
+    RunResumed,
+    RunSubmitted,
+    StrategySwitched,
+)
+from engine.core.fold.ending import end
+from engine.core.fold.ids import note
+from engine.core.fold.queues import dequeue, enqueue, is_ready
+from engine.core.fold.task import add_node, add_task, wire
+from engine.core.state import SUMMARIES, Run, RunSummary, State, Task, TaskStatus
+from engine.core.values import held, preview
+
+
+def _run_submitted(state: State, event: RunSubmitted) -> None:
+    note(state, event.run_id)
+    request = held(event.request, state.seq, "request")
+    run = Run(
+        id=event.run_id,
+        supervisor_id=event.supervisor_id,
+        request=request,
+        title=preview(event.request),
+        root_id=event.root_id,
+        sender=event.sender,
+        started_ms=event.at_ms,
+    )
+    state.runs[run.id] = run
+    state.runs_total += 1
+    root = Task(
+        id=event.root_id,
+        run_id=run.id,
+        parent_id=None,
+        supervisor_id=event.supervisor_id,
+        kind="group",
+        title=run.title,
+        worker_id=event.supervisor_id,
+        input=request,
+        created_ms=event.at_ms,
+    )
+    add_task(state, root)
+
+
+def _run_paused(state: State, event: RunPaused) -> None:
+    run = state.runs[event.run_id]
+    run.paused = True
+    for task_id in run.tasks:
+        task = state.tasks[task_id]
+        queue = state.queues.get(task.queue or "")
+        if queue is not None and task_id in queue.ready:
+            dequeue(state, task)
+            task.held_back = True
+
+
+def _run_resumed(state: State, event: RunResumed) -> None:
+    run = state.runs[event.run_id]
+    run.paused = False
+    for task_id in run.tasks:
+        task = state.tasks[task_id]
+        if task.held_back and is_ready(task):
+            enqueue(state, task)
+
+
+def _cancel_requested(state: State, event: CancelRequested) -> None:
+    if event.task_id is None:
+        state.runs[event.run_id].cancelling = True
+    else:
+        state.tasks[event.task_id].cancelling = True
+    for task_id in event.stopping:
+        attempt = state.tasks[task_id].attempt
+        if attempt is not None:
+            attempt.stopping = True
+    for task_id in event.cancelled:
+        end(state, state.tasks[task_id], TaskStatus.CANCELLED, error=event.reason)
+
+
+def _strategy_switched(state: State, event: StrategySwitched) -> None:
+    supervisor = state.supervisors[event.supervisor_id]
+    supervisor.mode = event.mode
+    supervisor.aggregation = event.aggregation
+    supervisor.aggregator = event.aggregator
+    for change in event.groups:
+        _rewire(state, state.tasks[change.task_id], change)
+
+
+def _rewire(state: State, group: Task, change: GroupChange) -> None:
+    for task_id in change.removed:
+        end(state, state.tasks[task_id], TaskStatus.SKIPPED, error="strategy switched", unblock=False)
+    for node in change.added:
+        add_node(state, group, node)
+    for task_id, after in change.after.items():
+        state.tasks[task_id].after = list(after)
+    for task_id, takes in change.takes.items():
+        state.tasks[task_id].takes = takes
+    for task_id in change.cancelled:
+        attempt = state.tasks[task_id].attempt
+        if attempt is not None:
+            attempt.stopping = True
+    group.mode = change.mode
+    group.outcome_id = change.outcome_id
+    if group.parent_id is None:
+        state.runs[group.run_id].strategy = change.mode
+    wire(state, group)
+
+
+def _run_finished(state: State, event: RunFinished) -> None:
+    run = state.runs.pop(event.run_id)
+    for task_id in run.tasks:
+        task = state.tasks.pop(task_id)
+        dequeue(state, task)
+        state.timers.pop(task_id, None)
+    state.finished.append(
+        RunSummary(
+            id=run.id,
+            supervisor_id=run.supervisor_id,
+            title=run.title,
+            request=run.request,
+            status=event.status,
+            output=event.output,
+            error=event.error,
+            strategy=run.strategy,
+            tasks=run.total,
+            done=run.done,
+            failed=run.failed,
+            usage=run.usage,
+            started_ms=run.started_ms,
+            ended_ms=event.at_ms,
+            seq=state.seq,
+        )
+    )
+    del state.finished[:-SUMMARIES]
+
+
+HANDLERS = {
+    RunSubmitted: _run_submitted,
+    RunPaused: _run_paused,
+    RunResumed: _run_resumed,
+    CancelRequested: _cancel_requested,
+    StrategySwitched: _strategy_switched,
+    RunFinished: _run_finished,
+}

@@ -1,0 +1,230 @@
+"""Fold: graphs planned, work asked for by agents, tasks ended or tried again."""
+
+from engine.core.events import (
+    CallAnswered,
+    CallRefused,
+    CallRejoined,
+    Delegated,
+    GroupEnded,
+    GroupPlanned,
+    NodePlan,
+    PlanAsked,
+    RetryDue,
+    RetryScheduled,
+    TaskFailed,
+    TaskReopened,
+    TaskRequeued,
+    TaskSkipped,
+)
+from engine.core.fold.ending import end
+from engine.core.fold.ids import note
+from engine.core.fold.queues import dequeue, enqueue, is_ready, own_queue, stop_waiting_for_slot, vacate
+from engine.core.state import Call, State, Task, TaskStatus, Timer
+from engine.core.values import held
+
+
+def add_task(state: State, task: Task) -> None:
+    """Put a new task into the state and into its run."""
+    note(state, task.id)
+    state.tasks[task.id] = task
+    run = state.runs[task.run_id]
+    run.tasks[task.id] = None
+    if task.kind == "agent":
+        run.total += 1
+        state.tasks_total += 1
+
+
+def add_node(state: State, group: Task, node: NodePlan) -> Task:
+    """Put a planned node into the state; its edges are drawn by `wire`."""
+    task = Task(
+        id=node.task_id,
+        run_id=group.run_id,
+        parent_id=group.id,
+        supervisor_id=node.supervisor_id,
+        kind=node.kind,
+        title=node.title,
+        queue=own_queue(node.worker_id) if node.kind == "agent" and node.worker_id else None,
+        worker_id=node.worker_id,
+        join=node.join,
+        input=group.input,
+        takes=node.takes,
+        after=list(node.after),
+        optional=node.optional,
+        created_ms=state.at_ms,
+    )
+    add_task(state, task)
+    group.children.append(task.id)
+    group.open += 1
+    return task
+
+
+def wire(state: State, group: Task) -> None:
+    """Draw the edges of a graph anew from what each node comes after, and make ready what waits for nothing."""
+    nodes = [state.tasks[task_id] for task_id in group.children]
+    for node in nodes:
+        node.before = []
+    for node in nodes:
+        for task_id in node.after:
+            state.tasks[task_id].before.append(node.id)
+        node.blockers = sum(1 for task_id in node.after if not state.tasks[task_id].ended)
+    for node in nodes:
+        if node.kind == "agent" and node.status is TaskStatus.WAITING:
+            dequeue(state, node)
+            if is_ready(node):
+                enqueue(state, node)
+
+
+def _group_planned(state: State, event: GroupPlanned) -> None:
+    group = state.tasks[event.task_id]
+    if group.takes == "previous" and group.after:
+        group.input = state.tasks[group.after[-1]].output
+    group.status = TaskStatus.RUNNING
+    group.started_ms = event.at_ms
+    group.mode = event.mode
+    group.outcome_id = event.outcome_id
+    if group.parent_id is None:
+        state.runs[event.run_id].strategy = event.mode
+    for node in event.nodes:
+        add_node(state, group, node)
+    wire(state, group)
+
+
+def _plan_asked(state: State, event: PlanAsked) -> None:
+    """Take the input that the request's text is read from; the group waits on."""
+    group = state.tasks[event.task_id]
+    if group.takes == "previous" and group.after:
+        group.input = state.tasks[group.after[-1]].output
+
+
+def _group_ended(state: State, event: GroupEnded) -> None:
+    task = state.tasks[event.task_id]
+    task.output = event.output
+    end(state, task, event.status, error=event.error)
+
+
+def park(state: State, task: Task, call_key: str) -> None:
+    """Let the attempt of `task` wait for a call, without a slot."""
+    attempt = task.attempt
+    assert attempt is not None and attempt.agent_id is not None
+    attempt.waits[call_key] = None
+    stop_waiting_for_slot(state, task)
+    if not attempt.parked:
+        attempt.parked = True
+        agent = state.agents[attempt.agent_id]
+        agent.parked[task.id] = attempt.generation
+        vacate(state, agent, task)
+
+
+def _delegated(state: State, event: Delegated) -> None:
+    parent = state.tasks[event.task_id]
+    for place, child in enumerate(event.children):
+        task = Task(
+            id=child.task_id,
+            run_id=event.run_id,
+            parent_id=parent.id,
+            supervisor_id=child.supervisor_id,
+            kind=child.kind,
+            title=child.title,
+            queue=child.queue,
+            worker_id=child.worker_id,
+            input=held(child.input, state.seq, f"children.{place}.input"),
+            optional=child.optional,
+            call_key=event.call_key,
+            created_ms=event.at_ms,
+        )
+        add_task(state, task)
+        parent.children.append(task.id)
+        parent.open += 1
+        if task.kind == "agent":
+            enqueue(state, task)
+    children = [child.task_id for child in event.children]
+    parent.calls[event.call_key] = Call(
+        key=event.call_key, kind=event.call_kind, children=children, open=len(children)
+    )
+    if children:
+        park(state, parent, event.call_key)
+
+
+def _call_rejoined(state: State, event: CallRejoined) -> None:
+    task = state.tasks[event.task_id]
+    if task.calls[event.call_key].open:
+        park(state, task, event.call_key)
+
+
+def _call_answered(state: State, event: CallAnswered) -> None:
+    attempt = state.tasks[event.task_id].attempt
+    assert attempt is not None
+    if event.call_key in attempt.owed:
+        attempt.owed.remove(event.call_key)
+
+
+def _call_refused(state: State, event: CallRefused) -> None:
+    """Change nothing: the attempt goes on with the refusal."""
+
+
+def _retry_scheduled(state: State, event: RetryScheduled) -> None:
+    task = state.tasks[event.task_id]
+    task.status = TaskStatus.RETRYING
+    task.retries = event.retry
+    task.retry_at_ms = event.due_ms
+    state.timers[task.id] = Timer(id=task.id, due_ms=event.due_ms, task_id=task.id)
+
+
+def _retry_due(state: State, event: RetryDue) -> None:
+    task = state.tasks[event.task_id]
+    state.timers.pop(task.id, None)
+    task.status = TaskStatus.WAITING
+    task.retry_at_ms = None
+    enqueue(state, task)
+
+
+def _task_failed(state: State, event: TaskFailed) -> None:
+    end(state, state.tasks[event.task_id], TaskStatus.FAILED, error=event.error)
+
+
+def _task_skipped(state: State, event: TaskSkipped) -> None:
+    end(state, state.tasks[event.task_id], TaskStatus.SKIPPED, error=event.reason)
+
+
+def _task_requeued(state: State, event: TaskRequeued) -> None:
+    task = state.tasks[event.task_id]
+    dequeue(state, task)
+    task.queue = event.queue
+    task.worker_id = event.queue.removeprefix("agent:") if event.queue.startswith("agent:") else None
+    if is_ready(task):
+        enqueue(state, task, first=True)
+
+
+def _task_reopened(state: State, event: TaskReopened) -> None:
+    group = state.tasks[state.tasks[event.task_id].parent_id or ""]
+    run = state.runs[event.run_id]
+    for task_id in event.reopened:
+        task = state.tasks[task_id]
+        if task.kind == "agent":
+            run.ended -= 1
+            if task.status is TaskStatus.FAILED:
+                run.failed -= 1
+                state.tasks_failed -= 1
+        task.status = TaskStatus.WAITING
+        task.error = None
+        task.ended_ms = None
+        task.retries = 0
+        group.open += 1
+    wire(state, group)
+
+
+HANDLERS = {
+    GroupPlanned: _group_planned,
+    PlanAsked: _plan_asked,
+    GroupEnded: _group_ended,
+    Delegated: _delegated,
+    CallRejoined: _call_rejoined,
+    CallAnswered: _call_answered,
+    CallRefused: _call_refused,
+    RetryScheduled: _retry_scheduled,
+    RetryDue: _retry_due,
+    TaskFailed: _task_failed,
+    TaskSkipped: _task_skipped,
+    TaskRequeued: _task_requeued,
+    TaskReopened: _task_reopened,
+}

@@ -1,0 +1,196 @@
+"""Fold: supervisors, agents, specs, queues by capability."""
+
+from engine.core.events import (
+    AgentAdded,
+    AgentBroke,
+    AgentMended,
+    AgentPaused,
+    AgentRemoved,
+    AgentRemoving,
+    AgentResumed,
+    AgentSwapped,
+    QueueMade,
+    SpecRegistered,
+    SpecUnregistered,
+    SupervisorAdded,
+    SupervisorPaused,
+    SupervisorRemoved,
+    SupervisorResumed,
+    SwapDrained,
+    ThreadReturned,
+)
+from engine.core.fold.ids import note
+from engine.core.fold.queues import leave, refresh_agent, refresh_queue, refresh_supervisor, serve
+from engine.core.spec import AgentSpec, spec_hash
+from engine.core.state import Agent, Queue, State, Supervisor
+
+
+def _learn(state: State, spec: AgentSpec) -> str:
+    key = spec_hash(spec)
+    state.specs[key] = spec
+    state.registry[spec.name] = key
+    return key
+
+
+def forget_unused_specs(state: State) -> None:
+    """Drop specs that no agent and no name in the registry uses."""
+    used = {agent.spec for agent in state.agents.values()} | set(state.registry.values())
+    for key in [key for key in state.specs if key not in used]:
+        del state.specs[key]
+
+
+def _supervisor_added(state: State, event: SupervisorAdded) -> None:
+    note(state, event.supervisor_id)
+    state.supervisors[event.supervisor_id] = Supervisor(
+        id=event.supervisor_id,
+        name=event.name,
+        parent_id=event.parent_id,
+        mode=event.mode,
+        aggregation=event.aggregation,
+        aggregator=event.aggregator,
+        participants=event.participants,
+        auto_discover=event.auto_discover,
+        max_matches=event.max_matches,
+        default_agent=event.default_agent,
+        max_parallel=event.max_parallel,
+        max_agents=event.max_agents,
+    )
+    if event.parent_id is not None:
+        state.supervisors[event.parent_id].members.append(event.supervisor_id)
+
+
+def _supervisor_removed(state: State, event: SupervisorRemoved) -> None:
+    gone = state.supervisors.pop(event.supervisor_id)
+    state.startable.pop(gone.id, None)
+    if gone.parent_id is not None:
+        state.supervisors[gone.parent_id].members.remove(gone.id)
+    for key in [key for key, queue in state.queues.items() if queue.supervisor_id == gone.id]:
+        del state.queues[key]
+
+
+def _supervisor_paused(state: State, event: SupervisorPaused) -> None:
+    state.supervisors[event.supervisor_id].paused = True
+    refresh_supervisor(state, state.supervisors[event.supervisor_id])
+
+
+def _supervisor_resumed(state: State, event: SupervisorResumed) -> None:
+    state.supervisors[event.supervisor_id].paused = False
+    refresh_supervisor(state, state.supervisors[event.supervisor_id])
+
+
+def _spec_registered(state: State, event: SpecRegistered) -> None:
+    _learn(state, event.spec)
+    forget_unused_specs(state)
+
+
+def _spec_unregistered(state: State, event: SpecUnregistered) -> None:
+    state.registry.pop(event.name, None)
+    forget_unused_specs(state)
+
+
+def _agent_added(state: State, event: AgentAdded) -> None:
+    note(state, event.agent_id)
+    agent = Agent(
+        id=event.agent_id,
+        name=event.name,
+        supervisor_id=event.supervisor_id,
+        spec=_learn(state, event.spec),
+        max_concurrency=event.spec.max_concurrency,
+        created_seq=state.seq,
+    )
+    state.agents[agent.id] = agent
+    state.supervisors[agent.supervisor_id].members.append(agent.id)
+    serve(state, agent, event.queues)
+
+
+def _agent_removing(state: State, event: AgentRemoving) -> None:
+    agent = state.agents[event.agent_id]
+    agent.removing = event.mode
+    if event.mode != "drain":
+        for task_id in (*agent.running, *agent.parked):
+            attempt = state.tasks[task_id].attempt
+            if attempt is not None:
+                attempt.stopping = True
+    refresh_agent(state, agent)
+
+
+def _agent_removed(state: State, event: AgentRemoved) -> None:
+    agent = state.agents.pop(event.agent_id)
+    state.supervisors[agent.supervisor_id].members.remove(agent.id)
+    leave(state, agent)
+    forget_unused_specs(state)
+
+
+def _agent_swapped(state: State, event: AgentSwapped) -> None:
+    agent = state.agents[event.agent_id]
+    agent.spec = _learn(state, event.spec)
+    agent.generation = event.generation
+    agent.max_concurrency = event.spec.max_concurrency
+    agent.error = None
+    serve(state, agent, event.queues)
+    forget_unused_specs(state)
+
+
+def _swap_drained(state: State, event: SwapDrained) -> None:
+    """Change nothing: that the agent drains no more follows from its attempts."""
+
+
+def _agent_paused(state: State, event: AgentPaused) -> None:
+    state.agents[event.agent_id].paused = True
+    refresh_agent(state, state.agents[event.agent_id])
+
+
+def _agent_resumed(state: State, event: AgentResumed) -> None:
+    state.agents[event.agent_id].paused = False
+    refresh_agent(state, state.agents[event.agent_id])
+
+
+def _agent_broke(state: State, event: AgentBroke) -> None:
+    agent = state.agents[event.agent_id]
+    agent.error = event.error
+    agent.last_error = event.error
+    refresh_agent(state, agent)
+
+
+def _agent_mended(state: State, event: AgentMended) -> None:
+    state.agents[event.agent_id].error = None
+    refresh_agent(state, state.agents[event.agent_id])
+
+
+def _thread_returned(state: State, event: ThreadReturned) -> None:
+    agent = state.agents[event.agent_id]
+    agent.stuck = max(0, agent.stuck - 1)
+    refresh_agent(state, agent)
+
+
+def _queue_made(state: State, event: QueueMade) -> None:
+    queue = Queue(key=event.key, supervisor_id=event.supervisor_id)
+    state.queues[event.key] = queue
+    for agent_id in event.agent_ids:
+        agent = state.agents[agent_id]
+        queue.agents.append(agent_id)
+        agent.queues.append(event.key)
+        if agent.takes_tasks:
+            queue.free[agent_id] = 0
+    refresh_queue(state, queue)
+
+
+HANDLERS = {
+    SupervisorAdded: _supervisor_added,
+    SupervisorRemoved: _supervisor_removed,
+    SupervisorPaused: _supervisor_paused,
+    SupervisorResumed: _supervisor_resumed,
+    SpecRegistered: _spec_registered,
+    SpecUnregistered: _spec_unregistered,
+    AgentAdded: _agent_added,
+    AgentRemoving: _agent_removing,
+    AgentRemoved: _agent_removed,
+    AgentSwapped: _agent_swapped,
+    SwapDrained: _swap_drained,
+    AgentPaused: _agent_paused,
+    AgentResumed: _agent_resumed,
+    AgentBroke: _agent_broke,
+    AgentMended: _agent_mended,
+    ThreadReturned: _thread_returned,
+    QueueMade: _queue_made,
+}

@@ -1,0 +1,207 @@
+"""What becomes possible because of an event, for `decide` to look at next.
+
+A prompt is not journaled: it follows from the events, and its own consequences are events.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from engine.core.events import (
+    AttemptCancelled,
+    AttemptDone,
+    AttemptFailed,
+    AttemptLost,
+    CallRejoined,
+    CancelRequested,
+    Delegated,
+    Event,
+    GroupEnded,
+    GroupPlanned,
+    RunSubmitted,
+    StrategySwitched,
+    TaskFailed,
+    TaskReopened,
+    TaskSkipped,
+)
+from engine.core.events.team import AgentRemoving
+from engine.core.fact import fact
+from engine.core.state import State
+
+
+@fact
+class Dispatch:
+    """A supervisor has a slot, a ready task and a free agent."""
+
+    supervisor_id: str
+
+
+@fact
+class PlanGroup:
+    """A group can be turned into a graph."""
+
+    task_id: str
+    text: str | None = None
+    """The whole text of its request, where it is at hand."""
+
+
+@fact
+class LookAt:
+    """A node waits for nothing any more: plan a group, start a join."""
+
+    task_id: str
+
+
+@fact
+class AfterEnd:
+    """A task has its outcome."""
+
+    task_id: str
+
+
+@fact
+class CheckGroup:
+    """A graph changed; it may have ended."""
+
+    task_id: str
+
+
+@fact
+class ApplyPolicy:
+    """An attempt failed: try again, or fail for good."""
+
+    task_id: str
+
+
+@fact
+class AnswerNow:
+    """A call is answered while its attempt holds a slot."""
+
+    task_id: str
+    call_key: str
+
+
+@fact
+class Requeue:
+    """The work of an agent that leaves has to be done by another."""
+
+    task_id: str
+
+
+@fact
+class CheckAgentLoad:
+    """An attempt on an agent ended: a swap may be drained, a removal complete."""
+
+    agent_id: str
+
+
+Prompt: TypeAlias = (
+    Dispatch
+    | PlanGroup
+    | LookAt
+    | AfterEnd
+    | CheckGroup
+    | ApplyPolicy
+    | AnswerNow
+    | Requeue
+    | CheckAgentLoad
+)
+
+
+def prompts_of(state: State, event: Event) -> list[Prompt]:
+    """Return what to look at because of `event`, which `state` has just folded."""
+    handler = _PROMPTS.get(type(event))
+    return handler(state, event) if handler is not None else []
+
+
+def _run_submitted(state: State, event: RunSubmitted) -> list[Prompt]:
+    text = event.request if isinstance(event.request, str) else None
+    return [PlanGroup(task_id=event.root_id, text=text)]
+
+
+def _group_planned(state: State, event: GroupPlanned) -> list[Prompt]:
+    if not event.nodes:
+        return [CheckGroup(task_id=event.task_id)]
+    return [LookAt(task_id=node.task_id) for node in event.nodes if node.kind != "agent" and not node.after]
+
+
+def _strategy_switched(state: State, event: StrategySwitched) -> list[Prompt]:
+    prompts: list[Prompt] = []
+    for change in event.groups:
+        prompts += [LookAt(task_id=task_id) for task_id in state.tasks[change.task_id].children]
+        prompts.append(CheckGroup(task_id=change.task_id))
+    return prompts
+
+
+def _delegated(state: State, event: Delegated) -> list[Prompt]:
+    if not event.children:
+        return [AnswerNow(task_id=event.task_id, call_key=event.call_key)]
+    return [
+        PlanGroup(task_id=child.task_id, text=child.input if isinstance(child.input, str) else None)
+        for child in event.children
+        if child.kind == "group"
+    ]
+
+
+def _call_rejoined(state: State, event: CallRejoined) -> list[Prompt]:
+    if state.tasks[event.task_id].calls[event.call_key].open:
+        return []
+    return [AnswerNow(task_id=event.task_id, call_key=event.call_key)]
+
+
+def _ended(state: State, event: TaskFailed | TaskSkipped | GroupEnded) -> list[Prompt]:
+    return [AfterEnd(task_id=event.task_id)]
+
+
+def _load(agent_id: str | None) -> list[Prompt]:
+    return [CheckAgentLoad(agent_id=agent_id)] if agent_id is not None else []
+
+
+def _attempt_done(state: State, event: AttemptDone) -> list[Prompt]:
+    return [AfterEnd(task_id=event.task_id), *_load(event.agent_id)]
+
+
+def _attempt_failed(state: State, event: AttemptFailed) -> list[Prompt]:
+    return [ApplyPolicy(task_id=event.task_id), *_load(event.agent_id)]
+
+
+def _attempt_cancelled(state: State, event: AttemptCancelled) -> list[Prompt]:
+    after: Prompt = Requeue(task_id=event.task_id) if event.requeued else AfterEnd(task_id=event.task_id)
+    return [after, *_load(event.agent_id)]
+
+
+def _attempt_lost(state: State, event: AttemptLost) -> list[Prompt]:
+    return [LookAt(task_id=event.task_id)] if event.agent_id is None else _load(event.agent_id)
+
+
+def _cancel_requested(state: State, event: CancelRequested) -> list[Prompt]:
+    root = event.task_id or state.runs[event.run_id].root_id
+    return [*(AfterEnd(task_id=task_id) for task_id in event.cancelled), CheckGroup(task_id=root)]
+
+
+def _agent_removing(state: State, event: AgentRemoving) -> list[Prompt]:
+    return [CheckAgentLoad(agent_id=event.agent_id)]
+
+
+
+
+def _task_reopened(state: State, event: TaskReopened) -> list[Prompt]:
+    return [LookAt(task_id=task_id) for task_id in event.reopened]
+
+
+_PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
+    RunSubmitted: _run_submitted,
+    GroupPlanned: _group_planned,
+    GroupEnded: _ended,
+    StrategySwitched: _strategy_switched,
+    Delegated: _delegated,
+    CallRejoined: _call_rejoined,
+    TaskFailed: _ended,
+    TaskSkipped: _ended,
+    TaskReopened: _task_reopened,
+    AttemptDone: _attempt_done,
+    AttemptFailed: _attempt_failed,
+    AttemptCancelled: _attempt_cancelled,
+    AttemptLost: _attempt_lost,
+    CancelRequested: _cancel_requested,
+    AgentRemoving: _agent_removing,
+}

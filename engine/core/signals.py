@@ -1,0 +1,178 @@
+"""What the shell reports to the core: steps, ends of attempts, timers, the engine's own beginning.
+
+A signal names the task and the attempt it is about; one about an attempt that is over is ignored.
+"""
+
+from dataclasses import field
+from typing import Literal, TypeAlias
+
+from pydantic import JsonValue
+
+from engine.core.fact import fact
+from engine.core.values import NO_USAGE, Usage
+
+
+@fact
+class EngineBegan:
+    """This process holds the lease and begins to decide; what ran before is lost."""
+
+    pid: int
+    token: int
+    version: str
+
+
+@fact
+class EngineEnds:
+    """This process is about to end on purpose."""
+
+    reason: str
+
+
+@fact
+class StepFinished:
+    """A step of an attempt ended well."""
+
+    task_id: str
+    attempt: int
+    name: str
+    key: str
+    output: JsonValue
+    duration_ms: int = 0
+
+
+@fact
+class DelegationAsked:
+    """An attempt asks others to work; it waits until they have."""
+
+    task_id: str
+    attempt: int
+    call_key: str
+    call_kind: Literal["delegate", "map"]
+    target: str
+    """The name of a member, or a capability."""
+    items: list[JsonValue]
+    """One task each."""
+    optional: bool = False
+    """Failures are given back in place instead of raised."""
+
+
+@fact
+class AttemptSucceeded:
+    """An attempt returned its output."""
+
+    task_id: str
+    attempt: int
+    output: JsonValue
+    duration_ms: int = 0
+    usage: Usage = NO_USAGE
+
+
+@fact
+class AttemptErred:
+    """An attempt raised, timed out, or its process died."""
+
+    task_id: str
+    attempt: int
+    error: str
+    """One line."""
+    error_type: str
+    """Name of the exception's class."""
+    duration_ms: int = 0
+    usage: Usage = NO_USAGE
+    stuck: bool = False
+    """Its thread still runs."""
+
+
+@fact
+class AttemptStopped:
+    """An attempt that was asked to stop has stopped."""
+
+    task_id: str
+    attempt: int
+    partial: JsonValue = None
+    """What it had emitted so far."""
+    duration_ms: int = 0
+    usage: Usage = NO_USAGE
+    stuck: bool = False
+
+
+@fact
+class ThreadCameBack:
+    """A thread whose attempt had ended has returned."""
+
+    agent_id: str
+
+
+@fact
+class TimerDue:
+    """The moment of a timer has come."""
+
+    timer_id: str
+
+
+@fact
+class AgentUnusable:
+    """The code of an agent's generation cannot be found or called."""
+
+    agent_id: str
+    generation: int
+    error: str
+
+
+@fact
+class AgentUsable:
+    """The code of an agent's generation was found."""
+
+    agent_id: str
+    generation: int
+
+
+@fact
+class StateReady:
+    """The shell read and checked the archive that an order names."""
+
+    order_id: str
+    sender: str
+    role: str
+    path: str
+    sha256: str
+    paused: bool
+    state: JsonValue
+    texts: list[JsonValue]
+    trusted: list[str] = field(default_factory=list)
+
+
+@fact
+class StateUnusable:
+    """The archive that an order names cannot be imported."""
+
+    order_id: str
+    sender: str
+    role: str
+    reason: str
+
+
+@fact
+class TextRead:
+    """The text of a request was read, so that its graph can be planned."""
+
+    task_id: str
+    text: str
+
+
+Signal: TypeAlias = (
+    EngineBegan
+    | EngineEnds
+    | StepFinished
+    | DelegationAsked
+    | AttemptSucceeded
+    | AttemptErred
+    | AttemptStopped
+    | ThreadCameBack
+    | TimerDue
+    | AgentUnusable
+    | AgentUsable
+    | StateReady
+    | StateUnusable
+    | TextRead
+)

@@ -1,0 +1,145 @@
+"""What a person writes: blueprints of agents, failure policies, discovery settings.
+
+A spec in a command or an event holds symbolic references only (`module:qualname`); callables that a program passes are
+turned into references by `engine.references` before anything is decided.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field, JsonValue
+
+from engine.core.fact import fact
+
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+"""What names of agents and supervisors look like."""
+
+Aggregation: TypeAlias = Literal["concat", "vote", "best", "first", "synthesis"]
+AGGREGATIONS: tuple[Aggregation, ...] = ("concat", "vote", "best", "first", "synthesis")
+RunIn: TypeAlias = Literal["loop", "thread", "process"]
+
+
+def check_name(name: str, what: str) -> str:
+    """Return `name` when it is a legal name for `what`.
+
+    Raises:
+        ValueError: If it is not; the message says what is allowed.
+    """
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise ValueError(
+            f"{what} name {name!r} is not allowed; use a letter, then up to 63 letters, digits, '_' or '-'"
+        )
+    return name
+
+
+@dataclass(slots=True)
+class Retry:
+    """Try again on the same agent after a back-off that grows and is drawn with full jitter."""
+
+    retries: Annotated[int, Field(ge=0, le=100)] = 3
+    """How many times to try again after the first attempt."""
+    base_s: Annotated[float, Field(gt=0, le=3600)] = 0.5
+    """Ceiling of the first back-off, in seconds."""
+    cap_s: Annotated[float, Field(gt=0, le=86400)] = 30.0
+    """Largest ceiling, in seconds."""
+    type: Literal["retry"] = "retry"
+
+
+@dataclass(slots=True)
+class Skip:
+    """Count the task as optional: when it fails, those who wait for it go on without its output."""
+
+    type: Literal["skip"] = "skip"
+
+
+FailurePolicy: TypeAlias = Retry | Skip
+
+
+@dataclass(slots=True, kw_only=True)
+class AgentSpec:
+    """A blueprint: what an agent is, can do and may use.
+
+    Args are checked when the spec is built; what a runtime asks of `options` is checked by that runtime.
+
+    Raises:
+        ValueError: If a field cannot be right; the message names the spec and the field.
+    """
+
+    name: str
+    agent_type: str | None = None
+    """The runtime that executes it; `function` where `run` is given, else `SimpleAgent`."""
+    description: str = ""
+    specialties: Sequence[str] = ()
+    tools: Sequence[str | Callable[..., object]] = ()
+    run: str | Callable[..., object] | None = None
+    """A callable, or its symbolic reference `module:qualname`."""
+    model: str | Sequence[str] | None = None
+    instructions: str = ""
+    category: str | None = None
+    weight: float = 1.0
+    max_concurrency: int = 1
+    """How many attempts the agent may run at once."""
+    timeout_s: float | None = None
+    """Longest an attempt may take, in seconds."""
+    on_failure: Sequence[FailurePolicy] = ()
+    run_in: RunIn | None = None
+    """Where a function runs; by default `loop` for `async def` and `thread` for plain `def`."""
+    options: Mapping[str, JsonValue] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Bring sequences into one shape and refuse what cannot be right."""
+        check_name(self.name, "agent")
+        if isinstance(self.specialties, str) or isinstance(self.tools, str):
+            raise ValueError(f"agent {self.name!r}: specialties and tools are lists, not one string")
+        self.specialties = tuple(self.specialties)
+        self.tools = tuple(self.tools)
+        self.on_failure = tuple(self.on_failure)
+        self.options = dict(self.options)
+        if self.agent_type is None:
+            self.agent_type = "function" if self.run is not None else "SimpleAgent"
+        if not 1 <= self.max_concurrency <= 10_000:
+            raise ValueError(f"agent {self.name!r}: max_concurrency must be 1 to 10,000, not {self.max_concurrency}")
+        if self.timeout_s is not None and not self.timeout_s > 0:
+            raise ValueError(f"agent {self.name!r}: timeout_s must be above 0, not {self.timeout_s}")
+        if not self.weight > 0:
+            raise ValueError(f"agent {self.name!r}: weight must be above 0, not {self.weight}")
+        if self.run_in not in (None, "loop", "thread", "process"):
+            raise ValueError(f"agent {self.name!r}: run_in must be loop, thread or process, not {self.run_in!r}")
+
+    def with_name(self, name: str) -> "AgentSpec":
+        """Return a copy under another name."""
+        values = {key: getattr(self, key) for key in self.__slots__}
+        return AgentSpec(**(values | {"name": name}))
+
+
+@fact
+class AgentCapability:
+    """What an agent is able to do, as metrics and lists show it."""
+
+    name: str
+    agent_type: str
+    description: str = ""
+    specialties: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    performance_score: float | None = None
+    """Share of finished tasks that succeeded, 0 to 1; None while nothing finished."""
+
+
+@fact
+class DiscoveryConfig:
+    """How a supervisor with `auto_discover` finds agents for a request."""
+
+    max_matches: int = 5
+    """The most agents that one request may be given to."""
+
+
+def spec_hash(spec: AgentSpec) -> str:
+    """Return the content hash of `spec`: 16 hex digits, the same for equal specs in every process."""
+    values = {key: getattr(spec, key) for key in spec.__slots__}
+    values["on_failure"] = [{key: getattr(policy, key) for key in policy.__slots__} for policy in spec.on_failure]
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,409 @@
+"""The state of a team: one object of plain entities, the fold of its journal and nothing else.
+
+Only `core/fold/` changes what is here. It is bounded: open runs with their tasks, the team, timers, totals, and one
+line for each of the last `SUMMARIES` finished runs. Long texts are in the journal (`values.TextRef`).
+"""
+
+from collections import OrderedDict
+from dataclasses import field
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from engine.core.fact import entity
+from engine.core.spec import Aggregation, AgentSpec
+from engine.core.values import NO_USAGE, Held, Usage
+
+SUMMARIES = 200
+"""How many finished runs are remembered in one line each."""
+OUTCOMES = 1000
+"""How many commands are remembered, so that one that arrives again is not carried out again."""
+DURATIONS = 32
+"""How many of its last attempts an agent's median is taken from."""
+
+Ids: TypeAlias = OrderedDict[str, int]
+"""An ordered set of ids; the number is free for the owner's use."""
+
+
+class AgentStatus(StrEnum):
+    """What an agent is doing."""
+
+    IDLE = "idle"
+    BUSY = "busy"
+    DRAINING = "draining"
+    PAUSED = "paused"
+    ERROR = "error"
+    STOPPED = "stopped"
+
+
+class TaskStatus(StrEnum):
+    """Where a task stands."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    RETRYING = "retrying"
+    PREEMPTED = "preempted"
+    IN_DOUBT = "in_doubt"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+
+
+ENDED = frozenset({TaskStatus.DONE, TaskStatus.FAILED, TaskStatus.CANCELLED, TaskStatus.SKIPPED})
+"""A task in one of these has its outcome and never changes again, unless an operator retries it."""
+
+
+class RunStatus(StrEnum):
+    """Where a run stands."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    SUSPENDED = "suspended"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@entity
+class Team:
+    """The team file that the engine was started with."""
+
+    path: str
+    folder: str
+    """Where its references are resolved and what its agents see as their folder."""
+    sha256: str
+    seq: int
+    """The event that carries its text."""
+
+
+@entity
+class Supervisor:
+    """A node that receives requests and coordinates its members."""
+
+    id: str
+    name: str
+    parent_id: str | None = None
+    mode: str = "sequential"
+    """Name of its coordination strategy."""
+    aggregation: Aggregation = "concat"
+    aggregator: str | None = None
+    participants: list[str] | None = None
+    """Names of the members that take part, in order; None means all."""
+    auto_discover: bool = False
+    max_matches: int = 5
+    default_agent: str | None = None
+    max_parallel: int = 10
+    """How many attempts its own agents may run at once."""
+    max_agents: int = 50
+    members: list[str] = field(default_factory=list)
+    """Ids of its agents and sub-supervisors, in declared order."""
+    paused: bool = False
+    running: int = 0
+    """Slots in use."""
+    open: Ids = field(default_factory=OrderedDict)
+    """Queues that have both a ready task and a free agent; dispatch takes from the front."""
+
+
+@entity
+class Agent:
+    """A live instance of a spec. A hot swap changes its generation, never its id."""
+
+    id: str
+    name: str
+    supervisor_id: str
+    spec: str
+    """Content hash of the spec of the current generation."""
+    generation: int = 1
+    max_concurrency: int = 1
+    paused: bool = False
+    removing: Literal["drain", "requeue", "abort"] | None = None
+    error: str | None = None
+    """Why it cannot work, in words; None while it can."""
+    running: dict[str, int] = field(default_factory=dict)
+    """Tasks that hold one of its slots, with the generation that runs each."""
+    parked: dict[str, int] = field(default_factory=dict)
+    """Tasks whose attempt waits for its delegations and holds no slot, with the generation."""
+    stuck: int = 0
+    """Threads of ended attempts that have not returned; each still takes a slot."""
+    queues: list[str] = field(default_factory=list)
+    """Keys of the queues it takes tasks from."""
+    created_seq: int = 0
+    done: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    usage: Usage = NO_USAGE
+    durations_ms: list[int] = field(default_factory=list)
+    last_error: str | None = None
+
+    @property
+    def draining(self) -> bool:
+        """True while an attempt of an earlier generation is at work."""
+        now = self.generation
+        return any(g != now for g in self.running.values()) or any(g != now for g in self.parked.values())
+
+    @property
+    def status(self) -> AgentStatus:
+        """What it is doing, in the one word that lists show."""
+        if self.error is not None:
+            return AgentStatus.ERROR
+        if self.removing is not None or self.draining:
+            return AgentStatus.DRAINING
+        if self.paused:
+            return AgentStatus.PAUSED
+        return AgentStatus.BUSY if self.running or self.parked else AgentStatus.IDLE
+
+    @property
+    def has_room(self) -> bool:
+        """True while one more attempt may run on it."""
+        return len(self.running) + self.stuck < self.max_concurrency
+
+    @property
+    def takes_tasks(self) -> bool:
+        """True while a new task may start on it."""
+        return self.has_room and not self.paused and self.removing is None and self.error is None
+
+
+@entity
+class Queue:
+    """Tasks that are ready for one agent, or for any agent with one capability.
+
+    Keys: `agent:<id>`, `able:<supervisor id>:<capability>`, and `back:<agent id>` for attempts that wait for a slot to
+    go on with what their delegations answered.
+    """
+
+    key: str
+    supervisor_id: str
+    agents: list[str] = field(default_factory=list)
+    """Who may take from it."""
+    ready: Ids = field(default_factory=OrderedDict)
+    """Ready tasks, oldest first."""
+    free: Ids = field(default_factory=OrderedDict)
+    """Agents that could take one now; the one that waited longest first."""
+
+
+@entity
+class Attempt:
+    """One try of a task by one agent."""
+
+    number: int
+    agent_id: str | None
+    """None for built-in work that the engine does itself."""
+    generation: int
+    started_ms: int
+    parked: bool = False
+    """It waits for its delegations and holds no slot."""
+    waits: dict[str, None] = field(default_factory=dict)
+    """Calls that it waits for and whose tasks are not all ended."""
+    owed: list[str] = field(default_factory=list)
+    """Calls that are answered, and wait for a slot to be told."""
+    stopping: bool = False
+    """It was asked to stop at its next step."""
+
+
+@entity
+class Call:
+    """A delegation or a map from inside an attempt: the tasks that it created."""
+
+    key: str
+    kind: Literal["delegate", "map"]
+    children: list[str]
+    open: int
+    """How many of them have not ended."""
+
+
+@entity
+class Task:
+    """A node of work in a run."""
+
+    id: str
+    run_id: str
+    parent_id: str | None
+    """The group that planned it, or the task whose attempt asked for it."""
+    supervisor_id: str
+    kind: Literal["agent", "group", "join"]
+    """Work of an agent; of a sub-supervisor with its own graph; of the engine, joining results."""
+    title: str
+    queue: str | None = None
+    worker_id: str | None = None
+    """The agent or sub-supervisor that the plan gave it to; None when any able agent may take it."""
+    join: Aggregation | None = None
+    status: TaskStatus = TaskStatus.WAITING
+    input: Held = None
+    takes: Literal["request", "previous", "context"] = "request"
+    """Its text: its own input; the output before it; or the input and all outputs before it."""
+    after: list[str] = field(default_factory=list)
+    """Tasks of the same graph that must end first."""
+    before: list[str] = field(default_factory=list)
+    """Tasks of the same graph that wait for this one."""
+    blockers: int = 0
+    """How many of those have not ended."""
+    held_back: bool = False
+    """Ready, but its run is paused."""
+    optional: bool = False
+    attempt: Attempt | None = None
+    attempts: int = 0
+    """Attempts begun so far."""
+    retries: int = 0
+    retry_at_ms: int | None = None
+    agent_id: str | None = None
+    """The last agent that worked on it."""
+    steps: dict[str, Held] = field(default_factory=dict)
+    """Outputs of finished steps by their key, never run again."""
+    calls: dict[str, Call] = field(default_factory=dict)
+    children: list[str] = field(default_factory=list)
+    """Nodes of its graph (group) or tasks that it asked for."""
+    open: int = 0
+    """How many of its children have not ended."""
+    mode: str | None = None
+    """Of a group: the strategy that its graph was made with."""
+    outcome_id: str | None = None
+    """Of a group: the node whose output is its output."""
+    cancelling: bool = False
+    """An operator stops it and all below it."""
+    call_key: str | None = None
+    """The parent's call that asked for it."""
+    output: Held = None
+    error: str | None = None
+    created_ms: int = 0
+    started_ms: int | None = None
+    ended_ms: int | None = None
+
+    @property
+    def ended(self) -> bool:
+        """True when it has its outcome."""
+        return self.status in ENDED
+
+
+@entity
+class Run:
+    """One request to a supervisor, from submission to output."""
+
+    id: str
+    supervisor_id: str
+    request: Held
+    title: str
+    root_id: str
+    """The group task that stands for the whole request."""
+    sender: str = ""
+    paused: bool = False
+    suspended: bool = False
+    """Its engine ended and no other has taken it up."""
+    cancelling: bool = False
+    tasks: dict[str, None] = field(default_factory=dict)
+    """Every task of it, groups and joins included."""
+    total: int = 0
+    """How many tasks of agents it has so far."""
+    ended: int = 0
+    """How many of those have ended."""
+    done: int = 0
+    failed: int = 0
+    running: int = 0
+    """Attempts at work, those that wait for delegations included."""
+    strategy: str = ""
+    usage: Usage = NO_USAGE
+    started_ms: int = 0
+
+    @property
+    def status(self) -> RunStatus:
+        """Where it stands; open runs only."""
+        if self.suspended:
+            return RunStatus.SUSPENDED
+        return RunStatus.PAUSED if self.paused else RunStatus.RUNNING
+
+
+@entity
+class RunSummary:
+    """What is remembered of a finished run; the rest is in the journal."""
+
+    id: str
+    supervisor_id: str
+    title: str
+    request: Held
+    status: RunStatus
+    output: Held
+    error: str | None
+    strategy: str
+    tasks: int
+    done: int
+    failed: int
+    usage: Usage
+    started_ms: int
+    ended_ms: int
+    seq: int
+    """The event that ended it."""
+
+
+@entity
+class Timer:
+    """A moment that something waits for."""
+
+    id: str
+    due_ms: int
+    task_id: str
+
+
+@entity
+class Outcome:
+    """What became of a command."""
+
+    status: Literal["applied", "refused"]
+    seq: int
+    reason: str | None = None
+
+
+@entity
+class Engine:
+    """The last engine that this state knows of."""
+
+    pid: int
+    token: int
+    version: str
+    started_ms: int
+    stopped_ms: int | None = None
+
+
+@entity
+class State:
+    """Everything that a supervisor decides from."""
+
+    seq: int = 0
+    """The last event that was folded."""
+    at_ms: int = 0
+    """When it happened, UTC milliseconds."""
+    minted: dict[str, int] = field(default_factory=dict)
+    """The last number given to an id, by its letter."""
+    engine: Engine | None = None
+    team: Team | None = None
+    supervisors: dict[str, Supervisor] = field(default_factory=dict)
+    specs: dict[str, AgentSpec] = field(default_factory=dict)
+    """Every spec in use or in the registry, by content hash."""
+    registry: dict[str, str] = field(default_factory=dict)
+    """The newest spec of each name: name to content hash."""
+    trusted: dict[str, None] = field(default_factory=dict)
+    """References that the operator allowed to be imported."""
+    agents: dict[str, Agent] = field(default_factory=dict)
+    queues: dict[str, Queue] = field(default_factory=dict)
+    startable: Ids = field(default_factory=OrderedDict)
+    """Supervisors that have both an open queue and a slot: what dispatch has to look at, and nothing else."""
+    runs: dict[str, Run] = field(default_factory=dict)
+    """Open runs."""
+    tasks: dict[str, Task] = field(default_factory=dict)
+    """Tasks of open runs."""
+    timers: dict[str, Timer] = field(default_factory=dict)
+    finished: list[RunSummary] = field(default_factory=list)
+    """The last finished runs, newest last."""
+    commands: OrderedDict[str, Outcome] = field(default_factory=OrderedDict)
+    tasks_total: int = 0
+    tasks_done: int = 0
+    tasks_failed: int = 0
+    runs_total: int = 0
+    usage: Usage = NO_USAGE
+
+    @property
+    def roots(self) -> list[Supervisor]:
+        """Supervisors that nobody is above, the first made first."""
+        return [supervisor for supervisor in self.supervisors.values() if supervisor.parent_id is None]
+
+    def spec_of(self, agent: Agent) -> AgentSpec:
+        """Return the spec of the agent's current generation."""
+        return self.specs[agent.spec]

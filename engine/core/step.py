@@ -1,0 +1,39 @@
+"""One message through the core: decide, fold, follow up, until nothing more follows."""
+
+from collections import deque
+
+from engine.core.commands import Order
+from engine.core.context import Context
+from engine.core.decide import decide
+from engine.core.effects import Effect, effects_of, restart_effects
+from engine.core.events import EngineStarted, Event
+from engine.core.fold import fold
+from engine.core.prompts import Dispatch, Prompt, prompts_of
+from engine.core.signals import Signal
+from engine.core.state import State
+
+
+def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Event], list[Effect]]:
+    """Decide `message`, fold what follows into `state`, and go on with what that makes possible.
+
+    Returns:
+        What happened, to be journaled in this order, and what the shell has to do once it is.
+    """
+    events: list[Event] = []
+    effects: list[Effect] = []
+    prompts: deque[Prompt] = deque()
+    now: Order | Signal | Prompt = message
+    while True:
+        for event in decide(state, now, ctx):
+            fold(state, (event,))
+            events.append(event)
+            effects += effects_of(state, event)
+            prompts.extend(prompts_of(state, event))
+            if type(event) is EngineStarted:
+                effects += restart_effects(state)
+        if prompts:
+            now = prompts.popleft()
+        elif state.startable:
+            now = Dispatch(supervisor_id=next(iter(state.startable)))
+        else:
+            return events, effects

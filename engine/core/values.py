@@ -1,0 +1,87 @@
+"""Values that events and the state share: texts held by reference, and usage.
+
+A text longer than `INLINE_CHARS` stands once, in the journal; the state holds a `TextRef` to it. So the state stays
+bounded however much agents write.
+"""
+
+from decimal import Decimal
+from typing import TypeAlias
+
+from pydantic import JsonValue
+
+from engine.core.fact import fact
+
+INLINE_CHARS = 120
+"""Texts up to this many characters are kept in the state itself."""
+
+
+@fact
+class TextRef:
+    """Where a value stands in the journal."""
+
+    seq: int
+    """The event that carries it."""
+    path: str
+    """Its place in the event's body: field names and list positions joined by dots, such as `children.3.input`."""
+
+
+Held: TypeAlias = TextRef | str | bool | int | float | None
+"""A JSON value as the state keeps it: short scalars themselves, all else by reference."""
+
+
+def held(value: JsonValue, seq: int, path: str) -> Held:
+    """Return what the state keeps of a `value` that event `seq` carries at `path`."""
+    if isinstance(value, str):
+        return value if len(value) <= INLINE_CHARS else TextRef(seq=seq, path=path)
+    if value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, int) and -(2**53) < value < 2**53:
+        return value
+    return TextRef(seq=seq, path=path)
+
+
+def preview(value: JsonValue | TextRef, limit: int = INLINE_CHARS) -> str:
+    """Return the first line of `value`, at most `limit` characters, for titles and lists."""
+    if isinstance(value, str):
+        line = value.strip().split("\n", 1)[0][: limit + 1]
+    elif isinstance(value, dict):
+        line = next((item for item in value.values() if isinstance(item, str)), "{…}")[: limit + 1]
+    elif isinstance(value, list):
+        line = f"{len(value)} items"
+    else:
+        line = "…" if isinstance(value, TextRef) else str(value)
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+@fact
+class Usage:
+    """What work has cost. Unknown is None, never 0."""
+
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: Decimal | None = None
+    time_ms: int = 0
+
+    def plus(self, other: "Usage") -> "Usage":
+        """Return the sum; unknown plus known is known, unknown plus unknown stays unknown."""
+        return Usage(
+            tokens_in=_sum(self.tokens_in, other.tokens_in),
+            tokens_out=_sum(self.tokens_out, other.tokens_out),
+            cost_usd=_money(self.cost_usd, other.cost_usd),
+            time_ms=self.time_ms + other.time_ms,
+        )
+
+
+NO_USAGE = Usage()
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    if a is None:
+        return b
+    return a if b is None else a + b
+
+
+def _money(a: Decimal | None, b: Decimal | None) -> Decimal | None:
+    if a is None:
+        return b
+    return a if b is None else a + b

@@ -1,0 +1,122 @@
+"""How text becomes words that can be compared: tokens, stop words, stems.
+
+Whole tokens only: "topic12" and "topic1" are two words. English is assumed; other languages are compared by their
+unchanged tokens where the stemmer knows no ending of theirs. Pure: the only thing remembered is the cache of stems.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from snowballstemmer.english_stemmer import EnglishStemmer
+
+HEAD_CHARACTERS = 3_000
+TAIL_CHARACTERS = 1_000
+"""Of a longer text only both ends are read: what is asked for stands before or after what was pasted."""
+
+_LONGEST_STEMMED = 40
+_TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*(?:\+\+|#(?![^\W_]))?")
+_SENTENCE_END = re.compile(r"[.!?:\n]\s*$")
+# British endings meet American ones before the stemmer, which knows only the latter.
+_ISE = re.compile(r"(?<=..)([iy])s(e[sdr]?|ers?|ing|ations?)$")
+_OUR = re.compile(r"(?<=...)our(s|al|ed|ing)?$")
+_CAMEL = re.compile(
+    r"(?:Java|Type|Coffee)Script|Git(?:Hub|Lab)|(?:Postgre|My|No|Graph)(?:SQL|QL)|Dev(?:Sec)?Ops|(?:Py|Tensor)(?:Torch|Flow)"
+    r"|[A-Z0-9]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+"
+)
+
+_STOP_WORDS = """a about above after again against all also although am among an and any anybody anyone anything are aren't as at
+    away be because been before being below between both but by can can't cannot could couldn't did didn't do does
+    doesn't doing don't done down during each either else etc even ever every everyone everything few for from further
+    gave get gets getting give given gives giving go goes going had hadn't has hasn't have haven't having he hello help
+    her here hers herself hey hi him himself his how however i i'd i'll i'm i've if in instead into is isn't it it'd
+    it'll it's its itself just kindly know let let's lets like lot made make makes making many may maybe me might mine
+    more most much must mustn't my myself need needed needs neither never next nice no nobody none nor not nothing now
+    of off often on once one only onto or other others our ours ourselves out over own per please possible put quite
+    rather really s same see she should shouldn't since so some somebody someone something still such t take takes
+    taking than thank thanks that that's the their theirs them themselves then there there's these they they're thing
+    things this those though through till to together too toward towards two under until up upon us use used uses using
+    various very via want wanted wants was wasn't way we we'd we'll we're we've well were weren't what what's whatever
+    when where whether which while who whole whom whose why will with within without won't would wouldn't yes yet you
+    you'd you'll you're you've your yours yourself"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+
+
+@dataclass(slots=True, frozen=True)
+class Word:
+    """One token of a text, with what it is compared by."""
+
+    text: str
+    """The token in lower case."""
+    stem: str
+    at: int
+    """Where it starts, in characters from the start of the text."""
+    run: int
+    """Words next to each other share it; a new one begins where a sentence or a clause ends."""
+
+
+@lru_cache(maxsize=65_536)
+def stem(token: str) -> str:
+    """The stem of one token, in one spelling: "summarising", "Summarize" and "summarized" are one.
+
+    Source: M. Porter, the English (Porter2) stemmer of Snowball.
+    """
+    plain = unicodedata.normalize("NFKC", token).casefold().replace("’", "'").removesuffix("'s")
+    if len(plain) > _LONGEST_STEMMED:
+        return plain
+    plain = _OUR.sub(r"or\1", _ISE.sub(r"\1z\2", plain))
+    # A stemmer holds the word it works on, so each call has its own: threads may share this function.
+    return str(EnglishStemmer().stemWord(plain))
+
+
+def tokens(text: str) -> tuple[str, ...]:
+    """The tokens of `text` as they are written, "_" and "-" between words parting them."""
+    return tuple(_TOKEN.findall(text))
+
+
+def stems(text: str) -> tuple[str, ...]:
+    """The stems of a phrase in order, without stop words; all of them where it has nothing else ("IT", "Go")."""
+    every = tokens(text)
+    told = [token for token in every if token.lower().replace("’", "'") not in STOP_WORDS]
+    return tuple(stem(token) for token in told or every)
+
+
+def phrase(text: str) -> str:
+    """The stems of a phrase as one key, such as "machin learn"; empty where the text has no words."""
+    return " ".join(stems(text))
+
+
+def identifier_stems(name: str) -> tuple[str, ...]:
+    """The stems of a name a programmer wrote: "FactChecker", "fact_checker" and "fact-checker" are the same words."""
+    return stems(" ".join(part for token in tokens(name) for part in _parts(token)))
+
+
+def words(text: str) -> tuple[Word, ...]:
+    """The words of a request that say something, in order; repeated ones too.
+
+    A stop word written with a capital inside a sentence is a name ("ask IT", "write it in Go") and stays.
+    Of a text above `HEAD_CHARACTERS + TAIL_CHARACTERS` only both ends are read.
+    """
+    if len(text) <= HEAD_CHARACTERS + TAIL_CHARACTERS:
+        return tuple(_words(text, 0, 0))
+    tail_at = len(text) - TAIL_CHARACTERS
+    head = tuple(_words(text[:HEAD_CHARACTERS], 0, 0))
+    return head + tuple(_words(text[tail_at:], tail_at, head[-1].run + 1 if head else 0))
+
+
+def _words(text: str, offset: int, run: int) -> Iterator[Word]:
+    end = 0
+    for found in _TOKEN.finditer(text):
+        token, between = found.group(), text[end : found.start()]
+        starts_sentence = end == 0 or _SENTENCE_END.search(between) is not None
+        run += any(mark in between for mark in ",;.:!?\n()")
+        end = found.end()
+        lower = token.lower().replace("’", "'")
+        if lower not in STOP_WORDS or (token != lower and not starts_sentence and not text.isupper()):
+            yield Word(lower, stem(token), offset + found.start(), run)
+
+
+def _parts(token: str) -> list[str]:
+    return _CAMEL.findall(token) if token.isascii() and token.isalnum() else [token]
