@@ -1,0 +1,96 @@
+"""The inbox and the live file: made when needed, and tied to their database by its id."""
+
+import sqlite3
+from pathlib import Path
+
+from store.connection import connect, translated
+from store.creation import about_of, create_file
+from store.errors import CorruptFile, NoPermission, NotOurFile
+from store.files import Files, exists, is_writable
+from store.migrations import Kind, migrate
+from store.migrations.inbox import INBOX
+from store.migrations.live import LIVE
+from store.recognition import open_recognised
+from store.statements import ANY_PENDING
+
+
+def prepare_inbox(files: Files, file_id: str) -> None:
+    """Have an inbox for this database; for the engine, under its lock.
+
+    One that was left over from another database is replaced, unless somebody's commands wait in it.
+
+    Raises:
+        NotOurFile, CorruptFile, NewerFile: If something else stands there.
+    """
+    if exists(files.inbox, disposable=True):
+        connection, _ = open_recognised(files.inbox, INBOX)
+        try:
+            with translated(files.inbox, disposable=True):
+                if about_of(connection).get("file_id") == file_id:
+                    return
+                (waiting,) = connection.execute(ANY_PENDING).fetchone()
+        finally:
+            connection.close()
+        if waiting:
+            raise _of_another_database(files.inbox)
+        _remove(files.inbox)
+    create_file(files.inbox, INBOX, {"file_id": file_id})
+
+
+def open_inbox(files: Files, file_id: str) -> sqlite3.Connection:
+    """Open the inbox to write commands or outcomes; it never waits for a lock by itself.
+
+    Raises:
+        NotOurFile, CorruptFile, NewerFile, NoPermission: If it cannot be used.
+        sqlite3.OperationalError: If another connection is in the way.
+    """
+    open_recognised(files.inbox, INBOX)[0].close()
+    if not is_writable(files.inbox):
+        raise NoPermission(files.inbox)
+    connection = connect(files.inbox, mode="rw", busy_s=0)
+    try:
+        if about_of(connection).get("file_id") != file_id:
+            raise _of_another_database(files.inbox)
+        migrate(connection, INBOX)
+        connection.execute("PRAGMA synchronous = FULL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def prepare_live(files: Files, file_id: str) -> None:
+    """Have a sound live file; for the engine, under its lock.
+
+    Nothing in it outlives an engine, so one of ours that a power cut damaged is made again.
+
+    Raises:
+        NotOurFile, NewerFile: If something else stands there.
+    """
+    if exists(files.live, disposable=True):
+        try:
+            if _is_sound(files.live, LIVE, file_id):
+                return
+        except CorruptFile:
+            pass
+        _remove(files.live)
+    create_file(files.live, LIVE, {"file_id": file_id})
+
+
+def _is_sound(path: Path, kind: Kind, file_id: str) -> bool:
+    connection, _ = open_recognised(path, kind)
+    try:
+        with translated(path, disposable=True):
+            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            return bool(found == "ok" and about_of(connection).get("file_id") == file_id)
+    finally:
+        connection.close()
+
+
+def _of_another_database(path: Path) -> NotOurFile:
+    return NotOurFile(path, "holds commands for another database", disposable=True)
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("-wal", "-shm", ""):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)

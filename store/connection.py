@@ -1,0 +1,144 @@
+"""How a file is opened, and what SQLite's errors mean here.
+
+Only the engine's connection to the database checkpoints: SQLite 3.7.0 to 3.51.2 can corrupt a
+write-ahead log that two connections checkpoint at once.
+"""
+
+import random
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from store.errors import CorruptFile, DiskFull, ReadOnlyFolder, StoreBusy, StoreError
+
+T = TypeVar("T")
+
+Durability = Literal["full", "normal"]
+"""`full`: on disk when acknowledged. `normal`: a power cut can lose the last moments, never the order."""
+
+BUSY_S = 5.0
+"""How long anything waits for a lock in a file before it gives up."""
+
+WAL_LIMIT_BYTES = 4 * 1024 * 1024
+CHECKPOINT_PAGES = 1_000
+
+_FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_NOT_WRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}
+
+
+def connect(
+    path: Path | None,
+    *,
+    mode: Literal["ro", "rw"],
+    immutable: bool = False,
+    busy_s: float = BUSY_S,
+    cached: int = 128,
+) -> sqlite3.Connection:
+    """Open a file that is there, in autocommit mode, never as a checkpointer.
+
+    Args:
+        path: An absolute path; None for a new database in memory.
+        mode: `ro` never writes, not even to recover.
+        immutable: Read the main file alone, without locks; only for what nobody writes.
+        busy_s: How long SQLite itself waits for a lock, in seconds.
+        cached: Statements kept prepared.
+
+    Raises:
+        sqlite3.Error: As SQLite says it; see `translated`.
+    """
+    address = ":memory:" if path is None else f"{path.as_uri()}?mode={mode}{'&immutable=1' if immutable else ''}"
+    connection = sqlite3.connect(
+        address, uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False, cached_statements=cached
+    )
+    try:
+        # Nothing that a file declares may run functions with side effects.
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect_journal_writer(path: Path | None, *, durability: Durability) -> sqlite3.Connection:
+    """Open the database as its engine: the one connection that appends and checkpoints.
+
+    Raises:
+        sqlite3.Error: As SQLite says it.
+    """
+    connection = connect(path, mode="rw")
+    try:
+        connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        connection.execute(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
+        connection.execute(f"PRAGMA fullfsync = {'ON' if durability == 'full' else 'OFF'}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}").fetchone()
+        connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT_BYTES}").fetchone()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def translated(path: Path | None, *, disposable: bool = False) -> Iterator[None]:
+    """Turn SQLite's errors into ours.
+
+    Args:
+        path: The file that is worked on; None for memory.
+        disposable: As in `CorruptFile`.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise store_error(error, path, disposable=disposable) from error
+
+
+def store_error(error: sqlite3.Error, path: Path | None, *, disposable: bool = False) -> StoreError:
+    """What one error of SQLite means for a caller."""
+    where = path or Path(":memory:")
+    code = getattr(error, "sqlite_errorcode", 0)
+    primary = code & 0xFF
+    if code in _FULL:
+        return DiskFull(where)
+    if primary in _DAMAGED:
+        return CorruptFile(where, str(error), disposable=disposable)
+    if primary in _LOCKED:
+        return StoreBusy(None, None, where)
+    if primary in _NOT_WRITABLE:
+        return ReadOnlyFolder(where.parent)
+    return StoreError(f"{where}: SQLite says {error}: run `quarterdeck doctor` on it")
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """True if another connection holds the lock that was needed."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _LOCKED
+
+
+def retry_delay_s() -> float:
+    """A short random wait before the next try for a lock: SQLite's own back-off starves under contention."""
+    return random.uniform(0.0002, 0.001)
+
+
+def patiently(work: Callable[[], T], *, limit_s: float = BUSY_S) -> T:
+    """Call `work` until no other connection is in its way.
+
+    Args:
+        work: One statement on a connection that itself does not wait.
+        limit_s: When to give up, in seconds.
+
+    Raises:
+        sqlite3.OperationalError: The last refusal, once `limit_s` have passed.
+    """
+    deadline = time.monotonic() + limit_s
+    while True:
+        try:
+            return work()
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or time.monotonic() >= deadline:
+                raise
+        time.sleep(retry_delay_s())

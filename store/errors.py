@@ -1,0 +1,215 @@
+"""Every way in which a store refuses, one class per decision that a caller can take.
+
+Each message is one line that says what, where and what to do next. Data stands in attributes.
+"""
+
+from pathlib import Path
+
+
+def _shown(path: Path | str) -> str:
+    """Keep a message on one line, whatever the name of the file is."""
+    text = str(path)
+    return text if text.isprintable() else ascii(text)
+
+
+class StoreError(Exception):
+    """Base of everything that this package raises on purpose."""
+
+
+class NotOurFile(StoreError):
+    """What stands at a path was not written by this program; nothing in it was changed.
+
+    Attributes:
+        path: Where it stands.
+        found: What it is, in words.
+        disposable: True if the file may simply be deleted, because it is made again when needed.
+    """
+
+    def __init__(self, path: Path, found: str, *, disposable: bool = False) -> None:
+        what_next = "delete it, it is made again" if disposable else "choose another path"
+        super().__init__(f"{_shown(path)} {found}, not one of our files; nothing was changed: {what_next}")
+        self.path = path
+        self.found = found
+        self.disposable = disposable
+
+
+class NewerFile(StoreError):
+    """A file was written by a later version of this program.
+
+    Attributes:
+        path: Where it stands.
+        found: Version of its layout.
+        known: Newest version that this program reads.
+    """
+
+    def __init__(self, path: Path, found: int, known: int) -> None:
+        super().__init__(
+            f"{_shown(path)} has layout {found}, this program reads up to {known}: upgrade quarterdeck to open it"
+        )
+        self.path = path
+        self.found = found
+        self.known = known
+
+
+class CorruptFile(StoreError):
+    """A file is ours, and damaged.
+
+    Attributes:
+        path: Where it stands.
+        found: What is wrong, in words.
+        disposable: True if the file may simply be deleted, because it is made again when needed.
+    """
+
+    def __init__(self, path: Path, found: str, *, disposable: bool = False) -> None:
+        what_next = "stop the engine and delete it, it is made again" if disposable else "restore it from a copy"
+        super().__init__(f"{_shown(path)} is damaged ({found}): {what_next}")
+        self.path = path
+        self.found = found
+        self.disposable = disposable
+
+
+class LeftoverWal(StoreError):
+    """A write-ahead log stands there without its database; opening would mix it into a new one.
+
+    Attributes:
+        path: The log that is left over.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{_shown(path)} is left over from a database that is gone: put the database back beside it, or delete it"
+        )
+        self.path = path
+
+
+class MissingFile(StoreError):
+    """There is no file at a path that was to be read.
+
+    Attributes:
+        path: What was asked for.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{_shown(path)} does not exist: check the path, or start an engine on it to make it")
+        self.path = path
+
+
+class MissingFolder(StoreError):
+    """The folder that is to hold the file does not exist.
+
+    Attributes:
+        path: The folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"the folder {_shown(path)} does not exist: make it first, or choose another path")
+        self.path = path
+
+
+class NoPermission(StoreError):
+    """The operating system does not let this user at a file or folder.
+
+    Attributes:
+        path: What was refused.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"no permission for {_shown(path)}: ask its owner for access, or choose another path")
+        self.path = path
+
+
+class ReadOnlyFolder(StoreError):
+    """The folder can be read and not written.
+
+    Attributes:
+        path: The folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"the folder {_shown(path)} cannot be written: copy the file to one that can, and open that")
+        self.path = path
+
+
+class NetworkFileSystem(StoreError):
+    """The file would stand on a network file system, whose locks cannot be trusted.
+
+    Attributes:
+        path: The folder.
+        filesystem: Its type, as the operating system calls it.
+    """
+
+    def __init__(self, path: Path, filesystem: str) -> None:
+        super().__init__(
+            f"{_shown(path)} is on a network file system ({filesystem}), which can lose data: use a local disk"
+        )
+        self.path = path
+        self.filesystem = filesystem
+
+
+class DiskFull(StoreError):
+    """A write found no room; nothing of it was written, and it can be tried again.
+
+    Attributes:
+        path: The file that could not grow.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(f"no room to write {_shown(path)}: free some space; nothing is lost, it can be repeated")
+        self.path = path
+
+
+class StoreBusy(StoreError):
+    """Another process holds the file.
+
+    Attributes:
+        pid: Process that holds it, or None when nobody left a name.
+        since_ms: UTC milliseconds since when, or None.
+        path: The file.
+    """
+
+    def __init__(self, pid: int | None, since_ms: int | None, path: Path | str) -> None:
+        holder = f"the engine with pid {pid}" if pid is not None else "another process"
+        super().__init__(f"{_shown(path)} is held by {holder}: stop that one first, or attach to it as a client")
+        self.pid = pid
+        self.since_ms = since_ms
+        self.path = path
+
+
+class Deposed(StoreError):
+    """Another engine raised the token: this one may never write again.
+
+    Attributes:
+        token: Token that this engine wrote with.
+        found: Token that the file has now.
+    """
+
+    def __init__(self, token: int, found: int) -> None:
+        super().__init__(f"token {token} was replaced by {found}: another engine took over, stop this one")
+        self.token = token
+        self.found = found
+
+
+class SeqTaken(StoreError):
+    """A batch does not start where the journal ends.
+
+    Attributes:
+        expected: First seq of the batch.
+        found: Last seq of the journal.
+    """
+
+    def __init__(self, expected: int, found: int) -> None:
+        super().__init__(f"cannot append at seq {expected}, the journal ends at {found}: read it again from there")
+        self.expected = expected
+        self.found = found
+
+
+class NoSuchSeq(StoreError):
+    """The journal has no record with a seq.
+
+    Attributes:
+        seq: What was asked for.
+    """
+
+    def __init__(self, seq: int) -> None:
+        super().__init__(f"the journal has no record {seq}: it may be newer than the file, or compacted away")
+        self.seq = seq

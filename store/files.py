@@ -1,0 +1,164 @@
+"""The files of one store: which stand beside the database, and what the folder must be like.
+
+Never open the database itself with `open`: closing such a descriptor drops the locks that SQLite
+holds on the same file in this process.
+"""
+
+import os
+import secrets
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from store.errors import MissingFile, MissingFolder, NoPermission, NotOurFile, ReadOnlyFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where everything that belongs to one database stands."""
+
+    database: Path
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> "Files":
+        """Name the files of the database at `path`, through links, so that two names share one lock.
+
+        Raises:
+            NotOurFile: If `path` cannot be the name of a file.
+        """
+        try:
+            return cls(Path(path).resolve())
+        except (OSError, RuntimeError, ValueError) as error:
+            raise NotOurFile(Path(path), "is not the name of a file") from error
+
+    @property
+    def inbox(self) -> Path:
+        """Commands; the only file that clients write."""
+        return self._beside("-inbox")
+
+    @property
+    def live(self) -> Path:
+        """Heartbeat and streamed text."""
+        return self._beside("-live")
+
+    @property
+    def lock(self) -> Path:
+        """Held by the engine for its whole life."""
+        return self._beside("-lock")
+
+    @property
+    def wal(self) -> Path:
+        """SQLite's write-ahead log: part of the database."""
+        return self._beside("-wal")
+
+    def _beside(self, suffix: str) -> Path:
+        return self.database.with_name(self.database.name + suffix)
+
+
+def file_size(path: Path, *, disposable: bool = False) -> int:
+    """Size in bytes of a regular file, without opening it.
+
+    Raises:
+        MissingFile, MissingFolder, NoPermission: If it is not there, or cannot be looked at.
+        NotOurFile: If it is a folder, a pipe, a device or a socket.
+    """
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        raise (MissingFile(path) if path.parent.exists() else MissingFolder(path.parent)) from None
+    except NotADirectoryError:
+        raise MissingFolder(path.parent) from None
+    except PermissionError:
+        raise NoPermission(path) from None
+    except OSError as error:
+        raise NotOurFile(path, f"cannot be looked at ({error.strerror})", disposable=disposable) from error
+    if not stat.S_ISREG(found.st_mode):
+        raise NotOurFile(path, _kind_of(found.st_mode), disposable=disposable)
+    return found.st_size
+
+
+def _kind_of(mode: int) -> str:
+    names = {stat.S_IFDIR: "is a folder", stat.S_IFIFO: "is a pipe", stat.S_IFSOCK: "is a socket"}
+    return names.get(stat.S_IFMT(mode), "is a device")
+
+
+def exists(path: Path, *, disposable: bool = False) -> bool:
+    """Whether anything stands at `path`.
+
+    Raises:
+        NoPermission, NotOurFile: As `file_size`.
+    """
+    try:
+        file_size(path, disposable=disposable)
+    except (MissingFile, MissingFolder):
+        return False
+    return True
+
+
+def check_readable(path: Path) -> None:
+    """Raise NoPermission unless this user may read the file."""
+    if not os.access(path, os.R_OK):
+        raise NoPermission(path)
+
+
+def check_writable_folder(folder: Path) -> None:
+    """Raise unless files can be made in `folder`.
+
+    Raises:
+        MissingFolder, NoPermission, ReadOnlyFolder: What stands in the way.
+    """
+    try:
+        if not stat.S_ISDIR(folder.stat().st_mode):
+            raise MissingFolder(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        raise MissingFolder(folder) from None
+    except PermissionError:
+        raise NoPermission(folder) from None
+    if not os.access(folder, os.X_OK):
+        raise NoPermission(folder)
+    if not os.access(folder, os.W_OK):
+        raise ReadOnlyFolder(folder)
+
+
+def new_beside(path: Path) -> Path:
+    """Make an empty file of mode 0600 in the folder of `path`, to be filled and then put in its place.
+
+    Raises:
+        NoPermission, ReadOnlyFolder: If the folder does not allow it.
+    """
+    temporary = path.with_name(f"{path.name}-new-{secrets.token_hex(6)}")
+    try:
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    except PermissionError:
+        raise ReadOnlyFolder(path.parent) from None
+    return temporary
+
+
+def put_in_place(temporary: Path, path: Path) -> None:
+    """Give a finished file its name, unless another process was first; on disk when this returns."""
+    try:
+        if exists(path) and file_size(path) == 0:
+            temporary.replace(path)
+        else:
+            os.link(temporary, path)
+    except FileExistsError:
+        return
+    except OSError:
+        # Some file systems have no hard links.
+        temporary.rename(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def is_writable(path: Path) -> bool:
+    """Whether this user may write the file."""
+    return os.access(path, os.W_OK)

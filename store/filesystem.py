@@ -1,0 +1,77 @@
+"""Which file system a folder stands on: SQLite's locks and shared memory fail on network ones."""
+
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from store.errors import NetworkFileSystem
+
+NETWORK = frozenset(
+    {"nfs", "nfs3", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "afpfs", "webdav", "davfs", "afs", "ceph", "ncpfs",
+     "lustre", "glusterfs", "gpfs", "beegfs", "pvfs2", "fuse.sshfs", "fuse.glusterfs", "fuse.s3fs", "fuse.rclone",
+     "fuse.davfs", "fuse.davfs2", "fuse.ceph", "fuse.gcsfuse", "fuse.smbnetfs", "fuse.cephfs"}
+)  # fmt: skip
+
+
+def refuse_network(folder: Path) -> None:
+    """Raise NetworkFileSystem if `folder` is on another machine."""
+    filesystem = filesystem_of(folder, _mounts())
+    if filesystem in NETWORK:
+        raise NetworkFileSystem(folder, filesystem)
+
+
+def filesystem_of(folder: Path, mounts: Iterable[tuple[str, str]]) -> str:
+    """Type of the file system that holds `folder`.
+
+    Args:
+        folder: An absolute path without links.
+        mounts: Pairs of mount point and type, in the order of mounting.
+
+    Returns:
+        The type of the innermost mount (of the last one, where two share a point), or "" when none holds it.
+    """
+    best, found = -1, ""
+    for point, filesystem in mounts:
+        if folder.is_relative_to(point) and len(point) >= best:
+            best, found = len(point), filesystem
+    return found
+
+
+def _mounts() -> list[tuple[str, str]]:
+    if sys.platform == "darwin":
+        listing = subprocess.run(["/sbin/mount"], capture_output=True, text=True, check=False).stdout
+        return darwin_mounts(listing)
+    try:
+        return linux_mounts(Path("/proc/self/mountinfo").read_text(errors="surrogateescape"))
+    except OSError:
+        return []
+
+
+def linux_mounts(mountinfo: str) -> list[tuple[str, str]]:
+    """Read `/proc/self/mountinfo` (proc(5)): the fifth field is the point, the type follows the lone dash."""
+    mounts = []
+    for line in mountinfo.splitlines():
+        before, dash, after = line.partition(" - ")
+        fields = before.split(" ")
+        if dash and len(fields) > 4:
+            mounts.append((_unescaped(fields[4]), after.split(" ")[0]))
+    return mounts
+
+
+def _unescaped(point: str) -> str:
+    """Undo the octal escapes that mountinfo uses for space, tab, newline and backslash."""
+    for octal, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        point = point.replace(octal, character)
+    return point
+
+
+def darwin_mounts(listing: str) -> list[tuple[str, str]]:
+    """Read what `mount` prints on macOS: `//user@host/share on /Volumes/share (smbfs, nodev)`."""
+    mounts = []
+    for line in listing.splitlines():
+        before, parenthesis, options = line.rpartition(" (")
+        _, on, point = before.partition(" on ")
+        if parenthesis and on:
+            mounts.append((point, options.rstrip(")").split(",")[0]))
+    return mounts

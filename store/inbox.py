@@ -1,0 +1,152 @@
+"""Commands that wait for the engine, and what became of them: the engine's side.
+
+Its file is the only one that clients write. A client that is stopped inside its write holds that
+file's lock, so the engine never waits for it: outcomes that cannot be written yet are kept here and
+written with the next ones.
+"""
+
+import json
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from store.arrivals import Arrivals, watch
+from store.connection import BUSY_S, is_busy, retry_delay_s, translated
+from store.records import CommandOutcome, CommandRow
+from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, PUT_COMMAND, command_parameters
+
+if TYPE_CHECKING:
+    import aiosqlite
+
+KEPT_OUTCOMES = 10_000
+_SETTLE_PATIENCE_S = 0.05
+
+_SETTLE = """
+UPDATE commands
+   SET state = json_extract(given.value, '$[1]'), seq = json_extract(given.value, '$[2]'),
+       reason = json_extract(given.value, '$[3]'), result = json_extract(given.value, '$[4]')
+  FROM json_each(?) AS given
+ WHERE commands.id = json_extract(given.value, '$[0]') AND commands.state = 'pending'
+"""
+_FORGET = f"""
+DELETE FROM commands
+ WHERE state <> 'pending' AND place <= (SELECT max(place) FROM commands) - {KEPT_OUTCOMES}
+"""
+
+
+class Inbox:
+    """Take commands and settle them; made by `open_store`."""
+
+    def __init__(self, connection: "aiosqlite.Connection", *, path: Path | None) -> None:
+        self._connection = connection
+        self._path = path
+        self._unwritten: dict[str, CommandOutcome] = {}
+        self._waiting: set[Arrivals] = set()
+        self._settled = 0
+
+    async def put(self, command: CommandRow) -> None:
+        """Queue a command; a second one with the same id changes nothing.
+
+        Raises:
+            StoreBusy: If a client has held the file for 5 s.
+            DiskFull: If there is no room.
+        """
+        with translated(self._path, disposable=True):
+            await self._write(PUT_COMMAND, command_parameters(command), patience_s=BUSY_S)
+        self._wake()
+
+    async def pending(self, limit: int = 500) -> list[CommandRow]:
+        """Commands without an outcome, oldest first, at most `limit`."""
+        with translated(self._path, disposable=True):
+            found = await self._connection.execute_fetchall(PENDING_COMMANDS, (limit + len(self._unwritten),))
+        return [CommandRow(*row) for row in found if row[0] not in self._unwritten][:limit]
+
+    async def settle(self, outcomes: Sequence[CommandOutcome]) -> None:
+        """Say what became of commands; the first outcome of a command is the one that stays.
+
+        Returns also when a client holds the file: then they are written with the next ones, and are
+        known here meanwhile.
+
+        Raises:
+            DiskFull: If there is no room; they are kept likewise.
+        """
+        for outcome in outcomes:
+            self._unwritten.setdefault(outcome.id, outcome)
+        if not self._unwritten:
+            return
+        written = list(self._unwritten.values())
+        with translated(self._path, disposable=True):
+            try:
+                await self._write(_SETTLE, (_packed(written),), patience_s=_SETTLE_PATIENCE_S)
+                await self._forget(len(written))
+            except sqlite3.OperationalError as error:
+                if not is_busy(error):
+                    raise
+                return
+        for outcome in written:
+            self._unwritten.pop(outcome.id, None)
+        # What a limited `pending` left over: in a file the write just made is news by itself.
+        if self._path is None and self._waiting and await self.pending(1):
+            self._wake()
+
+    async def outcome(self, id: str) -> CommandOutcome | None:
+        """What became of a command, or None if there was none with this id (or long ago)."""
+        if id in self._unwritten:
+            return self._unwritten[id]
+        with translated(self._path, disposable=True):
+            found = list(await self._connection.execute_fetchall(COMMAND_OUTCOME, (id,)))
+        return CommandOutcome(*found[0]) if found else None
+
+    @asynccontextmanager
+    async def arrivals(self) -> AsyncIterator[Arrivals]:
+        """Wake when a command arrives, from this process or another.
+
+        Yields:
+            What to await, again and again: a wait ends when there is news and something is pending; the first
+            one at once if something was pending already.
+        """
+        arrivals = Arrivals()
+        self._waiting.add(arrivals)
+        try:
+            if await self.pending(1):
+                arrivals.wake()
+            async with watch(self._path, arrivals):
+                yield arrivals
+        finally:
+            self._waiting.discard(arrivals)
+
+    def _wake(self) -> None:
+        for arrivals in self._waiting:
+            arrivals.wake()
+
+    async def _forget(self, settled: int) -> None:
+        self._settled += settled
+        if self._settled >= KEPT_OUTCOMES // 10:
+            self._settled = 0
+            await self._write(_FORGET, (), patience_s=_SETTLE_PATIENCE_S)
+
+    async def _write(self, sql: str, parameters: tuple[Any, ...], *, patience_s: float) -> None:
+        deadline = time.monotonic() + patience_s
+        while True:
+            try:
+                with anyio.CancelScope(shield=True):
+                    await self._connection.execute_fetchall(sql, parameters)
+                return
+            except sqlite3.OperationalError as error:
+                if not is_busy(error) or time.monotonic() >= deadline:
+                    raise
+            await anyio.sleep(retry_delay_s())
+
+
+def _packed(outcomes: Sequence[CommandOutcome]) -> str:
+    return json.dumps(
+        [
+            (outcome.id, outcome.state, outcome.seq, outcome.reason, outcome.result and outcome.result.decode())
+            for outcome in outcomes
+        ]
+    )

@@ -1,0 +1,85 @@
+"""Queue commands from any process; needs no engine."""
+
+import os
+import sqlite3
+from collections.abc import Callable
+from types import TracebackType
+from typing import TypeVar
+
+from store.companions import open_inbox
+from store.connection import patiently, translated
+from store.creation import create_file
+from store.files import Files, check_writable_folder, exists
+from store.migrations.inbox import INBOX
+from store.reader import Reader
+from store.records import CommandOutcome, CommandRow
+from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, PUT_COMMAND, command_parameters
+
+T = TypeVar("T")
+
+
+class InboxClient:
+    """Write commands beside one database, and ask what became of them; for one thread at a time."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Look at the database at `path`; its inbox is made by the first `put`.
+
+        Raises:
+            StoreError: As `Reader`, if there is no database of ours.
+        """
+        self._files = Files.of(path)
+        with Reader(self._files.database) as reader:
+            self._file_id = reader.file_id
+        self._connection: sqlite3.Connection | None = None
+
+    def close(self) -> None:
+        """Let go of the file; a second call changes nothing."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def __enter__(self) -> "InboxClient":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def put(self, command: CommandRow) -> None:
+        """Queue a command, on disk when this returns; a second one with the same id changes nothing.
+
+        Raises:
+            StoreBusy: If another client has held the inbox for 5 s.
+            NoPermission, ReadOnlyFolder: If this user may not give commands.
+            NotOurFile, CorruptFile, NewerFile: If something else stands where the inbox belongs.
+            DiskFull: If there is no room.
+        """
+        if not exists(self._files.inbox, disposable=True):
+            self.close()
+            check_writable_folder(self._files.inbox.parent)
+            create_file(self._files.inbox, INBOX, {"file_id": self._file_id})
+        self._do(lambda connection: connection.execute(PUT_COMMAND, command_parameters(command)))
+
+    def outcome(self, id: str) -> CommandOutcome | None:
+        """What became of a command; None if there was none with this id (or long ago)."""
+        if not exists(self._files.inbox, disposable=True):
+            return None
+        found = self._do(lambda connection: connection.execute(COMMAND_OUTCOME, (id,)).fetchone())
+        return CommandOutcome(*found) if found else None
+
+    def pending(self, limit: int = 500) -> list[CommandRow]:
+        """Commands that wait for an engine, oldest first, at most `limit`."""
+        if not exists(self._files.inbox, disposable=True):
+            return []
+        found = self._do(lambda connection: connection.execute(PENDING_COMMANDS, (limit,)).fetchall())
+        return [CommandRow(*row) for row in found]
+
+    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        with translated(self._files.inbox, disposable=True):
+            return patiently(lambda: work(self._opened()))
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = open_inbox(self._files, self._file_id)
+        return self._connection

@@ -1,0 +1,171 @@
+"""The append-only record, from its engine's side.
+
+A batch is one statement, so it is in the file whole or not at all; the token and the end of the
+journal are checked inside that statement, so a deposed engine cannot write between a check and it.
+"""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from store.chain import linked
+from store.connection import translated
+from store.errors import Deposed, NoSuchSeq, SeqTaken
+from store.records import Record, Row
+from store.statements import RECORD_COLUMNS
+
+if TYPE_CHECKING:
+    import aiosqlite
+
+_APPEND = """
+INSERT INTO journal (seq, at_ms, kind, run_id, task_id, agent_id, body, hash)
+SELECT :first + key, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
+       json_extract(value, '$[3]'), json_extract(value, '$[4]'),
+       CAST(substr(:bodies, json_extract(value, '$[5]'), json_extract(value, '$[6]')) AS TEXT),
+       substr(:hashes, 1 + 16 * key, 16)
+  FROM json_each(:heads)
+ WHERE (SELECT token FROM lease) = :token
+   AND (SELECT ifnull(max(seq), (SELECT value FROM about WHERE key = 'anchor_seq')) FROM journal) = :first - 1
+"""
+
+_END = """
+SELECT ifnull(max(seq), (SELECT value FROM about WHERE key = 'anchor_seq')),
+       ifnull((SELECT hash FROM journal ORDER BY seq DESC LIMIT 1),
+              (SELECT value FROM about WHERE key = 'anchor_hash')),
+       (SELECT token FROM lease)
+  FROM journal
+"""
+
+
+def end_of(connection: sqlite3.Connection) -> tuple[int, bytes]:
+    """Seq and hash of the last record of an open file."""
+    seq, last_hash, _ = connection.execute(_END).fetchone()
+    return int(seq), bytes(last_hash)
+
+
+class Journal:
+    """Append to the journal and read it; made by `open_store`."""
+
+    def __init__(
+        self,
+        writer: "aiosqlite.Connection",
+        reader: "aiosqlite.Connection",
+        *,
+        path: Path | None,
+        token: int,
+        end: tuple[int, bytes],
+    ) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._path = path
+        self._token = token
+        self._last_seq, self._last_hash = end
+        self._certain = True
+        self._turn = anyio.Lock(fast_acquire=True)
+
+    @property
+    def last_seq(self) -> int:
+        """Seq of the last record that was appended, 0 before the first."""
+        return self._last_seq
+
+    async def append(self, first_seq: int, rows: Sequence[Row]) -> None:
+        """Add a batch at the end of the journal: all of it, or nothing.
+
+        Cancelling the caller does not stop a write that has begun.
+
+        Args:
+            first_seq: Seq of the first row; one more than `last_seq`.
+            rows: What to add, in order. Bodies are UTF-8 JSON.
+
+        Raises:
+            SeqTaken: If the journal does not end at `first_seq - 1`.
+            Deposed: If another engine has raised the token.
+            DiskFull: If there is no room; the same batch can be tried again.
+            ValueError: If a kind or id holds a NUL.
+        """
+        async with self._turn:
+            if not self._certain:
+                await self._look_again()
+            if first_seq != self._last_seq + 1:
+                raise SeqTaken(first_seq, self._last_seq)
+            if rows:
+                with anyio.CancelScope(shield=True), translated(self._path):
+                    await self._write(first_seq, rows)
+
+    async def _write(self, first_seq: int, rows: Sequence[Row]) -> None:
+        batch, last_hash = _packed(first_seq, rows, self._last_hash)
+        last_seq = first_seq + len(rows) - 1
+        # Whatever interrupts the wait, the file is asked before the next append.
+        self._certain = False
+        written = await self._writer.execute_insert(_APPEND, {**batch, "token": self._token})
+        # The last rowid of this connection is below `last_seq` until exactly this statement inserts.
+        if written is None or written[0] != last_seq:
+            await self._refused(first_seq)
+        self._last_seq, self._last_hash = last_seq, last_hash
+        self._certain = True
+
+    async def _refused(self, first_seq: int) -> None:
+        await self._look_again()
+        raise SeqTaken(first_seq, self._last_seq)
+
+    async def _look_again(self) -> None:
+        """Ask the file where the journal ends, and whether this engine may still write."""
+        with translated(self._path):
+            ((seq, last_hash, token),) = await self._writer.execute_fetchall(_END)
+        if token != self._token:
+            raise Deposed(self._token, token)
+        self._last_seq, self._last_hash = seq, bytes(last_hash)
+        self._certain = True
+
+    async def read(self, after_seq: int, limit: int = 500) -> list[Record]:
+        """Records after `after_seq`, oldest first, at most `limit` of them."""
+        with translated(self._path):
+            found = await self._reader.execute_fetchall(
+                f"SELECT {RECORD_COLUMNS} FROM journal WHERE seq > ? ORDER BY seq LIMIT ?", (after_seq, limit)
+            )
+        return [Record(*row) for row in found]
+
+    async def body(self, seq: int) -> bytes:
+        """Body of one record.
+
+        Raises:
+            NoSuchSeq: If the journal does not have it.
+        """
+        with translated(self._path):
+            found = list(
+                await self._reader.execute_fetchall("SELECT CAST(body AS BLOB) FROM journal WHERE seq = ?", (seq,))
+            )
+        if not found:
+            raise NoSuchSeq(seq)
+        return bytes(found[0][0])
+
+
+def _packed(first_seq: int, rows: Sequence[Row], last_hash: bytes) -> tuple[dict[str, Any], bytes]:
+    """Make the parameters of one append.
+
+    Bodies and hashes travel as two blobs and are cut up by SQLite: no escaping, and a body comes back
+    byte for byte.
+
+    Returns:
+        The parameters, and the hash of the last row.
+    """
+    heads, bodies, hashes, place = [], [], [], 1
+    for seq, row in enumerate(rows, first_seq):
+        last_hash = linked(last_hash, seq, row)
+        hashes.append(last_hash)
+        bodies.append(row.body)
+        heads.append((row.at_ms, row.kind, row.run_id, row.task_id, row.agent_id, place, len(row.body)))
+        place += len(row.body)
+    # SQLite takes a piece of an empty blob for NULL.
+    bodies.append(b"\n")
+    parameters = {
+        "first": first_seq,
+        "heads": json.dumps(heads, ensure_ascii=False),
+        "bodies": b"".join(bodies),
+        "hashes": b"".join(hashes),
+    }
+    return parameters, last_hash

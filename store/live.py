@@ -1,0 +1,111 @@
+"""Heartbeat and streamed text: what readers want to see at once and nobody needs after a crash.
+
+Own file, own thread, own connection, `synchronous=OFF`: it never slows a commit, nor the loop.
+"""
+
+import sqlite3
+import threading
+import time
+from pathlib import Path
+
+from store.connection import connect
+from store.lease import Lease, monotonic_ms
+from store.process import boot_id
+
+FLUSH_S = 0.1
+BEAT_S = 1.0
+
+_BEAT = "INSERT OR REPLACE INTO heartbeat (one, token, boot_id, beat_ms, loop_ms) VALUES (1, ?, ?, ?, ?)"
+_PUT = "INSERT OR REPLACE INTO texts (key, text) VALUES (?, ?)"
+_DROP = "DELETE FROM texts WHERE key = ?"
+
+
+class LiveOutput:
+    """Publish the latest text of each key; in memory only until `start`."""
+
+    def __init__(self, lease: Lease, path: Path | None) -> None:
+        self._lease = lease
+        self._path = path
+        self._guard = threading.Lock()
+        self._texts: dict[str, str] = {}
+        self._changed: set[str] = set()
+        self._stop = threading.Event()
+        self._news = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="store-live", daemon=True)
+
+    def put(self, key: str, text: str) -> None:
+        """Replace the text of `key`; an empty one removes it. Readers see it within 0.1 s; never blocks."""
+        with self._guard:
+            if text:
+                self._texts[key] = text
+            else:
+                self._texts.pop(key, None)
+            self._changed.add(key)
+        self._news.set()
+
+    def texts(self) -> dict[str, str]:
+        """A copy of what was put and not removed."""
+        with self._guard:
+            return dict(self._texts)
+
+    def start(self) -> None:
+        """Begin to publish."""
+        if self._path is not None:
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Publish what is left and end the thread; blocks for milliseconds."""
+        self._stop.set()
+        self._news.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        connection: sqlite3.Connection | None = None
+        boot, due = boot_id(), 0.0
+        while True:
+            last = self._stop.is_set()
+            self._news.clear()
+            try:
+                connection = connection or self._connected()
+                if time.monotonic() >= due:
+                    due = time.monotonic() + BEAT_S
+                    connection.execute(_BEAT, (self._lease.token, boot, monotonic_ms(), self._lease.loop_ms))
+                self._flush(connection)
+            except sqlite3.Error:
+                # A full disk, or the file was taken away: the heart must beat again once that is over.
+                if connection is not None:
+                    connection.close()
+                connection = None
+            if last:
+                if connection is not None:
+                    connection.close()
+                return
+            self._stop.wait(FLUSH_S)
+            self._news.wait(max(0.0, due - time.monotonic()))
+
+    def _connected(self) -> sqlite3.Connection:
+        assert self._path is not None
+        connection = connect(self._path, mode="rw")
+        try:
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute("PRAGMA wal_autocheckpoint = 1000").fetchone()
+            connection.execute("DELETE FROM texts")
+            with self._guard:
+                self._changed |= self._texts.keys()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _flush(self, connection: sqlite3.Connection) -> None:
+        with self._guard:
+            changed, self._changed = self._changed, set()
+            puts = [(key, self._texts[key]) for key in changed if key in self._texts]
+            drops = [(key,) for key in changed if key not in self._texts]
+        if not changed:
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany(_PUT, puts)
+        connection.executemany(_DROP, drops)
+        connection.execute("COMMIT")

@@ -1,0 +1,109 @@
+"""The operating system's lock on a store: held for life, and gone with its process.
+
+What the lock file says (pid and time) is only for the message of the one who comes second.
+"""
+
+import contextlib
+import fcntl
+import os
+import stat
+import time
+from pathlib import Path
+
+from store.errors import MissingFolder, NoPermission, NotOurFile, ReadOnlyFolder, StoreBusy
+
+_PATIENCE_S = 0.1
+"""Longer than any reader holds it to see whether an engine lives."""
+
+
+class FileLock:
+    """An acquired lock; `release` gives it up."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor: int | None = descriptor
+
+    def release(self) -> None:
+        """Let go; a second call changes nothing."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def acquire(path: Path, database: Path, *, patience_s: float = _PATIENCE_S) -> FileLock:
+    """Take the lock, or say who has it.
+
+    Args:
+        path: The lock file; made if it is missing.
+        database: What it is about, for the message.
+        patience_s: How long to try, in seconds.
+
+    Raises:
+        StoreBusy: If another holds it, also in this same process.
+        NotOurFile, NoPermission, ReadOnlyFolder, MissingFolder: If there can be no lock file.
+    """
+    descriptor = _opened(path)
+    deadline = time.monotonic() + patience_s
+    try:
+        while not _taken(descriptor, fcntl.LOCK_EX):
+            if time.monotonic() >= deadline:
+                raise StoreBusy(*_holder(descriptor), database)
+            time.sleep(0.005)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    _note_holder(descriptor)
+    return FileLock(descriptor)
+
+
+def is_held(path: Path) -> bool | None:
+    """Whether an engine holds the lock; None when this user may not look."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return None
+    try:
+        return not _taken(descriptor, fcntl.LOCK_SH)
+    finally:
+        os.close(descriptor)
+
+
+def _opened(path: Path) -> int:
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    except FileNotFoundError:
+        raise MissingFolder(path.parent) from None
+    except PermissionError:
+        raise NoPermission(path) from None
+    except OSError as error:
+        if path.exists():
+            raise NotOurFile(path, f"cannot be used as a lock ({error.strerror})", disposable=True) from error
+        raise ReadOnlyFolder(path.parent) from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise NotOurFile(path, "is not a regular file", disposable=True)
+    return descriptor
+
+
+def _taken(descriptor: int, how: int) -> bool:
+    try:
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _note_holder(descriptor: int) -> None:
+    # On a full disk the lock counts all the same.
+    with contextlib.suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()} {time.time_ns() // 1_000_000}\n".encode(), 0)
+
+
+def _holder(descriptor: int) -> tuple[int | None, int | None]:
+    try:
+        pid, since_ms = os.pread(descriptor, 64, 0).split()
+        return int(pid), int(since_ms)
+    except (OSError, ValueError):
+        return None, None

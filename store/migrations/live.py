@@ -1,0 +1,17 @@
+"""`team.db-live`: heartbeat and streamed text; nothing in it outlives the engine."""
+
+from store.migrations import Kind
+
+_VERSION_1 = (
+    "CREATE TABLE about (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID",
+    """CREATE TABLE heartbeat (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        token INTEGER NOT NULL,
+        boot_id TEXT NOT NULL,
+        beat_ms INTEGER NOT NULL,
+        loop_ms INTEGER
+    )""",
+    "CREATE TABLE texts (key TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID",
+)
+
+LIVE = Kind("live output", 0x51444C31, (_VERSION_1,), disposable=True)

@@ -1,0 +1,245 @@
+"""How an engine gets hold of a store: checks, lock, file, token, then the connections."""
+
+import contextlib
+import secrets
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from store.chain import anchor_of
+from store.companions import open_inbox, prepare_inbox, prepare_live
+from store.connection import Durability, connect, connect_journal_writer, translated
+from store.creation import about_of, create_file, lay_out
+from store.errors import LeftoverWal, NoPermission, StoreBusy
+from store.files import Files, check_writable_folder, exists, file_size, is_writable
+from store.filesystem import refuse_network
+from store.inbox import Inbox
+from store.journal import Journal, end_of
+from store.lease import LET_GO, Lease, raise_token
+from store.live import LiveOutput
+from store.lock import FileLock, acquire
+from store.migrations import migrate
+from store.migrations.database import DATABASE
+from store.migrations.inbox import INBOX
+from store.process import Process, kill, this_process
+from store.reader import Reader
+from store.recognition import check_header, open_recognised
+from store.snapshots import Snapshots
+
+if TYPE_CHECKING:
+    import aiosqlite
+
+_AFTER_KILL_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An open store, from its engine's side."""
+
+    path: Path | None
+    """The database, through links; None in memory."""
+    file_id: str
+    """Random, made with the file."""
+    journal: Journal
+    inbox: Inbox
+    snapshots: Snapshots
+    live: LiveOutput
+    lease: Lease
+
+    @property
+    def token(self) -> int:
+        """What this engine writes with; a larger one in the file means that another took over."""
+        return self.lease.token
+
+
+@asynccontextmanager
+async def open_store(
+    path: str | Path, *, durability: Durability = "full", takeover: bool = False
+) -> AsyncIterator[Store]:
+    """Hold a store as its one engine; the files are made if they are missing.
+
+    Args:
+        path: The database; its folder must exist. ":memory:" for one that is gone afterwards.
+        durability: Whether an acknowledged append is on disk (`full`) or may be lost in a power cut (`normal`).
+        takeover: Kill an engine of this machine that holds the store and has stood still for 3 s.
+
+    Raises:
+        StoreBusy: If another engine holds it, in this process or another.
+        MissingFolder, ReadOnlyFolder, NoPermission, NetworkFileSystem: If files cannot stand there.
+        NotOurFile, NewerFile, CorruptFile, LeftoverWal: If something else stands there.
+        DiskFull: If there is no room to make them.
+    """
+    async with AsyncExitStack() as stack:
+        if str(path) == ":memory:":
+            yield await _open_memory(stack)
+        else:
+            yield await _open_files(stack, Files.of(path), durability, takeover=takeover)
+
+
+async def _open_memory(stack: AsyncExitStack) -> Store:
+    file_id = secrets.token_hex(16)
+    database = await _started(stack, partial(_memory_database, file_id))
+    inbox = await _started(stack, _memory_inbox)
+    lease = Lease(token=1)
+    return Store(
+        path=None,
+        file_id=file_id,
+        journal=Journal(database, database, path=None, token=1, end=(0, anchor_of(file_id))),
+        inbox=Inbox(inbox, path=None),
+        snapshots=Snapshots(database, database, path=None, token=1),
+        live=LiveOutput(lease, None),
+        lease=lease,
+    )
+
+
+def _memory_database(file_id: str) -> sqlite3.Connection:
+    connection = connect(None, mode="rw")
+    lay_out(connection, DATABASE, _about_database(file_id))
+    raise_token(connection, this_process(), _now_ms())
+    return connection
+
+
+def _memory_inbox() -> sqlite3.Connection:
+    connection = connect(None, mode="rw")
+    lay_out(connection, INBOX, {})
+    return connection
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What is known once the store is ours."""
+
+    lock: FileLock
+    file_id: str
+    token: int
+    end: tuple[int, bytes]
+
+
+async def _open_files(stack: AsyncExitStack, files: Files, durability: Durability, *, takeover: bool) -> Store:
+    held = await anyio.to_thread.run_sync(partial(_take_hold, files, durability, takeover=takeover))
+    stack.callback(held.lock.release)
+    path = files.database
+    with translated(path):
+        writer = await _started(stack, partial(connect_journal_writer, path, durability=durability))
+        stack.push_async_callback(_let_go, writer, held.token)
+        reader = await _started(stack, partial(connect, path, mode="ro"))
+    with translated(files.inbox, disposable=True):
+        inbox = await _started(stack, partial(open_inbox, files, held.file_id))
+    lease = Lease(held.token)
+    live = LiveOutput(lease, files.live)
+    stack.push_async_callback(_in_thread, live.stop)
+    live.start()
+    return Store(
+        path=path,
+        file_id=held.file_id,
+        journal=Journal(writer, reader, path=path, token=held.token, end=held.end),
+        inbox=Inbox(inbox, path=files.inbox),
+        snapshots=Snapshots(writer, reader, path=path, token=held.token),
+        live=live,
+        lease=lease,
+    )
+
+
+async def _started(stack: AsyncExitStack, connector: Callable[[], sqlite3.Connection]) -> "aiosqlite.Connection":
+    import aiosqlite  # 60 ms, with asyncio: readers do without it
+
+    connection = await aiosqlite.Connection(connector, 64)
+    stack.push_async_callback(_closed, connection)
+    return connection
+
+
+async def _closed(connection: "aiosqlite.Connection") -> None:
+    with anyio.CancelScope(shield=True):
+        await connection.close()
+
+
+async def _in_thread(work: Callable[[], None]) -> None:
+    with anyio.CancelScope(shield=True):
+        await anyio.to_thread.run_sync(work)
+
+
+async def _let_go(writer: "aiosqlite.Connection", token: int) -> None:
+    # Only a courtesy to readers: on a full disk the lock says the same.
+    with anyio.CancelScope(shield=True), contextlib.suppress(sqlite3.Error):
+        await writer.execute_fetchall(LET_GO, (_now_ms(), token))
+
+
+def _take_hold(files: Files, durability: Durability, *, takeover: bool) -> _Held:
+    """Check everything, take the lock, make or open the files, raise the token."""
+    check_writable_folder(files.database.parent)
+    refuse_network(files.database.parent)
+    # Before anything is made beside it, the lock file included.
+    if _is_there(files):
+        check_header(files.database, DATABASE)
+    lock = _locked(files, takeover=takeover)
+    try:
+        if not _is_there(files):
+            _create(files)
+        file_id, token, end = _raised(files, durability)
+        prepare_inbox(files, file_id)
+        prepare_live(files, file_id)
+        return _Held(lock, file_id, token, end)
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _is_there(files: Files) -> bool:
+    """False also for an empty file: nothing in it can be lost."""
+    return exists(files.database) and file_size(files.database) > 0
+
+
+def _locked(files: Files, *, takeover: bool) -> FileLock:
+    try:
+        return acquire(files.lock, files.database)
+    except StoreBusy:
+        if not takeover or not _killed_hung(files.database):
+            raise
+    return acquire(files.lock, files.database, patience_s=_AFTER_KILL_S)
+
+
+def _killed_hung(database: Path) -> bool:
+    """End the engine that holds the store, if it stands still and is certainly the one that is recorded."""
+    with Reader(database) as reader:
+        engine = reader.engine()
+    if engine is None or not engine.hung:
+        return False
+    return kill(Process(engine.pid, engine.started, engine.boot_id, engine.host))
+
+
+def _create(files: Files) -> None:
+    for leftover in (files.wal, files.database.with_name(files.database.name + "-journal")):
+        if exists(leftover) and file_size(leftover) > 0:
+            raise LeftoverWal(leftover)
+    create_file(files.database, DATABASE, _about_database(secrets.token_hex(16)))
+
+
+def _about_database(file_id: str) -> dict[str, object]:
+    return {"file_id": file_id, "anchor_seq": 0, "anchor_hash": anchor_of(file_id)}
+
+
+def _raised(files: Files, durability: Durability) -> tuple[str, int, tuple[int, bytes]]:
+    """Recognise the database, bring it up to date, raise the token; returns id, token and end."""
+    open_recognised(files.database, DATABASE)[0].close()
+    if not is_writable(files.database):
+        raise NoPermission(files.database)
+    with translated(files.database):
+        connection = connect_journal_writer(files.database, durability=durability)
+        try:
+            migrate(connection, DATABASE)
+            token = raise_token(connection, this_process(), _now_ms())
+            return str(about_of(connection)["file_id"]), token, end_of(connection)
+        finally:
+            connection.close()
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

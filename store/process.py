@@ -1,0 +1,81 @@
+"""Which process is which: a pid alone is used again, so its start time, boot and machine go with it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process of one boot of one machine."""
+
+    pid: int
+    started: str
+    """When it started, as the operating system counts; "" where that is not known."""
+    boot_id: str
+    host: str
+
+    def is_running_here(self) -> bool:
+        """True only when this very process runs on this machine, and that is certain."""
+        return bool(self.started) and self == Process(self.pid, started(self.pid), boot_id(), socket.gethostname())
+
+
+def this_process() -> Process:
+    """Who we are."""
+    return Process(os.getpid(), started(os.getpid()), boot_id(), socket.gethostname())
+
+
+def boot_id() -> str:
+    """Names the current boot of this machine; "" where it cannot be known."""
+    if sys.platform == "darwin":
+        return _printed("/usr/sbin/sysctl", "-n", "kern.bootsessionuuid")
+    return _contents(Path("/proc/sys/kernel/random/boot_id"))
+
+
+def started(pid: int) -> str:
+    """Start time of a process, "" when there is none or it cannot be known."""
+    if sys.platform == "darwin":
+        return _printed("/bin/ps", "-o", "lstart=", "-p", str(pid))
+    # Field 22 of proc(5); the name in field 2 may hold spaces and parentheses.
+    fields = _contents(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+    return fields[19] if len(fields) > 19 else ""
+
+
+def _contents(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _printed(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def kill(process: Process) -> bool:
+    """End a process at once, if it is certain that it is the one that is meant.
+
+    Returns:
+        False if nothing was killed.
+    """
+    descriptor = None
+    try:
+        if hasattr(os, "pidfd_open"):
+            # Holds on to the process itself, so that the check below is about what is then killed.
+            descriptor = os.pidfd_open(process.pid)
+        if not process.is_running_here() or process.pid == os.getpid():
+            return False
+        if descriptor is None:
+            os.kill(process.pid, signal.SIGKILL)
+        else:
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return False
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+    return True

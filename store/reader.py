@@ -1,0 +1,249 @@
+"""Read a store from any process, engine or no engine; nothing here writes.
+
+Plain blocking calls, for a thread. Every page is fetched whole and bounded, so that no cursor stays
+open: an open one would let the write-ahead log grow without end.
+"""
+
+import json
+import os
+import sqlite3
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from store.compression import unpacked
+from store.connection import translated
+from store.creation import about_of
+from store.errors import NoSuchSeq, StoreError
+from store.files import Files
+from store.lease import monotonic_ms
+from store.lock import is_held
+from store.migrations.database import DATABASE
+from store.migrations.live import LIVE
+from store.process import boot_id
+from store.recognition import open_recognised
+from store.records import EngineInfo, Record
+from store.selection import Selection
+from store.statements import NEWEST_SEQ, RECORD_COLUMNS, SNAPSHOT_AT_OR_BEFORE
+
+
+class Reader:
+    """An open file, for one thread at a time."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open the database at `path`.
+
+        Raises:
+            MissingFile, MissingFolder, NoPermission, ReadOnlyFolder: If it cannot be reached.
+            NotOurFile, NewerFile, CorruptFile: What it is instead.
+        """
+        self._files = Files.of(path)
+        self._live: sqlite3.Connection | None = None
+        self._live_file: tuple[int, int] | None = None
+        self._open()
+        with translated(self.path):
+            self.file_id = str(about_of(self._connection)["file_id"])
+
+    def _open(self) -> None:
+        self._alone = self._fingerprint()
+        self._connection, self._immutable = open_recognised(self.path, DATABASE)
+        self._version = self._data_version()
+
+    @property
+    def path(self) -> Path:
+        """The database, through links."""
+        return self._files.database
+
+    def close(self) -> None:
+        """Let go of the file; a second call changes nothing."""
+        self._connection.close()
+        self._close_live()
+
+    def __enter__(self) -> "Reader":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def last_seq(self) -> int:
+        """Seq of the newest record, 0 when there is none."""
+        return int(self._value("SELECT ifnull(max(seq), 0) FROM journal"))
+
+    def first_seq(self) -> int:
+        """Seq of the oldest record that is still here, 0 when there is none."""
+        return int(self._value("SELECT ifnull(min(seq), 0) FROM journal"))
+
+    def records(
+        self,
+        after_seq: int,
+        limit: int = 500,
+        *,
+        kinds: Collection[str] | None = None,
+        run_id: str | None = None,
+        task_id: str | None = None,
+        agent_id: str | None = None,
+        contains: str | None = None,
+    ) -> list[Record]:
+        """Records after `after_seq` that meet every condition given, oldest first.
+
+        Args:
+            after_seq: 0 to begin at the first.
+            limit: Most records to return.
+            kinds: Any of these kinds.
+            run_id: Of this run.
+            task_id: Of this task; name its run as well, which has an index.
+            agent_id: Of this agent.
+            contains: Text that stands in the body, in any case of the letters a to z.
+        """
+        return self._page("seq > :from", "seq", after_seq, limit, Selection(kinds, run_id, task_id, agent_id, contains))
+
+    def records_before(
+        self,
+        seq: int,
+        limit: int = 500,
+        *,
+        kinds: Collection[str] | None = None,
+        run_id: str | None = None,
+        task_id: str | None = None,
+        agent_id: str | None = None,
+        contains: str | None = None,
+    ) -> list[Record]:
+        """The `limit` records nearest before `seq` that meet every condition, newest last.
+
+        Args: As `records`.
+        """
+        selection = Selection(kinds, run_id, task_id, agent_id, contains)
+        return self._page("seq < :from", "seq DESC", seq, limit, selection)[::-1]
+
+    def record(self, seq: int) -> Record:
+        """One record.
+
+        Raises:
+            NoSuchSeq: If the journal does not have it.
+        """
+        found = self._rows(f"SELECT {RECORD_COLUMNS} FROM journal WHERE seq = ?", (seq,))
+        if not found:
+            raise NoSuchSeq(seq)
+        return Record(*found[0])
+
+    def bodies(self, seqs: Iterable[int]) -> dict[int, bytes]:
+        """Bodies of records by seq; those that the journal does not have are left out."""
+        return dict(
+            self._rows(
+                "SELECT seq, CAST(body AS BLOB) FROM journal WHERE seq IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(seqs)),),
+            )
+        )
+
+    def snapshot(self, at_seq: int | None = None) -> tuple[int, bytes] | None:
+        """The newest snapshot (at or before `at_seq`) that can be unpacked: its seq and the state, or None."""
+        bound = NEWEST_SEQ if at_seq is None else at_seq
+        while found := self._rows(SNAPSHOT_AT_OR_BEFORE, (bound,)):
+            seq, stored = found[0]
+            if (body := unpacked(stored)) is not None:
+                return seq, body
+            bound = seq - 1
+        return None
+
+    def changed(self) -> bool:
+        """Whether anybody wrote to the database since the last call, or since it was opened."""
+        if self._immutable:
+            return self._reopened()
+        before, self._version = self._version, self._data_version()
+        return self._version != before
+
+    def engine(self) -> EngineInfo | None:
+        """Who holds the lease or held it last; None if no engine ever did."""
+        lease = self._rows("SELECT token, pid, started, boot_id, host, since_ms, ended_ms FROM lease")
+        if not lease or lease[0][1] is None:
+            return None
+        token, pid, started, boot, host, since_ms, ended_ms = lease[0]
+        heartbeat_ms, loop_ms = self._heartbeat(token)
+        held = is_held(self._files.lock)
+        if held is None:
+            held = ended_ms is None and heartbeat_ms is not None
+        return EngineInfo(
+            pid=pid,
+            alive=held,
+            since_ms=since_ms,
+            token=token,
+            heartbeat_ms=heartbeat_ms,
+            loop_ms=loop_ms,
+            host=host,
+            ended_ms=ended_ms,
+            started=started,
+            boot_id=boot,
+        )
+
+    def live(self) -> dict[str, str]:
+        """The text that is being streamed, by key; nothing when no engine publishes any."""
+        return dict(self._live_rows("SELECT key, text FROM texts"))
+
+    def size_bytes(self) -> int:
+        """Size of the database with its write-ahead log."""
+        return sum(path.stat().st_size for path in (self.path, self._files.wal) if path.exists())
+
+    def _page(self, first_term: str, order: str, start: int, limit: int, selection: Selection) -> list[Record]:
+        condition, parameters = selection.condition()
+        found = self._rows(
+            f"SELECT {RECORD_COLUMNS} FROM journal WHERE {first_term}{condition} ORDER BY {order} LIMIT :limit",
+            {"from": start, "limit": limit, **parameters},
+        )
+        return [Record(*row) for row in found]
+
+    def _rows(self, sql: str, parameters: Any = ()) -> list[Any]:
+        with translated(self.path):
+            return self._connection.execute(sql, parameters).fetchall()
+
+    def _value(self, sql: str) -> Any:
+        return self._rows(sql)[0][0]
+
+    def _data_version(self) -> int:
+        return int(self._value("PRAGMA data_version"))
+
+    def _reopened(self) -> bool:
+        """An immutable connection sees no change by itself: open again once the files look different."""
+        if self._fingerprint() == self._alone:
+            return False
+        self._connection.close()
+        self._open()
+        return True
+
+    def _fingerprint(self) -> tuple[int, int, bool] | None:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        return found.st_size, found.st_mtime_ns, self._files.wal.exists()
+
+    def _heartbeat(self, token: int) -> tuple[int | None, int | None]:
+        """Ages of the heartbeat and of the loop's last turn, where they are from this token and this boot."""
+        found = self._live_rows("SELECT token, boot_id, beat_ms, loop_ms FROM heartbeat")
+        if not found or found[0][:2] != (token, boot_id()):
+            return None, None
+        now, (_, _, beat_ms, loop_ms) = monotonic_ms(), found[0]
+        return max(0, now - beat_ms), None if loop_ms is None else max(0, now - loop_ms)
+
+    def _live_rows(self, sql: str) -> list[Any]:
+        """Nothing where the live file is missing, foreign or damaged: then no engine publishes in it."""
+        try:
+            return self._live_connection().execute(sql).fetchall()
+        except (sqlite3.Error, StoreError, OSError):
+            self._close_live()
+            return []
+
+    def _live_connection(self) -> sqlite3.Connection:
+        found = self._files.live.stat()
+        if self._live is None or self._live_file != (found.st_dev, found.st_ino):
+            self._close_live()
+            self._live, _ = open_recognised(self._files.live, LIVE)
+            self._live_file = (found.st_dev, found.st_ino)
+        return self._live
+
+    def _close_live(self) -> None:
+        if self._live is not None:
+            self._live.close()
+            self._live = None

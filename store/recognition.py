@@ -1,0 +1,105 @@
+"""Whether a file is one of ours, decided before anything is written to it.
+
+First the number in its header, read in a way that touches nothing else; then every table, index,
+trigger and view against what this program would have made. So a foreign trigger never runs.
+"""
+
+import os
+import sqlite3
+from pathlib import Path
+
+from store.connection import connect, store_error, translated
+from store.errors import CorruptFile, NewerFile, NotOurFile, ReadOnlyFolder
+from store.files import Files, check_readable, file_size
+from store.migrations import Kind, schema_in, schema_of, version_of
+from store.migrations.database import DATABASE
+
+_CANNOT_SHARE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
+"""What SQLite answers where it cannot make the files that readers of a WAL share."""
+
+
+def looks_like_ours(path: str | os.PathLike[str]) -> None:
+    """Check that a database of ours stands at `path`; nothing is written.
+
+    Raises:
+        MissingFile, MissingFolder, NoPermission: If it cannot be reached.
+        NotOurFile, NewerFile, CorruptFile: What it is instead.
+        ReadOnlyFolder: If its write-ahead log can only be read in a folder that can be written.
+    """
+    open_recognised(Files.of(path).database, DATABASE)[0].close()
+
+
+def open_recognised(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
+    """Open a file of ours to read it.
+
+    Returns:
+        The connection, and True if it reads the main file alone because nobody can write it (`immutable`).
+
+    Raises:
+        StoreError: As `looks_like_ours`.
+    """
+    check_header(path, kind)
+    connection, immutable = _open(path, kind)
+    try:
+        with translated(path, disposable=kind.disposable):
+            _check_schema(connection, path, kind)
+    except BaseException:
+        connection.close()
+        raise
+    return connection, immutable
+
+
+def check_header(path: Path, kind: Kind) -> None:
+    """Check what the first page says, without locks and without a look at the write-ahead log.
+
+    Raises:
+        StoreError: As `looks_like_ours`.
+    """
+    if file_size(path, disposable=kind.disposable) == 0:
+        raise NotOurFile(path, "is empty", disposable=kind.disposable)
+    check_readable(path)
+    try:
+        connection = connect(path, mode="ro", immutable=True)
+        try:
+            (found,) = connection.execute("PRAGMA application_id").fetchone()
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
+            raise NotOurFile(path, "is not a database", disposable=kind.disposable) from error
+        raise store_error(error, path, disposable=kind.disposable) from error
+    if found != kind.application_id:
+        raise NotOurFile(path, "is another program's database", disposable=kind.disposable)
+
+
+def _open(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
+    try:
+        connection = connect(path, mode="ro")
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except BaseException:
+            connection.close()
+            raise
+        return connection, False
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _CANNOT_SHARE:
+            raise store_error(error, path, disposable=kind.disposable) from error
+        if Files(path).wal.exists():
+            raise ReadOnlyFolder(path.parent) from error
+    with translated(path, disposable=kind.disposable):
+        return connect(path, mode="ro", immutable=True), True
+
+
+def _check_schema(connection: sqlite3.Connection, path: Path, kind: Kind) -> None:
+    version = version_of(connection)
+    if version > kind.newest:
+        raise NewerFile(path, version, kind.newest)
+    if version < 1:
+        raise NotOurFile(path, "has no version of its layout", disposable=kind.disposable)
+    found, expected = schema_in(connection), schema_of(kind, version)
+    if added := found - expected:
+        what, name, _ = min(added)
+        raise NotOurFile(path, f"holds a foreign {what} {name!r}", disposable=kind.disposable)
+    if missing := expected - found:
+        what, name, _ = min(missing)
+        raise CorruptFile(path, f"its {what} {name!r} is gone", disposable=kind.disposable)

@@ -1,0 +1,121 @@
+"""What goes into a store and what comes out of it.
+
+Records are opaque here: a kind, and a body of UTF-8 JSON that this package never looks into.
+Times are UTC milliseconds.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeVar, dataclass_transform
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True)
+def _row(cls: type[T]) -> type[T]:
+    """Slotted, and frozen for the type checker only: a truly frozen one costs a microsecond more a record."""
+    make: Callable[[type[T]], type[T]] = dataclass(slots=True)
+    return make(cls)
+
+
+@_row
+class Row:
+    """A record that is about to be appended."""
+
+    at_ms: int
+    kind: str
+    body: bytes
+    run_id: str | None = None
+    task_id: str | None = None
+    agent_id: str | None = None
+
+
+@_row
+class Record:
+    """A record as it stands in the journal."""
+
+    seq: int
+    """Place in the journal, 1 for the first; without gaps."""
+    at_ms: int
+    kind: str
+    body: bytes
+    run_id: str | None
+    task_id: str | None
+    agent_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRow:
+    """A request that waits in the inbox."""
+
+    id: str
+    """Made by the sender; a second put with the same id changes nothing."""
+    kind: str
+    body: bytes
+    sender: str
+    role: str
+    """What the sender claims to be, for the audit; file modes decide who may write."""
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOutcome:
+    """What became of a command."""
+
+    id: str
+    state: Literal["pending", "applied", "refused"]
+    seq: int | None
+    """Record that applied or refused it."""
+    reason: str | None
+    """Why it was refused."""
+    result: bytes | None
+    """UTF-8 JSON for the sender."""
+
+
+HUNG_AFTER_MS = 3_000
+"""A heartbeat, or a tick of the loop, older than this is taken for a hung or stopped engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """Who holds the lease of a file, or held it last."""
+
+    pid: int
+    alive: bool
+    """True while the operating system's lock is held."""
+    since_ms: int
+    """When it acquired the lease."""
+    token: int
+    heartbeat_ms: int | None
+    """Age of its last heartbeat in milliseconds; None when there is none from this boot."""
+    loop_ms: int | None
+    """Milliseconds since its loop last turned; None when it never did."""
+    host: str
+    ended_ms: int | None = None
+    """When it let go in order; None while it runs, and for one that was killed."""
+    started: str = ""
+    """When its process started, as its operating system counts."""
+    boot_id: str = ""
+    """Boot of the machine that it runs on."""
+
+    @property
+    def hung(self) -> bool:
+        """True when it holds the lease and its heartbeat or its loop has stood still for 3 s."""
+        ages = [age for age in (self.heartbeat_ms, self.loop_ms) if age is not None]
+        return self.alive and any(age > HUNG_AFTER_MS for age in ages)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyResult:
+    """What a walk along the hash chain found."""
+
+    checked: int
+    """Records whose hash is right, counted from the first."""
+    bad_seq: int | None = None
+    """First record that is missing or altered; None when all is well."""
+    reason: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """True when every record is as it was appended."""
+        return self.bad_seq is None

@@ -1,0 +1,87 @@
+"""Folded states, stored to start faster; never needed for correctness.
+
+Kept: the last three, and the first of each 20,000 events.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from store.compression import packed, unpacked
+from store.connection import translated
+from store.errors import Deposed
+from store.statements import NEWEST_SEQ, SNAPSHOT_AT_OR_BEFORE
+
+if TYPE_CHECKING:
+    import aiosqlite
+
+LAST_KEPT = 3
+ONE_PER_EVENTS = 20_000
+
+_SAVE = """
+INSERT OR REPLACE INTO snapshots (seq, body)
+SELECT ?1, ?2 WHERE (SELECT token FROM lease) = ?3 AND ?1 <= (SELECT ifnull(max(seq), 0) FROM journal)
+"""
+_THIN_OUT = f"""
+DELETE FROM snapshots
+ WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT {LAST_KEPT})
+   AND seq NOT IN (SELECT min(seq) FROM snapshots GROUP BY seq / {ONE_PER_EVENTS})
+   AND (SELECT token FROM lease) = ?
+"""
+
+
+class Snapshots:
+    """Save and find snapshots; made by `open_store`."""
+
+    def __init__(
+        self, writer: "aiosqlite.Connection", reader: "aiosqlite.Connection", *, path: Path | None, token: int
+    ) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._path = path
+        self._token = token
+
+    async def save(self, seq: int, body: bytes) -> None:
+        """Store the state as it was after record `seq`.
+
+        Args:
+            seq: A record that is in the journal.
+            body: The encoded state; compressed here, off the loop.
+
+        Raises:
+            ValueError: If the journal does not reach `seq`.
+            Deposed: If another engine has raised the token.
+            DiskFull: If there is no room.
+        """
+        stored = await anyio.to_thread.run_sync(packed, body)
+        with anyio.CancelScope(shield=True), translated(self._path):
+            await self._writer.execute_fetchall(_SAVE, (seq, stored, self._token))
+            await self._writer.execute_fetchall(_THIN_OUT, (self._token,))
+            ((token, saved),) = await self._writer.execute_fetchall(
+                "SELECT (SELECT token FROM lease), EXISTS (SELECT 1 FROM snapshots WHERE seq = ?)", (seq,)
+            )
+        if token != self._token:
+            raise Deposed(self._token, token)
+        if not saved:
+            raise ValueError(f"cannot save a snapshot at {seq}: the journal does not reach it")
+
+    async def latest(self, at_seq: int | None = None) -> tuple[int, bytes] | None:
+        """The newest snapshot, or the newest at or before a record.
+
+        A snapshot that cannot be unpacked is passed over: an older one only costs time.
+
+        Returns:
+            Its seq and the encoded state, or None.
+        """
+        bound = NEWEST_SEQ if at_seq is None else at_seq
+        while True:
+            with translated(self._path):
+                found = list(await self._reader.execute_fetchall(SNAPSHOT_AT_OR_BEFORE, (bound,)))
+            if not found:
+                return None
+            body = await anyio.to_thread.run_sync(unpacked, found[0][1])
+            if body is not None:
+                return found[0][0], body
+            bound = found[0][0] - 1
