@@ -15,7 +15,7 @@ T = TypeVar("T")
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def fact(cls: type[T]) -> type[T]:
     """Make `cls` a slotted, keyword-only record that is never changed after it was built."""
-    return dataclass(slots=True, kw_only=True)(cls)
+    return dataclass(slots=True, kw_only=True, unsafe_hash=True)(cls)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)

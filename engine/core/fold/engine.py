@@ -11,7 +11,7 @@ from engine.core.events import (
     TeamLoaded,
 )
 from engine.core.fold.queues import refresh_agent
-from engine.core.importing import fold_import, state_from
+from engine.core.fold.importing import fold_import, state_from
 from engine.core.state import OUTCOMES, Engine, Outcome, State, Team
 
 

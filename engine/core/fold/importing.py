@@ -1,0 +1,83 @@
+"""Fold: a whole state that came in from an archive, its references to texts, and the indexes built anew."""
+
+from functools import cache
+
+from pydantic import JsonValue, TypeAdapter
+
+from engine.core.document import text_refs
+from engine.core.fold.ids import note
+from engine.core.fold.queues import enqueue, is_ready, refresh_agent
+from engine.core.state import SUMMARIES, State
+
+
+def state_from(document: JsonValue, seq: int) -> State:
+    """Return the state of a checked document, its texts being those that event `seq` carries.
+
+    Raises:
+        ValueError: If it is not a state document.
+    """
+    state = _adapter().validate_python(document)
+    for ref in text_refs(state):
+        if not ref.seq:
+            ref.seq = seq
+    return state
+
+
+def fold_import(state: State, imported: State, *, paused: bool) -> None:
+    """Add everything of `imported` to `state`, where none of its ids is in use.
+
+    Args:
+        state: The state that an import was decided for; its time is the time of the import.
+        imported: What `state_from` returned; it is used up.
+        paused: Whether its runs wait for the operator.
+    """
+    for letter, number in imported.minted.items():
+        state.minted[letter] = max(number, state.minted.get(letter, 0))
+    _take_specs(state, imported)
+    state.supervisors.update(imported.supervisors)
+    state.agents.update(imported.agents)
+    state.queues.update(imported.queues)
+    state.runs.update(imported.runs)
+    state.tasks.update(imported.tasks)
+    state.finished[:] = sorted([*imported.finished, *state.finished], key=lambda run: run.ended_ms)[-SUMMARIES:]
+    _add_totals(state, imported)
+    _take_up(state, imported, paused=paused)
+
+
+def _take_specs(state: State, imported: State) -> None:
+    """Add specs; a name that is in the registry already keeps the spec that it has here."""
+    for name, key in imported.registry.items():
+        state.registry.setdefault(name, key)
+    used = {agent.spec for agent in imported.agents.values()} | set(state.registry.values())
+    state.specs.update((key, spec) for key, spec in imported.specs.items() if key in used)
+
+
+def _add_totals(state: State, imported: State) -> None:
+    state.tasks_total += imported.tasks_total
+    state.tasks_done += imported.tasks_done
+    state.tasks_failed += imported.tasks_failed
+    state.runs_total += imported.runs_total
+    state.usage = state.usage.plus(imported.usage)
+
+
+def _take_up(state: State, imported: State, *, paused: bool) -> None:
+    """Set timers by the clock here, and build the indexes of what can start."""
+    for entity_id in (*imported.supervisors, *imported.agents, *imported.runs, *imported.tasks):
+        note(state, entity_id)
+    for timer in imported.timers.values():
+        timer.due_ms = state.at_ms + timer.due_ms
+        state.tasks[timer.task_id].retry_at_ms = timer.due_ms
+        state.timers[timer.id] = timer
+    for run in imported.runs.values():
+        run.paused = run.paused or paused
+    for agent in imported.agents.values():
+        agent.created_seq = state.seq
+        refresh_agent(state, agent)
+    for task in imported.tasks.values():
+        if task.kind == "agent" and is_ready(task):
+            enqueue(state, task)
+
+
+@cache
+def _adapter() -> TypeAdapter[State]:
+    return TypeAdapter(State)
