@@ -1,0 +1,177 @@
+"""The team file: YAML that a person writes, checked whole, and turned into one `LoadTeam` command.
+
+One rule holds inside: reading a file imports none of its code; every fault is told at once, each in a line with its
+place. Format: `schema`. Lines: `document`. Words of a fault: `faults` and `problems`. What clashes: `meaning`.
+"""
+
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from engine.core.commands import LoadTeam
+from engine.teamfile.build import agent_spec, references_of, supervisor_spec
+from engine.teamfile.document import Document, read_document
+from engine.teamfile.faults import problems_of
+from engine.teamfile.meaning import DEEP, Meaning, depth_of
+from engine.teamfile.problems import Problem, TeamFileError, UnusableTeamFile
+from engine.teamfile.schema import TeamDocument, json_schema
+
+LARGEST_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TeamFile:
+    """A team file that is right in itself; whether its code is there and trusted is another question."""
+
+    path: Path
+    """Absolute, through links."""
+    text: str
+    sha256: str
+    """Of the text as UTF-8, 64 hex digits."""
+    team: TeamDocument
+    references: list[str]
+    """Every `module:qualname` in it, each once."""
+    document: Document
+
+    @property
+    def name(self) -> str:
+        """Name of the supervisor at the top."""
+        return self.team.supervisor.name
+
+    @property
+    def folder(self) -> Path:
+        """Where its references are resolved after the installed packages."""
+        return self.path.parent
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is allowed and probably not meant."""
+        found = []
+        if depth_of(self.team) > DEEP:
+            found.append(f"{depth_of(self.team)} levels of supervisors; each one adds a hand-over to every answer")
+        if not self.team.agents and not self.team.teams:
+            found.append("nobody is in this team; a request has to wait until an agent is added")
+        return found
+
+    def load_command(self, *, trusted: bool) -> LoadTeam:
+        """Return the command that makes the team, or what is new or changed in it.
+
+        Args:
+            trusted: Whether the operator allowed its references.
+        """
+        return LoadTeam(
+            path=str(self.path),
+            folder=str(self.folder),
+            text=self.text,
+            sha256=self.sha256,
+            team=supervisor_spec(self.team),
+            registry=[agent_spec(block) for block in self.team.registry],
+            trusted=list(self.references) if trusted else [],
+        )
+
+
+def read_team(path: str | os.PathLike[str]) -> TeamFile:
+    """Read a team file and check all that can be checked without its code.
+
+    Raises:
+        UnusableTeamFile: If what stands there cannot be a team file.
+        TeamFileError: If it has faults; all of them.
+    """
+    return parse_team(_text_of(Path(path)), Path(path))
+
+
+def parse_team(text: str, path: Path) -> TeamFile:
+    """Check the text of a team file.
+
+    Args:
+        text: What stands in it.
+        path: Where it stands; for messages, and as the folder of its references.
+
+    Raises:
+        TeamFileError: If it has faults; all of them.
+    """
+    document = read_document(text, path)
+    if not isinstance(document.value, dict):
+        found = "is empty" if document.value is None else "holds no keys"
+        raise UnusableTeamFile(path, f"{found}; a team file begins with 'version: 1' (quarterdeck init writes one)")
+    try:
+        team = TeamDocument.model_validate(document.value)
+    except ValidationError as error:
+        raise TeamFileError(path, problems_of(error.errors(include_url=False), document)) from None
+    problems = Meaning(team, document, strategies=known_strategies(), runtimes=known_runtimes()).problems()
+    if problems:
+        raise TeamFileError(path, problems)
+    return TeamFile(
+        path=path.resolve(),
+        text=text,
+        sha256=hashlib.sha256(text.encode()).hexdigest(),
+        team=team,
+        references=references_of(team),
+        document=document,
+    )
+
+
+def _text_of(path: Path) -> str:
+    """Return the text of a regular file; a pipe or a device is refused before it can block."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        raise UnusableTeamFile(path, _why_not(path, error)) from error
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise UnusableTeamFile(path, f"is {'a folder' if stat.S_ISDIR(mode) else 'not a regular file'}")
+        content = _read(descriptor, LARGEST_BYTES + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) > LARGEST_BYTES:
+        raise UnusableTeamFile(path, f"is larger than {LARGEST_BYTES:,} bytes; a team file is a page or two")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UnusableTeamFile(path, f"is not text in UTF-8 (line {line})") from None
+    if "\0" in text:
+        raise UnusableTeamFile(path, "is not text")
+    return text
+
+
+def _read(descriptor: int, limit: int) -> bytes:
+    content = b""
+    while len(content) < limit and (more := os.read(descriptor, limit - len(content))):
+        content += more
+    return content
+
+
+def _why_not(path: Path, error: OSError | ValueError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "does not exist; quarterdeck init writes one to start from"
+    if isinstance(error, OSError) and stat.S_ISSOCK(path.stat().st_mode if path.exists() else 0):
+        return "is not a regular file"
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return f"cannot be read ({reason})"
+
+
+def known_strategies() -> list[str]:
+    """Return the coordination strategies that a team file may name."""
+    return ["parallel", "sequential"]
+
+
+def known_runtimes() -> list[str]:
+    """Return what may stand at `type`."""
+    return ["function", "scripted"]
+
+
+__all__ = [
+    "Problem",
+    "TeamFile",
+    "TeamFileError",
+    "UnusableTeamFile",
+    "json_schema",
+    "parse_team",
+    "read_team",
+]

@@ -1,0 +1,184 @@
+"""YAML to plain values, with the line of each of them.
+
+Built on the events of PyYAML's parser, not on its loaders: no tag ever makes an object, only `true` and `false` are
+booleans (a team named `on` or `no` is a name), a key that stands twice is a fault, and depth, size and what aliases
+expand to are bounded while reading.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from engine.teamfile.problems import Loc, Problem, TeamFileError, UnusableTeamFile, printable
+
+MAX_DEPTH = 32
+MAX_VALUES = 100_000
+"""How many values a file may hold, aliases expanded."""
+
+_NULL = re.compile(r"~|null|Null|NULL|")
+_BOOL = re.compile(r"true|True|TRUE|false|False|FALSE")
+_INT = re.compile(r"[-+]?[0-9]{1,18}")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]{1,300}(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
+_TEXT_TAGS = {"!", "tag:yaml.org,2002:str"}
+
+
+class Document:
+    """The values of one YAML file."""
+
+    def __init__(self, value: Any, lines: dict[Loc, int]) -> None:
+        self.value = value
+        self._lines = lines
+
+    def line(self, loc: Loc) -> int:
+        """Return where a value stands, or the nearest thing around it that is in the file."""
+        while loc and loc not in self._lines:
+            loc = loc[:-1]
+        return self._lines.get(loc, 1)
+
+
+def read_document(text: str, path: Path) -> Document:
+    """Read one YAML document.
+
+    Raises:
+        TeamFileError: If it is not YAML, or uses what a team file may not.
+    """
+    try:
+        return _Reading(text, path).document()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark is not None else 1
+        said = error.problem or error.context or "not YAML"
+        raise TeamFileError(path, [Problem(line, "", f"not valid YAML: {printable(said)}")]) from error
+    except yaml.YAMLError as error:
+        said = str(error).split("\n", 1)[0]
+        raise UnusableTeamFile(path, f"not valid YAML: {printable(said)}") from error
+
+
+class _Reading:
+    """One pass over the events of a file."""
+
+    def __init__(self, text: str, path: Path) -> None:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times faster, where it was built in
+        self._events: Iterator[Any] = yaml.parse(text, Loader=loader)
+        self._path = path
+        self._lines: dict[Loc, int] = {}
+        self._anchors: dict[str, Any] = {}
+        self._values = 0
+        self._duplicates: list[Problem] = []
+
+    def document(self) -> Document:
+        value: Any = None
+        documents = 0
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    self._refuse(event, "only one document is allowed; remove what follows '---'")
+                value = self._value(next(self._events), ())
+        if self._duplicates:
+            raise TeamFileError(self._path, self._duplicates)
+        return Document(value, self._lines)
+
+    def _value(self, event: Any, loc: Loc) -> Any:
+        self._lines.setdefault(loc, event.start_mark.line + 1)
+        self._count(event, 1)
+        if len(loc) > MAX_DEPTH:
+            self._refuse(event, f"nested deeper than {MAX_DEPTH} levels")
+        if isinstance(event, yaml.AliasEvent):
+            return self._aliased(event)
+        if isinstance(event, yaml.ScalarEvent):
+            value: Any = self._scalar(event)
+        elif event.tag is not None and event.tag not in ("!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"):
+            self._refuse_tag(event)
+        else:
+            value = self._list(loc) if isinstance(event, yaml.SequenceStartEvent) else self._mapping(loc)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = value
+        return value
+
+    def _list(self, loc: Loc) -> list[Any]:
+        items: list[Any] = []
+        for event in self._events:
+            if isinstance(event, yaml.SequenceEndEvent):
+                break
+            items.append(self._value(event, (*loc, len(items))))
+        return items
+
+    def _mapping(self, loc: Loc) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for event in self._events:
+            if isinstance(event, yaml.MappingEndEvent):
+                break
+            key = self._key(event)
+            here = (*loc, key)
+            line = event.start_mark.line + 1
+            if key in found:
+                said = f"the key {printable(repr(key))} stands twice; the first is on line {self._lines[here]}"
+                self._duplicates.append(Problem(line, "", said))
+            self._lines.setdefault(here, line)
+            value = self._value(next(self._events), here)
+            found.setdefault(key, value)
+        return found
+
+    def _key(self, event: Any) -> str:
+        if not isinstance(event, yaml.ScalarEvent):
+            self._refuse(event, "a key must be a word")
+        if event.value == "<<" and not event.style:
+            self._refuse(event, "merging with '<<' is not supported; write the keys out")
+        if not isinstance(self._scalar(event), str):
+            self._refuse(event, f"a key must be a word, not {printable(event.value, 40)}")
+        return str(event.value)
+
+    def _aliased(self, event: Any) -> Any:
+        if event.anchor not in self._anchors:
+            self._refuse(event, f"the alias *{printable(event.anchor, 40)} stands for nothing that is finished")
+        value = self._anchors[event.anchor]
+        self._count(event, _size(value, MAX_VALUES))
+        return value
+
+    def _scalar(self, event: Any) -> Any:
+        if event.tag is not None and event.tag not in _TEXT_TAGS:
+            self._refuse_tag(event)
+        if event.style or event.tag is not None:
+            return str(event.value)
+        return _plain(event.value)
+
+    def _count(self, event: Any, more: int) -> None:
+        self._values += more
+        if self._values > MAX_VALUES:
+            self._refuse(event, f"more than {MAX_VALUES:,} values")
+
+    def _refuse_tag(self, event: Any) -> None:
+        self._refuse(event, f"the tag {printable(event.tag, 60)} is not allowed; write plain values")
+
+    def _refuse(self, event: Any, text: str) -> None:
+        raise TeamFileError(self._path, [*self._duplicates, Problem(event.start_mark.line + 1, "", text)])
+
+
+def _plain(text: str) -> Any:
+    """Return what an unquoted word means: the core schema of YAML 1.2, without octal and hexadecimal numbers."""
+    if _NULL.fullmatch(text):
+        return None
+    if _BOOL.fullmatch(text):
+        return text.lower() == "true"
+    if _INT.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    return text
+
+
+def _size(value: Any, limit: int) -> int:
+    """Count the values in `value`, no further than `limit`."""
+    waiting, count = [value], 0
+    while waiting and count <= limit:
+        item = waiting.pop()
+        count += 1
+        if isinstance(item, dict):
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+    return count

@@ -1,0 +1,159 @@
+"""What the models found wrong, in words with line and field."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+from engine.teamfile.document import Document
+from engine.teamfile.problems import Loc, Problem, or_nearest, printable, value_shown
+from engine.teamfile.schema import (
+    LATER,
+    AgentBlock,
+    RetryBlock,
+    RetryPolicy,
+    SupervisorBlock,
+    TeamBlock,
+    TeamDocument,
+)
+
+_WRONG_TYPE = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list, such as [a, b]",
+    "dict_type": "a block of keys",
+    "model_type": "a block of keys",
+    "model_attributes_type": "a block of keys",
+}
+
+
+def problems_of(errors: Iterable[ErrorDetails], document: Document) -> list[Problem]:
+    """Return the faults of one validation, one a place."""
+    found: dict[tuple[Loc, str], Problem] = {}
+    for error in errors:
+        loc = _within(document.value, error["loc"])
+        text = _text(error, loc)
+        found.setdefault(
+            (loc, "" if _is_choice(error) else text), Problem(document.line(loc), field(document, loc), text)
+        )
+    return list(found.values())
+
+
+def field(document: Document, loc: Loc) -> str:
+    """Return the way to a value as a person says it: `agents[scout].timeout_s`."""
+    said = ""
+    value: Any = document.value
+    for part in loc:
+        value = _step(value, part)
+        if isinstance(part, str):
+            said += f".{part}" if said else part
+        else:
+            said += f"[{_item_name(value) or part + 1}]"
+    return printable(said, 120)
+
+
+def _item_name(value: Any) -> str | None:
+    """Name of an agent or a team in a list; lists without names are counted from 1."""
+    if not isinstance(value, dict):
+        return None
+    if isinstance(value.get("supervisor"), dict):
+        value = value["supervisor"]
+    name = value.get("name")
+    return name if isinstance(name, str) else None
+
+
+def _step(value: Any, part: str | int) -> Any:
+    if isinstance(value, dict) and isinstance(part, str):
+        return value.get(part)
+    if isinstance(value, list) and isinstance(part, int) and part < len(value):
+        return value[part]
+    return None
+
+
+def _within(value: Any, loc: tuple[int | str, ...]) -> Loc:
+    """Drop from a place what names a branch of a union; a key that is missing may stand last."""
+    kept: list[str | int] = []
+    for at, part in enumerate(loc):
+        inside = isinstance(value, dict) and part in value
+        if inside or (isinstance(value, list) and isinstance(part, int)):
+            kept.append(part)
+            value = _step(value, part)
+        elif isinstance(value, dict) and at == len(loc) - 1 and isinstance(part, str) and part.isidentifier():
+            kept.append(part)
+    return tuple(kept)
+
+
+def _is_choice(error: ErrorDetails) -> bool:
+    """True for one branch of `either this or that`: the branches are one fault."""
+    return error["type"] in _WRONG_TYPE or error["type"] == "literal_error"
+
+
+def _text(error: ErrorDetails, loc: Loc) -> str:
+    kind, given, bounds = error["type"], error["input"], error.get("ctx", {})
+    last = loc[-1] if loc else ""
+    if kind == "missing":
+        return f"is missing{_what_it_is(loc)}"
+    if kind == "extra_forbidden":
+        return _unknown_key(str(last), loc[:-1])
+    if kind in _WRONG_TYPE:
+        return f"must be {_wanted(loc, _WRONG_TYPE[kind])}, not {value_shown(given)}"
+    if kind == "literal_error":
+        expected = str(bounds.get("expected")).replace("'", "")
+        return f"must be {expected}, not {value_shown(given)}"
+    if kind in ("greater_than_equal", "greater_than", "less_than_equal", "less_than"):
+        return f"must be {_bound(bounds)}, not {given}"
+    if kind == "string_pattern_mismatch":
+        return f"{value_shown(given)} is not allowed; {_shape(str(bounds.get('pattern')))}"
+    if kind in ("too_long", "string_too_long"):
+        return f"is too long; at most {bounds['max_length']:,} {'entries' if kind == 'too_long' else 'characters'}"
+    if kind in ("too_short", "string_too_short"):
+        return "must not be empty"
+    return printable(error["msg"])
+
+
+def _what_it_is(loc: Loc) -> str:
+    if loc == ("version",):
+        return "; a team file begins with 'version: 1'"
+    return "; every supervisor and agent has one" if loc and loc[-1] == "name" else ""
+
+
+def _wanted(loc: Loc, plain: str) -> str:
+    return "a name or a list of names" if loc and loc[-1] == "model" else plain
+
+
+def _bound(bounds: dict[str, Any]) -> str:
+    words = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+    return " and ".join(f"{words[name]} {value:,}" for name, value in bounds.items())
+
+
+def _shape(pattern: str) -> str:
+    if ":" in pattern:
+        return "write module:function, such as crew:survey"
+    return "use a letter, then up to 63 letters, digits, '_' or '-'"
+
+
+def _unknown_key(key: str, parent: Loc) -> str:
+    if key in LATER:
+        return "is not supported yet; remove it"
+    return f"is not a key here; {or_nearest(key, _keys_at(parent))}"
+
+
+def _keys_at(parent: Loc) -> list[str]:
+    """Return the keys that are allowed in a block."""
+    model: type[BaseModel] = TeamDocument
+    for part in parent:
+        if part == "supervisor":
+            model = SupervisorBlock
+        elif part in ("agents", "registry"):
+            model = AgentBlock
+        elif part == "teams":
+            model = TeamBlock
+        elif part == "on_failure":
+            model = RetryPolicy
+        elif part == "retry":
+            model = RetryBlock
+    return list(model.model_fields)

@@ -1,0 +1,119 @@
+"""What the parts of a team file mean together: names that clash, members that do not exist, work that nobody can do.
+
+One rule holds inside: nothing of the team's own code is imported.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from engine.teamfile.document import Document
+from engine.teamfile.faults import field
+from engine.teamfile.problems import Loc, Problem, or_nearest
+from engine.teamfile.schema import AgentBlock, RetryPolicy, TeamBlock, TeamDocument
+
+DEEP = 3
+"""Levels of teams from which on each one costs more than it brings."""
+
+
+class Meaning:
+    """Checks one team file that has the right shape."""
+
+    def __init__(self, team: TeamDocument, document: Document, *, strategies: Sequence[str], runtimes: Sequence[str]):
+        self._team = team
+        self._document = document
+        self._strategies = strategies
+        self._runtimes = runtimes
+        self._found: list[Problem] = []
+
+    def problems(self) -> list[Problem]:
+        """Return every fault."""
+        for loc, block in teams_of(self._team):
+            self._names(block, loc)
+            self._supervisor(block, loc)
+            for at, agent in enumerate(block.agents):
+                self._agent(agent, (*loc, "agents", at))
+        names: dict[str, str] = {}
+        for at, spec in enumerate(self._team.registry):
+            self._once(names, spec.name, ("registry", at, "name"), "the registry")
+            self._agent(spec, ("registry", at))
+        return self._found
+
+    def _names(self, block: TeamBlock, loc: Loc) -> None:
+        taken: dict[str, str] = {}
+        where = f"the supervisor {block.supervisor.name}"
+        for at, agent in enumerate(block.agents):
+            self._once(taken, agent.name, (*loc, "agents", at, "name"), where)
+        for at, team in enumerate(block.teams):
+            self._once(taken, team.supervisor.name, (*loc, "teams", at, "supervisor", "name"), where)
+
+    def _supervisor(self, block: TeamBlock, loc: Loc) -> None:
+        chief, here = block.supervisor, (*loc, "supervisor")
+        agents = [agent.name for agent in block.agents]
+        members = agents + [team.supervisor.name for team in block.teams]
+        if chief.strategy not in self._strategies:
+            self._say(
+                (*here, "strategy"), f"no strategy {chief.strategy!r}; {or_nearest(chief.strategy, self._strategies)}"
+            )
+        if chief.aggregation == "synthesis" and chief.aggregator is None:
+            self._say((*here, "aggregation"), "synthesis needs an 'aggregator': the name of the agent that writes it")
+        self._known((*here, "aggregator"), [chief.aggregator], agents, "agent")
+        self._known((*here, "default_agent"), [chief.default_agent], agents, "agent")
+        self._known((*here, "participants"), chief.participants or [], members, "agent or team")
+        self._known((*here, "order"), chief.order or [], members, "agent or team")
+        if len(agents) > chief.max_agents:
+            self._say((*here, "max_agents"), f"{len(agents)} agents are more than max_agents, {chief.max_agents}")
+
+    def _agent(self, agent: AgentBlock, loc: Loc) -> None:
+        runtime = type_of(agent)
+        if runtime is None:
+            self._say(loc, "says not what does the work; give it run: module:function")
+        elif runtime not in self._runtimes:
+            self._say((*loc, "type"), f"no runtime {runtime!r}; {or_nearest(runtime, self._runtimes)}")
+        elif runtime == "function" and agent.run is None:
+            self._say(loc, "a function agent needs run: module:function")
+        elif runtime != "function" and agent.run is not None:
+            self._say((*loc, "run"), f"is for function agents, and this one is {runtime}")
+        if agent.script is not None and runtime != "scripted":
+            self._say((*loc, "script"), f"is for scripted agents, and this one is {runtime or 'of no type'}")
+        elif agent.script is not None and "script" in agent.options:
+            self._say((*loc, "script"), "stands in options too; keep one of them")
+        for at, policy in enumerate(agent.on_failure):
+            if isinstance(policy, RetryPolicy) and policy.retry.cap_s < policy.retry.base_s:
+                self._say((*loc, "on_failure", at), "cap_s must be at least base_s")
+
+    def _once(self, taken: dict[str, str], name: str, loc: Loc, where: str) -> None:
+        if name in taken:
+            self._say(loc, f"{where} has a {name!r} already, {taken[name]}; choose another name")
+        taken.setdefault(name, f"on line {self._document.line(loc)}")
+
+    def _known(self, loc: Loc, names: Sequence[str | None], members: Sequence[str], what: str) -> None:
+        seen: set[str] = set()
+        for name in names:
+            if name is not None and name not in members:
+                self._say(loc, f"no {what} {name!r} here; {or_nearest(name, members)}")
+            elif name is not None and name in seen:
+                self._say(loc, f"{name!r} stands twice")
+            seen.add(name or "")
+
+    def _say(self, loc: Loc, text: str) -> None:
+        self._found.append(Problem(self._document.line(loc), field(self._document, loc), text))
+
+
+def type_of(agent: AgentBlock) -> str | None:
+    """Return the runtime of an agent, also where the file leaves it out; None where nothing tells."""
+    if agent.type is not None:
+        return agent.type
+    if agent.run is not None:
+        return "function"
+    return "scripted" if agent.script is not None else None
+
+
+def teams_of(team: TeamBlock, loc: Loc = ()) -> Iterator[tuple[Loc, TeamBlock]]:
+    """Yield a team and every one under it, with its place in the file."""
+    yield loc, team
+    for at, under in enumerate(team.teams):
+        yield from teams_of(under, (*loc, "teams", at))
+
+
+def depth_of(team: TeamBlock) -> int:
+    """Return how many levels of supervisors there are."""
+    return 1 + max((depth_of(under) for under in team.teams), default=0)
