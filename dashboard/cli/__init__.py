@@ -40,7 +40,8 @@ def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
 def quarterdeck(ctx: click.Context, readonly: bool) -> int:
     """Open the control room for a live team of agents.
 
-    Without a command the dashboard opens on the team that runs, or on the one of --db. To see it at work: quarterdeck demo
+    Without a command the dashboard opens on the team that runs, or on the one of --db.
+    To see one at work: quarterdeck demo
     """
     if ctx.invoked_subcommand is not None:
         return DONE

@@ -1,7 +1,7 @@
 """The click group: which subcommands there are, loaded when they are called.
 
-One rule holds inside: `--help` and a wrong name load no subcommand, so they answer at once. A subcommand may say `--db`,
-`--json` and `--debug` itself or leave them to the front of the line; both mean the same.
+One rule holds inside: `--help` and a wrong name load no subcommand, so they answer at once. `--db`, `--json` and
+`--debug` may stand before or after the name of a subcommand; both mean the same.
 """
 
 from collections.abc import Callable, Iterable

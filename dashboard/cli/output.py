@@ -15,6 +15,8 @@ from typing import Any, NoReturn, TypeAlias
 
 import click
 
+from dashboard.clean import clean, clean_lines
+
 DONE = 0
 WORK_FAILED = 1
 WRONG_USAGE = 2
@@ -117,17 +119,12 @@ def write_json(obj: Mapping[str, Any]) -> None:
 
 def write_text(text: str) -> None:
     """Write lines to stdout; on a terminal they are cleaned, in a pipe or a file they are kept as they are."""
-    _write(sys.stdout, clean(text) if sys.stdout.isatty() else text)
+    _write(sys.stdout, _lines(text) if sys.stdout.isatty() else text)
 
 
 def say(text: str) -> None:
     """Write a line for the person at the terminal to stderr, so that stdout holds results only."""
-    _write(sys.stderr, clean(text))
-
-
-def clean(text: str) -> str:
-    """Return `text` without anything that a terminal would act on; lines stay lines."""
-    return "".join(char if char in "\n\t" or char.isprintable() else _escaped(char) for char in text)
+    _write(sys.stderr, _lines(text))
 
 
 def show_failure(failure: Failure, *, as_json: bool) -> None:
@@ -137,7 +134,11 @@ def show_failure(failure: Failure, *, as_json: bool) -> None:
         _write(sys.stderr, json.dumps(body, ensure_ascii=True))
         return
     hint = f"; {failure.hint}" if failure.hint else ""
-    _write(sys.stderr, clean(f"quarterdeck: {failure.message}{hint}"))
+    _write(sys.stderr, _lines(f"quarterdeck: {failure.message}{hint}"))
+
+
+def _lines(text: str) -> str:
+    return "\n".join(clean_lines(text))
 
 
 def _write(stream: Any, text: str) -> None:
@@ -163,7 +164,7 @@ def _cell(value: object) -> str:
         return UNKNOWN
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
-    return clean(str(value)).replace("\n", "⏎").replace("\t", " ")
+    return clean(str(value))
 
 
 def _laid_out(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
@@ -180,7 +181,3 @@ def _width(text: str) -> int:
     from rich.cells import cell_len  # its tables cost 10 ms, and most texts are ASCII
 
     return cell_len(text)
-
-
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")
