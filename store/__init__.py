@@ -1,13 +1,13 @@
 """The files of a team: journal, inbox, snapshots, lease, live output.
 
 SQLite files are the meeting place: one engine writes the journal, everybody else reads it and puts
-commands into the inbox. Records are opaque here, a kind and a body of JSON bytes. The engine's side
-(`open_store`) is loaded on first use: readers need neither asyncio nor aiosqlite.
+commands into the inbox. Records are opaque here, a kind and a body of JSON bytes. What opens files is
+loaded on first use, and readers never load asyncio, anyio or aiosqlite.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from store.connection import Durability
 from store.errors import (
     CorruptFile,
     Deposed,
@@ -25,15 +25,16 @@ from store.errors import (
     StoreBusy,
     StoreError,
 )
-from store.inbox_client import InboxClient
-from store.reader import Reader
-from store.recognition import looks_like_ours
 from store.records import CommandOutcome, CommandRow, EngineInfo, Record, Row, VerifyResult
-from store.tail import Tail
-from store.verification import quick_check, verify
 
 if TYPE_CHECKING:
+    from store.connection import Durability
+    from store.inbox_client import InboxClient
     from store.opening import Store, open_store
+    from store.reader import Reader
+    from store.recognition import looks_like_ours
+    from store.tail import Tail
+    from store.verification import quick_check, verify
 
 __all__ = [
     "CommandOutcome",
@@ -69,9 +70,21 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("Store", "open_store"):
-        from store import opening  # anyio and aiosqlite: 90 ms that readers do not pay
+_LOADED_ON_FIRST_USE = {
+    "Durability": "store.connection",
+    "InboxClient": "store.inbox_client",
+    "Reader": "store.reader",
+    "Store": "store.opening",
+    "Tail": "store.tail",
+    "looks_like_ours": "store.recognition",
+    "open_store": "store.opening",
+    "quick_check": "store.verification",
+    "verify": "store.verification",
+}
 
-        return getattr(opening, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    if name not in _LOADED_ON_FIRST_USE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_LOADED_ON_FIRST_USE[name]), name)
+    return found

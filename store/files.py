@@ -5,7 +5,6 @@ holds on the same file in this process.
 """
 
 import os
-import secrets
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,7 +96,7 @@ def exists(path: Path, *, disposable: bool = False) -> bool:
 
 def check_readable(path: Path) -> None:
     """Raise NoPermission unless this user may read the file."""
-    if not os.access(path, os.R_OK):
+    if not _may(path, os.R_OK):
         raise NoPermission(path)
 
 
@@ -114,9 +113,9 @@ def check_writable_folder(folder: Path) -> None:
         raise MissingFolder(folder) from None
     except PermissionError:
         raise NoPermission(folder) from None
-    if not os.access(folder, os.X_OK):
+    if not _may(folder, os.X_OK):
         raise NoPermission(folder)
-    if not os.access(folder, os.W_OK):
+    if not _may(folder, os.W_OK):
         raise ReadOnlyFolder(folder)
 
 
@@ -126,7 +125,7 @@ def new_beside(path: Path) -> Path:
     Raises:
         NoPermission, ReadOnlyFolder: If the folder does not allow it.
     """
-    temporary = path.with_name(f"{path.name}-new-{secrets.token_hex(6)}")
+    temporary = path.with_name(f"{path.name}-new-{os.urandom(6).hex()}")
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
     except PermissionError:
@@ -161,4 +160,9 @@ def _sync_folder(folder: Path) -> None:
 
 def is_writable(path: Path) -> bool:
     """Whether this user may write the file."""
-    return os.access(path, os.W_OK)
+    return _may(path, os.W_OK)
+
+
+def _may(path: Path, how: int) -> bool:
+    """As who we act, not as who started us."""
+    return os.access(path, how, effective_ids=os.access in os.supports_effective_ids)

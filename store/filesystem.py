@@ -1,6 +1,5 @@
 """Which file system a folder stands on: SQLite's locks and shared memory fail on network ones."""
 
-import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -40,6 +39,8 @@ def filesystem_of(folder: Path, mounts: Iterable[tuple[str, str]]) -> str:
 
 def _mounts() -> list[tuple[str, str]]:
     if sys.platform == "darwin":
+        import subprocess  # 4 ms, and only where there is no /proc
+
         listing = subprocess.run(["/sbin/mount"], capture_output=True, text=True, check=False).stdout
         return darwin_mounts(listing)
     try:

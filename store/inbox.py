@@ -5,6 +5,7 @@ file's lock, so the engine never waits for it: outcomes that cannot be written y
 written with the next ones.
 """
 
+import contextlib
 import json
 import sqlite3
 import time
@@ -17,6 +18,7 @@ import anyio
 
 from store.arrivals import Arrivals, watch
 from store.connection import BUSY_S, is_busy, retry_delay_s, translated
+from store.errors import StoreError
 from store.records import CommandOutcome, CommandRow
 from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, PUT_COMMAND, command_parameters
 
@@ -93,6 +95,11 @@ class Inbox:
         # What a limited `pending` left over: in a file the write just made is news by itself.
         if self._path is None and self._waiting and await self.pending(1):
             self._wake()
+
+    async def write_kept(self) -> None:
+        """Try once more to write outcomes that are kept here; what fails now, the next engine finds pending."""
+        with anyio.CancelScope(shield=True), contextlib.suppress(StoreError):
+            await self.settle(())
 
     async def outcome(self, id: str) -> CommandOutcome | None:
         """What became of a command, or None if there was none with this id (or long ago)."""

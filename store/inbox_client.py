@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from store.companions import open_inbox
-from store.connection import patiently, translated
+from store.connection import BUSY_S, patiently, translated
 from store.creation import create_file
 from store.files import Files, check_writable_folder, exists
 from store.migrations.inbox import INBOX
@@ -21,13 +21,18 @@ T = TypeVar("T")
 class InboxClient:
     """Write commands beside one database, and ask what became of them; for one thread at a time."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, patience_s: float = BUSY_S) -> None:
         """Look at the database at `path`; its inbox is made by the first `put`.
+
+        Args:
+            path: The database, not the inbox.
+            patience_s: How long to try while another client writes, in seconds.
 
         Raises:
             StoreError: As `Reader`, if there is no database of ours.
         """
         self._files = Files.of(path)
+        self._patience_s = patience_s
         with Reader(self._files.database) as reader:
             self._file_id = reader.file_id
         self._connection: sqlite3.Connection | None = None
@@ -50,7 +55,7 @@ class InboxClient:
         """Queue a command, on disk when this returns; a second one with the same id changes nothing.
 
         Raises:
-            StoreBusy: If another client has held the inbox for 5 s.
+            StoreBusy: If another client has held the inbox for `patience_s`.
             NoPermission, ReadOnlyFolder: If this user may not give commands.
             NotOurFile, CorruptFile, NewerFile: If something else stands where the inbox belongs.
             DiskFull: If there is no room.
@@ -77,7 +82,7 @@ class InboxClient:
 
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
         with translated(self._files.inbox, disposable=True):
-            return patiently(lambda: work(self._opened()))
+            return patiently(lambda: work(self._opened()), limit_s=self._patience_s)
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:

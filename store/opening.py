@@ -31,7 +31,7 @@ from store.migrations.database import DATABASE
 from store.migrations.inbox import INBOX
 from store.process import Process, kill, this_process
 from store.reader import Reader
-from store.recognition import check_header, open_recognised
+from store.recognition import open_recognised
 from store.snapshots import Snapshots
 
 if TYPE_CHECKING:
@@ -132,7 +132,8 @@ async def _open_files(stack: AsyncExitStack, files: Files, durability: Durabilit
         stack.push_async_callback(_let_go, writer, held.token)
         reader = await _started(stack, partial(connect, path, mode="ro"))
     with translated(files.inbox, disposable=True):
-        inbox = await _started(stack, partial(open_inbox, files, held.file_id))
+        inbox = Inbox(await _started(stack, partial(open_inbox, files, held.file_id)), path=files.inbox)
+    stack.push_async_callback(inbox.write_kept)
     lease = Lease(held.token)
     live = LiveOutput(lease, files.live)
     stack.push_async_callback(_in_thread, live.stop)
@@ -141,7 +142,7 @@ async def _open_files(stack: AsyncExitStack, files: Files, durability: Durabilit
         path=path,
         file_id=held.file_id,
         journal=Journal(writer, reader, path=path, token=held.token, end=held.end),
-        inbox=Inbox(inbox, path=files.inbox),
+        inbox=inbox,
         snapshots=Snapshots(writer, reader, path=path, token=held.token),
         live=live,
         lease=lease,
@@ -178,7 +179,7 @@ def _take_hold(files: Files, durability: Durability, *, takeover: bool) -> _Held
     refuse_network(files.database.parent)
     # Before anything is made beside it, the lock file included.
     if _is_there(files):
-        check_header(files.database, DATABASE)
+        open_recognised(files.database, DATABASE)[0].close()
     lock = _locked(files, takeover=takeover)
     try:
         if not _is_there(files):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from store.connection import connect, store_error, translated
 from store.errors import CorruptFile, NewerFile, NotOurFile, ReadOnlyFolder
-from store.files import Files, check_readable, file_size
+from store.files import Files, check_readable, exists, file_size
 from store.migrations import Kind, schema_in, schema_of, version_of
 from store.migrations.database import DATABASE
 
@@ -84,7 +84,8 @@ def _open(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _CANNOT_SHARE:
             raise store_error(error, path, disposable=kind.disposable) from error
-        if Files(path).wal.exists():
+        wal = Files(path).wal
+        if exists(wal) and file_size(wal) > 0:
             raise ReadOnlyFolder(path.parent) from error
     with translated(path, disposable=kind.disposable):
         return connect(path, mode="ro", immutable=True), True

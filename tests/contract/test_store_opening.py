@@ -1,0 +1,336 @@
+"""What stands at a path decides what happens: an engine starts, or is told in one line what to do."""
+
+import os
+import socket
+import sqlite3
+import stat
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import anyio
+import pytest
+
+from store import (
+    CommandRow,
+    CorruptFile,
+    InboxClient,
+    LeftoverWal,
+    MissingFile,
+    MissingFolder,
+    NetworkFileSystem,
+    NewerFile,
+    NotOurFile,
+    Reader,
+    Row,
+    StoreBusy,
+    StoreError,
+    looks_like_ours,
+    open_store,
+    quick_check,
+    verify,
+)
+from store.migrations.database import DATABASE
+
+pytestmark = pytest.mark.anyio
+
+
+async def opened(path: Path) -> None:
+    async with open_store(path):
+        pass
+
+
+def read(path: Path) -> None:
+    Reader(path).close()
+
+
+def queued(path: Path) -> None:
+    with InboxClient(path) as client:
+        client.put(CommandRow("c1", "k", b"{}", "s", "r", 0))
+
+
+READERS = (read, queued, looks_like_ours, quick_check, verify)
+
+
+async def refused(path: Path, error: type[StoreError]) -> StoreError:
+    """What the engine and every reader say about `path`; nothing in its folder may change by it."""
+    before = everything_in(path.parent)
+    with pytest.raises(error) as said:
+        await opened(path)
+    for reader in READERS:
+        with pytest.raises(error):
+            reader(path)
+    assert everything_in(path.parent) == before
+    assert "\n" not in str(said.value)
+    return said.value
+
+
+def everything_in(folder: Path) -> dict[str, bytes]:
+    """What stands there; SQLite's shared memory and the empty log that goes with it aside."""
+    contents = {each.name: each.read_bytes() if each.is_file() else b"" for each in folder.iterdir()}
+    return {name: content for name, content in contents.items() if not name.endswith(("-shm", "-wal"))}
+
+
+def execute(path: Path, script: str) -> None:
+    with closing(sqlite3.connect(path)) as other:
+        other.executescript(script)
+
+
+def text_file(path: Path) -> None:
+    path.write_text("dear diary\n" * 500)
+
+
+def short_text_file(path: Path) -> None:
+    path.write_text("x")
+
+
+def another_programs_database(path: Path) -> None:
+    execute(path, "CREATE TABLE bookmarks (url); INSERT INTO bookmarks VALUES ('a')")
+
+
+def another_programs_database_in_wal_mode(path: Path) -> None:
+    execute(path, "PRAGMA application_id = 252006674; PRAGMA journal_mode = WAL; CREATE TABLE t (x)")
+
+
+def with_our_number_and_a_foreign_schema(path: Path) -> None:
+    execute(path, f"PRAGMA application_id = {DATABASE.application_id}; PRAGMA user_version = 1; CREATE TABLE t (x)")
+
+
+def with_our_number_alone(path: Path) -> None:
+    execute(path, f"PRAGMA application_id = {DATABASE.application_id}; CREATE TABLE t (x)")
+
+
+def folder(path: Path) -> None:
+    path.mkdir()
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def a_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+
+
+def link_to_itself(path: Path) -> None:
+    path.symlink_to(path)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        text_file, short_text_file, another_programs_database, another_programs_database_in_wal_mode,
+        with_our_number_and_a_foreign_schema, with_our_number_alone, folder, pipe, a_socket, link_to_itself,
+    ],
+)  # fmt: skip
+async def test_what_is_not_ours_is_refused_at_once_and_left_as_it_was(
+    made: Callable[[Path], None], tmp_path: Path
+) -> None:
+    made(tmp_path / "t.db")
+
+    with anyio.fail_after(5):
+        said = await refused(tmp_path / "t.db", NotOurFile)
+    assert "choose another path" in str(said)
+
+
+async def test_a_device_is_refused_and_not_read() -> None:
+    with pytest.raises(NotOurFile, match="is a device"):
+        await opened(Path("/dev/zero"))
+    with pytest.raises(NotOurFile, match="is a device"):
+        read(Path("/dev/zero"))
+
+
+async def test_an_empty_file_becomes_a_store_for_an_engine_and_is_refused_to_readers(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    path.touch()
+    for reader in (read, queued, verify):
+        with pytest.raises(NotOurFile, match="is empty"):
+            reader(path)
+    await opened(path)
+
+    read(path)
+
+
+async def test_a_trigger_that_somebody_put_in_never_runs(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    await opened(path)
+    execute(path, "CREATE TRIGGER evil AFTER UPDATE ON lease BEGIN DELETE FROM journal; END")
+
+    said = await refused(path, NotOurFile)
+    assert "foreign trigger 'evil'" in str(said)
+
+
+async def test_an_altered_table_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    await opened(path)
+    execute(path, "DROP INDEX journal_run")
+
+    said = await refused(path, CorruptFile)
+    assert "'journal_run' is gone" in str(said)
+
+
+async def test_what_sqlite_itself_adds_is_no_foreign_table(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    await opened(path)
+    execute(path, "ANALYZE")
+
+    await opened(path)
+    read(path)
+
+
+async def test_a_file_of_a_later_version_is_refused_with_both_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    await opened(path)
+    execute(path, "PRAGMA user_version = 7; CREATE TABLE later (x)")
+
+    said = await refused(path, NewerFile)
+    assert isinstance(said, NewerFile)
+    assert (said.found, said.known) == (7, 1)
+
+
+async def test_pages_of_rubbish_are_a_damaged_file(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    await opened(path)
+    content = path.read_bytes()
+    path.write_bytes(content[:100] + b"\xff" * (len(content) - 100))
+
+    assert "restore it from a copy" in str(await refused(path, CorruptFile))
+
+
+async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    for path in (tmp_path / "no" / "team.db", tmp_path / "file" / "team.db"):
+        (tmp_path / "file").touch()
+        with pytest.raises(MissingFolder) as missing:
+            await opened(path)
+        assert missing.value.path == path.parent
+        with pytest.raises(MissingFolder):
+            read(path)
+
+
+async def test_a_reader_never_makes_the_file_that_is_missing(tmp_path: Path) -> None:
+    for reader in READERS:
+        with pytest.raises(MissingFile):
+            reader(tmp_path / "team.db")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a\nb\x1b[31m.db", "ü %20?mode=rwc#&.db", "-"])
+async def test_any_name_that_the_system_allows_is_a_name_for_a_store(name: str, tmp_path: Path) -> None:
+    async with open_store(tmp_path / name) as store:
+        await store.journal.append(1, [Row(0, "k", b"{}")])
+        with pytest.raises(StoreBusy) as busy:
+            await opened(tmp_path / name)
+
+    assert str(busy.value).isprintable()
+    with Reader(tmp_path / name) as reader:
+        assert reader.last_seq() == 1
+    assert all(each.name.startswith(name) for each in tmp_path.iterdir())
+
+
+async def test_a_name_with_a_nul_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotOurFile):
+        await opened(tmp_path / "a\0b")
+
+
+async def test_every_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    async with open_store(tmp_path / "team.db") as store:
+        await store.journal.append(1, [Row(0, "k", b"{}")])
+        modes = {each.name: stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()}
+
+    assert {"team.db", "team.db-wal", "team.db-inbox", "team.db-lock", "team.db-live"} <= modes.keys()
+    assert set(modes.values()) == {0o600}
+
+
+async def test_a_second_engine_in_the_same_process_is_told_who_holds_it(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to("team.db")
+    async with open_store(tmp_path / "team.db") as store:
+        for path in (tmp_path / "team.db", tmp_path / "link.db"):
+            with pytest.raises(StoreBusy) as busy:
+                await opened(path)
+            assert busy.value.pid == os.getpid()
+            assert busy.value.since_ms is not None
+        await store.journal.append(1, [Row(0, "k", b"{}")])
+
+
+async def test_a_log_left_over_from_a_deleted_database_is_not_mixed_into_a_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    async with open_store(path) as store:
+        await store.journal.append(1, [Row(0, "k", b"{}")])
+        kept = (tmp_path / "team.db-wal").read_bytes()
+    path.unlink()
+    (tmp_path / "team.db-wal").write_bytes(kept)
+
+    with pytest.raises(LeftoverWal) as said:
+        await opened(path)
+    assert said.value.path == tmp_path / "team.db-wal"
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("made", [text_file, another_programs_database, folder, pipe])
+@pytest.mark.parametrize("name", ["team.db-inbox", "team.db-live"])
+async def test_a_foreign_file_beside_the_database_is_named_and_may_be_deleted(
+    made: Callable[[Path], None], name: str, tmp_path: Path
+) -> None:
+    await opened(tmp_path / "team.db")
+    (tmp_path / name).unlink()
+    made(tmp_path / name)
+    with anyio.fail_after(5), pytest.raises(NotOurFile, match="delete it") as said:
+        await opened(tmp_path / "team.db")
+
+    assert said.value.path == tmp_path / name
+    assert said.value.disposable
+    (tmp_path / name).rmdir() if made is folder else (tmp_path / name).unlink()
+    await opened(tmp_path / "team.db")
+
+
+@pytest.mark.parametrize("made", [folder, pipe])
+async def test_a_lock_that_is_no_file_is_named(made: Callable[[Path], None], tmp_path: Path) -> None:
+    made(tmp_path / "team.db-lock")
+    with anyio.fail_after(5), pytest.raises(NotOurFile) as said:
+        await opened(tmp_path / "team.db")
+
+    assert said.value.path == tmp_path / "team.db-lock"
+
+
+async def test_a_damaged_inbox_is_named_and_a_damaged_live_file_is_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    await opened(path)
+    for name in ("team.db-inbox", "team.db-live"):
+        content = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(content[:100] + b"\xff" * (len(content) - 100))
+    with pytest.raises(CorruptFile, match="delete it") as said:
+        await opened(path)
+    assert said.value.path == tmp_path / "team.db-inbox"
+    with pytest.raises(CorruptFile, match="delete it"):
+        queued(path)
+    (tmp_path / "team.db-inbox").unlink()
+
+    await opened(path)
+
+
+async def test_rubbish_in_lock_and_heartbeat_only_hides_who_and_when(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    async with open_store(path):
+        (tmp_path / "team.db-lock").write_bytes(b"\xff\0 rubbish")
+        with pytest.raises(StoreBusy) as busy:
+            await opened(path)
+        assert busy.value.pid is None
+    text_file(tmp_path / "team.db-live")
+    with Reader(path) as reader:
+        engine = reader.engine()
+        assert engine is not None
+        assert (engine.alive, engine.heartbeat_ms, engine.hung) == (False, None, False)
+        assert reader.live() == {}
+
+
+async def test_a_network_file_system_is_refused_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("store.filesystem._mounts", lambda: [("/", "ext4"), (str(tmp_path), "nfs4")])
+    with pytest.raises(NetworkFileSystem) as said:
+        await opened(tmp_path / "team.db")
+
+    assert said.value.filesystem == "nfs4"
+    assert list(tmp_path.iterdir()) == []
