@@ -5,10 +5,11 @@ order of adding and removing was: equal scores are parted by success rate, load,
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from heapq import nlargest, nsmallest
 from math import inf, log
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from engine.core.candidate import Candidate, Profile, asked_stems, profile_of, suits
@@ -24,7 +25,10 @@ TEXT = 1.0
 """A word of the description or of a tool; a synonym of one word of a specialty."""
 
 _LONGEST_PHRASE = 4
-_PRUNE_FROM = 256
+_ENOUGH = 256
+_BROAD = 4_096
+_SHORTLIST = 64
+_REMEMBERED = 4_096
 _NOISE = 1e-9
 """Sums of the same addends in another order differ by less."""
 
@@ -65,7 +69,15 @@ class Asked:
 
     def grant_of(self, slot: Slot) -> Grant | None:
         """What the candidate gets for this word."""
-        return next((grant for grant in self.grants if slot in grant.slots), None)
+        for grant in self.grants:
+            if slot in grant.slots:
+                return grant
+        return None
+
+    def points_of(self, slot: Slot) -> float:
+        """How much this word counts for the candidate; 0 where it does not answer to it."""
+        grant = self.grant_of(slot)
+        return grant.points if grant else 0.0
 
 
 class CapabilityIndex:
@@ -92,6 +104,7 @@ class CapabilityIndex:
         self._texts: Postings = {}
         self._exact_names: Postings = {}
         self._spread: Counter[str] = Counter()
+        self._granted: dict[tuple[str, ...], tuple[Grant, ...]] = {}
         for candidate in candidates:
             self.add(candidate)
 
@@ -119,6 +132,7 @@ class CapabilityIndex:
                 for key in keys:
                     postings.setdefault(key, set()).add(known)
             self._spread.update(profile.every)
+            self._granted.clear()
         self._candidates[known] = candidate
         self._ranks[known] = (-candidate.success_rate, candidate.load, candidate.age, candidate.name, candidate.id)
 
@@ -131,6 +145,7 @@ class CapabilityIndex:
         slot = self._slots.pop(id)
         del self._candidates[slot], self._ranks[slot]
         profile = self._profiles.pop(slot)
+        self._granted.clear()
         for postings, keys in self._places(profile):
             for key in keys:
                 postings[key].discard(slot)
@@ -166,27 +181,37 @@ class CapabilityIndex:
         said = words(text)
         phrases = self._phrases(said)
         first = {word.stem: word for word in reversed(said)}
-        asked = (Asked(first[stem].text, first[stem].at, self._grants(stem, phrases.get(stem, ()))) for stem in phrases)
+        asked = (Asked(word.text, word.at, self._grants_of((stem, *phrases[stem]))) for stem, word in first.items())
         return tuple(word for word in sorted(asked, key=lambda word: word.at) if word.grants)
 
     def best(self, asked: Iterable[Asked], limit: int) -> list[Slot]:
         """Return the slots of the best `limit` candidates for these words, best first."""
-        gains = _gains(tuple(asked), limit)
+        asked = tuple(asked)
+        gains, whole = _gains(asked)
+        if not whole:
+            shortlist = self._highest(gains, limit + _SHORTLIST)
+            gains = {slot: sum(word.points_of(slot) for word in asked) for slot in shortlist}
+        return self._highest(gains, limit)
+
+    def _highest(self, gains: dict[Slot, float], limit: int) -> list[Slot]:
+        slots: Iterable[Slot] = gains
         if len(gains) > limit > 0:
-            floor = _floor(gains, limit)
-            gains = {slot: gain for slot, gain in gains.items() if gain >= floor}
-        return nsmallest(limit, gains, key=lambda slot: (-round(gains[slot], 6), self._ranks[slot]))
+            floor = max(gains.values()) if limit == 1 else nlargest(limit, gains.values())[-1]
+            above = [slot for slot, gain in gains.items() if gain > floor + _NOISE]
+            level = [slot for slot, gain in gains.items() if abs(gain - floor) <= _NOISE]
+            slots = above + nsmallest(limit - len(above), level, key=self._ranks.__getitem__)
+        return sorted(slots, key=lambda slot: (-round(gains[slot], 6), self._ranks[slot]))[: max(limit, 0)]
 
     def match(self, slot: Slot, asked: Iterable[Asked], among: Iterable[Asked] | None = None) -> Match:
         """Return the candidate's score for `asked`, and the words of `among` (of `asked` by default) it covers."""
-        asked = tuple(asked)
-        granted = [grant.points for word in asked if (grant := word.grant_of(slot))]
-        covered = [word for word in (asked if among is None else among) if word.grant_of(slot)]
+        granted = [(word, grant.points) for word in asked if (grant := word.grant_of(slot))]
+        counted = None if among is None else {word.at for word in among}
+        covered = [word for word, _ in granted if counted is None or word.at in counted]
         candidate = self._candidates[slot]
         return Match(
             id=candidate.id,
             name=candidate.name,
-            score=round(sum(granted), 6),
+            score=round(sum(points for _, points in granted), 6),
             words=tuple(word.text for word in covered),
             first_at=min((word.at for word in covered), default=0),
         )
@@ -230,27 +255,37 @@ class CapabilityIndex:
                         around[word.stem].append(phrase)
         return around
 
-    def _grants(self, stem: str, phrases: Iterable[str]) -> tuple[Grant, ...]:
-        found = list(self._found(stem, phrases))
-        return tuple(sorted(found, key=lambda grant: (-grant.points, -grant.weight)))
+    def _grants_of(self, sayings: tuple[str, ...]) -> tuple[Grant, ...]:
+        """What a stem and the phrases around it grant, remembered until somebody joins or leaves."""
+        grants = self._granted.get(sayings)
+        if grants is None:
+            if len(self._granted) >= _REMEMBERED:
+                self._granted.clear()
+            grants = self._granted[sayings] = self._grants(sayings)
+        return grants
 
-    def _found(self, stem: str, phrases: Iterable[str]) -> Iterator[Grant]:
-        for said in (stem, *phrases):
-            yield from self._grant(SPECIALTY, said, self._specialties)
-            # However rare a synonym is, it must not count for more than the word itself.
-            ceiling = self._rarity(said)
-            for called in self._widened.get(said, ()):
-                yield from self._grant(NAME, called, self._specialties, ceiling=ceiling)
-                yield from self._grant(NAME, called, self._names, ceiling=ceiling)
-                yield from self._grant(TEXT, called, self._parts, ceiling=ceiling)
-        yield from self._grant(NAME, stem, self._names)
-        yield from self._grant(PART, stem, self._parts)
-        yield from self._grant(TEXT, stem, self._texts)
+    def _grants(self, sayings: tuple[str, ...]) -> tuple[Grant, ...]:
+        found: list[Grant] = []
+        stem = sayings[0]
+        for said in sayings:
+            self._grant(found, SPECIALTY, said, self._specialties, inf)
+            called = self._widened.get(said)
+            if called:
+                # However rare a synonym is, it must not count for more than the word itself.
+                ceiling = self._rarity(said)
+                for weight, postings in ((NAME, self._specialties), (NAME, self._names), (TEXT, self._parts)):
+                    for synonym in called & postings.keys():
+                        self._grant(found, weight, synonym, postings, ceiling)
+        self._grant(found, NAME, stem, self._names, inf)
+        self._grant(found, PART, stem, self._parts, inf)
+        self._grant(found, TEXT, stem, self._texts, inf)
+        found.sort(key=itemgetter(0, 1), reverse=True)
+        return tuple(found)
 
-    def _grant(self, weight: float, key: str, postings: Postings, *, ceiling: float = inf) -> Iterator[Grant]:
+    def _grant(self, found: list[Grant], weight: float, key: str, postings: Postings, ceiling: float) -> None:
         slots = postings.get(key)
         if slots:
-            yield Grant(weight * min(self._rarity(key), ceiling), weight, slots)
+            found.append(Grant(weight * min(self._rarity(key), ceiling), weight, slots))
 
     def _rarity(self, key: str) -> float:
         """Inverse frequency of a word or a whole specialty among the candidates; infinite where nobody has it."""
@@ -258,40 +293,33 @@ class CapabilityIndex:
         return log(1 + len(self._candidates) / spread) if spread else inf
 
 
-def _gains(asked: tuple[Asked, ...], limit: int) -> dict[Slot, float]:
-    """Sum what each candidate gets, leaving out those that cannot be among the best `limit`.
+def _gains(asked: tuple[Asked, ...]) -> tuple[dict[Slot, float], bool]:
+    """Sum what each candidate gets, and tell whether that is all of it.
 
-    Dearest words first. As soon as the words that are left cannot lift anybody new over the best `limit` found so far,
-    only those who still can get there are looked at.
+    Among very many candidates broad words stay affordable: once `_ENOUGH` candidates have a word by its dearest grants,
+    its cheaper ones are left out, and what more than `_BROAD` have counts only where too few have anything else.
     """
-    order = sorted(asked, key=lambda word: -word.grants[0].points)
-    left = sum(word.grants[0].points for word in order)
     gains: dict[Slot, float] = {}
-    narrowed = False
-    for word in order:
-        if len(gains) >= limit > 0 and sum(len(grant.slots) for grant in word.grants) > _PRUNE_FROM:
-            floor = _floor(gains, limit)
-            narrowed = narrowed or left < floor
-            if narrowed:
-                gains = {slot: gain for slot, gain in gains.items() if gain + left >= floor}
-        _add(gains, word.grants, among=gains.keys() if narrowed else None)
-        left -= word.grants[0].points
-    return gains
+    broad: list[Grant] = []
+    whole = True
+    for word in asked:
+        given: set[Slot] = set()
+        for grant in word.grants:
+            if len(given) >= _ENOUGH:
+                whole = False
+                break
+            if len(grant.slots) > _BROAD:
+                broad.append(grant)
+                continue
+            _add(gains, grant.points, grant.slots - given if given else grant.slots)
+            if grant is not word.grants[-1]:
+                given |= grant.slots
+    for grant in sorted(broad, key=itemgetter(0, 1), reverse=True):
+        if len(gains) < _ENOUGH:
+            _add(gains, grant.points, grant.slots - gains.keys())
+    return gains, whole and not broad
 
 
-def _floor(gains: dict[Slot, float], limit: int) -> float:
-    """What a candidate needs at least to be among the best `limit`."""
-    return (max(gains.values()) if limit == 1 else nlargest(limit, gains.values())[-1]) - _NOISE
-
-
-def _add(gains: dict[Slot, float], grants: tuple[Grant, ...], *, among: Set[Slot] | None) -> None:
-    """Add to each candidate the first grant it is in; `among` leaves out all others."""
-    given: set[Slot] = set()
-    for grant in grants:
-        slots = grant.slots if among is None else grant.slots & among
-        fresh = slots - given if given else slots
-        points = grant.points
-        for slot in fresh:
-            gains[slot] = gains.get(slot, 0.0) + points
-        if len(grants) > 1:
-            given |= fresh
+def _add(gains: dict[Slot, float], points: float, slots: Iterable[Slot]) -> None:
+    for slot in slots:
+        gains[slot] = gains.get(slot, 0.0) + points

@@ -4,7 +4,7 @@ The words of a request, widened by synonyms, are covered greedily: first the age
 whoever answers best to what is left. Weights and search are in `capability_index`, words in `words` and `synonyms`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from heapq import nsmallest
@@ -27,8 +27,9 @@ __all__ = [
     "suits",
 ]
 
-_JOINERS_LOOKED_AT = 16
+_JOINERS_LOOKED_AT = 8
 _NAMES_COMPARED = 64
+_LETTERS_COMPARED = 512
 _WORDS_COMPARED = 12
 _WORDS_EXPLAINED = 6
 _NOBODY = "nobody claims a word of the request"
@@ -120,7 +121,7 @@ def nearest(name: str, names: Iterable[str], limit: int = 3) -> tuple[str, ...]:
     by_fold: dict[str, str] = {}
     for known in sorted(set(names), reverse=True):
         by_fold[known.casefold()] = known
-    pool = by_fold if len(by_fold) <= _NAMES_COMPARED else _likeliest(wanted, by_fold)
+    pool = _likeliest(wanted, by_fold)
     return tuple(
         by_fold[fold] for fold in get_close_matches(wanted, pool, n=max(limit, 1), cutoff=0.5)[: max(limit, 0)]
     )
@@ -189,12 +190,18 @@ def _nearest_claims(request: str, index: CapabilityIndex, limit: int = 3) -> tup
     return tuple(dict.fromkeys(names))[:limit]
 
 
-def _likeliest(wanted: str, pool: Iterable[str]) -> list[str]:
-    """The strings that share most pairs of letters with `wanted`: comparing all thoroughly would take too long."""
-    pairs = _pairs(wanted)
-    return nsmallest(
-        _NAMES_COMPARED, pool, key=lambda known: (-len(pairs & _pairs(known)), abs(len(known) - len(wanted)), known)
-    )
+def _likeliest(wanted: str, pool: Collection[str]) -> Collection[str]:
+    """The strings that share most letters, then most pairs of letters, with `wanted`: a full comparison is dear."""
+    letters, pairs = set(wanted), _pairs(wanted)
+    if len(pool) > _LETTERS_COMPARED:
+        pool = nsmallest(
+            _LETTERS_COMPARED,
+            pool,
+            key=lambda known: (abs(len(known) - len(wanted)) - 2 * len(letters.intersection(known)), known),
+        )
+    if len(pool) > _NAMES_COMPARED:
+        pool = nsmallest(_NAMES_COMPARED, pool, key=lambda known: (len(known) - 3 * len(pairs & _pairs(known)), known))
+    return pool
 
 
 def _pairs(text: str) -> set[str]:

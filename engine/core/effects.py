@@ -239,9 +239,7 @@ def _attempt_started(state: State, event: AttemptStarted) -> list[Effect]:
     if event.agent_id is None:
         inputs = [one for one in inputs_of(state, task) if state.tasks[one.task_id].status == "done"]
         join = task.join or "concat"
-        return [
-            JoinResults(run_id=event.run_id, task_id=task.id, attempt=event.attempt, join=join, inputs=inputs)
-        ]
+        return [JoinResults(run_id=event.run_id, task_id=task.id, attempt=event.attempt, join=join, inputs=inputs)]
     agent = state.agents[event.agent_id]
     return [
         StartAttempt(

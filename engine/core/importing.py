@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from engine.core.document import Document, Fields, entities
+from engine.core.document import Fields, entities
 from engine.core.spec import NAME
 from engine.core.state import State
 
@@ -119,9 +119,7 @@ def _renaming(kind: str) -> Callable[[Any, _NewId], Any]:
     key_of = _queue_key if kind == "queues" else lambda key, new_id: new_id(key)
     if kind == "finished":
         return lambda found, new_id: [_entity(kind, entity, new_id) for entity in found]
-    return lambda found, new_id: {
-        key_of(key, new_id): _entity(kind, entity, new_id) for key, entity in found.items()
-    }
+    return lambda found, new_id: {key_of(key, new_id): _entity(kind, entity, new_id) for key, entity in found.items()}
 
 
 _RENAME = {kind: _renaming(kind) for kind in _FIELDS}

@@ -23,7 +23,7 @@ from engine.core.events import (
     TaskReopened,
     TaskSkipped,
 )
-from engine.core.events.team import AgentRemoving
+from engine.core.events.team import AgentRemoving, AgentSwapped
 from engine.core.fact import fact
 from engine.core.state import State
 
@@ -95,15 +95,7 @@ class CheckAgentLoad:
 
 
 Prompt: TypeAlias = (
-    Dispatch
-    | PlanGroup
-    | LookAt
-    | AfterEnd
-    | CheckGroup
-    | ApplyPolicy
-    | AnswerNow
-    | Requeue
-    | CheckAgentLoad
+    Dispatch | PlanGroup | LookAt | AfterEnd | CheckGroup | ApplyPolicy | AnswerNow | Requeue | CheckAgentLoad
 )
 
 
@@ -182,6 +174,8 @@ def _agent_removing(state: State, event: AgentRemoving) -> list[Prompt]:
     return [CheckAgentLoad(agent_id=event.agent_id)]
 
 
+def _agent_swapped(state: State, event: AgentSwapped) -> list[Prompt]:
+    return [CheckAgentLoad(agent_id=event.agent_id)]
 
 
 def _task_reopened(state: State, event: TaskReopened) -> list[Prompt]:
@@ -204,4 +198,5 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     AttemptLost: _attempt_lost,
     CancelRequested: _cancel_requested,
     AgentRemoving: _agent_removing,
+    AgentSwapped: _agent_swapped,
 }

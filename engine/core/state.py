@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from engine.core.fact import entity
-from engine.core.spec import Aggregation, AgentSpec
+from engine.core.spec import AgentSpec, Aggregation
 from engine.core.values import NO_USAGE, Held, Usage
 
 SUMMARIES = 200
@@ -114,6 +114,8 @@ class Agent:
     spec: str
     """Content hash of the spec of the current generation."""
     generation: int = 1
+    drained: int = 1
+    """The last generation before which nothing is at work any more."""
     max_concurrency: int = 1
     paused: bool = False
     removing: Literal["drain", "requeue", "abort"] | None = None

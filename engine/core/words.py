@@ -27,7 +27,8 @@ _CAMEL = re.compile(
     r"|[A-Z0-9]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z0-9]+"
 )
 
-_STOP_WORDS = """a about above after again against all also although am among an and any anybody anyone anything are aren't as at
+_STOP_WORDS = """
+    a about above after again against all also although am among an and any anybody anyone anything are aren't as at
     away be because been before being below between both but by can can't cannot could couldn't did didn't do does
     doesn't doing don't done down during each either else etc even ever every everyone everything few for from further
     gave get gets getting give given gives giving go goes going had hadn't has hasn't have haven't having he hello help
@@ -40,7 +41,8 @@ _STOP_WORDS = """a about above after again against all also although am among an
     things this those though through till to together too toward towards two under until up upon us use used uses using
     various very via want wanted wants was wasn't way we we'd we'll we're we've well were weren't what what's whatever
     when where whether which while who whole whom whose why will with within without won't would wouldn't yes yet you
-    you'd you'll you're you've your yours yourself"""
+    you'd you'll you're you've your yours yourself
+"""
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 

@@ -4,7 +4,7 @@ from dataclasses import field
 from typing import Literal, TypeAlias, Union
 
 from engine.core.fact import fact
-from engine.core.spec import Aggregation, AgentSpec
+from engine.core.spec import AgentSpec, Aggregation
 
 
 @fact

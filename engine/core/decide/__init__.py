@@ -1,0 +1,116 @@
+"""What a supervisor decides: a message and the state to events, one file per subject.
+
+Pure: time and one draw come in `ctx`; the state is only read. A command becomes events and `CommandApplied`, or
+`CommandRefused` with the reason and nothing else.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from engine.core import commands, prompts, signals
+from engine.core.commands import Order
+from engine.core.context import Context
+from engine.core.decide import attempts, engine, plan, progress, removing, run, strategy, team
+from engine.core.decide.applied import Applied
+from engine.core.errors import Refused
+from engine.core.events import CommandApplied, CommandRefused, Event
+from engine.core.prompts import Prompt
+from engine.core.signals import Signal
+from engine.core.state import State
+
+ON_COMMAND: dict[type, Callable[[State, Any, Context], Applied]] = {
+    commands.Submit: run.submit,
+    commands.Cancel: run.cancel,
+    commands.RetryWork: run.retry_work,
+    commands.SwitchStrategy: strategy.switch_strategy,
+    commands.LoadTeam: team.load_team,
+    commands.AddSupervisor: team.add_supervisor,
+    commands.AddAgent: team.add_agent,
+    commands.RegisterSpec: team.register_spec,
+    commands.UnregisterSpec: team.unregister_spec,
+    commands.RemoveMember: removing.remove_member,
+    commands.SwapAgent: team.swap_agent,
+    commands.Pause: team.pause,
+    commands.Resume: team.resume,
+    commands.TrustReferences: team.trust_references,
+    commands.StopEngine: engine.stop_engine,
+    commands.Ping: engine.ping,
+    commands.ImportState: engine.import_state,
+}
+"""The handler of every command."""
+
+ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
+    signals.EngineBegan: engine.engine_began,
+    signals.EngineEnds: engine.engine_ends,
+    signals.StepFinished: attempts.step_finished,
+    signals.DelegationAsked: attempts.delegation_asked,
+    signals.AttemptSucceeded: attempts.attempt_succeeded,
+    signals.AttemptErred: attempts.attempt_erred,
+    signals.AttemptStopped: attempts.attempt_stopped,
+    signals.ThreadCameBack: attempts.thread_came_back,
+    signals.AgentUnusable: attempts.agent_unusable,
+    signals.AgentUsable: attempts.agent_usable,
+    signals.TimerDue: progress.timer_due,
+    signals.TextRead: progress.text_read,
+    signals.StateReady: engine.state_ready,
+    signals.StateUnusable: engine.state_unusable,
+    prompts.Dispatch: progress.dispatch,
+    prompts.PlanGroup: plan.plan_group,
+    prompts.LookAt: progress.look_at,
+    prompts.AfterEnd: progress.after_end,
+    prompts.CheckGroup: progress.check_group,
+    prompts.ApplyPolicy: progress.apply_policy,
+    prompts.AnswerNow: progress.answer_now,
+    prompts.Requeue: removing.requeue,
+    prompts.CheckAgentLoad: removing.check_agent_load,
+}
+"""The handler of every signal and every prompt."""
+
+
+def decide(state: State, message: Order | Signal | Prompt, ctx: Context) -> list[Event]:
+    """Return what happens because of `message`; `state` is left as it was."""
+    if type(message) is Order:
+        return _decide_order(state, message, ctx)
+    return ON_MESSAGE[type(message)](state, message, ctx)
+
+
+def _decide_order(state: State, order: Order, ctx: Context) -> list[Event]:
+    if order.id in state.commands:
+        return []
+    kind = str(order.command.type)
+    try:
+        applied = ON_COMMAND[type(order.command)](state, order.command, ctx)
+    except Refused as refusal:
+        return [
+            CommandRefused(
+                at_ms=ctx.now_ms,
+                command_id=order.id,
+                command=kind,
+                sender=order.sender,
+                role=order.role,
+                code=refusal.code,
+                reason=refusal.reason,
+            )
+        ]
+    except ValueError as wrong:
+        return [
+            CommandRefused(
+                at_ms=ctx.now_ms,
+                command_id=order.id,
+                command=kind,
+                sender=order.sender,
+                role=order.role,
+                code="bad_value",
+                reason=str(wrong),
+            )
+        ]
+    done = CommandApplied(
+        at_ms=ctx.now_ms,
+        command_id=order.id,
+        command=kind,
+        sender=order.sender,
+        role=order.role,
+        summary=applied.summary,
+        result=applied.result,
+    )
+    return [*applied.events, done]

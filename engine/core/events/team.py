@@ -3,9 +3,8 @@
 from dataclasses import field
 from typing import Literal
 
-
 from engine.core.fact import fact
-from engine.core.spec import Aggregation, AgentSpec
+from engine.core.spec import AgentSpec, Aggregation
 
 
 @fact

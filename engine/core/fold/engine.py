@@ -10,8 +10,8 @@ from engine.core.events import (
     StateImported,
     TeamLoaded,
 )
-from engine.core.fold.queues import refresh_agent
 from engine.core.fold.importing import fold_import, state_from
+from engine.core.fold.queues import refresh_agent
 from engine.core.state import OUTCOMES, Engine, Outcome, State, Team
 
 

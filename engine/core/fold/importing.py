@@ -72,6 +72,7 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
         run.paused = run.paused or paused
     for agent in imported.agents.values():
         agent.created_seq = state.seq
+        agent.drained = agent.generation
         refresh_agent(state, agent)
     for task in imported.tasks.values():
         if task.kind == "agent" and is_ready(task):

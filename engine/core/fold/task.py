@@ -138,9 +138,7 @@ def _delegated(state: State, event: Delegated) -> None:
         if task.kind == "agent":
             enqueue(state, task)
     children = [child.task_id for child in event.children]
-    parent.calls[event.call_key] = Call(
-        key=event.call_key, kind=event.call_kind, children=children, open=len(children)
-    )
+    parent.calls[event.call_key] = Call(key=event.call_key, kind=event.call_kind, children=children, open=len(children))
     if children:
         park(state, parent, event.call_key)
 

@@ -132,7 +132,7 @@ def _agent_swapped(state: State, event: AgentSwapped) -> None:
 
 
 def _swap_drained(state: State, event: SwapDrained) -> None:
-    """Change nothing: that the agent drains no more follows from its attempts."""
+    state.agents[event.agent_id].drained = event.generation
 
 
 def _agent_paused(state: State, event: AgentPaused) -> None:

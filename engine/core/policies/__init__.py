@@ -1,0 +1,1 @@
+"""Failure policies, one per file: what happens when an attempt failed."""

@@ -1,0 +1,158 @@
+"""The engine's own beginning and end, and states that come in from elsewhere."""
+
+from engine.core.commands import ImportState, Ping, StopEngine
+from engine.core.context import Context
+from engine.core.decide.applied import Applied
+from engine.core.decide.attempts import is_requeued
+from engine.core.decide.mint import Mint
+from engine.core.decide.trust import grant, references_of
+from engine.core.errors import NotTrusted, Refused
+from engine.core.events import (
+    AttemptCancelled,
+    AttemptLost,
+    CommandApplied,
+    CommandRefused,
+    EngineStarted,
+    EngineStopped,
+    Event,
+    StateImported,
+)
+from engine.core.importing import renamed, state_from
+from engine.core.signals import EngineBegan, EngineEnds, StateReady, StateUnusable
+from engine.core.state import State
+
+
+def engine_began(state: State, signal: EngineBegan, ctx: Context) -> list[Event]:
+    """Take up what the engine before left: every attempt that was at work ended with it."""
+    started = EngineStarted(at_ms=ctx.now_ms, pid=signal.pid, token=signal.token, version=signal.version)
+    return [started, *reconcile(state, ctx)]
+
+
+def reconcile(state: State, ctx: Context) -> list[Event]:
+    """Return the end of every attempt that was at work; finished steps are kept by the fold."""
+    events: list[Event] = []
+    for task in state.tasks.values():
+        attempt = task.attempt
+        if attempt is None:
+            continue
+        if attempt.stopping:
+            events.append(
+                AttemptCancelled(
+                    at_ms=ctx.now_ms,
+                    run_id=task.run_id,
+                    task_id=task.id,
+                    attempt=attempt.number,
+                    agent_id=attempt.agent_id,
+                    partial=None,
+                    duration_ms=0,
+                    requeued=is_requeued(state, task, attempt),
+                )
+            )
+        else:
+            events.append(
+                AttemptLost(
+                    at_ms=ctx.now_ms,
+                    run_id=task.run_id,
+                    task_id=task.id,
+                    attempt=attempt.number,
+                    agent_id=attempt.agent_id,
+                )
+            )
+    return events
+
+
+def engine_ends(state: State, signal: EngineEnds, ctx: Context) -> list[Event]:
+    """Say that the engine ends on purpose."""
+    return [EngineStopped(at_ms=ctx.now_ms, reason=signal.reason)]
+
+
+def stop_engine(state: State, command: StopEngine, ctx: Context) -> Applied:
+    """End the engine; open runs are suspended."""
+    stopped = EngineStopped(at_ms=ctx.now_ms, reason="stopped by command")
+    return Applied(events=[stopped], summary="stopped the engine", result={"suspended": len(state.runs)})
+
+
+def ping(state: State, command: Ping, ctx: Context) -> Applied:
+    """Answer."""
+    return Applied(events=[], summary="the engine answers")
+
+
+def import_state(state: State, command: ImportState, ctx: Context) -> Applied:
+    """Refuse an order that reached the core without its archive: the shell reads archives first."""
+    raise Refused("this engine cannot read archives here; import into a database with: quarterdeck import")
+
+
+def state_ready(state: State, signal: StateReady, ctx: Context) -> list[Event]:
+    """Take in a checked state: as it is into an empty team, with fresh ids into another."""
+    if signal.order_id in state.commands:
+        return []
+    try:
+        return _imported(state, signal, ctx)
+    except Refused as refusal:
+        return [_refused(signal, ctx, refusal.code, refusal.reason)]
+
+
+def _imported(state: State, signal: StateReady, ctx: Context) -> list[Event]:
+    incoming = state_from(signal.state, 0)
+    references = {one for spec in incoming.specs.values() for one in references_of(spec)}
+    missing = sorted(one for one in references if one not in state.trusted and one not in signal.trusted)
+    if missing:
+        raise NotTrusted(missing)
+    empty = not state.supervisors and not state.runs
+    document = signal.state if empty else renamed(signal.state, Mint(state))
+    used = [one for one in signal.trusted if one in references]
+    return [
+        *grant(state, used, ctx.now_ms),
+        StateImported(
+            at_ms=ctx.now_ms,
+            path=signal.path,
+            sha256=signal.sha256,
+            paused=signal.paused,
+            state=document,
+            texts=signal.texts,
+        ),
+        CommandApplied(
+            at_ms=ctx.now_ms,
+            command_id=signal.order_id,
+            command="import_state",
+            sender=signal.sender,
+            role=signal.role,
+            summary=f"imported {len(incoming.agents)} agents and {len(incoming.runs)} open runs",
+            result={
+                "agents": len(incoming.agents),
+                "supervisors": len(incoming.supervisors),
+                "runs": len(incoming.runs),
+                "tasks": len(incoming.tasks),
+                "paused": signal.paused,
+            },
+        ),
+    ]
+
+
+def state_unusable(state: State, signal: StateUnusable, ctx: Context) -> list[Event]:
+    """Say why an archive was not imported."""
+    if signal.order_id in state.commands:
+        return []
+    return [
+        CommandRefused(
+            at_ms=ctx.now_ms,
+            command_id=signal.order_id,
+            command="import_state",
+            sender=signal.sender,
+            role=signal.role,
+            code="import_refused",
+            reason=signal.reason,
+        )
+    ]
+
+
+def _refused(signal: StateReady, ctx: Context, code: str, reason: str) -> CommandRefused:
+    return CommandRefused(
+        at_ms=ctx.now_ms,
+        command_id=signal.order_id,
+        command="import_state",
+        sender=signal.sender,
+        role=signal.role,
+        code=code,
+        reason=reason,
+    )

@@ -1,0 +1,186 @@
+"""Find what a command or a delegation names: agents, supervisors, work, somebody able."""
+
+from collections.abc import Iterator
+
+from engine.core.candidate import Candidate, suits
+from engine.core.discovery import nearest
+from engine.core.errors import (
+    AmbiguousName,
+    NoAgentMatches,
+    UnknownAgent,
+    UnknownSpec,
+    UnknownSupervisor,
+)
+from engine.core.events import QueueMade
+from engine.core.fact import fact
+from engine.core.fold.queues import able_queue, own_queue
+from engine.core.spec import AgentSpec
+from engine.core.state import Agent, State, Supervisor
+
+
+@fact
+class Place:
+    """Where delegated work goes."""
+
+    kind: str
+    """`agent` or `group`."""
+    queue: str | None
+    worker_id: str | None
+    supervisor_id: str
+    made: QueueMade | None = None
+    """The queue, where it did not exist yet."""
+
+
+def find_agent(state: State, target: str) -> Agent:
+    """Return the agent with the id, the name, or the `supervisor/name` in `target`.
+
+    Raises:
+        UnknownAgent: If there is none.
+        AmbiguousName: If there are several.
+    """
+    if target in state.agents:
+        return state.agents[target]
+    above, _, name = target.rpartition("/")
+    found = [
+        agent
+        for agent in state.agents.values()
+        if agent.name == name and (not above or state.supervisors[agent.supervisor_id].name == above)
+    ]
+    if not found:
+        raise UnknownAgent(target, nearest(target, (agent.name for agent in state.agents.values())))
+    if len(found) > 1:
+        raise AmbiguousName(
+            target, (f"{state.supervisors[agent.supervisor_id].name}/{agent.name} ({agent.id})" for agent in found)
+        )
+    return found[0]
+
+
+def find_supervisor(state: State, target: str | None) -> Supervisor:
+    """Return the supervisor with the id or the name in `target`, or the first root.
+
+    Raises:
+        UnknownSupervisor: If there is none.
+        AmbiguousName: If there are several.
+    """
+    if target is None:
+        roots = state.roots
+        if not roots:
+            raise UnknownSupervisor("(the first)", ())
+        return roots[0]
+    if target in state.supervisors:
+        return state.supervisors[target]
+    found = [supervisor for supervisor in state.supervisors.values() if supervisor.name == target]
+    if not found:
+        raise UnknownSupervisor(target, nearest(target, (one.name for one in state.supervisors.values())))
+    if len(found) > 1:
+        raise AmbiguousName(target, (f"{one.name} ({one.id})" for one in found))
+    return found[0]
+
+
+def find_spec(state: State, name: str) -> AgentSpec:
+    """Return the newest spec of a name in the registry.
+
+    Raises:
+        UnknownSpec: If there is none.
+    """
+    if name not in state.registry:
+        raise UnknownSpec(name, nearest(name, state.registry))
+    return state.specs[state.registry[name]]
+
+
+def candidate_of(state: State, agent: Agent) -> Candidate:
+    """Return what the choice of agents looks at."""
+    return candidate_from(
+        state.spec_of(agent),
+        agent.id,
+        agent.name,
+        done=agent.done,
+        failed=agent.failed,
+        load=len(agent.running) + len(agent.parked),
+        age=agent.created_seq,
+    )
+
+
+def candidate_from(
+    spec: AgentSpec, agent_id: str, name: str, *, done: int = 0, failed: int = 0, load: int = 0, age: int = 0
+) -> Candidate:
+    """Return what the choice of agents looks at, for a spec that may have no agent yet."""
+    return Candidate(
+        id=agent_id,
+        name=name,
+        specialties=tuple(spec.specialties),
+        description=spec.description,
+        tools=tuple(str(tool) for tool in spec.tools),
+        category=spec.category,
+        done=done,
+        failed=failed,
+        load=load,
+        age=age,
+    )
+
+
+def able_queues_for(state: State, supervisor_id: str, spec: AgentSpec, name: str) -> list[str]:
+    """Return the queues by capability of a supervisor that an agent of `spec` takes tasks from."""
+    prefix = able_queue(supervisor_id, "")
+    candidate = candidate_from(spec, "", name)
+    return [key for key in state.queues if key.startswith(prefix) and suits(candidate, key[len(prefix) :])]
+
+
+def place_for(state: State, supervisor_id: str, target: str, at_ms: int) -> Place:
+    """Return where work for `target`, the name of a member or a capability, goes.
+
+    The asker's own supervisor is searched first, then what is under it, then the same one level up, to the root.
+
+    Raises:
+        NoAgentMatches: If nobody has that name or that capability.
+    """
+    for supervisor in _nearest_first(state, supervisor_id):
+        known = able_queue(supervisor.id, target)
+        if known in state.queues and state.queues[known].agents:
+            return Place(kind="agent", queue=known, worker_id=None, supervisor_id=supervisor.id)
+        found = _named(state, supervisor, target)
+        if found is not None:
+            return found
+    for supervisor in _nearest_first(state, supervisor_id):
+        able = _able(state, supervisor, target)
+        if able:
+            key = able_queue(supervisor.id, target)
+            made = QueueMade(at_ms=at_ms, key=key, supervisor_id=supervisor.id, capability=target, agent_ids=able)
+            return Place(kind="agent", queue=key, worker_id=None, supervisor_id=supervisor.id, made=made)
+    names = (agent.name for agent in state.agents.values())
+    skills = (skill for agent in state.agents.values() for skill in state.spec_of(agent).specialties)
+    raise NoAgentMatches(target, nearest(target, [*skills, *names]))
+
+
+def _named(state: State, supervisor: Supervisor, name: str) -> Place | None:
+    for member_id in supervisor.members:
+        agent = state.agents.get(member_id)
+        if agent is not None and agent.name == name and agent.removing is None:
+            return Place(kind="agent", queue=own_queue(agent.id), worker_id=agent.id, supervisor_id=supervisor.id)
+        if agent is None and state.supervisors[member_id].name == name:
+            return Place(kind="group", queue=None, worker_id=member_id, supervisor_id=member_id)
+    return None
+
+
+def _able(state: State, supervisor: Supervisor, capability: str) -> list[str]:
+    agents = (state.agents[member_id] for member_id in supervisor.members if member_id in state.agents)
+    return [agent.id for agent in agents if agent.removing is None and suits(candidate_of(state, agent), capability)]
+
+
+def _nearest_first(state: State, supervisor_id: str) -> Iterator[Supervisor]:
+    seen: set[str] = set()
+    above: str | None = supervisor_id
+    while above is not None:
+        for below in _subtree(state, above):
+            if below.id not in seen:
+                seen.add(below.id)
+                yield below
+        above = state.supervisors[above].parent_id
+
+
+def _subtree(state: State, supervisor_id: str) -> Iterator[Supervisor]:
+    supervisor = state.supervisors[supervisor_id]
+    yield supervisor
+    for member_id in supervisor.members:
+        if member_id in state.supervisors:
+            yield from _subtree(state, member_id)

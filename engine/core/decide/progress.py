@@ -1,0 +1,233 @@
+"""What goes on by itself: dispatch, ends of tasks, graphs that are complete, failures that are tried again."""
+
+from engine.core.context import Context
+from engine.core.decide.attempts import is_cancelled
+from engine.core.decide.plan import plan_group
+from engine.core.decide.run import below
+from engine.core.events import (
+    AttemptResumed,
+    AttemptStarted,
+    CallAnswered,
+    CancelRequested,
+    Event,
+    GroupEnded,
+    RetryDue,
+    RetryScheduled,
+    RunFinished,
+    TaskFailed,
+    TaskSkipped,
+)
+from engine.core.fold.ending import lets_pass
+from engine.core.policies.retry import backoff_s
+from engine.core.prompts import AfterEnd, AnswerNow, ApplyPolicy, CheckGroup, Dispatch, LookAt, PlanGroup
+from engine.core.signals import TextRead, TimerDue
+from engine.core.spec import Retry
+from engine.core.state import RunStatus, State, Task, TaskStatus
+
+
+def dispatch(state: State, prompt: Dispatch, ctx: Context) -> list[Event]:
+    """Start the next ready task of a supervisor on the agent that has been free for longest."""
+    supervisor = state.supervisors[prompt.supervisor_id]
+    queue = state.queues[next(iter(supervisor.open))]
+    task = state.tasks[next(iter(queue.ready))]
+    if queue.key.startswith("back:"):
+        attempt = task.attempt
+        assert attempt is not None and attempt.agent_id is not None
+        return [
+            AttemptResumed(
+                at_ms=ctx.now_ms,
+                run_id=task.run_id,
+                task_id=task.id,
+                attempt=attempt.number,
+                agent_id=attempt.agent_id,
+                call_keys=list(attempt.owed),
+            )
+        ]
+    agent = state.agents[next(iter(queue.free))]
+    return [
+        AttemptStarted(
+            at_ms=ctx.now_ms,
+            run_id=task.run_id,
+            task_id=task.id,
+            attempt=task.attempts + 1,
+            agent_id=agent.id,
+            generation=agent.generation,
+        )
+    ]
+
+
+def look_at(state: State, prompt: LookAt, ctx: Context) -> list[Event]:
+    """Plan a group or start a join that waits for nothing any more."""
+    task = state.tasks.get(prompt.task_id)
+    if task is None or task.status is not TaskStatus.WAITING or task.blockers:
+        return []
+    if task.kind == "group":
+        return plan_group(state, PlanGroup(task_id=task.id), ctx)
+    if task.kind == "join" and task.attempt is None:
+        return [
+            AttemptStarted(
+                at_ms=ctx.now_ms,
+                run_id=task.run_id,
+                task_id=task.id,
+                attempt=task.attempts + 1,
+                agent_id=None,
+                generation=0,
+            )
+        ]
+    return []
+
+
+def text_read(state: State, signal: TextRead, ctx: Context) -> list[Event]:
+    """Plan a group whose request was read from the journal."""
+    return plan_group(state, PlanGroup(task_id=signal.task_id, text=signal.text), ctx)
+
+
+def after_end(state: State, prompt: AfterEnd, ctx: Context) -> list[Event]:
+    """Let go on, or skip, what waited for a task; tell the group or the attempt that it is part of."""
+    task = state.tasks.get(prompt.task_id)
+    if task is None:
+        return []
+    events: list[Event] = _stop_orphans(state, task, ctx)
+    for task_id in task.before:
+        events += _following(state, task, state.tasks[task_id], ctx)
+    if task.parent_id is None:
+        return [*events, _run_finished(state, task, ctx)]
+    parent = state.tasks[task.parent_id]
+    if parent.kind == "group":
+        return events or check_group(state, CheckGroup(task_id=parent.id), ctx)
+    attempt = parent.attempt
+    if attempt is not None and task.call_key in attempt.owed and attempt.waits:
+        events.append(_answered(parent, attempt.number, task.call_key or "", ctx))
+    return events
+
+
+def _answered(task: Task, attempt: int, call_key: str, ctx: Context) -> CallAnswered:
+    return CallAnswered(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, attempt=attempt, call_key=call_key)
+
+
+def _following(state: State, task: Task, following: Task, ctx: Context) -> list[Event]:
+    if following.ended:
+        return []
+    if not lets_pass(task):
+        reason = f"{task.title} {'failed' if task.status is TaskStatus.FAILED else 'was skipped'}"
+        return [TaskSkipped(at_ms=ctx.now_ms, run_id=task.run_id, task_id=following.id, reason=reason)]
+    if following.blockers == 0:
+        return look_at(state, LookAt(task_id=following.id), ctx)
+    if following.join == "first" and task.status is TaskStatus.DONE:
+        return _stop_others(state, task, following, ctx)
+    return []
+
+
+def _stop_others(state: State, winner: Task, join: Task, ctx: Context) -> list[Event]:
+    """The first answer is there: the others are not needed any more."""
+    others = [state.tasks[task_id] for task_id in join.after if not state.tasks[task_id].ended]
+    events: list[Event] = []
+    for other in others:
+        if not other.cancelling:
+            events.append(stop(state, other, f"{winner.title} was first", ctx))
+    return events
+
+
+def _stop_orphans(state: State, task: Task, ctx: Context) -> list[Event]:
+    """An attempt ended for good: what it had asked for and did not wait for is of no use any more."""
+    if task.kind != "agent" or not task.open:
+        return []
+    children = (state.tasks[task_id] for task_id in task.children)
+    return [
+        stop(state, child, f"{task.title} ended", ctx) for child in children if not child.ended and not child.cancelling
+    ]
+
+
+def stop(state: State, root: Task, reason: str, ctx: Context) -> CancelRequested:
+    """Return the event that stops a task and all below it."""
+    tasks = [task for task in below(state, root) if not task.ended]
+    return CancelRequested(
+        at_ms=ctx.now_ms,
+        run_id=root.run_id,
+        task_id=root.id,
+        cancelled=[
+            task.id
+            for task in tasks
+            if task.attempt is None and (task.kind != "group" or task.status is TaskStatus.WAITING)
+        ],
+        stopping=[task.id for task in tasks if task.attempt is not None],
+        reason=reason,
+    )
+
+
+def check_group(state: State, prompt: CheckGroup, ctx: Context) -> list[Event]:
+    """End a group when all its nodes have ended."""
+    group = state.tasks.get(prompt.task_id)
+    if group is None or group.kind != "group" or group.status is not TaskStatus.RUNNING or group.open:
+        return []
+    nodes = [state.tasks[task_id] for task_id in group.children]
+    failed = next((node for node in nodes if node.status is TaskStatus.FAILED and not node.optional), None)
+    outcome = state.tasks.get(group.outcome_id or "")
+    done = [node for node in nodes if node.status is TaskStatus.DONE]
+    partial = outcome if outcome is not None and outcome.output is not None else (done[-1] if done else None)
+    if is_cancelled(state, group) or (nodes and not done and failed is None):
+        status, error = TaskStatus.CANCELLED, "cancelled"
+    elif failed is not None:
+        status, error = TaskStatus.FAILED, f"{failed.title}: {failed.error}"
+    else:
+        status, error = TaskStatus.DONE, None
+    return [
+        GroupEnded(
+            at_ms=ctx.now_ms,
+            run_id=group.run_id,
+            task_id=group.id,
+            status=status,
+            output=partial.output if partial is not None else None,
+            error=error,
+        )
+    ]
+
+
+def _run_finished(state: State, root: Task, ctx: Context) -> RunFinished:
+    status = {TaskStatus.DONE: RunStatus.DONE, TaskStatus.FAILED: RunStatus.FAILED}.get(
+        root.status, RunStatus.CANCELLED
+    )
+    return RunFinished(at_ms=ctx.now_ms, run_id=root.run_id, status=status, output=root.output, error=root.error)
+
+
+def apply_policy(state: State, prompt: ApplyPolicy, ctx: Context) -> list[Event]:
+    """Try a failed task again where its agent's policy says so, else let it fail."""
+    task = state.tasks.get(prompt.task_id)
+    if task is None or task.status is not TaskStatus.WAITING:
+        return []
+    agent = state.agents.get(task.agent_id or "")
+    policies = state.spec_of(agent).on_failure if agent is not None else ()
+    retry = next((policy for policy in policies if isinstance(policy, Retry)), None)
+    if retry is None or task.retries >= retry.retries or is_cancelled(state, task):
+        error = task.error or "failed"
+        return [TaskFailed(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, error=error)]
+    delay_s = backoff_s(task.retries + 2, base_s=retry.base_s, cap_s=retry.cap_s, jitter=ctx.jitter)
+    delay_ms = int(delay_s * 1000)
+    return [
+        RetryScheduled(
+            at_ms=ctx.now_ms,
+            run_id=task.run_id,
+            task_id=task.id,
+            retry=task.retries + 1,
+            delay_ms=delay_ms,
+            due_ms=ctx.now_ms + delay_ms,
+            jitter=ctx.jitter,
+        )
+    ]
+
+
+def timer_due(state: State, signal: TimerDue, ctx: Context) -> list[Event]:
+    """End a back-off whose time has come."""
+    timer = state.timers.get(signal.timer_id)
+    if timer is None or timer.due_ms > ctx.now_ms:
+        return []
+    task = state.tasks[timer.task_id]
+    return [RetryDue(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id)]
+
+
+def answer_now(state: State, prompt: AnswerNow, ctx: Context) -> list[Event]:
+    """Tell an attempt that holds its slot what a call brought."""
+    task = state.tasks.get(prompt.task_id)
+    if task is None or task.attempt is None:
+        return []
+    return [_answered(task, task.attempt.number, prompt.call_key, ctx)]

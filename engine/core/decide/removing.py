@@ -1,0 +1,101 @@
+"""An agent or a supervisor leaves: what becomes of its work."""
+
+from engine.core.commands import RemoveMember
+from engine.core.context import Context
+from engine.core.decide.applied import Applied
+from engine.core.decide.find import find_agent, find_supervisor
+from engine.core.errors import Refused, UnknownAgent
+from engine.core.events import AgentRemoved, Event, SupervisorRemoved, SwapDrained, TaskFailed, TaskRequeued
+from engine.core.events.team import AgentRemoving
+from engine.core.fold.queues import own_queue
+from engine.core.prompts import CheckAgentLoad, Requeue
+from engine.core.state import Agent, State, Task, TaskStatus
+
+
+def remove_member(state: State, command: RemoveMember, ctx: Context) -> Applied:
+    """Begin to remove an agent, or remove a supervisor that has nothing under it."""
+    try:
+        agent = find_agent(state, command.target)
+    except UnknownAgent as unknown:
+        if command.target not in state.supervisors and all(
+            one.name != command.target for one in state.supervisors.values()
+        ):
+            raise unknown
+        return _remove_supervisor(state, command.target, ctx)
+    busy = len(agent.running) + len(agent.parked)
+    waiting = _own_tasks(state, agent)
+    if (busy or waiting) and command.mode is None:
+        raise Refused(
+            f"{agent.name} is at work on {busy} and has {len(waiting)} tasks of its own waiting; "
+            "say what becomes of them: --mode drain, requeue or abort"
+        )
+    if agent.removing is not None and (command.mode or "drain") == agent.removing:
+        raise Refused(f"{agent.name} is being removed already ({agent.removing})")
+    mode = command.mode or "drain"
+    events: list[Event] = [AgentRemoving(at_ms=ctx.now_ms, agent_id=agent.id, mode=mode)]
+    if mode != "drain":
+        events += [elsewhere(state, task, agent, ctx) for task in waiting if task.attempt is None]
+    return Applied(events=events, summary=f"removing {agent.name} ({mode})", result={"agent_id": agent.id})
+
+
+def _remove_supervisor(state: State, target: str, ctx: Context) -> Applied:
+    supervisor = find_supervisor(state, target)
+    if supervisor.members:
+        raise Refused(f"supervisor {supervisor.name!r} has {len(supervisor.members)} members; remove them first")
+    if any(not task.ended and task.worker_id == supervisor.id for task in state.tasks.values()):
+        raise Refused(f"supervisor {supervisor.name!r} is part of an open run; cancel the run or wait for it")
+    if supervisor.parent_id is None and len(state.roots) == 1:
+        raise Refused(f"supervisor {supervisor.name!r} is the only root; a team needs one")
+    event = SupervisorRemoved(at_ms=ctx.now_ms, supervisor_id=supervisor.id)
+    return Applied(events=[event], summary=f"removed supervisor {supervisor.name}")
+
+
+def _own_tasks(state: State, agent: Agent) -> list[Task]:
+    """Return open tasks that only this agent may do and that are not at work."""
+    key = own_queue(agent.id)
+    return [task for task in state.tasks.values() if task.queue == key and not task.ended and task.attempt is None]
+
+
+def elsewhere(state: State, task: Task, agent: Agent, ctx: Context) -> Event:
+    """Return the event that gives a task of a leaving agent to another, or ends it where nobody can do it."""
+    if task.queue is not None and task.queue.startswith("able:"):
+        return _requeued(task, task.queue, f"{agent.name} is removed", ctx)
+    mine = {word.lower() for word in state.spec_of(agent).specialties}
+    others = (state.agents.get(member_id) for member_id in state.supervisors[agent.supervisor_id].members)
+    for other in others:
+        if other is None or other.id == agent.id or other.removing is not None:
+            continue
+        if mine & {word.lower() for word in state.spec_of(other).specialties}:
+            return _requeued(task, own_queue(other.id), f"{agent.name} is removed; {other.name} takes over", ctx)
+    return TaskFailed(
+        at_ms=ctx.now_ms,
+        run_id=task.run_id,
+        task_id=task.id,
+        error=f"{agent.name} was removed and no other agent has one of its specialties",
+    )
+
+
+def _requeued(task: Task, queue: str, reason: str, ctx: Context) -> Event:
+    return TaskRequeued(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, queue=queue, reason=reason)
+
+
+def requeue(state: State, prompt: Requeue, ctx: Context) -> list[Event]:
+    """Give the work of an attempt that was stopped for a removal to another agent."""
+    task = state.tasks.get(prompt.task_id)
+    if task is None or task.status is not TaskStatus.WAITING or task.agent_id not in state.agents:
+        return []
+    return [elsewhere(state, task, state.agents[task.agent_id], ctx)]
+
+
+def check_agent_load(state: State, prompt: CheckAgentLoad, ctx: Context) -> list[Event]:
+    """Say that a swap is drained; let an agent go whose work is done."""
+    agent = state.agents.get(prompt.agent_id)
+    if agent is None:
+        return []
+    if agent.removing is not None:
+        if agent.running or agent.parked or _own_tasks(state, agent):
+            return []
+        return [AgentRemoved(at_ms=ctx.now_ms, agent_id=agent.id)]
+    if agent.generation > agent.drained and not agent.draining:
+        return [SwapDrained(at_ms=ctx.now_ms, agent_id=agent.id, generation=agent.generation)]
+    return []

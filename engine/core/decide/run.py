@@ -1,0 +1,134 @@
+"""Commands about requests: submit, cancel, try again."""
+
+from engine.core.commands import Cancel, RetryWork, Submit
+from engine.core.context import Context
+from engine.core.decide.applied import Applied
+from engine.core.decide.find import find_supervisor
+from engine.core.decide.mint import Mint
+from engine.core.decide.plan import cast_for
+from engine.core.errors import Refused, UnknownWork
+from engine.core.events import CancelRequested, Event, RetryDue, RunSubmitted, TaskReopened
+from engine.core.state import Run, RunSummary, State, Task, TaskStatus
+from engine.core.values import TextRef
+
+
+def submit(state: State, command: Submit, ctx: Context) -> Applied:
+    """Open a run; refused where nobody could work on it."""
+    supervisor = find_supervisor(state, command.supervisor)
+    text = command.request if isinstance(command.request, str) else ""
+    if isinstance(command.request, str) and not text.strip():
+        raise Refused("the request is empty; say what is to be done")
+    cast_for(state, supervisor, text)  # refuses now rather than in the run
+    mint = Mint(state)
+    event = RunSubmitted(
+        at_ms=ctx.now_ms,
+        run_id=mint("r"),
+        supervisor_id=supervisor.id,
+        root_id=mint("t"),
+        request=command.request,
+        sender="",
+    )
+    return Applied(
+        events=[event], summary=f"submitted {event.run_id} to {supervisor.name}", result={"run_id": event.run_id}
+    )
+
+
+def cancel(state: State, command: Cancel, ctx: Context) -> Applied:
+    """Stop a run, or a task with all below it; what is done stays."""
+    run = state.runs.get(command.target)
+    if run is not None:
+        if run.cancelling:
+            raise Refused(f"run {run.id} is being cancelled already")
+        tasks = [state.tasks[task_id] for task_id in run.tasks]
+        return _cancelled(run, None, tasks, command.reason, ctx)
+    task = state.tasks.get(command.target)
+    if task is None:
+        _refuse_finished(state, command.target)
+        raise UnknownWork(command.target)
+    if task.ended:
+        raise Refused(f"task {task.id} has ended already ({task.status.value}); nothing to cancel")
+    return _cancelled(state.runs[task.run_id], task, below(state, task), command.reason, ctx)
+
+
+def _refuse_finished(state: State, target: str) -> None:
+    for summary in state.finished:
+        if summary.id == target:
+            raise Refused(f"run {target} has ended already ({summary.status.value}); nothing to cancel")
+
+
+def below(state: State, task: Task) -> list[Task]:
+    """Return `task` and every task under it."""
+    found, front = [task], list(task.children)
+    while front:
+        child = state.tasks[front.pop(0)]
+        found.append(child)
+        front.extend(child.children)
+    return found
+
+
+def _cancelled(run: Run, root: Task | None, tasks: list[Task], reason: str, ctx: Context) -> Applied:
+    stopping = [task.id for task in tasks if not task.ended and task.attempt is not None]
+    cancelled = [
+        task.id
+        for task in tasks
+        if not task.ended and task.attempt is None and (task.kind != "group" or task.status is TaskStatus.WAITING)
+    ]
+    event = CancelRequested(
+        at_ms=ctx.now_ms,
+        run_id=run.id,
+        task_id=root.id if root is not None else None,
+        cancelled=cancelled,
+        stopping=stopping,
+        reason=reason,
+    )
+    what = f"run {run.id}" if root is None else f"task {root.id}"
+    return Applied(
+        events=[event],
+        summary=f"cancelled {what}: {len(cancelled)} not started, {len(stopping)} stopping",
+        result={"cancelled": len(cancelled), "stopping": len(stopping)},
+    )
+
+
+def retry_work(state: State, command: RetryWork, ctx: Context) -> Applied:
+    """Try a task again now, or submit the request of a finished run again."""
+    summary = next((one for one in state.finished if one.id == command.target), None)
+    if summary is not None:
+        return _again(state, summary, ctx)
+    task = state.tasks.get(command.target)
+    if task is None:
+        if command.target in state.runs:
+            raise Refused(f"run {command.target} is still open; retry one of its failed tasks, or cancel it first")
+        raise UnknownWork(command.target)
+    if task.status is TaskStatus.RETRYING:
+        return Applied(events=[RetryDue(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id)],
+                       summary=f"retrying {task.id} now")  # fmt: skip
+    if task.status is not TaskStatus.FAILED:
+        raise Refused(f"task {task.id} is {task.status.value}; only a failed or backing-off task can be retried")
+    parent = state.tasks.get(task.parent_id or "")
+    if task.call_key is not None or task.kind != "agent" or parent is None or parent.ended:
+        raise Refused(f"the outcome of task {task.id} was used already; submit the request again instead")
+    if state.runs[task.run_id].cancelling or parent.cancelling:
+        raise Refused(f"task {task.id} is part of what is being cancelled")
+    event = TaskReopened(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, reopened=_with_skipped(state, task))
+    return Applied(events=[event], summary=f"retrying {task.id}")
+
+
+def _again(state: State, summary: RunSummary, ctx: Context) -> Applied:
+    if isinstance(summary.request, TextRef):
+        raise Refused(f"the request of {summary.id} is long; submit it again with: quarterdeck run")
+    supervisor_id = summary.supervisor_id if summary.supervisor_id in state.supervisors else None
+    applied = submit(state, Submit(request=summary.request, supervisor=supervisor_id), ctx)
+    again: list[Event] = list(applied.events)
+    return Applied(
+        events=again, summary=f"submitted {summary.id} again as {applied.result['run_id']}", result=applied.result
+    )
+
+
+def _with_skipped(state: State, task: Task) -> list[str]:
+    found, front = [task.id], list(task.before)
+    while front:
+        following = state.tasks[front.pop(0)]
+        if following.status is TaskStatus.SKIPPED and following.id not in found:
+            found.append(following.id)
+            front.extend(following.before)
+    return found
