@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 LARGEST_BYTES = 4_000_000
-_FIELDS = ("path", "sha256", "references", "at_ms")
 
 
 class TrustError(Exception):
@@ -156,9 +155,12 @@ class TrustList:
             return {}
         except OSError as error:
             raise UnusableTrustList(self.path, f"cannot be read ({error.strerror})") from error
-        with os.fdopen(descriptor, "rb", closefd=True) as file:
+        try:
             _check_owner(self.path, os.fstat(descriptor))
-            return _entries(file.read(LARGEST_BYTES + 1), self.path)
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                return _entries(file.read(LARGEST_BYTES + 1), self.path)
+        finally:
+            os.close(descriptor)
 
 
 def _check_owner(path: Path, found: os.stat_result) -> None:
@@ -175,7 +177,10 @@ def _entries(content: bytes, path: Path) -> dict[str, Allowed]:
     """Return the entries of a list under their keys."""
     try:
         files = json.loads(content)["files"]
-        entries = [Allowed(**{name: entry[name] for name in _FIELDS}) for entry in files.values()]
+        entries = [
+            Allowed(str(entry["path"]), str(entry["sha256"]), list(map(str, entry["references"])), int(entry["at_ms"]))
+            for entry in files.values()
+        ]
         return {_key(Path(entry.path), entry.sha256): entry for entry in entries}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise UnusableTrustList(path, "is damaged") from error

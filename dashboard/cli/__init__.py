@@ -14,6 +14,7 @@ import click
 
 from dashboard.cli.group import LazyGroup, shared_options
 from dashboard.cli.output import DONE, INTERRUPTED, Failure, Settings, show_failure
+from dashboard.cli.shadowing import check_packages
 
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -64,6 +65,7 @@ def main(args: Sequence[str] | None = None) -> int:
     settings = Settings(json="--json" in words, debug="--debug" in words)
     _keep_output_from_failing()
     try:
+        check_packages()
         status = quarterdeck.main(words, "quarterdeck", standalone_mode=False, obj=settings)
         sys.stdout.flush()
         return status if isinstance(status, int) else DONE

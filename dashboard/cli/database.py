@@ -8,6 +8,7 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -73,7 +74,7 @@ def made_data_folder() -> Path:
 def databases() -> list[Found]:
     """Return what stands in the data folder, by name; demo databases in their own folder included."""
     folder = data_folder()
-    return [_looked_at(path) for path in sorted([*folder.glob("*.db"), *folder.glob("demo/*.db")])]
+    return [looked_at(path) for path in sorted([*folder.glob("*.db"), *folder.glob("demo/*.db")])]
 
 
 def given_database(ctx: click.Context) -> Path | None:
@@ -100,22 +101,23 @@ def chosen_database(ctx: click.Context, *, or_only: bool = False) -> Path:
     found = databases()
     live = [each for each in found if each.alive]
     usable = [each for each in found if each.error is None]
-    if len(live) == 1:
-        return live[0].path
-    if or_only and len(usable) == 1:
-        return usable[0].path
+    candidates = usable if or_only and not live else live
+    if len(candidates) != 1:
+        _fail_to_choose(live, usable)
+    return candidates[0].path
+
+
+def _fail_to_choose(live: list[Found], usable: list[Found]) -> NoReturn:
     if not usable:
-        fail(
-            "no_database",
-            "there is no team yet",
-            "see one at work: quarterdeck demo; or begin your own: quarterdeck init",
-        )
+        hint = "see one at work: quarterdeck demo; or begin your own: quarterdeck init"
+        fail("no_database", "there is no team yet", hint)
     why = f"{len(live)} engines are at work" if live else "no engine is at work"
     listed = ", ".join(f"{each.path} ({each.state})" for each in (live or usable))
     fail("which_database", f"{why}: {listed}", "say which with --db FILE", WRONG_USAGE)
 
 
-def _looked_at(path: Path) -> Found:
+def looked_at(path: Path) -> Found:
+    """Return what stands at `path`, and who holds it."""
     try:
         with Reader(path) as reader:
             return Found(path, engine=reader.engine())

@@ -134,7 +134,9 @@ def show_failure(failure: Failure, *, as_json: bool) -> None:
         _write(sys.stderr, json.dumps(body, ensure_ascii=True))
         return
     hint = f"; {failure.hint}" if failure.hint else ""
-    _write(sys.stderr, _lines(f"quarterdeck: {failure.message}{hint}"))
+    # Several lines begin with file and line, as editors read them.
+    name = "" if "\n" in failure.message else "quarterdeck: "
+    _write(sys.stderr, _lines(f"{name}{failure.message}{hint}"))
 
 
 def _lines(text: str) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from engine.core.commands import LoadTeam
+from engine.core.strategies import STRATEGIES
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
 from engine.teamfile.document import Document, read_document
 from engine.teamfile.faults import problems_of
@@ -158,7 +159,7 @@ def _why_not(path: Path, error: OSError | ValueError) -> str:
 
 def known_strategies() -> list[str]:
     """Return the coordination strategies that a team file may name."""
-    return ["parallel", "sequential"]
+    return sorted(STRATEGIES)
 
 
 def known_runtimes() -> list[str]:

@@ -1,0 +1,77 @@
+"""`check`: say everything that is wrong with a team file, before it runs."""
+
+import json
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import click
+
+from dashboard.cli.output import DONE, WRONG_USAGE, Settings, emit, fail, write_text
+from dashboard.cli.trust import allow, trust_list
+from engine.teamfile import Problem, TeamFile, TeamFileError, json_schema, read_team
+
+
+@click.command("check")
+@click.argument("team", required=False, type=click.Path(path_type=Path))
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of team files, for editors.")
+@click.option("--trust", "trusting", is_flag=True, help="Trust the file, so that its code is looked at too.")
+@click.pass_context
+def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool) -> int:
+    """Check the team file TEAM: each fault in one line, with file, line and field.
+
+    Code is imported, and missing functions are found, only when the file is trusted.
+    """
+    if schema:
+        write_text(json.dumps(json_schema(), indent=None if ctx.ensure_object(Settings).json else 2))
+        return DONE
+    if team is None:
+        fail("usage", "give a team file, or --schema", "see: quarterdeck check --help")
+    try:
+        file = read_team(team)
+    except TeamFileError as error:
+        return _faulty(ctx, team, error)
+    if trusting:
+        allow(file)
+    trusted = not file.references or trust_list().is_trusted(file.path, file.sha256)
+    problems = _missing_code(file) if trusted else []
+    if problems:
+        return _faulty(ctx, team, TeamFileError(team, problems), file)
+    emit(ctx, _body(team, [], file, trusted=trusted), "\n".join(_all_is_well(file, team, trusted=trusted)))
+    return DONE
+
+
+def _missing_code(file: TeamFile) -> list[Problem]:
+    from engine.teamfile.code import unresolved
+
+    # What the team's modules print when they are imported is no result of ours.
+    with redirect_stdout(sys.stderr):
+        return unresolved(file)
+
+
+def _faulty(ctx: click.Context, team: Path, error: TeamFileError, file: TeamFile | None = None) -> int:
+    if not ctx.ensure_object(Settings).json:
+        raise error
+    emit(ctx, _body(team, error.problems, file, trusted=file is not None), None)
+    return WRONG_USAGE
+
+
+def _body(team: Path, problems: list[Problem], file: TeamFile | None, *, trusted: bool) -> dict[str, object]:
+    return {
+        "v": 1,
+        "kind": "check",
+        "path": str(team),
+        "ok": not problems,
+        "problems": [{"line": each.line, "field": each.field, "message": each.text} for each in problems],
+        "warnings": file.warnings if file else [],
+        "references": file.references if file else [],
+        "trusted": trusted,
+    }
+
+
+def _all_is_well(file: TeamFile, team: Path, *, trusted: bool) -> list[str]:
+    lines = [f"{team}: all is well"]
+    lines += [f"{team}: {warning}" for warning in file.warnings]
+    if not trusted:
+        lines.append(f"its code was not looked at, because it is not trusted: quarterdeck trust {team}")
+    return lines

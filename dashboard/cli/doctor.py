@@ -1,0 +1,157 @@
+"""`doctor`: look at the programs, the folders and the databases, and say what to do about each finding."""
+
+import os
+import sqlite3
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from dashboard.cli.database import Found, data_folder, databases, given_database, looked_at
+from dashboard.cli.output import DONE, WRONG_USAGE, emit
+from dashboard.cli.trust import trust_list
+from engine.trust import TrustError
+from store import InboxClient, StoreError, verify
+from store.filesystem import refuse_network
+
+Level = Literal["ok", "note", "fault"]
+WAL_FAULT = ((3, 7, 0), (3, 51, 2))
+"""SQLite versions, first and last, in which two checkpointers can corrupt a write-ahead log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    level: Level
+    what: str
+    message: str
+    """What was found, and for a note or a fault what to do."""
+
+
+@click.command("doctor")
+@click.option(
+    "--verify", "verifying", is_flag=True, help="Walk the whole hash chain of each database; 5 s a million events."
+)
+@click.pass_context
+def doctor(ctx: click.Context, *, verifying: bool) -> int:
+    """Look for what is wrong on this machine and in the databases."""
+    given = given_database(ctx)
+    found = [looked_at(given)] if given is not None else databases()
+    findings = [*_programs(), *_folders(), *_databases(found, verifying=verifying)]
+    body = {
+        "v": 1,
+        "kind": "doctor",
+        "ok": all(finding.level != "fault" for finding in findings),
+        "items": [{"level": each.level, "what": each.what, "message": each.message} for each in findings],
+    }
+    marks = {"ok": "ok   ", "note": "note ", "fault": "FAULT"}
+    emit(ctx, body, "\n".join(f"{marks[each.level]}  {each.what}: {each.message}" for each in findings))
+    return DONE if body["ok"] else WRONG_USAGE
+
+
+def _programs() -> Iterator[Finding]:
+    yield Finding("ok", "quarterdeck", f"{version('quarterdeck')} in {Path(__file__).resolve().parents[2]}")
+    supported = sys.version_info >= (3, 11)
+    said = f"{sys.version.split()[0]} at {sys.executable}"
+    yield Finding("ok" if supported else "fault", "Python", said if supported else f"{said}: use 3.11 or newer")
+    yield sqlite_finding(sqlite3.sqlite_version_info)
+    for name in ("textual", "litellm"):
+        try:
+            yield Finding("ok", name, version(name))
+        except PackageNotFoundError:
+            yield Finding("fault", name, "is not installed: install quarterdeck anew")
+    encoding = sys.stdout.encoding or "ascii"
+    if "utf" not in encoding.lower():
+        yield Finding("note", "terminal", f"its encoding is {encoding}: set LANG to one with UTF-8 to see every sign")
+
+
+def sqlite_finding(found: tuple[int, int, int]) -> Finding:
+    """Say whether a version of SQLite has the fault that the design works around."""
+    said = ".".join(map(str, found))
+    first, last = WAL_FAULT
+    if found < (3, 38, 0):
+        return Finding("fault", "SQLite", f"{said}: use a Python with 3.38 or newer")
+    if first <= found <= last:
+        why = "can damage a database that two programs checkpoint at once"
+        return Finding("note", "SQLite", f"{said} {why}: only the engine does here; open no live database with sqlite3")
+    return Finding("ok", "SQLite", said)
+
+
+def _folders() -> Iterator[Finding]:
+    folder = data_folder()
+    if not folder.exists():
+        yield Finding("ok", "data folder", f"{folder} (made when it is needed)")
+        return
+    if not os.access(folder, os.W_OK | os.X_OK):
+        yield Finding("fault", "data folder", f"{folder} cannot be written: correct its mode, or set XDG_DATA_HOME")
+    try:
+        refuse_network(folder.resolve())
+        yield Finding("ok", "data folder", str(folder))
+    except StoreError as error:
+        yield Finding("fault", "data folder", str(error))
+    try:
+        yield Finding("ok", "trusted files", str(len(trust_list().entries())))
+    except TrustError as error:
+        yield Finding("fault", "trusted files", str(error))
+
+
+def _databases(found: list[Found], *, verifying: bool) -> Iterator[Finding]:
+    if not found:
+        yield Finding("ok", "databases", "none yet; quarterdeck demo makes one")
+    for each in found:
+        yield _state_of(each)
+        if each.error is None:
+            yield from _queued(each)
+            yield from _leftovers(each)
+            if verifying:
+                yield _chain_of(each.path)
+
+
+def _state_of(found: Found) -> Finding:
+    engine, what = found.engine, str(found.path)
+    if found.error is not None:
+        return Finding("fault", what, found.error)
+    if engine is None:
+        return Finding("ok", what, "no engine has run on it")
+    if engine.hung:
+        return Finding("fault", what, f"engine {engine.pid} hangs: quarterdeck engine --takeover --db {found.path}")
+    if engine.alive:
+        return Finding("ok", what, f"engine {engine.pid} is at work")
+    if engine.ended_ms is None:
+        return Finding("note", what, f"engine {engine.pid} was killed: quarterdeck engine --db {found.path} goes on")
+    return Finding("ok", what, "no engine; the last one ended in order")
+
+
+def _queued(found: Found) -> Iterator[Finding]:
+    try:
+        with InboxClient(found.path) as inbox:
+            waiting = len(inbox.pending())
+    except StoreError as error:
+        yield Finding("fault", f"{found.path}-inbox", str(error))
+        return
+    if waiting and not found.alive:
+        said = f"{waiting} command{'s' if waiting != 1 else ''} wait for an engine"
+        yield Finding("note", f"{found.path}-inbox", f"{said}: quarterdeck engine --db {found.path} carries them out")
+
+
+def _leftovers(found: Found) -> Iterator[Finding]:
+    for path in sorted(found.path.parent.glob(f"{found.path.name}-new-*")):
+        yield Finding("note", str(path), "is left over from a crash: delete it")
+
+
+def _chain_of(path: Path) -> Finding:
+    try:
+        result = verify(path)
+    except StoreError as error:
+        return Finding("fault", f"{path} (chain)", str(error))
+    if result.ok:
+        return Finding("ok", f"{path} (chain)", f"{result.checked:,} events, each as it was written")
+    said = f"event {result.bad_seq:,} is not as it was written ({result.reason})"
+    return Finding(
+        "fault", f"{path} (chain)", f"{said}: restore the file from a copy; {result.checked:,} before are whole"
+    )

@@ -1,0 +1,40 @@
+"""`stop`: end the engine cleanly; open runs go on when the next one starts."""
+
+import click
+
+from dashboard.cli.database import chosen_database
+from dashboard.cli.output import NO_ENGINE, REFUSED, emit, fail
+from dashboard.client import Client
+from dashboard.process import wait_until_gone
+from engine.core.commands import StopEngine
+from store import Reader
+
+ANSWER_WITHIN_S = 10.0
+END_WITHIN_S = 30.0
+
+
+@click.command("stop")
+@click.pass_context
+def stop(ctx: click.Context) -> None:
+    """End the engine cleanly. What is open goes on when an engine starts again."""
+    db = chosen_database(ctx)
+    with Reader(db) as reader:
+        engine = reader.engine()
+    if engine is None or not engine.alive:
+        fail("no_engine", f"no engine is at work on {db}", "list what there is: quarterdeck doctor", NO_ENGINE)
+    with Client(db) as client:
+        outcome = client.perform(StopEngine(), ANSWER_WITHIN_S)
+    if outcome.status == "refused":
+        fail(outcome.code or "refused", outcome.reason or "the engine refused to stop", "", REFUSED)
+    if not wait_until_gone(db, timeout_s=END_WITHIN_S if outcome.status == "applied" else 0):
+        did = "does not answer" if outcome.status == "pending" else f"has not ended within {END_WITHIN_S:.0f} s"
+        fail("no_answer", f"the engine {engine.pid} {did}", f"end it with: kill {engine.pid}", NO_ENGINE)
+    body = {
+        "v": 1,
+        "kind": "outcome",
+        "command_id": outcome.command_id,
+        "status": "applied",
+        "seq": outcome.seq,
+        "reason": None,
+    }
+    emit(ctx, body, f"engine {engine.pid} has ended; start it again with: quarterdeck engine --db {db}")

@@ -1,0 +1,157 @@
+"""A detached engine: a process of its own that outlives the terminal, with its log beside the database.
+
+One rule holds inside: it is started by exec with `python -P`, so that it holds no lock of its parent and no file of the
+current folder takes the place of ours; and it says itself when it is up, through a pipe, so nobody has to guess.
+"""
+
+import os
+import selectors
+import stat
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from store import Reader, StoreError
+
+UP_WITHIN_S = 30.0
+LARGEST_LOG_BYTES = 4_000_000
+_TAIL_BYTES = 8_000
+
+
+class EngineDidNotStart(Exception):
+    """A detached engine ended, or was not up in time.
+
+    Attributes:
+        log: Where it says more.
+        last_line: The last error in it, empty where there is none.
+    """
+
+    def __init__(self, log: Path, last_line: str) -> None:
+        super().__init__(f"the engine did not start: {last_line or 'it said nothing'}; its log: {log}")
+        self.log = log
+        self.last_line = last_line
+
+
+@dataclass(frozen=True, slots=True)
+class Detached:
+    """An engine that was started."""
+
+    process: "subprocess.Popen[bytes]"
+    db: Path
+    log: Path
+    ready: int
+    """The end of a pipe that it writes to when it is up."""
+
+
+def log_of(db: Path) -> Path:
+    """Return where the log of a detached engine stands."""
+    return db.with_name(f"{db.name}.log")
+
+
+def start_engine(db: Path, *, folder: Path | None = None) -> Detached:
+    """Start an engine on a database in a session of its own.
+
+    Args:
+        db: The database; made where it is missing.
+        folder: Where it runs; None keeps the current folder.
+
+    Raises:
+        OSError: If the log cannot be written, or Python cannot be started.
+    """
+    db = db.absolute()
+    log = log_of(db)
+    read_end, write_end = os.pipe()
+    try:
+        output = _opened_log(log)
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "dashboard", "engine", "--db", str(db), "--ready-fd", str(write_end)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=folder,
+                pass_fds=(write_end,),
+                start_new_session=True,
+            )
+        finally:
+            os.close(output)
+    except BaseException:
+        os.close(read_end)
+        raise
+    finally:
+        os.close(write_end)
+    return Detached(process, db, log, read_end)
+
+
+def wait_until_up(engine: Detached, *, timeout_s: float = UP_WITHIN_S) -> None:
+    """Return once the engine answers.
+
+    Raises:
+        EngineDidNotStart: If it ended, or did not come up in time; then it is ended.
+    """
+    try:
+        if _said_ready(engine.ready, timeout_s):
+            return
+    finally:
+        os.close(engine.ready)
+    if engine.process.poll() is None:
+        # Whoever closes the pipe without a word is about to end; one that is silent for so long is stuck.
+        try:
+            engine.process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            engine.process.kill()
+            engine.process.wait()
+    if not is_alive(engine.db):  # else another was first, and does as well
+        raise EngineDidNotStart(engine.log, last_error(engine.log))
+
+
+def is_alive(db: Path) -> bool:
+    """Return whether an engine holds the database; False where there is none."""
+    try:
+        with Reader(db) as reader:
+            engine = reader.engine()
+    except StoreError:
+        return False
+    return engine is not None and engine.alive
+
+
+def wait_until_gone(db: Path, *, timeout_s: float) -> bool:
+    """Wait until no engine holds the database; False if one still does after `timeout_s`."""
+    deadline = time.monotonic() + timeout_s
+    while is_alive(db):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def last_error(log: Path) -> str:
+    """Return the last line of a log that tells of an error, else its last line."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - _TAIL_BYTES))
+            lines = [line for line in file.read().decode(errors="replace").splitlines() if line.strip()]
+    except OSError:
+        return ""
+    errors = [line for line in lines if line.startswith("quarterdeck: ") or "Error" in line]
+    return (errors or lines or [""])[-1].removeprefix("quarterdeck: ").strip()
+
+
+def _said_ready(descriptor: int, timeout_s: float) -> bool:
+    with selectors.DefaultSelector() as selector:
+        selector.register(descriptor, selectors.EVENT_READ)
+        return bool(selector.select(timeout_s)) and os.read(descriptor, 16) != b""
+
+
+def _opened_log(log: Path) -> int:
+    """Open the log to append to it; a long one is put aside first."""
+    if log.is_file() and log.stat().st_size > LARGEST_LOG_BYTES:
+        log.replace(log.with_name(f"{log.name}.1"))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(log, flags, 0o600)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(22, "the log would be written into something that is no file", str(log))
+    return descriptor
