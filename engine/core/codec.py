@@ -4,7 +4,7 @@ Inside, records are plain slotted dataclasses that nobody checks; here pydantic 
 and reads whole blocks at once. Adapters are built on first use, because building sixty costs a tenth of a second.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import cache
 from typing import Annotated, Any
@@ -21,9 +21,11 @@ from engine.core.upcast import needs_upcast, upcast, version_of
 STRICT = ConfigDict(extra="forbid", ser_json_inf_nan="constants", val_json_bytes="utf8")
 
 
-@cache
-def _event_adapter(kind: type) -> TypeAdapter[Any]:
+def _make_adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(with_config(STRICT)(kind))
+
+
+_adapter: Callable[[Any], TypeAdapter[Any]] = cache(_make_adapter)
 
 
 @cache
@@ -34,21 +36,18 @@ def _events_adapter() -> TypeAdapter[list[Event]]:
 
 
 @cache
-def _command_adapter(kind: type) -> TypeAdapter[Any]:
-    return TypeAdapter(with_config(STRICT)(kind))
-
-
-@cache
 def _state_adapter() -> TypeAdapter[State]:
     return TypeAdapter(with_config(STRICT)(State))
 
 
-@cache
-def kind_of(event_type: type) -> str:
-    """Return the kind under which events of a class stand in the journal, with its version where it is not 1."""
+def _make_kind(event_type: Any) -> str:
     name = str(fields(event_type)[0].default)
     version = version_of(name)
     return name if version == 1 else f"{name}.{version}"
+
+
+kind_of: Callable[[Any], str] = cache(_make_kind)
+"""From a class of event to the kind under which it stands in the journal, with its version where it is not 1."""
 
 
 def encode_event(event: Event) -> bytes:
@@ -58,7 +57,7 @@ def encode_event(event: Event) -> bytes:
         ValueError: If a text in it cannot be written as UTF-8.
     """
     try:
-        return _event_adapter(type(event)).dump_json(event)
+        return _adapter(type(event)).dump_json(event)
     except PydanticSerializationError as error:
         raise ValueError(f"{type(event).__name__} cannot be written as JSON: {error}") from error
 
@@ -88,7 +87,7 @@ def decode_events(rows: Sequence[tuple[int, str, bytes]]) -> list[Event]:
 
 def encode_command(command: Command) -> bytes:
     """Return the JSON body of `command`, as it stands in the inbox."""
-    return bytes(_command_adapter(type(command)).dump_json(command))
+    return bytes(_adapter(type(command)).dump_json(command))
 
 
 def decode_command(kind: str, body: bytes) -> Command:
@@ -100,7 +99,7 @@ def decode_command(kind: str, body: bytes) -> Command:
     if kind not in COMMAND_KINDS:
         raise ValueError(f"unknown command {kind[:80]!r}; this engine knows {', '.join(sorted(COMMAND_KINDS))}")
     try:
-        command: Command = _command_adapter(COMMAND_KINDS[kind]).validate_json(body)
+        command: Command = _adapter(COMMAND_KINDS[kind]).validate_json(body)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])

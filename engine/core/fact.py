@@ -5,9 +5,8 @@
 at run time neither pays for the check.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar, dataclass_transform
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast, dataclass_transform
 
 T = TypeVar("T")
 
@@ -24,4 +23,6 @@ def entity(cls: type[T]) -> type[T]:
     return dataclass(slots=True, kw_only=True)(cls)
 
 
-Handler = Callable[..., None]
+def changed(record: T, **values: object) -> T:
+    """Return a copy of `record` with other values in some fields."""
+    return cast(T, replace(cast(Any, record), **values))

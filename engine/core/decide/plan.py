@@ -8,7 +8,7 @@ from engine.core.decide.mint import Mint
 from engine.core.discovery import choose, nearest
 from engine.core.errors import NoAgentMatches, Refused
 from engine.core.events import Event, GroupEnded, GroupPlanned, NodePlan, PlanAsked
-from engine.core.fact import fact
+from engine.core.fact import changed, fact
 from engine.core.prompts import PlanGroup
 from engine.core.spec import Skip
 from engine.core.state import State, Supervisor, Task, TaskStatus
@@ -194,5 +194,4 @@ def named_join(wiring: Wiring, join_id: str) -> Wiring:
 
 def with_takes(plan: NodePlan, takes: Literal["request", "previous", "context"]) -> NodePlan:
     """Return the plan with what it takes as its text."""
-    values = {key: getattr(plan, key) for key in plan.__slots__}
-    return NodePlan(**(values | {"takes": takes}))
+    return changed(plan, takes=takes)

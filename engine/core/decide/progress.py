@@ -32,7 +32,8 @@ def dispatch(state: State, prompt: Dispatch, ctx: Context) -> list[Event]:
     task = state.tasks[next(iter(queue.ready))]
     if queue.key.startswith("back:"):
         attempt = task.attempt
-        assert attempt is not None and attempt.agent_id is not None
+        assert attempt is not None
+        assert attempt.agent_id is not None
         return [
             AttemptResumed(
                 at_ms=ctx.now_ms,

@@ -10,6 +10,7 @@ from engine.core.decide.mint import Mint
 from engine.core.decide.plan import aggregator_of, join_plan, named_join, node_plan, with_takes
 from engine.core.errors import Refused
 from engine.core.events import Event, GroupChange, NodePlan, StrategySwitched
+from engine.core.fact import changed
 from engine.core.fold.ending import lets_pass
 from engine.core.spec import AGGREGATIONS, Aggregation
 from engine.core.state import State, Supervisor, Task, TaskStatus
@@ -60,14 +61,11 @@ def switched(state: State, command: SwitchStrategy, at_ms: int) -> StrategySwitc
     current = find_supervisor(state, command.supervisor)
     if command.aggregation is not None and command.aggregation not in AGGREGATIONS:
         raise Refused(f"no aggregation {command.aggregation!r}; there are {', '.join(AGGREGATIONS)}")
-    values = {key: getattr(current, key) for key in current.__slots__}
-    wanted = Supervisor(
-        **values
-        | {
-            "mode": strategy_named(command.mode or current.mode).name,
-            "aggregation": command.aggregation or current.aggregation,
-            "aggregator": command.aggregator or current.aggregator,
-        }
+    wanted = changed(
+        current,
+        mode=strategy_named(command.mode or current.mode).name,
+        aggregation=command.aggregation or current.aggregation,
+        aggregator=command.aggregator or current.aggregator,
     )
     aggregator_of(state, wanted)  # refuses a synthesis that nobody can make
     mint = Mint(state)

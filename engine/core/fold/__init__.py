@@ -4,15 +4,15 @@ Pure by contract (import-linter and a test enforce it): no clock, no randomness,
 in the event. One handler per kind; a file per subject.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 from engine.core.errors import CorruptJournal
 from engine.core.events import Event
 from engine.core.fold import attempt, engine, run, task, team
+from engine.core.fold.handlers import Handlers
 from engine.core.state import State
 
-FOLD: dict[type, Callable[[State, Any], None]] = {
+FOLD: Handlers = {
     **engine.HANDLERS,
     **team.HANDLERS,
     **run.HANDLERS,

@@ -10,6 +10,7 @@ from engine.core.events import (
     StepRecorded,
 )
 from engine.core.fold.ending import end
+from engine.core.fold.handlers import Handlers
 from engine.core.fold.queues import dequeue, enqueue, occupy, refresh_agent, stop_waiting_for_slot, vacate
 from engine.core.state import DURATIONS, Agent, Attempt, State, Task, TaskStatus
 from engine.core.values import Usage, held
@@ -119,7 +120,7 @@ def _attempt_lost(state: State, event: AttemptLost) -> None:
         enqueue(state, task, first=True)
 
 
-HANDLERS = {
+HANDLERS: Handlers = {
     AttemptStarted: _attempt_started,
     AttemptResumed: _attempt_resumed,
     StepRecorded: _step_recorded,

@@ -10,6 +10,7 @@ from engine.core.events import (
     StateImported,
     TeamLoaded,
 )
+from engine.core.fold.handlers import Handlers
 from engine.core.fold.importing import fold_import, state_from
 from engine.core.fold.queues import refresh_agent
 from engine.core.state import OUTCOMES, Engine, Outcome, State, Team
@@ -63,7 +64,7 @@ def _state_imported(state: State, event: StateImported) -> None:
     fold_import(state, state_from(event.state, state.seq), paused=event.paused)
 
 
-HANDLERS = {
+HANDLERS: Handlers = {
     EngineStarted: _engine_started,
     EngineStopped: _engine_stopped,
     TeamLoaded: _team_loaded,

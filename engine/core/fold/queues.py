@@ -117,7 +117,8 @@ def dequeue(state: State, task: Task) -> None:
 
 def wait_for_slot(state: State, task: Task) -> None:
     """Let a parked attempt wait for a slot of its agent to go on."""
-    assert task.attempt is not None and task.attempt.agent_id is not None
+    assert task.attempt is not None
+    assert task.attempt.agent_id is not None
     queue = state.queues[back_queue(task.attempt.agent_id)]
     queue.ready[task.id] = state.seq
     refresh_queue(state, queue)
@@ -142,7 +143,7 @@ def occupy(state: State, agent: Agent, task: Task, generation: int) -> None:
         free = state.queues[key].free
         if agent.id in free:
             free.move_to_end(agent.id)
-    if task.queue in supervisor.open:
+    if task.queue is not None and task.queue in supervisor.open:
         supervisor.open.move_to_end(task.queue)
     refresh_supervisor(state, supervisor)
 

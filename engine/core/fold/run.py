@@ -10,6 +10,7 @@ from engine.core.events import (
     StrategySwitched,
 )
 from engine.core.fold.ending import end
+from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.task import add_node, add_task, wire
@@ -135,7 +136,7 @@ def _run_finished(state: State, event: RunFinished) -> None:
     del state.finished[:-SUMMARIES]
 
 
-HANDLERS = {
+HANDLERS: Handlers = {
     RunSubmitted: _run_submitted,
     RunPaused: _run_paused,
     RunResumed: _run_resumed,

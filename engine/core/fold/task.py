@@ -17,6 +17,7 @@ from engine.core.events import (
     TaskSkipped,
 )
 from engine.core.fold.ending import end
+from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.queues import dequeue, enqueue, is_ready, own_queue, stop_waiting_for_slot, vacate
 from engine.core.state import Call, State, Task, TaskStatus, Timer
@@ -105,7 +106,8 @@ def _group_ended(state: State, event: GroupEnded) -> None:
 def park(state: State, task: Task, call_key: str) -> None:
     """Let the attempt of `task` wait for a call, without a slot."""
     attempt = task.attempt
-    assert attempt is not None and attempt.agent_id is not None
+    assert attempt is not None
+    assert attempt.agent_id is not None
     attempt.waits[call_key] = None
     stop_waiting_for_slot(state, task)
     if not attempt.parked:
@@ -211,7 +213,7 @@ def _task_reopened(state: State, event: TaskReopened) -> None:
     wire(state, group)
 
 
-HANDLERS = {
+HANDLERS: Handlers = {
     GroupPlanned: _group_planned,
     PlanAsked: _plan_asked,
     GroupEnded: _group_ended,

@@ -19,6 +19,7 @@ from engine.core.events import (
     SwapDrained,
     ThreadReturned,
 )
+from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.queues import leave, refresh_agent, refresh_queue, refresh_supervisor, serve
 from engine.core.spec import AgentSpec, spec_hash
@@ -175,7 +176,7 @@ def _queue_made(state: State, event: QueueMade) -> None:
     refresh_queue(state, queue)
 
 
-HANDLERS = {
+HANDLERS: Handlers = {
     SupervisorAdded: _supervisor_added,
     SupervisorRemoved: _supervisor_removed,
     SupervisorPaused: _supervisor_paused,
