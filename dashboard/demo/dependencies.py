@@ -1,0 +1,147 @@
+"""What a folder says it depends on, read from its manifests, and how that fits what its code imports."""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from configparser import ConfigParser, Error
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from dashboard.demo.source import SourceRefused, read_bytes
+
+MANIFESTS: Final = ("pyproject.toml", "setup.cfg", "package.json", "Cargo.toml", "go.mod", "Pipfile")
+IMPORT_NAMES: Final = {
+    "yaml": "pyyaml", "pil": "pillow", "cv2": "opencv-python", "sklearn": "scikit-learn", "bs4": "beautifulsoup4",
+    "dateutil": "python-dateutil", "attr": "attrs", "dotenv": "python-dotenv", "jwt": "pyjwt", "git": "gitpython",
+    "serial": "pyserial", "usb": "pyusb", "crypto": "pycryptodome", "openssl": "pyopenssl", "google": "protobuf",
+    "mysqldb": "mysqlclient", "psycopg2": "psycopg2-binary", "win32api": "pywin32", "pkg-resources": "setuptools",
+}  # fmt: skip
+"""Import names that differ from the name of the package that brings them; `google` stands for many."""
+
+_REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*([^;#]*)")
+_GO_REQUIRE = re.compile(r"(?m)^\s*(?:require\s+)?([\w.-]+\.[\w./-]+)\s+(v[\w.+-]+)")
+
+
+def is_manifest(name: str) -> bool:
+    """Whether a file declares dependencies."""
+    base = PurePosixPath(name).name
+    return base in MANIFESTS or re.fullmatch(r"requirements[\w.-]*\.(?:txt|in)", base) is not None
+
+
+def declared_in(folder: str, names: Iterable[str]) -> dict[str, Any]:
+    """Read manifests; blocking.
+
+    Args:
+        folder: The audited folder, in the form of `name_text`.
+        names: Manifests inside it.
+
+    Returns:
+        `{"items": [{"name", "version", "kind", "file"}], "failures": [{"file", "error"}]}`.
+    """
+    items: list[dict[str, str]] = []
+    failures = []
+    for name in names:
+        try:
+            text = read_bytes(folder, name).decode("utf-8-sig")
+            items += [{"name": n, "version": v, "kind": kind, "file": name} for n, v, kind in requirements(name, text)]
+        except SourceRefused as error:
+            failures.append({"file": name, "error": error.reason})
+        except (ValueError, TypeError, AttributeError, Error, RecursionError) as error:
+            failures.append({"file": name, "error": f"not understood: {str(error).splitlines()[0]:.120}"})
+    return {"items": items, "failures": failures}
+
+
+def requirements(name: str, text: str) -> Iterator[tuple[str, str, str]]:
+    """Name, version condition and kind ("python", "npm", "cargo", "go") of what a manifest asks for.
+
+    Raises:
+        ValueError: The text is not what the file name promises; TypeError and AttributeError where its shape is not.
+    """
+    base = PurePosixPath(name).name
+    if base == "package.json":
+        data = json.loads(text)
+        for group in ("dependencies", "devDependencies", "peerDependencies"):
+            yield from ((n, str(v), "npm") for n, v in data.get(group, {}).items())
+    elif base == "Cargo.toml":
+        yield from _cargo(tomllib.loads(text))
+    elif base == "go.mod":
+        yield from ((match[1], match[2], "go") for match in _GO_REQUIRE.finditer(text))
+    else:
+        for line in _python_lines(base, text):
+            match = _REQUIREMENT.match(line)
+            if match and not line.lstrip().startswith(("-", "#", "git+", "http")):
+                yield match[1], re.sub(r"\s*(\\|--hash).*", "", match[2]).strip(), "python"
+
+
+def _cargo(data: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    for group in ("dependencies", "dev-dependencies", "build-dependencies"):
+        for name, wanted in data.get(group, {}).items():
+            yield name, str(wanted.get("version", "")) if isinstance(wanted, dict) else str(wanted), "cargo"
+
+
+def _python_lines(base: str, text: str) -> Iterator[str]:
+    if base == "pyproject.toml":
+        data = tomllib.loads(text)
+        project = data.get("project", {})
+        yield from project.get("dependencies", [])
+        for extra in project.get("optional-dependencies", {}).values():
+            yield from extra
+        for group in data.get("dependency-groups", {}).values():
+            yield from (line for line in group if isinstance(line, str))
+        poetry = data.get("tool", {}).get("poetry", {}).get("dependencies", {})
+        yield from (f"{n} {v if isinstance(v, str) else ''}" for n, v in poetry.items() if n != "python")
+    elif base == "setup.cfg":
+        parser = ConfigParser(interpolation=None)
+        parser.read_string(text)
+        yield from parser.get("options", "install_requires", fallback="").splitlines()
+    elif base == "Pipfile":
+        data = tomllib.loads(text)
+        for group in ("packages", "dev-packages"):
+            yield from (f"{n} {v if isinstance(v, str) and v != '*' else ''}" for n, v in data.get(group, {}).items())
+    else:
+        yield from text.splitlines()
+
+
+def canonical(name: str) -> str:
+    """The form in which Python package names are compared. Source: PEP 503."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def compared(declared: list[dict[str, str]], outside: dict[str, int]) -> dict[str, Any]:
+    """Hold declarations against imports.
+
+    Args:
+        declared: Items of `declared_in`.
+        outside: Outside packages by import name, with the number of files that import them.
+
+    Returns:
+        Counts, `undeclared` (imported, not declared), `unseen` (declared, never imported), `loose` (no version at all)
+        and `twice` (declared with different conditions).
+    """
+    python = {canonical(item["name"]) for item in declared if item["kind"] == "python"}
+    used = {_package_of(name): name for name in outside}
+    versions: dict[str, set[str]] = {}
+    for item in declared:
+        versions.setdefault(f"{item['kind']} {canonical(item['name'])}", set()).add(item["version"])
+    return {
+        "declared": len(versions),
+        "manifests": sorted({item["file"] for item in declared}),
+        "undeclared": sorted(name for package, name in used.items() if not _covers(python, package))[:20]
+        if python
+        else [],
+        "unseen": sorted(package for package in python if not _covers(set(used), package))[:30],
+        "loose": sorted({item["name"] for item in declared if item["version"] in ("", "*", "latest")})[:20],
+        "twice": sorted(name.partition(" ")[2] for name, found in versions.items() if len(found - {""}) > 1)[:20],
+    }
+
+
+def _package_of(import_name: str) -> str:
+    name = canonical(import_name)
+    return IMPORT_NAMES.get(name, name)
+
+
+def _covers(packages: set[str], package: str) -> bool:
+    """`python-foo`, `foo-python` and `pyfoo` often bring `foo`."""
+    bare = package.removeprefix("python-").removesuffix("-python")
+    return bool(packages & {package, bare, f"python-{bare}", f"{bare}-python", f"py{bare}", bare.removeprefix("py")})

@@ -1,0 +1,72 @@
+"""Putting hostile text into Markdown: names and findings come from the folder, and the folder from anybody. Pure."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+_UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+def visible(text: str) -> str:
+    r"""Text on one line in which no character moves the cursor, hides or turns others around; those read `\x1b`."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        _escaped(character) if unicodedata.category(character) in _UNSAFE else character for character in text
+    )
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+
+
+def code(text: str) -> str:
+    """A code span; a name with backticks gets a longer fence."""
+    shown = visible(text)
+    if "`" not in shown:
+        return f"`{shown}`"
+    fence = "`" * (max(map(len, re.findall(r"`+", shown))) + 1)
+    return f"{fence} {shown} {fence}"
+
+
+def prose(text: str) -> str:
+    """Plain words of unknown origin, with what Markdown would take as markup escaped."""
+    return re.sub(r"([\\`*_\[\]<>#~])", r"\\\1", visible(text))
+
+
+def place(file: str, line: int | None = None) -> str:
+    """A file, or file:line, as a code span."""
+    return code(file if line is None else f"{file}:{line}")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table; numbers are right-aligned, empty without rows. Cells are Markdown already."""
+    body = [[str(cell).replace("|", "\\|") for cell in row] for row in rows]
+    if not body:
+        return ""
+    numeric = [all(re.fullmatch(r"[\d., %–-]*", row[at]) for row in body) for at in range(len(head))]
+    rule = ["---:" if number else "---" for number in numeric]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [list(head), rule, *body]) + "\n"
+
+
+def bullets(lines: Iterable[str]) -> str:
+    """A list; empty without lines."""
+    return "".join(f"- {line}\n" for line in lines)
+
+
+def count(number: int, word: str, many: str = "") -> str:
+    """`1 file`, `2,000 files`."""
+    return f"{number:,} {word if number == 1 else many or word + 's'}"
+
+
+def size(number_bytes: int) -> str:
+    """`640 B`, `12.3 kB`, `4.5 MB`."""
+    if number_bytes < 1000:
+        return f"{number_bytes} B"
+    return f"{number_bytes / 1e3:,.1f} kB" if number_bytes < 1e6 else f"{number_bytes / 1e6:,.1f} MB"
+
+
+def share(part: float, whole: float) -> str:
+    """`37 %`, or – where there is nothing to divide."""
+    return f"{100 * part / whole:.0f} %" if whole else "–"

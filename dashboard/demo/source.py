@@ -1,0 +1,151 @@
+"""Reading one file, and a batch of files, in a worker process.
+
+The one rule: a file is opened without waiting and without following a link, because between the walk and the read it
+may have become a pipe or a link out of the folder.
+"""
+
+import ast
+import io
+import os
+import stat
+import tokenize
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dashboard.demo.names import os_name
+
+MAX_FILE_BYTES = 5_000_000
+"""Larger files are skipped by the walk and refused here."""
+
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
+
+
+class SourceRefused(Exception):
+    """A file could not be read or understood.
+
+    Attributes:
+        name: The file, relative to the audited folder.
+        reason: Why, in one line.
+    """
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"{name}: {reason}")
+        self.name = name
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type["SourceRefused"], tuple[str, str]]:
+        """Cross a process boundary whole; the default would pass the joined message as the name."""
+        return SourceRefused, (self.name, self.reason)
+
+
+@dataclass(slots=True)
+class PythonSource:
+    """A parsed Python file."""
+
+    name: str
+    text: str
+    tree: ast.Module
+    encoding: str
+    guessed: bool
+    """The declared encoding did not fit and Latin-1 was taken instead."""
+    warnings: list[tuple[int, str]] = field(default_factory=list)
+    """Line and message of what the compiler complained about while parsing."""
+
+
+def read_bytes(folder: str, name: str) -> bytes:
+    """The content of a regular file.
+
+    Args:
+        folder: The audited folder, in the form of `name_text`.
+        name: The file, relative to it, in the form of `name_text`.
+
+    Raises:
+        SourceRefused: It is gone, not a regular file, not readable or too large.
+    """
+    try:
+        descriptor = os.open(Path(os_name(folder), os_name(name)), _FLAGS)
+    except OSError as error:
+        raise SourceRefused(name, error.strerror or str(error)) from error
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise SourceRefused(name, "no longer a regular file")
+        if status.st_size > MAX_FILE_BYTES:
+            raise SourceRefused(name, f"larger than {MAX_FILE_BYTES} bytes")
+        return file.read(MAX_FILE_BYTES)
+
+
+def decode_python(name: str, data: bytes, *, guess: bool) -> tuple[str, str, bool]:
+    """Text, encoding and whether the encoding was guessed.
+
+    Args:
+        name: The file, for the message of a failure.
+        data: Its content.
+        guess: Take Latin-1 where the declared encoding (or UTF-8) does not fit, instead of failing.
+
+    Raises:
+        SourceRefused: The bytes do not fit the encoding and `guess` is false.
+    """
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return data.decode(encoding), encoding, False
+    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+        if guess:
+            return data.decode("latin-1"), "latin-1", True
+        raise SourceRefused(name, f"encoding: {error}") from error
+
+
+def read_python(folder: str, name: str, *, guess: bool = True) -> PythonSource:
+    """Read and parse one Python file.
+
+    Raises:
+        SourceRefused: It cannot be read, decoded or parsed; the reason names the line.
+    """
+    text, encoding, guessed = decode_python(name, read_bytes(folder, name), guess=guess)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            tree = ast.parse(text.replace("\r\n", "\n").replace("\r", "\n"))
+        except SyntaxError as error:
+            raise SourceRefused(name, _syntax_reason(error)) from error
+        except ValueError as error:
+            raise SourceRefused(name, f"not Python: {error}") from error
+        except (RecursionError, MemoryError) as error:
+            raise SourceRefused(name, f"nested too deeply for the parser ({type(error).__name__})") from error
+    complaints = [(each.lineno, str(each.message)) for each in caught]
+    return PythonSource(name, text, tree, encoding, guessed, complaints)
+
+
+def _syntax_reason(error: SyntaxError) -> str:
+    hint = " (Python 2?)" if "print" in error.msg or "exec" in error.msg or "multiple exception" in error.msg else ""
+    return f"syntax error in line {error.lineno or 0}: {error.msg}{hint}"
+
+
+def over_files(value: dict[str, Any], look: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
+    """Look at each file of a work item.
+
+    Args:
+        value: `{"folder": ..., "files": [...]}`, names in the form of `name_text`.
+        look: Called with folder and name.
+
+    Returns:
+        `{"entries": [...], "failures": [{"file", "error"}]}`.
+
+    Raises:
+        SourceRefused: No file of the item could be looked at; so an item of one file fails as that file does.
+    """
+    entries: list[dict[str, Any]] = []
+    refused: list[SourceRefused] = []
+    for name in value["files"]:
+        try:
+            entries.append(look(value["folder"], name))
+        except SourceRefused as error:
+            refused.append(error)
+        except RecursionError:
+            refused.append(SourceRefused(name, "nested too deeply to walk (RecursionError)"))
+    if refused and not entries:
+        raise refused[0]
+    return {"entries": entries, "failures": [{"file": each.name, "error": each.reason} for each in refused]}

@@ -1,0 +1,134 @@
+"""The folder that `make demo` audits: a copy of a slice of the running interpreter's standard library, and odd files.
+
+Copies, not links: the crew does not follow links, and nothing it does can reach the interpreter.
+"""
+
+import os
+import shutil
+import sysconfig
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from dashboard.demo import fingerprints, hazards, parse
+from dashboard.demo.odd import write_odd_files
+
+MARK = "made-by-quarterdeck-demo.txt"
+"""Stands in a folder that may be deleted and made anew."""
+AUDIT_S = 80.0
+"""Seconds of work that the slice should give this machine."""
+COST_RATIO = 1.5
+"""Seconds of the whole crew on a byte, over those of the probe, whose file is denser than most; measured."""
+
+_PROBE = "argparse.py"
+_LEFT_OUT = {
+    "site-packages",
+    "dist-packages",
+    "__pycache__",
+    "pydoc_data",
+    "lib-dynload",
+    "ensurepip",
+    "lib2to3",
+    "msilib",
+}
+_LAST = ("distutils", "idlelib", "test", "turtledemo", "encodings")
+_MIN_FILES, _MAX_FILES = 200, 700
+
+
+class FolderTaken(Exception):
+    """The folder for the demo's files holds something else, which is not deleted.
+
+    Attributes:
+        folder: The folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"{folder} is not empty and was not made by the demo; name another folder")
+        self.folder = folder
+
+
+def stdlib_folder(
+    target: Path, *, processes: int | None = None, clock: Callable[[], float] = time.perf_counter
+) -> Path:
+    """Make the folder that the demo audits; blocking, a few seconds.
+
+    Args:
+        target: Where; made anew if an earlier demo made it.
+        processes: Worker processes that will share the work; the engine's number of them if not given.
+        clock: Seconds; tells how fast this machine is.
+
+    Returns:
+        `target`, holding the slice of the library at its top and the odd files in `odd/`.
+
+    Raises:
+        FolderTaken: `target` holds files of somebody else.
+    """
+    if target.exists() and any(target.iterdir()):
+        if not (target / MARK).is_file():
+            raise FolderTaken(target)
+        shutil.rmtree(target)
+    target.mkdir(parents=True, exist_ok=True)
+    library = Path(sysconfig.get_path("stdlib"))
+    shared = processes or max(1, (os.cpu_count() or 2) - 1)
+    budget = bytes_for(AUDIT_S, processes=shared, bytes_per_s=probe_speed(library, clock))
+    taken = list(slice_of(library, budget))
+    for name in taken:
+        copy = target / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(library / name, copy)
+    refused = write_odd_files(target / "odd")
+    notes = [f"Copies of {len(taken)} files of {library}, and odd files, for the demo. Delete it whenever you like."]
+    (target / MARK).write_text("\n".join(notes + [f"This system would not make {each}." for each in refused]) + "\n")
+    return target
+
+
+def probe_speed(library: Path, clock: Callable[[], float]) -> float:
+    """Bytes a second that one process gets through when it parses, scans and fingerprints one file."""
+    value = {"folder": str(library), "files": [_PROBE]}
+    started = clock()
+    for worker in (parse.thorough, hazards.scan, fingerprints.prints):
+        worker(value)
+    return (library / _PROBE).stat().st_size / max(clock() - started, 1e-6)
+
+
+def bytes_for(audit_s: float, *, processes: int, bytes_per_s: float) -> int:
+    """How many bytes of source keep the crew busy for a time.
+
+    Args:
+        audit_s: The time, in seconds.
+        processes: Worker processes that share the work.
+        bytes_per_s: What `probe_speed` says.
+    """
+    return int(audit_s * processes * bytes_per_s / COST_RATIO)
+
+
+def slice_of(library: Path, budget_bytes: int) -> Iterator[str]:
+    """Names of files below the library, whole packages in a fixed order, until the budget is spent.
+
+    At least 200 and at most 700 files, however fast or slow the machine: hundreds of tasks, and a folder that is
+    still made in a moment.
+    """
+    spent = 0
+    for at, (name, size_bytes) in enumerate(_ordered(library)):
+        if at >= _MAX_FILES or (at >= _MIN_FILES and spent >= budget_bytes):
+            return
+        spent += size_bytes
+        yield name
+
+
+def _ordered(library: Path) -> Iterator[tuple[str, int]]:
+    """Packages, then loose modules, by name; what is mostly tests or data last, there the largest files first."""
+    found = []
+    for here, folders, files in os.walk(library):
+        folders[:] = sorted(
+            folder for folder in folders if folder not in _LEFT_OUT and not folder.startswith("config-")
+        )
+        for file in files:
+            path = Path(here, file)
+            if file.endswith((".py", ".txt", ".md", ".rst")) and path.is_file() and os.access(path, os.R_OK):
+                name = path.relative_to(library).as_posix()
+                top = name.partition("/")[0]
+                rank = _LAST.index(top) + 2 if top in _LAST else "/" not in name
+                size_bytes = path.stat().st_size
+                found.append((rank, -size_bytes if rank > 1 else 0, name, size_bytes))
+    yield from ((name, size_bytes) for _, _, name, size_bytes in sorted(found))

@@ -1,0 +1,65 @@
+import os
+import subprocess
+from pathlib import Path
+
+from dashboard.demo import history
+from dashboard.demo.chapters import churn_by_complexity
+from dashboard.demo.history import Commit, commits_in, summary
+
+DAY_S = 86_400
+
+
+def commit(folder: Path, author: str, day: int, **files: str) -> None:
+    for name, text in files.items():
+        path = folder / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    when = f"{1_700_000_000 + day * DAY_S} +0000"
+    environment = os.environ | {"GIT_AUTHOR_DATE": when, "GIT_COMMITTER_DATE": when}
+    identity = ["-c", f"user.name={author}", "-c", f"user.email={author}@example.org"]
+    for arguments in (["add", "-A"], ["commit", "-q", "--allow-empty", "-m", "x"]):
+        subprocess.run(
+            ["git", "-C", str(folder), *identity, *arguments], check=True, env=environment, capture_output=True
+        )
+
+
+def test_churn_authors_and_time_are_read_from_git(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True, capture_output=True)
+    commit(tmp_path, "ada", 0, a="1\n", b="1\n")
+    commit(tmp_path, "ada", 1, a="1\n2\n")
+    commit(tmp_path, "bob", 200, a="3\n")
+
+    found = history.read(str(tmp_path), "")
+
+    assert (found["commits"], found["authors"], found["last_90_days"], found["one_author_files"]) == (3, 2, 1, 1)
+    assert found["churn"][0] == {"file": "a.py", "commits": 3, "lines": 5, "authors": 2}
+    assert found["last_s"] - found["first_s"] == 200 * DAY_S
+    assert history.read(str(tmp_path), "b.py")["commits"] == 1
+
+
+def test_a_folder_without_history_says_why(tmp_path: Path) -> None:
+    assert "not a git repository" in history.read(str(tmp_path), "")["why_not"]
+
+
+def test_names_with_blanks_newlines_and_binary_files_are_read() -> None:
+    log = b"\x0110\x02A B\0\n1\t2\ta \n\xe9.py\0-\t-\tpicture.png\0\x0120\x02C\0"
+
+    assert list(commits_in(log)) == [
+        Commit(10, "A B", (("a \n\\xe9.py", 3), ("picture.png", 0))),
+        Commit(20, "C", ()),
+    ]
+
+
+def test_files_that_change_together_are_paired() -> None:
+    both = [Commit(at, "a", (("x.py", 1), ("y.py", 1))) for at in range(4)]
+    alone = [Commit(at, "a", (("z.py", 1),)) for at in range(4)]
+
+    assert summary(both + alone)["together"] == [{"left": "x.py", "right": "y.py", "commits": 4, "share": 1.0}]
+
+
+def test_hot_spots_are_complex_and_busy() -> None:
+    found = {"churn": [{"file": "busy.txt", "commits": 9}, {"file": "hot.py", "commits": 3}]}
+    metrics = {"hot_files": [{"file": "hot.py", "complexity": 40}]}
+
+    assert [row["file"] for row, _ in churn_by_complexity(found, metrics)] == ["hot.py", "busy.txt"]
+    assert [row["file"] for row, _ in churn_by_complexity(found, None)] == ["busy.txt", "hot.py"]

@@ -1,0 +1,68 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dashboard.demo import scan
+
+
+def entry(tmp_path: Path, data: bytes, *, name: str = "a.py", worker: Any = scan.thorough) -> dict[str, Any]:
+    (tmp_path / name).write_bytes(data)
+    found: dict[str, Any] = worker({"folder": str(tmp_path), "files": [name]})["entries"][0]
+    return found
+
+
+def test_lines_are_counted_by_kind(tmp_path: Path) -> None:
+    found = entry(tmp_path, b"# one\n\nx = 1\n", worker=scan.fast)
+
+    assert (found["lines"], found["blank"], found["comments"], found["language"]) == (3, 1, 1, "Python")
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [
+        (b"x = 1\n", "ASCII"),
+        ("x = 'ü'\n".encode(), "UTF-8"),
+        (b"\xef\xbb\xbfx = 1\n", "UTF-8 with BOM"),
+        ("x = 'ü'\n".encode("latin-1"), "unknown"),
+        ("# coding: latin-1\nx = 'ü'\n".encode("latin-1"), "iso-8859-1"),
+        (b"x\0y", "binary"),
+        (b"", "ASCII"),
+    ],
+)
+def test_the_encoding_is_told(tmp_path: Path, data: bytes, encoding: str) -> None:
+    assert entry(tmp_path, data)["encoding"] == encoding
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("x = '\u202e'\n", "bidirectional control U+202E in line 1"),
+        ("y\nx\u200b = 1\n", "invisible character U+200B in line 2"),
+        ("a\r\nb\n", "mixed line endings (1 CRLF, 1 LF)"),
+        ("if x:\n\ty\nif z:\n  y\n", "mixed indentation (1 lines with tabs, 1 with spaces)"),
+        ("x", "no newline at the end"),
+        ("x \n", "1 lines with trailing blanks"),
+    ],
+)
+def test_the_thorough_scout_notes_what_is_odd(tmp_path: Path, text: str, note: str) -> None:
+    assert entry(tmp_path, text.encode())["notes"] == [note]
+
+
+def test_the_thorough_scout_says_all_that_the_fast_one_says(tmp_path: Path) -> None:
+    fast = entry(tmp_path, b"x = 1 \n", worker=scan.fast)
+
+    assert entry(tmp_path, b"x = 1 \n").items() >= {key: fast[key] for key in fast if key != "notes"}.items()
+
+
+def test_entropy_runs_from_one_value_to_all_values() -> None:
+    assert scan.entropy_bits(b"aaaa") == 0
+    assert scan.entropy_bits(bytes(range(256))) == 8
+
+
+def test_equal_files_are_found(tmp_path: Path) -> None:
+    text = b"x = 1\n" * 30
+
+    rows = [entry(tmp_path, text, name=name) for name in ("a.py", "b.py")] + [entry(tmp_path, b"y", name="c.py")]
+
+    assert scan.summary(rows, folders=0)["same"] == [["a.py", "b.py"]]

@@ -1,0 +1,68 @@
+from pathlib import Path
+
+import pytest
+
+from dashboard.demo.targets import NoSuchTarget, OutsideFolder, RequestRefused, target_of
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    for name in (
+        "json/__init__.py",
+        "json/decoder.py",
+        "lib/xml/dom/mini.py",
+        "lib/json.py",
+        "with blank/a.py",
+        "b.txt",
+    ):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("x = 1\n")
+    (tmp_path / "outside").mkdir()
+    (root / "way-out").symlink_to(tmp_path / "outside")
+    return root
+
+
+@pytest.mark.parametrize(
+    ("request_text", "under"),
+    [
+        ("audit", ""),
+        ("", ""),
+        ("Audit everything", ""),
+        ("audit .", ""),
+        ("audit json", "json"),
+        ("audit the json package", "json"),
+        ("audit json/decoder.py", "json/decoder.py"),
+        ("audit decoder", "json/decoder.py"),
+        ("audit json.decoder", "json/decoder.py"),
+        ("audit xml.dom", "lib/xml/dom"),
+        ("audit DOM", "lib/xml/dom"),
+        ("audit 'with blank'", "with blank"),
+        ("audit json/../lib", "lib"),
+    ],
+)
+def test_a_request_names_a_part_of_the_folder(folder: Path, request_text: str, under: str) -> None:
+    assert target_of(request_text, str(folder)).under == under
+
+
+def test_the_absolute_path_of_the_folder_is_the_folder(folder: Path) -> None:
+    assert target_of(f"audit {folder}", str(folder)).under == ""
+    assert target_of(f"audit {folder / 'json'}", str(folder)).under == "json"
+
+
+@pytest.mark.parametrize("path", ["..", "/", "/etc/passwd", "json/../../outside", "way-out", "the ../outside", "a\0b"])
+def test_nothing_outside_the_folder_is_audited(folder: Path, path: str) -> None:
+    with pytest.raises(OutsideFolder):
+        target_of(f"audit {path}", str(folder))
+
+
+def test_a_name_that_is_not_there_is_answered_with_near_ones(folder: Path) -> None:
+    with pytest.raises(NoSuchTarget, match=r"near: json/decoder\.py") as failed:
+        target_of("audit decodr", str(folder))
+
+    assert failed.value.near == ["json/decoder.py"]
+
+
+def test_another_request_is_refused_with_what_the_crew_takes(folder: Path) -> None:
+    with pytest.raises(RequestRefused, match="audit PATH"):
+        target_of("write a poem", str(folder))
