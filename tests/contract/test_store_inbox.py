@@ -211,7 +211,7 @@ async def test_an_inbox_left_over_from_another_database_is_replaced_unless_comma
         await store.inbox.put(command("waiting"))
     path.unlink()
 
-    with pytest.raises(NotOurFile, match="commands for another database.*delete it"):
+    with pytest.raises(NotOurFile, match=r"commands for another database.*delete it"):
         async with open_store(path):
             pass
 

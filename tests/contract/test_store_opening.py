@@ -71,6 +71,10 @@ def everything_in(folder: Path) -> dict[str, bytes]:
     return {name: content for name, content in contents.items() if not name.endswith(("-shm", "-wal"))}
 
 
+def modes_in(folder: Path) -> dict[str, int]:
+    return {each.name: stat.S_IMODE(each.stat().st_mode) for each in folder.iterdir()}
+
+
 def execute(path: Path, script: str) -> None:
     with closing(sqlite3.connect(path)) as other:
         other.executescript(script)
@@ -213,7 +217,7 @@ async def test_a_reader_never_makes_the_file_that_is_missing(tmp_path: Path) -> 
         with pytest.raises(MissingFile):
             reader(tmp_path / "team.db")
 
-    assert list(tmp_path.iterdir()) == []
+    assert everything_in(tmp_path) == {}
 
 
 @pytest.mark.parametrize("name", ["a\nb\x1b[31m.db", "ü %20?mode=rwc#&.db", "-"])
@@ -226,7 +230,7 @@ async def test_any_name_that_the_system_allows_is_a_name_for_a_store(name: str, 
     assert str(busy.value).isprintable()
     with Reader(tmp_path / name) as reader:
         assert reader.last_seq() == 1
-    assert all(each.name.startswith(name) for each in tmp_path.iterdir())
+    assert all(each.startswith(name) for each in everything_in(tmp_path))
 
 
 async def test_a_name_with_a_nul_is_refused(tmp_path: Path) -> None:
@@ -237,7 +241,7 @@ async def test_a_name_with_a_nul_is_refused(tmp_path: Path) -> None:
 async def test_every_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     async with open_store(tmp_path / "team.db") as store:
         await store.journal.append(1, [Row(0, "k", b"{}")])
-        modes = {each.name: stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()}
+        modes = modes_in(tmp_path)
 
     assert {"team.db", "team.db-wal", "team.db-inbox", "team.db-lock", "team.db-live"} <= modes.keys()
     assert set(modes.values()) == {0o600}
@@ -333,4 +337,4 @@ async def test_a_network_file_system_is_refused_before_anything_is_made(
         await opened(tmp_path / "team.db")
 
     assert said.value.filesystem == "nfs4"
-    assert list(tmp_path.iterdir()) == []
+    assert everything_in(tmp_path) == {}
