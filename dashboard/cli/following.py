@@ -1,0 +1,184 @@
+"""`events`: print what happened, one line each, and follow what happens.
+
+One rule holds inside: a line is written whole and at once, so that a script reads events as they come, and a reader
+that goes away ends it quietly.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+import click
+
+from dashboard.clean import clean
+from dashboard.cli.database import chosen_database
+from dashboard.cli.group import nearest
+from dashboard.cli.output import DONE, WRONG_USAGE, Settings, fail, write_json, write_text
+from dashboard.views.amounts import moment
+from dashboard.views.events import sentence
+from dashboard.views.names import Names
+from engine.core.events import KINDS
+from engine.core.state import State
+from engine.folding import events_of, folded_from
+from store import Reader, Record, Tail
+
+SHOWN = 50
+"""Events that are printed when nothing says from where on."""
+SHOWN_BEFORE_FOLLOWING = 10
+_PAGE = 500
+_UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Which events are printed; None is no condition."""
+
+    kinds: Collection[str] | None
+    agent_id: str | None
+    run_id: str | None
+
+    def takes(self, record: Record) -> bool:
+        return (
+            (self.kinds is None or record.kind in self.kinds)
+            and self.agent_id in (None, record.agent_id)
+            and self.run_id in (None, record.run_id)
+        )
+
+
+@click.command("events")
+@click.option("--follow", "-f", is_flag=True, help="Go on with what happens, until Ctrl-C.")
+@click.option("--since", metavar="WHEN", help="After this seq, or from a time on: 10m, 12:04, 2026-01-31T12:04.")
+@click.option("--limit", "-n", type=click.IntRange(min=1), help="At most so many; without --since the last ones.")
+@click.option("--kind", "kinds", multiple=True, help="Only of this kind; may be repeated.")
+@click.option("--agent", metavar="AGENT", help="Only about one agent, by name or id.")
+@click.option("--run", "run_id", metavar="RUN", help="Only of one run.")
+@click.pass_context
+def events(
+    ctx: click.Context, *, follow: bool, since: str | None, limit: int | None, kinds: tuple[str, ...],
+    agent: str | None, run_id: str | None,
+) -> int:  # fmt: skip
+    """Print events, the oldest first; with --json one object a line."""
+    path = chosen_database(ctx, or_only=True)
+    as_json = ctx.ensure_object(Settings).json
+    with Reader(path) as reader:
+        state = folded_from(reader) if agent is not None or not as_json else State()
+        wanted = _Wanted(_kinds_named(kinds), _agent_id(state, agent), run_id)
+        write = _write_json if as_json else _sentences(state)
+        last_seq = reader.last_seq()
+        for record in _past(reader, wanted, since, limit, follow=follow):
+            write(record)
+            last_seq = max(last_seq, record.seq)
+    if follow:
+        _follow(Tail(path, last_seq), wanted, write)
+    return DONE
+
+
+def _past(reader: Reader, wanted: _Wanted, since: str | None, limit: int | None, *, follow: bool) -> Iterator[Record]:
+    """Yield what there is already: from `since` on, or the last ones."""
+    if since is None:
+        count = limit or (SHOWN_BEFORE_FOLLOWING if follow else SHOWN)
+        yield from reader.records_before(
+            reader.last_seq() + 1, count, kinds=wanted.kinds, agent_id=wanted.agent_id, run_id=wanted.run_id
+        )
+        return
+    after_seq, left = _seq_before(reader, since), limit
+    while left is None or left > 0:
+        count = _PAGE if left is None else min(_PAGE, left)
+        page = reader.records(after_seq, count, kinds=wanted.kinds, agent_id=wanted.agent_id, run_id=wanted.run_id)
+        yield from page
+        if len(page) < _PAGE:
+            return
+        after_seq = page[-1].seq
+        left = None if left is None else left - len(page)
+
+
+def _follow(tail: Tail, wanted: _Wanted, write: Callable[[Record], None]) -> None:
+    for batch in tail.batches(threading.Event()):
+        for record in batch:
+            if wanted.takes(record):
+                write(record)
+
+
+def _write_json(record: Record) -> None:
+    write_json(
+        {
+            "seq": record.seq,
+            "at_ms": record.at_ms,
+            "kind": record.kind,
+            "run_id": record.run_id,
+            "task_id": record.task_id,
+            "agent_id": record.agent_id,
+            "body": json.loads(record.body),
+        }
+    )
+
+
+def _sentences(state: State) -> Callable[[Record], None]:
+    """Return what writes an event as a sentence, with the names that are known by then."""
+    names = Names()
+    names.learn_state(state)
+    now_ms = time.time_ns() // 1_000_000
+
+    def write(record: Record) -> None:
+        (event,) = events_of([record])
+        names.learn([event])
+        write_text(f"{record.seq:>9,}  {moment(record.at_ms, now_ms)}  {clean(sentence(event, names).text)}")
+
+    return write
+
+
+def _kinds_named(kinds: tuple[str, ...]) -> list[str] | None:
+    if not kinds:
+        return None
+    for kind in kinds:
+        if kind.partition(".")[0] not in KINDS:
+            near = nearest(kind, KINDS)
+            hint = f"did you mean {near}?" if near else f"there are {', '.join(sorted(KINDS))}"
+            fail("usage", f"there is no kind of event {kind!r}", hint, WRONG_USAGE)
+    return list(kinds)
+
+
+def _agent_id(state: State, named: str | None) -> str | None:
+    if named is None:
+        return None
+    found = [agent.id for agent in state.agents.values() if named in (agent.id, agent.name)]
+    if len(found) > 1:
+        fail("ambiguous_name", f"{named!r} is not unique", f"say one of {', '.join(found)}", WRONG_USAGE)
+    # An id of an agent that has left still finds its events.
+    return found[0] if found else named
+
+
+def _seq_before(reader: Reader, since: str) -> int:
+    """Return the seq after which events begin that `--since` asks for."""
+    if since.isascii() and since.isdigit():
+        return int(since[:18])
+    return _last_before(reader, _moment_ms(since))
+
+
+def _moment_ms(since: str) -> int:
+    now = datetime.now().astimezone()
+    amount, unit = since[:-1], since[-1:]
+    if unit in _UNITS_MS and amount.isascii() and amount.isdigit() and len(amount) < 10:
+        return int(now.timestamp() * 1000) - int(amount) * _UNITS_MS[unit]
+    try:
+        said = datetime.fromisoformat(since if "-" in since else f"{now.date()}T{since}")
+        return int((said if said.tzinfo is not None else said.astimezone()).timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
+        fail(
+            "usage", f"{since!r} is neither a seq nor a time", "such as 812, 10m, 12:04, 2026-01-31T12:04", WRONG_USAGE
+        )
+
+
+def _last_before(reader: Reader, at_ms: int) -> int:
+    """Return the last event before a moment: times never go back in a journal, so halve the rest."""
+    low, high = max(0, reader.first_seq() - 1), reader.last_seq()
+    while low < high:
+        middle = (low + high + 1) // 2
+        if reader.record(middle).at_ms < at_ms:
+            low = middle
+        else:
+            high = middle - 1
+    return low

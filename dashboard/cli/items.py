@@ -1,0 +1,134 @@
+"""What `--json` says of agents, tasks, runs and supervisors: one dict each, in shapes that scripts rely on.
+
+Pure: from the state to values of JSON. Unknown is None, never 0. A golden file in `tests/contract` holds each shape.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from dashboard.views.amounts import median
+from dashboard.views.digest import Digest
+from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Supervisor, Task
+from engine.core.values import Usage
+
+Item = dict[str, Any]
+
+
+def agent_item(state: State, agent: Agent, counts: Digest) -> Item:
+    """Return an agent; `queue` counts the tasks that are ready and wait for it alone."""
+    spec = state.spec_of(agent)
+    ended = agent.done + agent.failed
+    return {
+        "id": agent.id,
+        "name": agent.name,
+        "supervisor": name_of(state, agent.supervisor_id),
+        "type": spec.agent_type,
+        "status": agent.status.value,
+        "generation": agent.generation,
+        "specialties": list(spec.specialties),
+        "task_id": next(iter([*agent.running, *agent.parked]), None),
+        "queue": counts.waiting_of[agent.id],
+        "done": agent.done,
+        "failed": agent.failed,
+        "success_rate": agent.done / ended if ended else None,
+        "p50_ms": median(agent.durations_ms),
+        **_usage(agent.usage),
+    }
+
+
+def task_item(state: State, task: Task) -> Item:
+    """Return a task of an agent; `waits_for` are the tasks that must end before it can start or go on."""
+    worker_id = task.agent_id or task.worker_id
+    return {
+        "id": task.id,
+        "run_id": task.run_id,
+        "title": task.title,
+        "status": task.status.value,
+        "waits_for": _waits_for(state, task),
+        "agent_id": worker_id,
+        "agent": name_of(state, worker_id),
+        "attempt": task.attempts,
+        "priority": None,
+        "deadline_ms": None,
+        "created_ms": task.created_ms,
+        "started_ms": task.started_ms,
+        "ended_ms": task.ended_ms,
+        "error": task.error,
+    }
+
+
+def _waits_for(state: State, task: Task) -> list[str]:
+    if task.ended:
+        return []
+    awaited = [*task.after, *(child for key in _awaited_calls(task) for child in task.calls[key].children)]
+    return [task_id for task_id in awaited if task_id in state.tasks and not state.tasks[task_id].ended]
+
+
+def _awaited_calls(task: Task) -> Iterable[str]:
+    return () if task.attempt is None else task.attempt.waits
+
+
+def open_run_item(run: Run, *, engine_alive: bool) -> Item:
+    """Return a run that has not ended; without an engine it is suspended."""
+    return {
+        "id": run.id,
+        "request": run.title,
+        "status": (run.status if engine_alive else RunStatus.SUSPENDED).value,
+        "strategy": run.strategy or None,
+        "tasks_total": run.total,
+        "tasks_done": run.done,
+        "started_ms": run.started_ms,
+        "ended_ms": None,
+        **_usage(run.usage),
+    }
+
+
+def finished_run_item(run: RunSummary) -> Item:
+    """Return a run that has ended."""
+    return {
+        "id": run.id,
+        "request": run.title,
+        "status": run.status.value,
+        "strategy": run.strategy or None,
+        "tasks_total": run.tasks,
+        "tasks_done": run.done,
+        "started_ms": run.started_ms,
+        "ended_ms": run.ended_ms,
+        **_usage(run.usage),
+    }
+
+
+def supervisor_item(state: State, supervisor: Supervisor, counts: Digest) -> Item:
+    """Return a supervisor; agents, running and waiting are its own, not those of supervisors below it."""
+    agents = [state.agents[member] for member in supervisor.members if member in state.agents]
+    return {
+        "id": supervisor.id,
+        "name": supervisor.name,
+        "parent": name_of(state, supervisor.parent_id),
+        "strategy": supervisor.mode,
+        "status": supervisor_status(supervisor, agents),
+        "agents": len(agents),
+        "running": supervisor.running,
+        "waiting": counts.waiting_of[supervisor.id],
+    }
+
+
+def supervisor_status(supervisor: Supervisor, agents: list[Agent]) -> str:
+    """Return paused, error (all its agents are), busy (one of them works) or idle."""
+    if supervisor.paused:
+        return "paused"
+    if agents and all(agent.error is not None for agent in agents):
+        return "error"
+    return "busy" if any(agent.running or agent.parked for agent in agents) else "idle"
+
+
+def name_of(state: State, member_id: str | None) -> str | None:
+    """Return the name of an agent or supervisor; its id where it has left, None of none."""
+    if member_id is None:
+        return None
+    member = state.agents.get(member_id) or state.supervisors.get(member_id)
+    return member.name if member is not None else member_id
+
+
+def _usage(usage: Usage) -> Item:
+    return {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, "cost_usd": usage.cost_usd}

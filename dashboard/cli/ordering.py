@@ -1,0 +1,153 @@
+"""Send a command to the engine of a database and say what became of it.
+
+One rule holds inside: a change has an outcome. *Applied at seq N* goes to stdout; a refusal goes to stderr with its
+reason, exit 3; no engine is exit 4, unless `--queue` leaves the command for the next one.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from dashboard.cli.database import chosen_database
+from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, emit, fail, say
+from dashboard.client import Client, Outcome, folded
+from engine.core.commands import Command
+from engine.core.state import State
+
+TIMEOUT_S = 10.0
+_META = "quarterdeck."
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How a subcommand was asked to send: to which database, how long to wait, whether nobody has to be there."""
+
+    path: Path
+    queue: bool
+    timeout_s: float
+
+    @classmethod
+    def of(cls, ctx: click.Context) -> "Sending":
+        """Read the options of `sending_options`; without an engine a command can only be queued.
+
+        Raises:
+            Failure: If nothing says which database.
+        """
+        return cls(chosen_database(ctx, or_only=True), ctx.meta[_META + "queue"], ctx.meta[_META + "timeout"])
+
+
+def sending_options(command: F) -> F:
+    """Add `--queue` and `--timeout`; read them with `Sending.of`."""
+    for option in (
+        click.option("--timeout", type=click.FloatRange(0, 86_400), default=TIMEOUT_S, show_default=True, metavar="S",
+                     expose_value=False, callback=_remember, help="Seconds to wait for the outcome."),
+        click.option("--queue", is_flag=True, expose_value=False, callback=_remember,
+                     help="Without an engine, leave it for the next one."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def _remember(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
+    ctx.meta[f"{_META}{parameter.name}"] = value
+
+
+def order(ctx: click.Context, sending: Sending, commands: Sequence[Command]) -> int:
+    """Send commands one after the other, wait for the outcome of each and say it.
+
+    The first one that is refused, or that nobody answers, ends it.
+
+    Returns:
+        The exit status.
+    """
+    outcomes: list[Outcome] = []
+    with Client(sending.path) as client:
+        alive = client.engine_alive()
+        if not alive and not sending.queue:
+            fail(
+                "no_engine",
+                "no engine answers, so nothing was changed",
+                "start one with: quarterdeck engine; or leave the command for the next one: --queue",
+                NO_ENGINE,
+            )
+        for command in commands:
+            outcome = client.perform(command, sending.timeout_s if alive else 0)
+            outcomes.append(outcome)
+            if outcome.status == "refused" or (outcome.status == "pending" and alive):
+                break
+    items = [_item(outcome) for outcome in outcomes]
+    body = items[0] if len(items) == 1 else {"v": 1, "kind": "outcomes", "items": items}
+    told = [_line(outcome) for outcome in outcomes if outcome.status == "applied" or not alive]
+    emit(ctx, body, "\n".join(told) or None)
+    return _ended(outcomes[-1], sending, alive=alive)
+
+
+def _ended(last: Outcome, sending: Sending, *, alive: bool) -> int:
+    if last.status == "refused":
+        fail(last.code or "refused", f"refused: {last.reason}", "", REFUSED)
+    if last.status == "pending" and alive and not sending.queue:
+        fail(
+            "no_answer",
+            f"the engine has not answered within {sending.timeout_s:g} s; the command stays queued",
+            f"look for its outcome with: quarterdeck events --since 1m (command {last.command_id})",
+            NO_ENGINE,
+        )
+    return DONE
+
+
+def _item(outcome: Outcome) -> dict[str, object]:
+    return {
+        "v": 1,
+        "kind": "outcome",
+        "command_id": outcome.command_id,
+        "status": outcome.status,
+        "seq": outcome.seq,
+        "reason": outcome.reason,
+    }
+
+
+def _line(outcome: Outcome) -> str:
+    if outcome.status == "applied":
+        return f"✓ {outcome.summary or 'done'}, applied at seq {outcome.seq:,}"
+    return f"queued as {outcome.command_id}; the next engine carries it out"
+
+
+def state_of(sending: Sending) -> State:
+    """Return the state that a subcommand looks at before it sends."""
+    return folded(sending.path)
+
+
+def confirmed_trust(needed: Sequence[str], source: str, *, trust: bool, folder: str | None) -> list[str]:
+    """Return the references that the operator allows: those needed, once `--trust` or an answer says so.
+
+    Args:
+        needed: References that are not trusted yet.
+        source: What names them, for the question.
+        trust: `--trust` was given.
+        folder: Where they are looked for after the installed packages.
+
+    Raises:
+        Failure: If they are not allowed, exit 3.
+    """
+    if not needed or trust:
+        return list(needed)
+    shown = ", ".join(needed)
+    if not is_interactive():
+        fail("not_trusted", f"{source} runs code that is not trusted: {shown}", "allow it with --trust", REFUSED)
+    say(f"{source} runs code that is not trusted yet:")
+    for reference in needed:
+        say(f"  {reference}")
+    say(f"from the installed packages{f', then from {folder}' if folder else ''}")
+    if not click.confirm("Trust it?", err=True):
+        fail("not_trusted", "not trusted, so nothing was changed", "", REFUSED)
+    return list(needed)
+
+
+def is_interactive() -> bool:
+    """Return True where a person can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()

@@ -1,0 +1,230 @@
+"""`ps`, `agents`, `tasks`, `runs`, `events`: look at a team, with or without an engine.
+
+One rule holds inside: the state is folded from the file, so what is shown here and on the dashboard is the same.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+from dashboard.cli.database import chosen_database
+from dashboard.cli.following import events
+from dashboard.cli.items import (
+    Item,
+    agent_item,
+    finished_run_item,
+    open_run_item,
+    supervisor_item,
+    task_item,
+)
+from dashboard.cli.output import WRONG_USAGE, Table, emit, fail
+from dashboard.views.amounts import clock, duration, median, percent
+from dashboard.views.digest import digest
+from dashboard.views.glyphs import RUN, of_task
+from dashboard.views.waiting import why
+from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent
+from engine.core.fold import fold
+from engine.core.state import RunStatus, RunSummary, State, Task
+from engine.folding import events_of, folded_from, pages
+from store import EngineInfo, Reader
+
+
+@click.command("ps")
+@click.pass_context
+def ps(ctx: click.Context) -> None:
+    """Show the engine, and each supervisor with what it is at."""
+    path = chosen_database(ctx, or_only=True)
+    with Reader(path) as reader:
+        state, engine = folded_from(reader), reader.engine()
+    counts = digest(state)
+    body = {
+        "v": 1,
+        "kind": "ps",
+        "db": str(path),
+        "engine": _engine_item(engine),
+        "seq": state.seq,
+        "items": [supervisor_item(state, each, counts) for each in state.supervisors.values()],
+    }
+
+    def shown() -> str:
+        rows = [
+            (item["name"], item["parent"] or "", item["strategy"], item["status"], item["agents"], item["running"],
+             item["waiting"], now_of_supervisor(state, state.supervisors[item["id"]], counts).text)
+            for item in (supervisor_item(state, each, counts) for each in state.supervisors.values())
+        ]  # fmt: skip
+        columns = ("SUPERVISOR", "UNDER", "STRATEGY", "STATE", "AGENTS", "RUNNING", "WAITING", "NOW")
+        table = Table(columns, rows, empty="no team here yet; start one with: quarterdeck up TEAM")
+        return f"{path}\n{_engine_line(engine)}, seq {state.seq:,}\n\n{table}"
+
+    emit(ctx, body, shown)
+
+
+def _engine_item(engine: EngineInfo | None) -> Item | None:
+    if engine is None:
+        return None
+    return {"pid": engine.pid, "alive": engine.alive, "since_ms": engine.since_ms, "token": engine.token}
+
+
+def _engine_line(engine: EngineInfo | None) -> str:
+    if engine is None:
+        return "no engine has worked on this file yet"
+    if engine.alive:
+        doubt = ", but it does not answer" if engine.hung else ""
+        return f"engine {engine.pid} at work since {clock(engine.since_ms)}{doubt}"
+    return f"no engine: the last one, {engine.pid}, {'stopped' if engine.ended_ms is not None else 'was lost'}"
+
+
+@click.command("agents")
+@click.option("--under", metavar="SUPERVISOR", help="Only those of one supervisor, by name or id.")
+@click.pass_context
+def agents(ctx: click.Context, under: str | None) -> None:
+    """List agents with what they do and how they have done."""
+    with Reader(chosen_database(ctx, or_only=True)) as reader:
+        state, live = folded_from(reader), reader.live()
+    if under is not None and not any(under in (each.id, each.name) for each in state.supervisors.values()):
+        fail("unknown_supervisor", f"there is no supervisor {under!r}", "list them with: quarterdeck ps")
+    counts = digest(state)
+    found = [
+        agent
+        for agent in state.agents.values()
+        if under is None or under in (agent.supervisor_id, state.supervisors[agent.supervisor_id].name)
+    ]
+    items = [agent_item(state, agent, counts) for agent in found]
+
+    def shown() -> Table:
+        now_ms = _now_ms()
+        rows = [
+            (item["name"], item["supervisor"], f"g{item['generation']}", state_of_agent(agent).text, item["queue"],
+             item["done"], item["failed"], percent(item["success_rate"]), duration(median(agent.durations_ms)),
+             _tokens(item), now_of_agent(state, agent, counts, live, now_ms).text)
+            for agent, item in zip(found, items, strict=True)
+        ]  # fmt: skip
+        columns = ("AGENT", "UNDER", "GEN", "STATE", "QUEUE", "DONE", "FAIL", "OK", "P50", "TOKENS", "NOW")
+        return Table(columns, rows, empty="no agents yet; add some with: quarterdeck add FILE", right=_AT_RIGHT)
+
+    emit(ctx, _list("agents", state, items), shown)
+
+
+@click.command("tasks")
+@click.option("--run", "run_id", metavar="RUN", help="Those of one run, also of a finished one.")
+@click.option("--all", "every", is_flag=True, help="Those of finished runs too.")
+@click.pass_context
+def tasks(ctx: click.Context, run_id: str | None, *, every: bool) -> None:
+    """List the tasks of open runs."""
+    with Reader(chosen_database(ctx, or_only=True)) as reader:
+        state = folded_from(reader)
+        found = _tasks_of(reader, state, run_id) if run_id is not None else _lines(state)
+        if every and run_id is None:
+            found = [*_tasks_of_finished(reader, state.finished), *found]
+    columns = ("TASK", "RUN", "STATE", "TITLE", "AGENT", "TRIES", "TOOK", "WHY")
+    empty = "no open tasks; those of finished runs: quarterdeck tasks --all"
+    table = Table(columns, [line.cells for line in found], empty=empty, right=_AT_RIGHT)
+    emit(ctx, _list("tasks", state, [line.item for line in found]), table)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A task, for scripts and for people."""
+
+    item: Item
+    cells: tuple[object, ...]
+
+
+def _lines(state: State, run_id: str | None = None) -> list[_Line]:
+    """Return the tasks of agents in `state`, of all runs or of one."""
+    counts, now_ms = digest(state), _now_ms()
+    wanted = [task for task in state.tasks.values() if task.kind == "agent" and run_id in (None, task.run_id)]
+    return [_line(state, task, why(state, task, counts, now_ms), now_ms) for task in wanted]
+
+
+def _line(state: State, task: Task, reason: str, now_ms: int) -> _Line:
+    item = task_item(state, task)
+    cells = (
+        task.id,
+        task.run_id,
+        of_task(task).text,
+        task.title,
+        item["agent"] or "",
+        task.attempts,
+        _took(task, now_ms),
+        reason or task.error or "",
+    )
+    return _Line(item, cells)
+
+
+def _tasks_of(reader: Reader, state: State, run_id: str) -> list[_Line]:
+    if run_id in state.runs:
+        return _lines(state, run_id)
+    summary = next((run for run in state.finished if run.id == run_id), None)
+    if summary is None:
+        fail("unknown_work", f"there is no run {run_id!r}", "list them with: quarterdeck runs", WRONG_USAGE)
+    if not summary.seq:
+        fail("unknown_work", f"the tasks of {run_id} stayed in the journal it was imported from", "", WRONG_USAGE)
+    return _lines(folded_from(reader, summary.seq - 1), run_id)
+
+
+def _tasks_of_finished(reader: Reader, finished: Sequence[RunSummary]) -> list[_Line]:
+    """Return the tasks of every run whose end is in this journal, as they were then: one walk from the first end."""
+    runs = {run.seq: run.id for run in finished if run.seq}
+    if not runs:
+        return []
+    found: list[_Line] = []
+    then = folded_from(reader, min(runs) - 1)
+    for records in pages(reader, then.seq, max(runs)):
+        for record, event in zip(records, events_of(records), strict=True):
+            if record.seq in runs:
+                found += _lines(then, runs[record.seq])
+            fold(then, [event])
+    return found
+
+
+@click.command("runs")
+@click.option("--open", "open_only", is_flag=True, help="Only those that have not ended.")
+@click.pass_context
+def runs(ctx: click.Context, *, open_only: bool) -> None:
+    """List runs, the newest last; of the finished ones the last 200."""
+    with Reader(chosen_database(ctx, or_only=True)) as reader:
+        state, engine = folded_from(reader), reader.engine()
+    alive = engine is not None and engine.alive
+    items = [] if open_only else [finished_run_item(run) for run in state.finished]
+    items += [open_run_item(run, engine_alive=alive) for run in state.runs.values()]
+
+    def shown() -> Table:
+        now_ms = _now_ms()
+        rows = [
+            (item["id"], RUN[RunStatus(item["status"])].text, item["strategy"] or "",
+             f"{item['tasks_done']:,}/{item['tasks_total']:,}", clock(item["started_ms"]),
+             duration((item["ended_ms"] or now_ms) - item["started_ms"]), _tokens(item), item["request"])
+            for item in items
+        ]  # fmt: skip
+        columns = ("RUN", "STATE", "STRATEGY", "TASKS", "AT", "TOOK", "TOKENS", "REQUEST")
+        return Table(columns, rows, empty='no runs yet; give the team a request: quarterdeck run "…"', right=_AT_RIGHT)
+
+    emit(ctx, _list("runs", state, items), shown)
+
+
+_AT_RIGHT = frozenset({"OK", "P50", "TOOK", "TOKENS", "TASKS"})
+
+
+def _list(kind: str, state: State, items: list[Item]) -> Item:
+    return {"v": 1, "kind": kind, "seq": state.seq, "items": items}
+
+
+def _tokens(item: Item) -> int | None:
+    counted = [item[name] for name in ("tokens_in", "tokens_out") if item[name] is not None]
+    return sum(counted) if counted else None
+
+
+def _took(task: Task, now_ms: int) -> str:
+    if task.started_ms is None:
+        return ""
+    return duration((task.ended_ms if task.ended_ms is not None else now_ms) - task.started_ms)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+__all__ = ["agents", "events", "ps", "runs", "tasks"]

@@ -1,0 +1,110 @@
+"""A file with agents to add or to swap in: one agent, a list of them, a block `agents:`, or a whole team file.
+
+One rule holds inside: an agent is checked here as it is in a team file, by the same models and with the same words.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from engine.core.commands import SupervisorSpec
+from engine.core.spec import AgentSpec
+from engine.teamfile import LARGEST_BYTES, TeamFileError, UnusableTeamFile, known_runtimes, known_strategies, read_team
+from engine.teamfile.build import agent_spec, references_of, supervisor_spec
+from engine.teamfile.document import Document, read_document
+from engine.teamfile.faults import problems_of
+from engine.teamfile.meaning import Meaning
+from engine.teamfile.problems import Loc
+from engine.teamfile.schema import TeamDocument
+
+_AROUND = {"version": 1, "supervisor": {"name": "file"}}
+"""What makes a team of agents that stand alone, so that they can be checked as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpecFile:
+    """What a file brings: agents, or a supervisor with everything under it."""
+
+    path: Path
+    """Absolute, through links."""
+    sha256: str
+    """Of its text, 64 hex digits."""
+    agents: list[AgentSpec]
+    team: SupervisorSpec | None
+    """A whole team file; then `agents` is empty."""
+    references: list[str]
+    """Every `module:qualname` in it, each once."""
+
+
+def read_spec_file(path: Path) -> SpecFile:
+    """Read a file and check all that can be checked without its code.
+
+    Raises:
+        TeamFileError: If it cannot be used; with every fault.
+    """
+    text = _text_of(path)
+    document = read_document(text, path)
+    if isinstance(document.value, dict) and "supervisor" in document.value:
+        file = read_team(path)
+        return SpecFile(file.path, file.sha256, [], supervisor_spec(file.team), file.references)
+    team = _as_team(document, path)
+    return SpecFile(
+        path=path.resolve(),
+        sha256=hashlib.sha256(text.encode()).hexdigest(),
+        agents=[agent_spec(block) for block in team.agents],
+        team=None,
+        references=references_of(team),
+    )
+
+
+def _as_team(document: Document, path: Path) -> TeamDocument:
+    around = _InTeam(document)
+    try:
+        team = TeamDocument.model_validate(around.value)
+    except ValidationError as error:
+        raise TeamFileError(path, problems_of(error.errors(include_url=False), around)) from None
+    problems = Meaning(team, around, strategies=known_strategies(), runtimes=known_runtimes()).problems()
+    if problems:
+        raise TeamFileError(path, problems)
+    if not team.agents:
+        raise UnusableTeamFile(path, "names no agent; write one, such as {name: scout, run: 'crew.scout:survey'}")
+    return team
+
+
+class _InTeam(Document):
+    """Agents of a file as the agents of a team, each value at the line where it stands."""
+
+    def __init__(self, document: Document) -> None:
+        agents, self._depth = _agents_in(document.value)
+        super().__init__({**_AROUND, "agents": agents}, {})
+        self._document = document
+
+    def line(self, loc: Loc) -> int:
+        return self._document.line(loc[self._depth :])
+
+
+def _agents_in(value: Any) -> tuple[Any, int]:
+    """Return the agents, and how many steps of a place in the team the file itself does not have."""
+    if isinstance(value, list):
+        return value, 1
+    if isinstance(value, dict) and "agents" in value:
+        return value["agents"], 0
+    return [value], 2
+
+
+def _text_of(path: Path) -> str:
+    try:
+        if path.exists() and not path.is_file():
+            raise UnusableTeamFile(path, "is not a regular file")
+        if path.stat().st_size > LARGEST_BYTES:
+            raise UnusableTeamFile(path, f"is larger than {LARGEST_BYTES:,} bytes")
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnusableTeamFile(path, "is not text in UTF-8") from error
+    except FileNotFoundError as error:
+        raise UnusableTeamFile(path, "does not exist") from error
+    except (OSError, ValueError) as error:
+        raise UnusableTeamFile(path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from error

@@ -1,0 +1,152 @@
+"""One team's database from outside its engine: commands go in, their outcomes and the folded state come out.
+
+One rule holds inside: what became of a command is what the journal says; the inbox only carries it there. Everything
+here blocks, for a thread or a command line.
+"""
+
+import os
+import threading
+import time
+import uuid
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from pydantic import JsonValue
+
+from engine.core.codec import encode_command
+from engine.core.commands import Command
+from engine.core.events import CommandApplied, CommandRefused
+from engine.folding import events_of, folded, folded_at, folded_from
+from store import CommandRow, InboxClient, Reader, Record, Tail
+
+Source: TypeAlias = str | os.PathLike[str]
+_OUTCOMES = ("command_applied", "command_refused")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of a command."""
+
+    command_id: str
+    status: Literal["applied", "refused", "pending"]
+    seq: int | None = None
+    """The event that says so; None while it is pending."""
+    code: str | None = None
+    """The kind of refusal."""
+    reason: str | None = None
+    """Why it was refused, and what to do."""
+    result: dict[str, JsonValue] = field(default_factory=dict)
+    summary: str = ""
+    """What it did, in a few words."""
+
+
+class Client:
+    """Send commands to the engine of one database, and wait for what it says; for one thread at a time."""
+
+    def __init__(self, path: Source, *, sender: str = "cli", role: str = "operator") -> None:
+        """Look at the database at `path`.
+
+        Args:
+            path: Its file.
+            sender: Who asks, for the audit.
+            role: What the sender claims to be, for the audit; file modes decide who may give commands.
+
+        Raises:
+            StoreError: If there is no database of ours.
+        """
+        self.path = path
+        self._sender = sender
+        self._role = role
+        self._inbox = InboxClient(path)
+        self._sent: dict[str, int] = {}
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._inbox.close()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def engine_alive(self) -> bool:
+        """Return True while an engine holds the lease."""
+        with Reader(self.path) as reader:
+            engine = reader.engine()
+        return engine is not None and engine.alive
+
+    def send(self, command: Command) -> str:
+        """Put a command into the inbox and return its id; nobody has to be there to take it.
+
+        Raises:
+            StoreError: If it cannot be written, such as by a viewer.
+        """
+        command_id = uuid.uuid4().hex
+        with Reader(self.path) as reader:
+            self._sent[command_id] = reader.last_seq()
+        self._inbox.put(
+            CommandRow(
+                id=command_id,
+                kind=command.type,
+                body=encode_command(command),
+                sender=self._sender,
+                role=self._role,
+                at_ms=time.time_ns() // 1_000_000,
+            )
+        )
+        return command_id
+
+    def wait(self, command_id: str, timeout_s: float = 10.0) -> Outcome:
+        """Return what became of a command that this client sent; `pending` when nobody has said so in time.
+
+        Args:
+            command_id: What `send` returned.
+            timeout_s: How long to wait, in seconds; 0 only looks.
+        """
+        after_seq = self._sent.get(command_id, 0)
+        outcome = self._outcome_after(after_seq, command_id)
+        if outcome is None and timeout_s > 0:
+            outcome = self._tailed(after_seq, command_id, timeout_s)
+        return outcome or Outcome(command_id=command_id, status="pending")
+
+    def perform(self, command: Command, timeout_s: float = 10.0) -> Outcome:
+        """Send a command and wait for its outcome."""
+        return self.wait(self.send(command), timeout_s)
+
+    def _outcome_after(self, seq: int, command_id: str) -> Outcome | None:
+        with Reader(self.path) as reader:
+            found = reader.records(seq, 1, kinds=_OUTCOMES, contains=command_id)
+        return _outcome_in(found, command_id)
+
+    def _tailed(self, after_seq: int, command_id: str, timeout_s: float) -> Outcome | None:
+        stop = threading.Event()
+        deadline = threading.Timer(timeout_s, stop.set)
+        deadline.daemon = True
+        deadline.start()
+        try:
+            for batch in Tail(self.path, after_seq).batches(stop):
+                outcome = _outcome_in(batch, command_id)
+                if outcome is not None:
+                    return outcome
+            return self._outcome_after(after_seq, command_id)
+        finally:
+            stop.set()
+            deadline.cancel()
+
+
+def _outcome_in(records: list[Record], command_id: str) -> Outcome | None:
+    told = [record for record in records if record.kind.startswith(_OUTCOMES)]
+    for record, event in zip(told, events_of(told), strict=True):
+        if isinstance(event, CommandApplied) and event.command_id == command_id:
+            return Outcome(
+                command_id=command_id, status="applied", seq=record.seq, result=event.result, summary=event.summary
+            )
+        if isinstance(event, CommandRefused) and event.command_id == command_id:
+            return Outcome(
+                command_id=command_id, status="refused", seq=record.seq, code=event.code, reason=event.reason
+            )
+    return None
+
+
+__all__ = ["Client", "Outcome", "folded", "folded_at", "folded_from"]
