@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter
 
-from engine.core.document import Fields, entities
+from engine.core.document import Fields, entities, text_refs
 from engine.core.spec import NAME
 from engine.core.state import State
 
@@ -51,6 +51,23 @@ def free_name(name: str, taken: Collection[str]) -> str:
 def is_empty(state: State) -> bool:
     """Return True while nothing stands in `state` that an imported id could be taken for."""
     return not (state.supervisors or state.agents or state.runs or state.finished)
+
+
+def state_from(document: JsonValue, seq: int) -> State:
+    """Return the state of a document, its texts being those that event `seq` carries.
+
+    Raises:
+        ValueError: If it is not a state document.
+    """
+    state = _adapter().validate_python(document)
+    for ref in text_refs(state):
+        object.__setattr__(ref, "seq", seq)  # it was made a moment ago, and nobody else has it
+    return state
+
+
+@cache
+def _adapter() -> TypeAdapter[State]:
+    return TypeAdapter(State)
 
 
 _NewId = Callable[[str], str]

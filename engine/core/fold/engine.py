@@ -11,8 +11,9 @@ from engine.core.events import (
     TeamLoaded,
 )
 from engine.core.fold.handlers import Handlers
-from engine.core.fold.importing import fold_import, state_from
+from engine.core.fold.importing import fold_import
 from engine.core.fold.queues import refresh_agent
+from engine.core.importing import state_from
 from engine.core.state import OUTCOMES, Engine, Outcome, State, Team
 
 

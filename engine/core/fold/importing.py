@@ -1,26 +1,8 @@
-"""Fold: a whole state that came in from an archive, its references to texts, and the indexes built anew."""
+"""Fold: a whole state that came in from an archive, and the indexes built anew."""
 
-from functools import cache
-
-from pydantic import JsonValue, TypeAdapter
-
-from engine.core.document import text_refs
 from engine.core.fold.ids import note
 from engine.core.fold.queues import enqueue, is_ready, refresh_agent
 from engine.core.state import SUMMARIES, State
-
-
-def state_from(document: JsonValue, seq: int) -> State:
-    """Return the state of a checked document, its texts being those that event `seq` carries.
-
-    Raises:
-        ValueError: If it is not a state document.
-    """
-    state = _adapter().validate_python(document)
-    for ref in text_refs(state):
-        if not ref.seq:
-            ref.seq = seq
-    return state
 
 
 def fold_import(state: State, imported: State, *, paused: bool) -> None:
@@ -77,8 +59,3 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
     for task in imported.tasks.values():
         if task.kind == "agent" and is_ready(task):
             enqueue(state, task)
-
-
-@cache
-def _adapter() -> TypeAdapter[State]:
-    return TypeAdapter(State)
