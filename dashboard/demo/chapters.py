@@ -39,7 +39,7 @@ def _odd_files(found: Section) -> str:
         return ""
     kinds = ", ".join(f"{prose(kind)} ({n:,})" for kind, n in list(found["note_kinds"].items())[:8])
     rows = [(place(row["file"]), prose(row["note"])) for row in found["notes"][:20]]
-    return f"### Odd files\n\n{kinds}\n\n" + table(("File", "What"), rows)
+    return f"### Odd files\n\nIn all: {kinds}\n\n" + table(("File", "What"), rows)
 
 
 def hot_spots(found: Section) -> str:
@@ -101,7 +101,8 @@ def hazards(found: Section) -> str:
     for severity, totals in found["totals"].items():
         rows = [row for row in found["findings"] if row["severity"] == severity]
         kinds = ", ".join(f"{prose(rule)} {n:,}" for rule, n in totals.items())
-        parts.append(f"### {severity.capitalize()}: {sum(totals.values()):,}\n\n{kinds or 'Nothing found.'}\n\n")
+        listed = f"Rules: {kinds}" if kinds else "Nothing found."
+        parts.append(f"### {severity.capitalize()}: {sum(totals.values()):,}\n\n{listed}\n\n")
         cells = [(place(row["file"], row["line"]), prose(row["rule"]), prose(row["what"])) for row in rows]
         parts.append(table(("Where", "Rule", "What"), cells) + "\n")
     parts.append("At most 6 of one rule are listed; the counts are of all.\n")

@@ -3,7 +3,7 @@
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from configparser import ConfigParser, Error
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -108,28 +108,28 @@ def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def compared(declared: list[dict[str, str]], outside: dict[str, int]) -> dict[str, Any]:
+def compared(declared: list[dict[str, str]], outside: dict[str, int], *, firm: Collection[str]) -> dict[str, Any]:
     """Hold declarations against imports.
 
     Args:
         declared: Items of `declared_in`.
         outside: Outside packages by import name, with the number of files that import them.
+        firm: Those of them that some file cannot do without.
 
     Returns:
-        Counts, `undeclared` (imported, not declared), `unseen` (declared, never imported), `loose` (no version at all)
-        and `twice` (declared with different conditions).
+        Counts, `undeclared` (firmly imported, not declared), `unseen` (declared, never imported), `loose` (no version
+        at all) and `twice` (declared with different conditions).
     """
     python = {canonical(item["name"]) for item in declared if item["kind"] == "python"}
     used = {_package_of(name): name for name in outside}
+    missing = sorted(name for package, name in used.items() if name in firm and not _covers(python, package))
     versions: dict[str, set[str]] = {}
     for item in declared:
         versions.setdefault(f"{item['kind']} {canonical(item['name'])}", set()).add(item["version"])
     return {
         "declared": len(versions),
         "manifests": sorted({item["file"] for item in declared}),
-        "undeclared": sorted(name for package, name in used.items() if not _covers(python, package))[:20]
-        if python
-        else [],
+        "undeclared": missing[:20] if python else [],
         "unseen": sorted(package for package in python if not _covers(set(used), package))[:30],
         "loose": sorted({item["name"] for item in declared if item["version"] in ("", "*", "latest")})[:20],
         "twice": sorted(name.partition(" ")[2] for name, found in versions.items() if len(found - {""}) > 1)[:20],

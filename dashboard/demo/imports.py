@@ -15,7 +15,10 @@ _SPDX = re.compile(r"SPDX-License-Identifier:\s*([\w.+() -]{2,60})")
 
 
 def read(value: dict[str, Any]) -> dict[str, Any]:
-    """Imports of each file of a work item: `always` run when the module loads, `later` inside functions."""
+    """Imports of each file of a work item: `always` run when the module loads, `later` inside functions.
+
+    `firm` are the packages that are imported somewhere outside a `try`: without them the file does not work.
+    """
     return over_files(value, lambda folder, name: _look(read_python(folder, name)))
 
 
@@ -35,6 +38,7 @@ def _look(source: PythonSource) -> dict[str, Any]:
         "file": source.name,
         "always": sorted(always),
         "later": sorted(later),
+        "firm": sorted({name.partition(".")[0] for name in _names(_outside_try(source.tree), package)}),
         "spdx": spdx[1].strip() if spdx else "",
     }
 
@@ -50,6 +54,15 @@ def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
                 yield from _statements(getattr(statement, name, []))
             for handler in getattr(statement, "handlers", []):
                 yield from _statements(handler.body)
+
+
+def _outside_try(tree: ast.Module) -> Iterator[ast.AST]:
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, ast.Try):
+            stack.extend(ast.iter_child_nodes(node))
 
 
 def _names(nodes: Iterable[ast.AST], package: str) -> Iterator[str]:
@@ -87,6 +100,7 @@ def summary(entries: list[dict[str, Any]]) -> dict[str, Any]:
     imported = Counter(target for targets in graph.values() for target in targets)
     found = cycles(graph)
     return {
+        "firm": sorted({top for entry in entries for top in entry["firm"]} & outside.keys()),
         "outside": dict(sorted(outside.items(), key=lambda item: (-item[1], item[0]))[:60]),
         "standard": len(standard),
         "most_imported": [{"file": modules[name], "by": n} for name, n in imported.most_common(8)],

@@ -59,7 +59,7 @@ async def librarian(task: Task, ctx: Context) -> dict[str, Any]:
     declared = await anyio.to_thread.run_sync(dependencies.declared_in, target.folder_text, manifests)
     found.failures += declared["failures"]
     texts = await anyio.to_thread.run_sync(_licences, target, listing)
-    compared = dependencies.compared(declared["items"], summary["outside"])
+    compared = dependencies.compared(declared["items"], summary["outside"], firm=summary["firm"])
     return section("dependencies", found, {**summary, **compared, "licences": texts})
 
 

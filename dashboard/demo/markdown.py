@@ -42,12 +42,17 @@ def place(file: str, line: int | None = None) -> str:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table; numbers are right-aligned, empty without rows. Cells are Markdown already."""
-    body = [[str(cell).replace("|", "\\|") for cell in row] for row in rows]
+    body = [[_cell(str(cell)) for cell in row] for row in rows]
     if not body:
         return ""
     numeric = [all(re.fullmatch(r"[\d., %–-]*", row[at]) for row in body) for at in range(len(head))]
     rule = ["---:" if number else "---" for number in numeric]
     return "\n".join(f"| {' | '.join(row)} |" for row in [list(head), rule, *body]) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Pipes escaped; one behind a backslash is spelled out, because the two would cancel each other."""
+    return re.sub(r"(?<=\\)\|", "x7c", text).replace("|", "\\|")
 
 
 def bullets(lines: Iterable[str]) -> str:

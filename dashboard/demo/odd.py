@@ -37,9 +37,9 @@ def write_odd_files(folder: Path) -> list[str]:
 
 def _contents() -> dict[str, bytes]:
     """Files that are only odd inside."""
-    numbers = ",\n".join(f"    {(at * 2654435761) % 4294967296}" for at in range(60_000))
-    letters = "".join(chr(97 + (at * at + 3 * at) % 26) for at in range(1_500_000))
-    minified = ";".join(f"var v{at}=f({at},{at * 7 % 101})" for at in range(60_000))
+    numbers = ",\n".join(f"    {(at * 2654435761) % 4294967296}" for at in range(50_000))
+    letters = "the quick brown fox jumps over the lazy dog " * 34_000
+    minified = ";".join(f"var v{at}=f({at},{at * 7 % 101})" for at in range(40_000))
     return {
         "bad_encoding.py": 'NAME = "Müller"\nCITY = "Orléans"\n'.encode("latin-1"),
         "wrong_cookie.py": b"# -*- coding: no-such-encoding -*-\nX = 1\n",

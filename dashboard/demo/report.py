@@ -60,7 +60,7 @@ def _sections(value: Any) -> Iterator[Section]:
             yield from (found for inner in value.values() for found in _sections(inner))
     elif isinstance(value, Sequence) and not isinstance(value, str):
         yield from (found for inner in value for found in _sections(inner))
-    elif isinstance(value, str) and '"section"' in value:
+    elif isinstance(value, str) and "section" in value:
         yield from (found for inner in _objects(value) for found in _sections(inner))
 
 

@@ -47,7 +47,7 @@ def item(name: str, version: str = "1", file: str = "requirements.txt") -> dict[
 def test_declarations_are_held_against_imports() -> None:
     declared = [item("PyYAML"), item("left-pad", ""), item("scikit_learn"), item("pyyaml", "2", "pyproject.toml")]
 
-    found = compared(declared, {"yaml": 3, "sklearn": 1, "numpy": 2})
+    found = compared(declared, {"yaml": 3, "sklearn": 1, "numpy": 2, "rare": 1}, firm=["yaml", "sklearn", "numpy"])
 
     assert (found["undeclared"], found["unseen"]) == (["numpy"], ["left-pad"])
     assert (found["loose"], found["twice"]) == (["left-pad"], ["pyyaml"])
@@ -68,6 +68,7 @@ def test_imports_at_load_time_are_told_from_later_ones(tmp_path: Path) -> None:
 
     assert entry["always"] == ["fast", "os", "pkg", "pkg.b"]
     assert entry["later"] == ["typed", "up", "up.late"]
+    assert entry["firm"] == ["os", "typed", "up"]
 
 
 def test_cycles_of_own_modules_are_found_and_outside_packages_counted(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.demo.walk import MAX_FILE_BYTES, walk
+from dashboard.demo.source import MAX_FILE_BYTES
+from dashboard.demo.walk import walk
 
 
 def write(folder: Path, *names: str, text: str = "x\n") -> None:

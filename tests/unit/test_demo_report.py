@@ -1,0 +1,160 @@
+import json
+import re
+import unicodedata
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.demo import dependencies, documentation, duplicates, hazards, history, imports, parse, scan
+from dashboard.demo.fingerprints import pack
+from dashboard.demo.history import Commit
+from dashboard.demo.markdown import code, count, size, table, visible
+from dashboard.demo.report import report, sections_in
+
+HOSTILE = st.text(st.sampled_from("ab/.|`*_[]<>#\\\n\r\x1b\x07\u202e\u200b\ud800é"), min_size=1, max_size=12)
+FAILED = {"work_items": 1, "cut_short": False, "failure_count": 1}
+
+
+def findings(name: str) -> dict[str, dict[str, Any]]:
+    """Every section, as the leads make it, with one text wherever a text from the folder can stand."""
+    function = {"name": name, "line": 3, "lines": 70, "complexity": 12, "cognitive": 9, "nesting": 2}
+    parsed: dict[str, Any] = {
+        "file": name, "depth": "thorough", "lines": 90, "code": 80, "functions": 1, "classes": 0, "complexity": 12,
+        "hard": 1, "bins": [0, 0, 1, 0, 0], "longest": 70, "top": [function], "guessed": True, "nesting": 2,
+        "unused_imports": [[1, name]], "unused_arguments": [[3, name, name]], "documented": 0, "documentable": 1,
+        "maintainability": 40.0,
+    }  # fmt: skip
+    scanned = {
+        "file": name, "language": "Python", "encoding": "UTF-8", "bytes": 2000, "notes": [name], "lines": 90,
+        "blank": 1, "comments": 2, "sha": "0", "entropy": 7.9,
+    }  # fmt: skip
+    commits = [Commit(at, name, ((name, 1), (f"{name}2", 1))) for at in range(5)]
+    passage = {"tokens": 200, "left": [1, 9], "right": [11, 19]}
+    hazard = [[severity, name, 1, name] for severity in ("high", "medium", "low")]
+    imported: dict[str, Any] = {"file": "a.py", "always": ["b", name], "later": [], "firm": [name], "spdx": name}
+    cycle = [imported, {"file": "b.py", "always": ["a"], "later": [], "firm": [], "spdx": ""}]
+    joined = imports.summary(cycle)
+    documented = {"file": name, "kind": "prose", "words": 1, "headings": 0, "problems": [[1, name]]}
+    python = {
+        "file": name, "kind": "python", "test": False, "module": True, "public": 1, "documented": 0, "examples": 0,
+        "problems": [], "bare": [[1, name, 20]],
+    }  # fmt: skip
+    declared = [{"name": name, "version": "", "kind": "python", "file": name}]
+    found: dict[str, dict[str, Any]] = {
+        "map": scan.summary([scanned, {**scanned, "file": f"{name}2"}], folders=1)
+        | {"under": name, "skipped": {"total": 2, "reasons": {name: 2}, "items": [{"name": name, "reason": name}]}},
+        "metrics": parse.summary([parsed]),
+        "hazards": hazards.summary(
+            [{"file": name, "counts": {f"{s}: {name}": 1 for s in ("high", "medium", "low")}, "findings": hazard}]
+        ),
+        "duplicates": duplicates.summary(
+            [{"file": name, "tokens": 300, "prints": pack([])}], [{"left": name, "right": name, "passages": [passage]}]
+        ),
+        "dependencies": joined
+        | dependencies.compared(declared, joined["outside"], firm=joined["firm"])
+        | {"licences": [{"file": name, "licence": "MIT"}]},
+        "documentation": documentation.summary([documented, python], names=[name]),
+        "history": history.summary(commits),
+    }
+    for section, values in found.items():
+        values.update(FAILED, section=section, failures=[{"file": name, "error": f"{name}: {name}"}])
+    return found
+
+
+@given(HOSTILE)
+def test_nothing_from_the_folder_reaches_a_terminal_as_a_control_sequence(name: str) -> None:
+    text = report(findings(name))
+
+    unsafe = {character for character in text if unicodedata.category(character) in ("Cc", "Cf", "Cs")}
+    assert unsafe == {"\n"}
+
+
+@given(HOSTILE)
+def test_a_hostile_name_breaks_no_table_and_makes_no_heading(name: str) -> None:
+    text, tame = report(findings(name)), report(findings("tame"))
+
+    def shape(of: str) -> list[int]:
+        rows = [line for line in of.splitlines() if line.startswith("| ")]
+        # As GitHub reads a row: a backslash and what it escapes first, then the cell borders.
+        return sorted(re.sub(r"\\[!-/:-@\[-`{-~]", "", row).count("|") for row in rows)
+
+    assert shape(text) == shape(tame)
+    assert [line for line in text.splitlines() if line.startswith("##")] == [
+        line for line in tame.splitlines() if line.startswith("##")
+    ]
+
+
+def test_the_first_five_lines_say_what_matters_most() -> None:
+    text = report(findings("a.py"))
+
+    head = text.splitlines()[2:7]
+    assert [line[:12] for line in head] == [
+        "1. **Hazards",
+        "2. **Refacto",
+        "3. **Copied ",
+        "4. **To know",
+        "5. **Read:**",
+    ]
+    assert "`a.py:3`" in head[1]
+    assert "5 commits" in head[1]
+
+
+def test_a_chapter_without_a_result_says_so_and_the_rest_is_written() -> None:
+    everything = findings("a.py")
+    for gone in everything:
+        text = report({name: found for name, found in everything.items() if name != gone})
+
+        assert f"does this ({gone})" in text
+
+    assert report({}).count("No result came") == 8
+
+
+def test_a_folder_without_anything_to_find_makes_a_report_too() -> None:
+    empty: dict[str, dict[str, Any]] = {
+        "map": scan.summary([], folders=0) | {"under": "", "skipped": {"total": 0, "reasons": {}, "items": []}},
+        "metrics": parse.summary([]),
+        "hazards": hazards.summary([]),
+        "duplicates": duplicates.summary([], []),
+        "dependencies": imports.summary([]) | dependencies.compared([], {}, firm=()) | {"licences": []},
+        "documentation": documentation.summary([], names=[]),
+        "history": {"why_not": "no commit"},
+    }
+    text = report({name: {**found, "section": name} for name, found in empty.items()})
+
+    assert "Nothing was skipped." in text
+    assert "Nothing failed." in text
+
+
+SECTIONS = {"map": {"section": "map", "n": 1}, "metrics": {"section": "metrics", "text": 'a "section" {in} [words]'}}
+
+
+def test_sections_are_found_however_outputs_were_joined() -> None:
+    one, two = SECTIONS.values()
+    texts = [json.dumps(one), json.dumps(two)]
+
+    for joined in (
+        [one, two],
+        [{"agent": "a", "output": one}, {"agent": "b", "output": {"more": [two]}}],
+        "\n\n".join(texts),
+        f"mapper: {texts[0]}\n[x] {{not json}} metrician: {texts[1]}.",
+        [json.dumps([{"output": texts[0]}]), texts[1]],
+    ):
+        assert sections_in(joined) == SECTIONS
+
+
+@given(st.text())
+def test_visible_text_is_one_printable_line(text: str) -> None:
+    assert len(visible(text).splitlines()) <= 1
+    assert not any(unicodedata.category(character) in ("Cc", "Cf", "Cs") for character in visible(text))
+
+
+def test_names_with_backticks_get_a_longer_fence() -> None:
+    assert code("a`b``c") == "``` a`b``c ```"
+    assert code("\x1b[31m") == r"`\x1b[31m`"
+
+
+def test_numbers_read_well() -> None:
+    assert (count(1, "entry", "entries"), count(2_000, "file")) == ("1 entry", "2,000 files")
+    assert (size(640), size(12_300), size(4_500_000)) == ("640 B", "12.3 kB", "4.5 MB")
+    assert table(("A", "B"), [("x", 1)]) == "| A | B |\n| --- | ---: |\n| x | 1 |\n"
