@@ -1,0 +1,133 @@
+"""From a state to its document and its texts, and the hash that is the same for the same state in any file."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from pydantic import JsonValue, TypeAdapter
+from pydantic_core import from_json, to_json
+
+from engine.core.codec import decode_state, encode_state
+from engine.core.context import Context
+from engine.core.document import CLOCK_AND_PAUSE, DERIVED, OF_ONE_FILE, Document, entities, text_places
+from engine.core.events import AttemptLost, RunPaused
+from engine.core.fold import fold
+from engine.core.signals import EngineBegan
+from engine.core.state import State
+from engine.core.step import step
+from engine.core.values import TextRef
+
+
+def document_of(
+    state: State, resolve: Callable[[TextRef], JsonValue], *, keep: bool = True
+) -> tuple[Document, list[JsonValue]]:
+    """Return the document of a state, and the texts that it refers to.
+
+    What is at work is as it would be after the engine was lost: attempts begin again, their finished steps are kept.
+
+    Args:
+        state: Any state that stands between two messages.
+        resolve: Returns what a reference stands for.
+        keep: False lets `state` be used up, which saves a copy of it where work is under way.
+    """
+    document = _document(at_rest(state, keep=keep), state)
+    texts: list[JsonValue] = []
+    lines: dict[tuple[int, str], int] = {}
+    for entity, name in text_places(document):
+        ref = entity[name]
+        place = lines.setdefault((ref["seq"], ref["path"]), len(texts))
+        if place == len(texts):
+            texts.append(resolve(TextRef(seq=ref["seq"], path=ref["path"])))
+        entity[name] = {"seq": 0, "path": f"texts.{place}"}
+    return document, texts
+
+
+def at_rest(state: State, *, keep: bool = True) -> State:
+    """Return the state as it would be with every attempt lost and nothing begun anew."""
+    if all(task.attempt is None for task in state.tasks.values()):
+        return state
+    resting = decode_state(encode_state(state)) if keep else state
+    now = Context(now_ms=resting.at_ms, jitter=0.0)
+    pauses = [RunPaused(at_ms=now.now_ms, run_id=run.id) for run in resting.runs.values() if not run.paused]
+    fold(resting, pauses)
+    step(resting, EngineBegan(pid=0, token=0, version=""), now)
+    # Joins are the engine's own work, which a pause does not hold back.
+    begun = [
+        AttemptLost(at_ms=now.now_ms, run_id=task.run_id, task_id=task.id, attempt=task.attempt.number, agent_id=None)
+        for task in resting.tasks.values()
+        if task.attempt is not None
+    ]
+    fold(resting, begun)
+    return resting
+
+
+def _document(resting: State, state: State) -> Document:
+    document: Document = from_json(_adapter().dump_json(resting, exclude_defaults=True))
+    for name in (*OF_ONE_FILE, "startable"):
+        document.pop(name, None)
+    for kind, names in DERIVED.items():
+        for entity in entities(document, kind):
+            for name in names:
+                entity.pop(name, None)
+    for run in entities(document, "runs"):
+        # At rest every run is paused; the document says which were.
+        if not state.runs[run["id"]].paused:
+            run.pop("paused", None)
+    for timer in entities(document, "timers"):
+        timer["due_ms"] = max(0, timer["due_ms"] - resting.at_ms)
+    for summary in entities(document, "finished"):
+        summary["seq"] = 0
+    return document
+
+
+@cache
+def _adapter() -> TypeAdapter[State]:
+    return TypeAdapter(State)
+
+
+def state_sha256(document: Document, texts: list[JsonValue]) -> str:
+    """Return the hash of a document in canonical form, 64 hex digits.
+
+    The canonical form leaves out the clock and every pause, holds the SHA-256 of a text where the document refers to
+    it, and is JSON without blanks and with sorted keys; so it is the same after a round trip through an archive.
+    """
+    hashes = [hashlib.sha256(_canonical(text)).hexdigest() for text in texts]
+    canonical = {name: value for name, value in document.items() if name not in ("at_ms", "minted")}
+    for kind in document:
+        if kind in _CHANGED:
+            canonical[kind] = _entities(document, kind)
+    for entity, name in text_places(canonical):
+        entity[name] = {"sha256": hashes[int(entity[name]["path"].removeprefix("texts."))]}
+    return hashlib.sha256(_canonical(canonical)).hexdigest()
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+_CHANGED = {*CLOCK_AND_PAUSE, "tasks", "finished"}
+
+
+def _entities(document: Document, kind: str) -> Any:
+    """Return copies of all entities of a kind that may be changed, without what the canonical form leaves out."""
+    found: Any = document[kind]
+    left_out = CLOCK_AND_PAUSE.get(kind, ())
+    if isinstance(found, dict):
+        return {key: _without(entity, left_out) for key, entity in found.items()}
+    return [_without(entity, left_out) for entity in found]
+
+
+def _without(entity: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    copy = dict(entity)
+    for name in names:
+        copy.pop(name, None)
+    if "steps" in copy:
+        copy["steps"] = dict(copy["steps"])
+    return copy
+
+
+def encoded(document: Document) -> bytes:
+    """Return a document as the bytes that stand in an archive."""
+    return to_json(document)

@@ -1,0 +1,147 @@
+"""Whether the work in an imported state means something: runs, their tasks, graphs, calls and timers."""
+
+from collections.abc import Iterator
+
+from engine.core.state import Run, State, Task, TaskStatus
+
+AT_REST = {
+    "agent": frozenset(TaskStatus) - {TaskStatus.RUNNING},
+    "join": frozenset(TaskStatus) - {TaskStatus.RUNNING, TaskStatus.RETRYING},
+    "group": frozenset(TaskStatus) - {TaskStatus.RETRYING},
+}
+"""What a task can be where nothing is at work, by its kind."""
+
+
+def faults_of_work(state: State, deepest: int) -> Iterator[str]:
+    """Yield what is wrong with runs and tasks, in words.
+
+    Args:
+        state: A decoded state document.
+        deepest: Levels of tasks under a run that are allowed.
+    """
+    for task in state.tasks.values():
+        if task.run_id not in state.runs or task.id not in state.runs[task.run_id].tasks:
+            yield f"the task {task.id} belongs to no run"
+            return
+    for run in state.runs.values():
+        yield from _run(state, run, deepest)
+    for timer_id, timer in state.timers.items():
+        task = state.tasks.get(timer_id)
+        if timer.id != timer_id or timer.task_id != timer_id or task is None or task.status is not TaskStatus.RETRYING:
+            yield f"a timer waits for {timer_id[:40]!a}, which waits for none"
+
+
+def _run(state: State, run: Run, deepest: int) -> Iterator[str]:
+    tasks = [state.tasks[task_id] for task_id in run.tasks if task_id in state.tasks]
+    root = state.tasks.get(run.root_id)
+    if len(tasks) != len(run.tasks) or any(task.run_id != run.id for task in tasks):
+        yield f"the run {run.id} names tasks that it does not have"
+    elif run.supervisor_id not in state.supervisors:
+        yield f"the run {run.id} is of no supervisor"
+    elif root is None or root.run_id != run.id or root.kind != "group" or root.parent_id is not None:
+        yield f"the run {run.id} has no graph of its own"
+    elif _reached(state, root, deepest) != len(tasks):
+        yield f"tasks of the run {run.id} go in circles, deeper than {deepest} levels, or belong to nobody"
+    else:
+        yield from _counts(run, tasks)
+        for task in tasks:
+            yield from _task(state, task)
+
+
+def _reached(state: State, root: Task, deepest: int) -> int:
+    """Count the tasks that are under `root` by exactly one way; -1 where a way is wrong or too long."""
+    level, seen, depth = [root], {root.id}, 0
+    while level:
+        depth += 1
+        below: list[Task] = []
+        for parent in level:
+            for child_id in parent.children:
+                child = state.tasks.get(child_id)
+                if child is None or child.id in seen or child.parent_id != parent.id or depth > deepest:
+                    return -1
+                seen.add(child.id)
+                below.append(child)
+        level = below
+    return len(seen)
+
+
+def _counts(run: Run, tasks: list[Task]) -> Iterator[str]:
+    work = [task for task in tasks if task.kind == "agent"]
+    counted = (
+        len(work),
+        sum(task.ended for task in work),
+        sum(task.status is TaskStatus.DONE for task in work),
+        sum(task.status is TaskStatus.FAILED for task in work),
+        0,
+    )
+    if (run.total, run.ended, run.done, run.failed, run.running) != counted:
+        yield f"the run {run.id} counts its tasks wrongly"
+
+
+def _task(state: State, task: Task) -> Iterator[str]:
+    if task.status not in AT_REST[task.kind] or task.attempt is not None or task.held_back:
+        yield f"the task {task.id} is at work, which nothing in an archive can be"
+    if task.open != sum(not state.tasks[child].ended for child in task.children):
+        yield f"the task {task.id} counts its open tasks wrongly"
+    if (task.status is TaskStatus.RETRYING) != (task.id in state.timers):
+        yield f"the task {task.id} waits for a timer that is not there"
+    yield from _edges(state, task)
+    yield from _calls(state, task)
+    if not task.ended:
+        yield from _open_task(state, task)
+    if task.outcome_id is not None and task.outcome_id not in task.children:
+        yield f"the output of the task {task.id} is that of a task elsewhere"
+
+
+def _open_task(state: State, task: Task) -> Iterator[str]:
+    if task.supervisor_id not in state.supervisors:
+        yield f"the task {task.id} is of no supervisor"
+    if task.kind == "agent" and (task.queue not in state.queues or task.queue.startswith("back:")):
+        yield f"the task {task.id} waits in no queue"
+    if task.kind == "group" and task.worker_id not in state.supervisors:
+        yield f"the task {task.id} is for a supervisor that is not there"
+
+
+def _edges(state: State, task: Task) -> Iterator[str]:
+    siblings = set(state.tasks[task.parent_id].children) if task.parent_id is not None and task.after else set()
+    if not siblings.issuperset(task.after) or len(set(task.after)) != len(task.after):
+        yield f"the task {task.id} comes after tasks of another graph"
+    elif task.blockers != sum(not state.tasks[other].ended for other in task.after):
+        yield f"the task {task.id} counts wrongly what it waits for"
+    elif any(other not in state.tasks or task.id not in state.tasks[other].after for other in task.before):
+        yield f"the task {task.id} comes before tasks that do not wait for it"
+    elif any(task.id not in state.tasks[other].before for other in task.after):
+        yield f"the task {task.id} waits for tasks that do not know it"
+    if task.kind == "group" and _is_circular(state, task):
+        yield f"the graph of the task {task.id} goes in a circle"
+
+
+def _is_circular(state: State, group: Task) -> bool:
+    """Tell whether tasks of a graph wait for each other: take away what waits for nothing until nothing is left."""
+    waits = {child: len(state.tasks[child].after) for child in group.children}
+    free = [child for child, count in waits.items() if not count]
+    gone = 0
+    while free:
+        gone += 1
+        for after in state.tasks[free.pop()].before:
+            if after in waits:
+                waits[after] -= 1
+                if not waits[after]:
+                    free.append(after)
+    return gone != len(waits)
+
+
+def _calls(state: State, task: Task) -> Iterator[str]:
+    asked = [child for call in task.calls.values() for child in call.children]
+    if asked and (len(set(asked)) != len(asked) or not set(asked).issubset(task.children)):
+        yield f"the task {task.id} asked for tasks that are not its own"
+        return
+    for key, call in task.calls.items():
+        if call.key != key or call.open != sum(not state.tasks[child].ended for child in call.children):
+            yield f"the task {task.id} counts wrongly what it asked for"
+        if any(state.tasks[child].call_key != key for child in call.children):
+            yield f"the task {task.id} asked for tasks that do not know it"
+    if task.call_key is not None:
+        asker = state.tasks[task.parent_id].calls.get(task.call_key) if task.parent_id is not None else None
+        if asker is None or task.id not in asker.children:
+            yield f"the task {task.id} was asked for by a call that is not there"
