@@ -29,6 +29,9 @@ def create_file(path: Path, kind: Kind, about: Mapping[str, object]) -> None:
         with translated(path):
             connection = connect(temporary, mode="rw")
             try:
+                # Nobody can see it yet: one sync of the whole file at the end does.
+                connection.execute("PRAGMA journal_mode = MEMORY").fetchone()
+                connection.execute("PRAGMA synchronous = OFF")
                 lay_out(connection, kind, about)
                 connection.execute("PRAGMA journal_mode = WAL").fetchone()
             finally:
@@ -43,7 +46,8 @@ def lay_out(connection: sqlite3.Connection, kind: Kind, about: Mapping[str, obje
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     migrate(connection, kind)
     noted = {"created_ms": time.time_ns() // 1_000_000, **about}
-    connection.executemany("INSERT INTO about (key, value) VALUES (?, ?)", list(noted.items()))
+    for key, value in noted.items():
+        connection.execute("INSERT INTO about (key, value) VALUES (?, ?)", (key, value))
 
 
 def about_of(connection: sqlite3.Connection) -> dict[str, object]:

@@ -4,12 +4,19 @@ Never open the database itself with `open`: closing such a descriptor drops the 
 holds on the same file in this process.
 """
 
+import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from store.errors import MissingFile, MissingFolder, NoPermission, NotOurFile, ReadOnlyFolder
+from store.errors import DiskFull, MissingFile, MissingFolder, NoPermission, NotOurFile, ReadOnlyFolder, StoreError
+
+_LONGEST_NAME_BYTES = 255 - len("-inbox-new-0123456789ab")
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_NOT_ALLOWED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +33,10 @@ class Files:
             NotOurFile: If `path` cannot be the name of a file.
         """
         try:
-            return cls(Path(path).resolve())
+            database = Path(path).resolve()
+            if len(os.fsencode(database.name)) > _LONGEST_NAME_BYTES:
+                raise NotOurFile(Path(path), "has a name too long for the files beside it")
+            return cls(database)
         except (OSError, RuntimeError, ValueError) as error:
             raise NotOurFile(Path(path), "is not the name of a file") from error
 
@@ -119,39 +129,61 @@ def check_writable_folder(folder: Path) -> None:
         raise ReadOnlyFolder(folder)
 
 
+@contextmanager
+def made_in(path: Path) -> Iterator[None]:
+    """Turn the operating system's refusals to make `path` into ours."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_ROOM:
+            raise DiskFull(path) from error
+        if error.errno in _NOT_ALLOWED:
+            raise ReadOnlyFolder(path.parent) from error
+        raise StoreError(f"{path} cannot be made ({error.strerror}): choose another path") from error
+
+
 def new_beside(path: Path) -> Path:
     """Make an empty file of mode 0600 in the folder of `path`, to be filled and then put in its place.
 
     Raises:
-        NoPermission, ReadOnlyFolder: If the folder does not allow it.
+        ReadOnlyFolder, DiskFull: If the folder does not allow it.
     """
     temporary = path.with_name(f"{path.name}-new-{os.urandom(6).hex()}")
-    try:
+    with made_in(path):
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-    except PermissionError:
-        raise ReadOnlyFolder(path.parent) from None
     return temporary
 
 
 def put_in_place(temporary: Path, path: Path) -> None:
-    """Give a finished file its name, unless another process was first; on disk when this returns."""
-    try:
+    """Give a finished file its name, unless another process was first; on disk when this returns.
+
+    Raises:
+        ReadOnlyFolder, DiskFull: If the folder does not allow it.
+    """
+    with made_in(path):
+        _sync(temporary)
         if exists(path) and file_size(path) == 0:
             temporary.replace(path)
         else:
-            os.link(temporary, path)
+            _link(temporary, path)
+        _sync(path.parent)
+
+
+def _link(temporary: Path, path: Path) -> None:
+    try:
+        os.link(temporary, path)
     except FileExistsError:
         return
-    except OSError:
+    except OSError as error:
         # Some file systems have no hard links.
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS):
+            raise
         temporary.rename(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    _sync_folder(path.parent)
 
 
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+def _sync(path: Path) -> None:
+    """Have a folder, or a file that nobody has open, on disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

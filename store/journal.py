@@ -7,6 +7,7 @@ journal are checked inside that statement, so a deposed engine cannot write betw
 import json
 import sqlite3
 from collections.abc import Sequence
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +128,7 @@ class Journal:
             found = await self._reader.execute_fetchall(
                 f"SELECT {RECORD_COLUMNS} FROM journal WHERE seq > ? ORDER BY seq LIMIT ?", (after_seq, limit)
             )
-        return [Record(*row) for row in found]
+        return list(starmap(Record, found))
 
     async def body(self, seq: int) -> bytes:
         """Body of one record.

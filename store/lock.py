@@ -10,7 +10,8 @@ import stat
 import time
 from pathlib import Path
 
-from store.errors import MissingFolder, NoPermission, NotOurFile, ReadOnlyFolder, StoreBusy
+from store.errors import NoPermission, NotOurFile, StoreBusy
+from store.files import made_in
 
 _PATIENCE_S = 0.1
 """Longer than any reader holds it to see whether an engine lives."""
@@ -39,7 +40,7 @@ def acquire(path: Path, database: Path, *, patience_s: float = _PATIENCE_S) -> F
 
     Raises:
         StoreBusy: If another holds it, also in this same process.
-        NotOurFile, NoPermission, ReadOnlyFolder, MissingFolder: If there can be no lock file.
+        NotOurFile, NoPermission, ReadOnlyFolder, DiskFull: If there can be no lock file.
     """
     descriptor = _opened(path)
     deadline = time.monotonic() + patience_s
@@ -72,14 +73,13 @@ def is_held(path: Path) -> bool | None:
 def _opened(path: Path) -> int:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
-    except FileNotFoundError:
-        raise MissingFolder(path.parent) from None
-    except PermissionError:
-        raise NoPermission(path) from None
     except OSError as error:
-        if path.exists():
-            raise NotOurFile(path, f"cannot be used as a lock ({error.strerror})", disposable=True) from error
-        raise ReadOnlyFolder(path.parent) from error
+        if not path.exists():
+            with made_in(path):
+                raise
+        if isinstance(error, PermissionError):
+            raise NoPermission(path) from error
+        raise NotOurFile(path, f"cannot be used as a lock ({error.strerror})", disposable=True) from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise NotOurFile(path, "is not a regular file", disposable=True)

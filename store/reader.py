@@ -8,6 +8,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Collection, Iterable
+from itertools import starmap
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -21,7 +22,7 @@ from store.lease import monotonic_ms
 from store.lock import is_held
 from store.migrations.database import DATABASE
 from store.migrations.live import LIVE
-from store.process import boot_id
+from store.process import Process, boot_id
 from store.recognition import open_recognised
 from store.records import EngineInfo, Record
 from store.selection import Selection
@@ -164,7 +165,7 @@ class Reader:
         heartbeat_ms, loop_ms = self._heartbeat(token)
         held = is_held(self._files.lock)
         if held is None:
-            held = ended_ms is None and heartbeat_ms is not None
+            held = ended_ms is None and Process(pid, started, boot, host).is_running_here()
         return EngineInfo(
             pid=pid,
             alive=held,
@@ -192,7 +193,7 @@ class Reader:
             f"SELECT {RECORD_COLUMNS} FROM journal WHERE {first_term}{condition} ORDER BY {order} LIMIT :limit",
             {"from": start, "limit": limit, **parameters},
         )
-        return [Record(*row) for row in found]
+        return list(starmap(Record, found))
 
     def _rows(self, sql: str, parameters: Any = ()) -> list[Any]:
         with translated(self.path):

@@ -1,6 +1,7 @@
 """What stands at a path decides what happens: an engine starts, or is told in one line what to do."""
 
 import os
+import resource
 import socket
 import sqlite3
 import stat
@@ -14,6 +15,7 @@ import pytest
 from store import (
     CommandRow,
     CorruptFile,
+    DiskFull,
     InboxClient,
     LeftoverWal,
     MissingFile,
@@ -22,6 +24,7 @@ from store import (
     NewerFile,
     NotOurFile,
     Reader,
+    ReadOnlyFolder,
     Row,
     StoreBusy,
     StoreError,
@@ -233,9 +236,31 @@ async def test_any_name_that_the_system_allows_is_a_name_for_a_store(name: str, 
     assert all(each.startswith(name) for each in everything_in(tmp_path))
 
 
-async def test_a_name_with_a_nul_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["a\0b", "n" * 240, "n" * 300])
+async def test_a_name_that_cannot_be_or_is_too_long_for_its_companions_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(NotOurFile):
-        await opened(tmp_path / "a\0b")
+        await opened(tmp_path / name)
+
+    assert everything_in(tmp_path) == {}
+
+
+@pytest.mark.parametrize("path", ["/proc/team.db", "/sys/team.db"])
+async def test_a_folder_in_which_the_system_makes_no_files_is_said(path: str) -> None:
+    with pytest.raises(ReadOnlyFolder):
+        await opened(Path(path))
+
+
+async def test_a_disk_without_room_for_the_files_leaves_none_behind(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, hard))
+    try:
+        with pytest.raises(DiskFull):
+            await opened(tmp_path / "team.db")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert everything_in(tmp_path).keys() == {"team.db-lock"}
+    await opened(tmp_path / "team.db")
 
 
 async def test_every_file_is_for_its_owner_alone(tmp_path: Path) -> None:

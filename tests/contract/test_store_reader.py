@@ -239,6 +239,10 @@ def guard(path: Path, *, also: Collection[str] = ()) -> None:
     path.parent.chmod(0o555)
 
 
+def close_to_writers(folder: Path) -> None:
+    folder.chmod(0o755)
+
+
 def unguard(path: Path) -> None:
     path.parent.chmod(0o777)
     path.chmod(0o644)
@@ -308,6 +312,25 @@ async def test_modes_are_the_roles(anybodys: Path) -> None:
         with pytest.raises(NoPermission) as refused:
             client.pending()
     assert refused.value.path == anybodys / "team.db-inbox"
+
+
+async def test_a_viewer_who_may_only_read_follows_a_running_engine(anybodys: Path) -> None:
+    path = anybodys / "team.db"
+    async with open_store(path):
+        pass
+    path.chmod(0o644)
+    async with open_store(path) as store:
+        await store.journal.append(1, [varied(1)])
+        close_to_writers(anybodys)
+        with plain_user(), Reader(path) as reader:
+            assert reader.last_seq() == 1
+            await store.journal.append(2, [varied(2)])
+            assert reader.changed()
+            assert reader.last_seq() == 2
+            engine = reader.engine()
+
+    assert engine is not None
+    assert (engine.alive, engine.pid) == (True, os.getpid())
 
 
 async def test_a_folder_that_may_not_be_entered_is_said(anybodys: Path) -> None:

@@ -1,0 +1,74 @@
+"""What SQLite's errors mean, and how every error of the store reads."""
+
+import inspect
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from store import errors
+from store.connection import store_error, translated
+from store.errors import CorruptFile, DiskFull, NotOurFile, ReadOnlyFolder, StoreBusy, StoreError
+
+NASTY = Path("/tmp/a\nb\x1b[2J.db")
+VALUES = {"path": NASTY, "found": "is odd", "filesystem": "nfs", "pid": 7, "since_ms": 8}
+
+
+def every_error() -> list[type[StoreError]]:
+    found = [each for _, each in inspect.getmembers(errors, inspect.isclass)]
+    return [each for each in found if issubclass(each, StoreError) and each is not StoreError]
+
+
+@pytest.mark.parametrize("error", every_error())
+def test_a_message_is_one_line_that_says_what_to_do_next(error: type[StoreError]) -> None:
+    names = [name for name in inspect.signature(error.__init__).parameters if name not in ("self", "disposable")]
+    made = error(*[VALUES.get(name, 3) for name in names])
+
+    assert str(made).isprintable()
+    assert ":" in str(made)
+    for name in names:
+        assert hasattr(made, name)
+
+
+def test_a_database_that_may_not_grow_is_a_full_disk() -> None:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.execute("CREATE TABLE t (x)")
+        connection.execute("PRAGMA max_page_count = 2")
+        with pytest.raises(DiskFull), translated(Path("/x/team.db")):
+            connection.execute("INSERT INTO t VALUES (zeroblob(100000))")
+
+
+def test_what_is_nobodys_decision_is_a_plain_store_error_with_the_cause() -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        with pytest.raises(StoreError, match="no such table") as said, translated(None):
+            connection.execute("SELECT * FROM t")
+        assert type(said.value) is StoreError
+        assert isinstance(said.value.__cause__, sqlite3.OperationalError)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (sqlite3.SQLITE_FULL, DiskFull),
+        (sqlite3.SQLITE_IOERR_WRITE, DiskFull),
+        (sqlite3.SQLITE_CORRUPT_INDEX, CorruptFile),
+        (sqlite3.SQLITE_NOTADB, CorruptFile),
+        (sqlite3.SQLITE_BUSY_RECOVERY, StoreBusy),
+        (sqlite3.SQLITE_LOCKED_SHAREDCACHE, StoreBusy),
+        (sqlite3.SQLITE_READONLY_DIRECTORY, ReadOnlyFolder),
+        (sqlite3.SQLITE_IOERR_READ, StoreError),
+    ],
+)
+def test_each_code_of_sqlite_leads_to_one_decision(code: int, expected: type[StoreError]) -> None:
+    error = sqlite3.OperationalError("it says")
+    error.sqlite_errorcode = code
+
+    assert type(store_error(error, Path("/x/team.db"))) is expected
+
+
+def test_what_may_be_deleted_is_said_to_be() -> None:
+    assert "delete it" in str(NotOurFile(Path("/x/team.db-live"), "is odd", disposable=True))
+    assert "delete" not in str(NotOurFile(Path("/x/team.db"), "is odd"))
+    assert "delete it" in str(CorruptFile(Path("/x/team.db-live"), "torn", disposable=True))
+    assert "delete" not in str(CorruptFile(Path("/x/team.db"), "torn"))
