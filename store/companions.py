@@ -3,7 +3,7 @@
 import sqlite3
 from pathlib import Path
 
-from store.connection import connect, translated
+from store.connection import checkpoint_here, connect, translated
 from store.creation import about_of, create_file
 from store.errors import CorruptFile, NoPermission, NotOurFile
 from store.files import Files, exists, is_writable
@@ -37,8 +37,11 @@ def prepare_inbox(files: Files, file_id: str) -> None:
     create_file(files.inbox, INBOX, {"file_id": file_id})
 
 
-def open_inbox(files: Files, file_id: str) -> sqlite3.Connection:
+def open_inbox(files: Files, file_id: str, *, as_engine: bool = False) -> sqlite3.Connection:
     """Open the inbox to write commands or outcomes; it never waits for a lock by itself.
+
+    The engine is its one checkpointer. A client's command is on disk once it is put; an outcome that a power
+    cut takes back is found again by the command's id.
 
     Raises:
         NotOurFile, CorruptFile, NewerFile, NoPermission: If it cannot be used.
@@ -52,7 +55,9 @@ def open_inbox(files: Files, file_id: str) -> sqlite3.Connection:
         if about_of(connection).get("file_id") != file_id:
             raise _of_another_database(files.inbox)
         migrate(connection, INBOX)
-        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA synchronous = {'NORMAL' if as_engine else 'FULL'}")
+        if as_engine:
+            checkpoint_here(connection)
     except BaseException:
         connection.close()
         raise

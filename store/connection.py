@@ -1,6 +1,6 @@
 """How a file is opened, and what SQLite's errors mean here.
 
-Only the engine's connection to the database checkpoints: SQLite 3.7.0 to 3.51.2 can corrupt a
+Only the engine's connection to a file checkpoints: SQLite 3.7.0 to 3.51.2 can corrupt a
 write-ahead log that two connections checkpoint at once.
 """
 
@@ -21,6 +21,9 @@ Durability = Literal["full", "normal"]
 
 BUSY_S = 5.0
 """How long anything waits for a lock in a file before it gives up."""
+
+OLDEST_SQLITE = (3, 33)
+"""Has UPDATE FROM."""
 
 WAL_LIMIT_BYTES = 4 * 1024 * 1024
 CHECKPOINT_PAGES = 1_000
@@ -50,7 +53,10 @@ def connect(
 
     Raises:
         sqlite3.Error: As SQLite says it; see `translated`.
+        StoreError: If SQLite is older than 3.33.
     """
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        raise StoreError(f"SQLite {sqlite3.sqlite_version} is too old: use a Python that comes with 3.33 or later")
     address = ":memory:" if path is None else f"{path.as_uri()}?mode={mode}{'&immutable=1' if immutable else ''}"
     connection = sqlite3.connect(
         address, uri=True, timeout=busy_s, isolation_level=None, check_same_thread=False, cached_statements=cached
@@ -76,12 +82,17 @@ def connect_journal_writer(path: Path | None, *, durability: Durability) -> sqli
         connection.execute("PRAGMA journal_mode = WAL").fetchone()
         connection.execute(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
         connection.execute(f"PRAGMA fullfsync = {'ON' if durability == 'full' else 'OFF'}")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}").fetchone()
-        connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT_BYTES}").fetchone()
+        checkpoint_here(connection)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def checkpoint_here(connection: sqlite3.Connection) -> None:
+    """Make this the one connection that takes the log of its file in, and keeps it short."""
+    connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}").fetchone()
+    connection.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT_BYTES}").fetchone()
 
 
 @contextmanager

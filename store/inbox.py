@@ -59,13 +59,13 @@ class Inbox:
             DiskFull: If there is no room.
         """
         with translated(self._path, disposable=True):
-            await self._write(PUT_COMMAND, command_parameters(command), patience_s=BUSY_S)
+            await self._do(PUT_COMMAND, command_parameters(command))
         self._wake()
 
     async def pending(self, limit: int = 500) -> list[CommandRow]:
         """Commands without an outcome, oldest first, at most `limit`."""
         with translated(self._path, disposable=True):
-            found = await self._connection.execute_fetchall(PENDING_COMMANDS, (limit + len(self._unwritten),))
+            found = await self._do(PENDING_COMMANDS, (limit + len(self._unwritten),))
         return [CommandRow(*row) for row in found if row[0] not in self._unwritten][:limit]
 
     async def settle(self, outcomes: Sequence[CommandOutcome]) -> None:
@@ -84,7 +84,7 @@ class Inbox:
         written = list(self._unwritten.values())
         with translated(self._path, disposable=True):
             try:
-                await self._write(_SETTLE, (_packed(written),), patience_s=_SETTLE_PATIENCE_S)
+                await self._do(_SETTLE, (_packed(written),), patience_s=_SETTLE_PATIENCE_S)
                 await self._forget(len(written))
             except sqlite3.OperationalError as error:
                 if not is_busy(error):
@@ -106,7 +106,7 @@ class Inbox:
         if id in self._unwritten:
             return self._unwritten[id]
         with translated(self._path, disposable=True):
-            found = list(await self._connection.execute_fetchall(COMMAND_OUTCOME, (id,)))
+            found = await self._do(COMMAND_OUTCOME, (id,))
         return CommandOutcome(*found[0]) if found else None
 
     @asynccontextmanager
@@ -135,15 +135,14 @@ class Inbox:
         self._settled += settled
         if self._settled >= KEPT_OUTCOMES // 10:
             self._settled = 0
-            await self._write(_FORGET, (), patience_s=_SETTLE_PATIENCE_S)
+            await self._do(_FORGET, (), patience_s=_SETTLE_PATIENCE_S)
 
-    async def _write(self, sql: str, parameters: tuple[Any, ...], *, patience_s: float) -> None:
+    async def _do(self, sql: str, parameters: tuple[Any, ...], *, patience_s: float = BUSY_S) -> list[Any]:
         deadline = time.monotonic() + patience_s
         while True:
             try:
                 with anyio.CancelScope(shield=True):
-                    await self._connection.execute_fetchall(sql, parameters)
-                return
+                    return list(await self._connection.execute_fetchall(sql, parameters))
             except sqlite3.OperationalError as error:
                 if not is_busy(error) or time.monotonic() >= deadline:
                     raise

@@ -8,7 +8,7 @@ import threading
 import time
 from pathlib import Path
 
-from store.connection import connect
+from store.connection import checkpoint_here, connect
 from store.lease import Lease, monotonic_ms
 from store.process import boot_id
 
@@ -89,7 +89,7 @@ class LiveOutput:
         connection = connect(self._path, mode="rw")
         try:
             connection.execute("PRAGMA synchronous = OFF")
-            connection.execute("PRAGMA wal_autocheckpoint = 1000").fetchone()
+            checkpoint_here(connection)
             connection.execute("DELETE FROM texts")
             with self._guard:
                 self._changed |= self._texts.keys()

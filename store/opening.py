@@ -132,7 +132,7 @@ async def _open_files(stack: AsyncExitStack, files: Files, durability: Durabilit
         stack.push_async_callback(_let_go, writer, held.token)
         reader = await _started(stack, partial(connect, path, mode="ro"))
     with translated(files.inbox, disposable=True):
-        inbox = Inbox(await _started(stack, partial(open_inbox, files, held.file_id)), path=files.inbox)
+        inbox = Inbox(await _started(stack, partial(open_inbox, files, held.file_id, as_engine=True)), path=files.inbox)
     stack.push_async_callback(inbox.write_kept)
     lease = Lease(held.token)
     live = LiveOutput(lease, files.live)

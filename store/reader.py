@@ -180,7 +180,7 @@ class Reader:
         )
 
     def live(self) -> dict[str, str]:
-        """The text that is being streamed, by key; nothing when no engine publishes any."""
+        """The text that is being streamed, by key; after a kill, what was streamed last."""
         return dict(self._live_rows("SELECT key, text FROM texts"))
 
     def size_bytes(self) -> int:

@@ -200,6 +200,15 @@ async def test_a_client_gives_up_on_a_locked_inbox_and_says_so(tmp_path: Path) -
     assert busy.value.path == tmp_path / "team.db-inbox"
 
 
+async def test_the_log_of_the_inbox_stays_short_while_an_engine_runs(tmp_path: Path) -> None:
+    async with open_store(tmp_path / "team.db") as store:
+        for n in range(24):
+            await store.inbox.put(command(str(n), b"x" * 500_000))
+            await store.inbox.settle([applied(str(n))])
+
+        assert (tmp_path / "team.db-inbox-wal").stat().st_size < 8 * 1024 * 1024
+
+
 async def test_an_inbox_left_over_from_another_database_is_replaced_unless_commands_wait_in_it(tmp_path: Path) -> None:
     path = tmp_path / "team.db"
     async with open_store(path) as store:

@@ -9,8 +9,8 @@ from store.filesystem import NETWORK, darwin_mounts, filesystem_of, linux_mounts
 MOUNTINFO = """\
 22 27 0:21 / /proc rw,relatime - proc proc rw
 27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
-40 27 0:50 / /home/ann/my\\040share rw,relatime shared:7 master:2 - nfs4 server:/export rw,vers=4.2
-41 27 0:51 / /home/ann/my\\040share/local rw - tmpfs tmpfs rw
+40 27 0:50 / /srv/ann/my\\040share rw,relatime shared:7 master:2 - nfs4 server:/export rw,vers=4.2
+41 27 0:51 / /srv/ann/my\\040share/local rw - tmpfs tmpfs rw
 a line that nobody understands
 """
 
@@ -24,11 +24,11 @@ map auto_home on /System/Volumes/Data/home (autofs, automounted, nobrowse)
 @pytest.mark.parametrize(
     ("folder", "filesystem"),
     [
-        ("/home/ann", "ext4"),
-        ("/home/ann/my share", "nfs4"),
-        ("/home/ann/my share/deep/er", "nfs4"),
-        ("/home/ann/my share/local/x", "tmpfs"),
-        ("/home/ann/my sharer", "ext4"),
+        ("/srv/ann", "ext4"),
+        ("/srv/ann/my share", "nfs4"),
+        ("/srv/ann/my share/deep/er", "nfs4"),
+        ("/srv/ann/my share/local/x", "tmpfs"),
+        ("/srv/ann/my sharer", "ext4"),
         ("/proc/1", "proc"),
     ],
 )
