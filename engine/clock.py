@@ -1,0 +1,137 @@
+"""Clocks: where the engine's time comes from, and how it waits.
+
+Times are UTC milliseconds. The real clock is read once at the start and then follows the monotonic clock, so that
+setting the computer's time moves nothing. The virtual clock stands still while anything works, and then jumps to the
+next sleeper: hours pass in the time it takes to compute them, the same way each time.
+"""
+
+import heapq
+import time
+from abc import ABC, abstractmethod
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+
+class Clock(ABC):
+    """What tells the time and waits for it."""
+
+    # What is not abstract below is for clocks that are moved; where time passes by itself there is nothing to do.
+
+    @abstractmethod
+    def now_ms(self) -> int:
+        """Return the time, in UTC milliseconds; it never goes back."""
+
+    @abstractmethod
+    async def sleep_until(self, due_ms: int) -> None:
+        """Return when it is `due_ms` or later."""
+
+    @abstractmethod
+    def begin(self, at_least_ms: int) -> None:
+        """Never again tell a time before `at_least_ms`: what the journal says last."""
+
+    def hold(self) -> None:  # noqa: B027
+        """Say that something is at work that does not wait for this clock; each hold needs its `release`."""
+
+    def release(self) -> None:  # noqa: B027
+        """Say that it is done, or waits for the engine or the clock."""
+
+    async def drive(self) -> None:  # noqa: B027
+        """Let time pass, for as long as the engine runs; returns where time passes by itself."""
+
+
+class RealClock(Clock):
+    """The time of this computer."""
+
+    def __init__(self) -> None:
+        self._start_ms = 0
+        self._start_ns = 0
+        self.begin(0)
+
+    def begin(self, at_least_ms: int) -> None:
+        """Set the start anew: the wall clock, unless the journal is ahead of it."""
+        self._start_ms = max(time.time_ns() // 1_000_000, at_least_ms)
+        self._start_ns = time.monotonic_ns()
+
+    def now_ms(self) -> int:
+        """Return the time since the start, on top of it."""
+        return self._start_ms + (time.monotonic_ns() - self._start_ns) // 1_000_000
+
+    async def sleep_until(self, due_ms: int) -> None:
+        """Sleep; again where the loop's timer woke a little early."""
+        await anyio.sleep(max(0, due_ms - self.now_ms()) / 1000)
+        if self.now_ms() < due_ms:
+            await self.sleep_until(due_ms)
+
+
+class VirtualClock(Clock):
+    """A clock that moves only when nothing else can happen, one sleeper at a time, in the order of their moments.
+
+    Whoever works without waiting for this clock holds it meanwhile; the engine does so for itself and for each attempt.
+    """
+
+    SETTLE = 10
+    """Turns of the loop without any hold before time moves: those who were just woken come to their work first."""
+
+    def __init__(self, start_ms: int = 1_750_000_000_000) -> None:
+        self._now_ms = start_ms
+        self._holds = 0
+        self._sleepers: list[tuple[int, int, anyio.Event]] = []
+        self._order = 0
+        self._changed = anyio.Event()
+
+    def begin(self, at_least_ms: int) -> None:
+        """Jump ahead where the journal is."""
+        self._now_ms = max(self._now_ms, at_least_ms)
+
+    def now_ms(self) -> int:
+        """Return the moment that the last sleeper was woken at."""
+        return self._now_ms
+
+    async def sleep_until(self, due_ms: int) -> None:
+        """Wait until time has been moved there."""
+        if due_ms <= self._now_ms:
+            await checkpoint()
+            return
+        woken = anyio.Event()
+        self._order += 1
+        sleeper = (due_ms, self._order, woken)
+        heapq.heappush(self._sleepers, sleeper)
+        self._changed.set()
+        try:
+            await woken.wait()
+        finally:
+            if woken.is_set():
+                self.release()
+            else:
+                self._sleepers.remove(sleeper)
+                heapq.heapify(self._sleepers)
+
+    def hold(self) -> None:
+        """Stop time."""
+        self._holds += 1
+
+    def release(self) -> None:
+        """Let time go on when nobody else holds it."""
+        self._holds -= 1
+        if self._holds == 0:
+            self._changed.set()
+
+    async def drive(self) -> None:
+        """Move time, for ever."""
+        while True:
+            if self._holds or not self._sleepers:
+                self._changed = anyio.Event()
+                await self._changed.wait()
+            elif await self._is_quiet() and self._sleepers:
+                due_ms, _, woken = heapq.heappop(self._sleepers)
+                self._now_ms = max(self._now_ms, due_ms)
+                self.hold()
+                woken.set()
+
+    async def _is_quiet(self) -> bool:
+        for _ in range(self.SETTLE):
+            await checkpoint()
+            if self._holds:
+                return False
+        return True

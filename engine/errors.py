@@ -1,0 +1,144 @@
+"""What can go wrong in the shell of the engine, one class per decision that a caller can take."""
+
+from collections.abc import Iterable
+
+
+class EngineError(Exception):
+    """Base of what this package raises on purpose."""
+
+
+class CommandRefusedError(EngineError):
+    """The supervisor did not carry out a command, and nothing changed.
+
+    Attributes:
+        code: The kind of refusal, such as `unknown_agent`.
+        reason: What, why, and what to do, in one line.
+    """
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+class HostStopped(EngineError):
+    """The engine ended before it could answer.
+
+    Attributes:
+        reason: Why it ended.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the engine has ended: {reason}")
+        self.reason = reason
+
+
+class DiskStayedFull(EngineError):
+    """The disk had no room for so long that the engine gave up; nothing that was acknowledged is lost.
+
+    Attributes:
+        waited_s: How long it tried again.
+    """
+
+    def __init__(self, waited_s: float) -> None:
+        super().__init__(
+            f"the disk has been full for {waited_s:.0f} s; free some space and start the engine again, nothing is lost"
+        )
+        self.waited_s = waited_s
+
+
+class UnknownRun(EngineError):
+    """Nobody remembers a run with this id.
+
+    Attributes:
+        run_id: The id that was asked for.
+    """
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"no run {run_id!r}; it may have ended too long ago")
+        self.run_id = run_id
+
+
+class SubscriberTooSlow(EngineError):
+    """A subscriber fell so far behind that it was dropped; the journal still has what it missed.
+
+    Attributes:
+        after_seq: The last event that it got.
+    """
+
+    def __init__(self, after_seq: int) -> None:
+        super().__init__(f"events arrived faster than they were taken; read the journal after seq {after_seq}")
+        self.after_seq = after_seq
+
+
+class Unusable(EngineError):
+    """An agent cannot work as its spec says.
+
+    Attributes:
+        reason: What is wrong and what to do, in one line.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class UnknownRuntime(Unusable):
+    """An agent type that no runtime is registered for.
+
+    Attributes:
+        name: The type that was asked for.
+    """
+
+    def __init__(self, name: str, near: Iterable[str], known: Iterable[str]) -> None:
+        names = list(near)
+        hint = f"did you mean {' or '.join(names)}?" if names else f"there are {', '.join(known)}"
+        super().__init__(f"no runtime for the agent type {name!r}; {hint}")
+        self.name = name
+
+
+class NotJson(EngineError):
+    """A value is not one that JSON can hold."""
+
+
+class DelegationFailed(EngineError):
+    """Work that an agent asked others to do has failed, or nobody can do it.
+
+    Attributes:
+        target: Who was asked.
+        reason: Why it failed.
+        task_id: The task that failed; None when nobody was asked.
+    """
+
+    def __init__(self, target: str, reason: str, task_id: str | None = None) -> None:
+        super().__init__(f"{target}: {reason}")
+        self.target = target
+        self.reason = reason
+        self.task_id = task_id
+
+
+class ProcessDied(EngineError):
+    """A process that ran a function ended without an answer."""
+
+
+class CallFailed(EngineError):
+    """A function that ran in another process raised.
+
+    Attributes:
+        error_type: Name of the class of its exception.
+    """
+
+    def __init__(self, error_type: str, text: str) -> None:
+        super().__init__(text)
+        self.error_type = error_type
+
+
+class Defect(EngineError):
+    """Something went wrong inside the engine itself; the rest of the team goes on."""
+
+
+class AttemptInterrupted(BaseException):
+    """Raised by the next call on `ctx` of an attempt that is asked to stop.
+
+    Not an `Exception`, so that a function that handles its own errors is stopped all the same; clean up in `finally`.
+    """

@@ -1,0 +1,11 @@
+"""The host: the loop around the core. Messages in, events on disk, effects out.
+
+One file each: the loop (`loop`), what it decides (`decider`), what it does then (`effects`), attempts, the code of
+agents (`crew`), timers, the inbox, and who listens (`subscriptions`).
+"""
+
+from engine.host.host import Host
+from engine.host.orders import Applied
+from engine.host.subscriptions import Subscription
+
+__all__ = ["Applied", "Host", "Subscription"]

@@ -1,0 +1,181 @@
+"""Attempts at work: begun, stopped, answered, and reported when they end, however they end."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import anyio
+from pydantic import JsonValue
+
+from engine.core.effects import AnswerCall, StartAttempt, StopAttempt
+from engine.core.signals import AgentUnusable, AttemptErred, AttemptStopped, AttemptSucceeded, Signal
+from engine.core.values import Usage
+from engine.errors import AttemptInterrupted, Unusable
+from engine.host.crew import Crew
+from engine.runtimes.driver import driven
+from engine.runtimes.values import json_value, one_line, type_name
+from engine.runtimes.work import Services, Work
+
+GRACE_S = 2.0
+"""How long an attempt that is asked to stop may go on to its next step."""
+
+
+class Starter(Protocol):
+    """Starts a task in the loop, as a task group does."""
+
+    def __call__(self, function: Callable[..., Any], /, *args: object) -> object:
+        """Run `function` with `args` besides what runs now."""
+
+
+class Attempts:
+    """Everything that agents of this engine are at.
+
+    Args:
+        services: What attempts report to.
+        crew: The code of the agents.
+        start: Starts a task for each of them.
+        grace_s: How long one that is asked to stop may go on.
+    """
+
+    def __init__(self, services: Services, crew: Crew, start: Starter, *, grace_s: float = GRACE_S) -> None:
+        self._services = services
+        self._crew = crew
+        self._start = start
+        self._grace_ms = round(grace_s * 1000)
+        self._works: dict[tuple[str, int], Work] = {}
+
+    def __len__(self) -> int:
+        return len(self._works)
+
+    def begin(self, effect: StartAttempt) -> None:
+        """Start an attempt."""
+        try:
+            spec = self._crew.spec(effect.spec)
+        except Unusable as unusable:
+            self._services.signal(_failed(effect, unusable, 0))
+            return
+        work = Work(effect, spec, self._crew.folder, self._services, self._give_up)
+        self._works[effect.task_id, effect.attempt] = work
+        self._start(self._run, work)
+
+    def stop(self, effect: StopAttempt) -> None:
+        """Ask an attempt to stop at its next step, or stop it now; one that has ended has nothing to stop."""
+        work = self._works.get((effect.task_id, effect.attempt))
+        if work is None:
+            return
+        work.stop()
+        if effect.now:
+            work.stop_now()
+        else:
+            work.later(self._grace_ms, work.stop_now)
+
+    def answer(self, effect: AnswerCall) -> None:
+        """Hand the outcomes of a delegation to the attempt that waits for them."""
+        work = self._works.get((effect.task_id, effect.attempt))
+        if work is not None:
+            work.answered(effect)
+
+    async def _run(self, work: Work) -> None:
+        signal: Signal | None = None
+        try:
+            with work.scope:
+                signal = await self._outcome(work)
+        except RuntimeError:
+            # Code that was given up inside of its own cancel scopes leaves them open; its end is reported already.
+            if not work.over:
+                raise
+        finally:
+            ended_before = work.over
+            work.close()
+        if ended_before:
+            work.came_back()
+        else:
+            self._report(work, signal or _interrupted(work))
+
+    async def _outcome(self, work: Work) -> Signal:
+        try:
+            runtime = self._crew.ready(work.effect.spec) or await self._crew.prepare(work.effect.spec)
+        except Unusable as unusable:
+            effect = work.effect
+            self._services.signal(
+                AgentUnusable(agent_id=effect.agent_id, generation=effect.generation, error=unusable.reason)
+            )
+            return _failed(effect, unusable, work.duration_ms)
+        work.begin_time_limit()
+        try:
+            output = json_value(await driven(runtime.execute(work), lambda: work.over))
+        except (anyio.get_cancelled_exc_class(), GeneratorExit) as cancelled:
+            # Only what the host cancels is a stop; code that raises this by itself has failed.
+            if anyio.current_effective_deadline() == float("-inf") or isinstance(cancelled, GeneratorExit):
+                raise
+            return _failed(work.effect, cancelled, work.duration_ms)
+        except AttemptInterrupted:
+            return _interrupted(work)
+        except BaseException as error:  # the agent's code: whatever it raises fails the attempt, not the engine
+            return _interrupted(work) if work.stopping else _failed(work.effect, error, work.duration_ms)
+        return _returned(work, output)
+
+    def _give_up(self, work: Work) -> None:
+        """Report the end of an attempt that does not let itself be stopped; what is left of it takes a slot."""
+        work.outside += 1
+        self._report(work, _interrupted(work))
+        work.close()
+
+    def _report(self, work: Work, signal: Signal) -> None:
+        self._works.pop((work.effect.task_id, work.effect.attempt), None)
+        self._services.signal(signal)
+
+
+def _returned(work: Work, output: JsonValue) -> Signal:
+    """Return the end of an attempt that returned: code that knew that it is to stop returned what it had."""
+    if work.timed_out:
+        return _interrupted(work)
+    effect, duration_ms = work.effect, work.duration_ms
+    usage = Usage(time_ms=duration_ms)
+    if work.saw_stopping:
+        work.stuck = work.outside > 0
+        return AttemptStopped(
+            task_id=effect.task_id,
+            attempt=effect.attempt,
+            partial=output,
+            duration_ms=duration_ms,
+            usage=usage,
+            stuck=work.stuck,
+        )
+    return AttemptSucceeded(
+        task_id=effect.task_id, attempt=effect.attempt, output=output, duration_ms=duration_ms, usage=usage
+    )
+
+
+def _interrupted(work: Work) -> Signal:
+    """Return the end of an attempt that was stopped from outside."""
+    effect, duration_ms = work.effect, work.duration_ms
+    work.stuck = work.outside > 0
+    if work.timed_out:
+        return AttemptErred(
+            task_id=effect.task_id,
+            attempt=effect.attempt,
+            error=f"took longer than its time limit of {work.spec.timeout_s:g} s",
+            error_type="TimeoutError",
+            duration_ms=duration_ms,
+            usage=Usage(time_ms=duration_ms),
+            stuck=work.stuck,
+        )
+    return AttemptStopped(
+        task_id=effect.task_id,
+        attempt=effect.attempt,
+        partial=work.partial,
+        duration_ms=duration_ms,
+        usage=Usage(time_ms=duration_ms),
+        stuck=work.stuck,
+    )
+
+
+def _failed(effect: StartAttempt, error: BaseException, duration_ms: int) -> Signal:
+    return AttemptErred(
+        task_id=effect.task_id,
+        attempt=effect.attempt,
+        error=one_line(error),
+        error_type=type_name(error),
+        duration_ms=duration_ms,
+        usage=Usage(time_ms=duration_ms),
+    )

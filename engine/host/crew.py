@@ -1,0 +1,104 @@
+"""The code behind the agents: one runtime for each spec in use, made when it is first needed."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.core.spec import AgentSpec
+from engine.core.state import State
+from engine.errors import Unusable
+from engine.runtimes.base import Factory, Runtime
+from engine.runtimes.catalogue import factory_for
+from engine.runtimes.code import Code
+from engine.runtimes.processes import Processes
+from engine.runtimes.threads import Threads
+from engine.runtimes.values import one_line
+
+SPARE = 64
+"""How many runtimes of specs that are gone are kept before they are swept out."""
+
+
+class Crew:
+    """Runtimes by the content hash of their spec.
+
+    Args:
+        runtimes: What makes them, by agent type.
+        bound: Callables of this process, by reference; may grow.
+        state: Returns the state of the moment.
+        folder: Where code is searched when no team file says it.
+        threads: For blocking code.
+        processes: For code that computes.
+    """
+
+    def __init__(
+        self,
+        *,
+        runtimes: Mapping[str, Factory],
+        bound: Mapping[str, Callable[..., Any]],
+        state: Callable[[], State],
+        folder: Path | None,
+        threads: Threads,
+        processes: Processes,
+    ) -> None:
+        self._factories = runtimes
+        self._bound = bound
+        self._state = state
+        self._folder = folder
+        self._threads = threads
+        self._processes = processes
+        self._ready: dict[str, Runtime] = {}
+
+    @property
+    def folder(self) -> Path | None:
+        """The team's folder."""
+        team = self._state().team
+        return Path(team.folder) if team is not None else self._folder
+
+    def spec(self, spec: str) -> AgentSpec:
+        """Return the spec with a content hash.
+
+        Raises:
+            Unusable: If it is in use no more.
+        """
+        found = self._state().specs.get(spec)
+        if found is None:
+            raise Unusable("its spec is not in use any more")
+        return found
+
+    def ready(self, spec: str) -> Runtime | None:
+        """Return the runtime of a spec, where it has been prepared."""
+        return self._ready.get(spec)
+
+    async def prepare(self, spec: str) -> Runtime:
+        """Return the runtime of a spec, made if need be.
+
+        Raises:
+            Unusable: If it cannot work; one line. The next call tries again.
+        """
+        if spec in self._ready:
+            return self._ready[spec]
+        blueprint = self.spec(spec)
+        try:
+            runtime = factory_for(blueprint.agent_type or "", self._factories)(blueprint, self._code())
+            await runtime.check()
+        except Unusable:
+            raise
+        except Exception as error:  # a runtime of the user's own may raise anything
+            raise Unusable(f"{type(error).__name__}: {one_line(error)}") from error
+        self._sweep()
+        self._ready[spec] = runtime
+        return runtime
+
+    def _code(self) -> Code:
+        return Code(
+            bound=self._bound,
+            is_trusted=lambda reference: reference in self._state().trusted,
+            folder=self.folder,
+            threads=self._threads,
+            processes=self._processes,
+        )
+
+    def _sweep(self) -> None:
+        specs = self._state().specs
+        if len(self._ready) > len(specs) + SPARE:
+            self._ready = {spec: runtime for spec, runtime in self._ready.items() if spec in specs}

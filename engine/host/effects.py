@@ -1,0 +1,157 @@
+"""Performing effects: what an event that is on disk asks of the world."""
+
+from collections.abc import Callable
+from typing import Any
+
+from engine.core.effects import (
+    Acknowledge,
+    AnswerCall,
+    CheckAgent,
+    Effect,
+    EndRun,
+    JoinResults,
+    ReadText,
+    StartAttempt,
+    StartTimer,
+    StopAttempt,
+    StopLoop,
+)
+from engine.core.signals import (
+    AgentUnusable,
+    AgentUsable,
+    AttemptErred,
+    AttemptSucceeded,
+    Signal,
+    TextRead,
+    TimerDue,
+)
+from engine.core.state import State
+from engine.errors import Unusable
+from engine.host.attempts import Attempts, Starter
+from engine.host.crew import Crew
+from engine.host.orders import Orders
+from engine.joins import Result, join
+from engine.runtimes.task import as_text
+from engine.runtimes.values import json_value, one_line
+from engine.runtimes.work import Services
+
+
+class Performer:
+    """Does what effects say, in their order; what takes time is begun and reports a signal.
+
+    Args:
+        services: The host.
+        state: Returns the state of the moment.
+        crew: The code of the agents.
+        attempts: Those at work.
+        orders: Who waits for commands.
+        start: Starts a task in the loop.
+        on_stop: Ends the loop, for a reason.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        *,
+        state: Callable[[], State],
+        crew: Crew,
+        attempts: Attempts,
+        orders: Orders,
+        start: Starter,
+        on_stop: Callable[[str], None],
+    ) -> None:
+        self._services = services
+        self._state = state
+        self._crew = crew
+        self._start = start
+        self._on_stop = on_stop
+        self._timers: dict[str, Callable[[], None]] = {}
+        self._how: dict[type, Callable[[Any], None]] = {
+            StartAttempt: attempts.begin,
+            StopAttempt: attempts.stop,
+            AnswerCall: attempts.answer,
+            JoinResults: self._join_results,
+            ReadText: self._read_text,
+            StartTimer: self._start_timer,
+            CheckAgent: self._check_agent,
+            Acknowledge: orders.acknowledge,
+            StopLoop: self._stop_loop,
+        }
+
+    def perform(self, effect: Effect) -> None:
+        """Do what `effect` says; the end of a run is told by the host itself."""
+        if type(effect) is not EndRun:
+            self._how[type(effect)](effect)
+
+    def _stop_loop(self, effect: StopLoop) -> None:
+        self._on_stop(effect.reason)
+
+    def _start_timer(self, effect: StartTimer) -> None:
+        take_back = self._timers.pop(effect.timer_id, None)
+        if take_back is not None:
+            take_back()
+
+        def due() -> None:
+            self._timers.pop(effect.timer_id, None)
+            self._services.signal(TimerDue(timer_id=effect.timer_id))
+
+        self._timers[effect.timer_id] = self._services.later(effect.due_ms, due)
+
+    def _check_agent(self, effect: CheckAgent) -> None:
+        if self._crew.ready(effect.spec) is not None:
+            self._usable(effect)
+        else:
+            self._begin(self._look_at, effect)
+
+    async def _look_at(self, effect: CheckAgent) -> None:
+        try:
+            await self._crew.prepare(effect.spec)
+        except Unusable as unusable:
+            self._services.signal(
+                AgentUnusable(agent_id=effect.agent_id, generation=effect.generation, error=unusable.reason)
+            )
+        else:
+            self._usable(effect)
+
+    def _usable(self, effect: CheckAgent) -> None:
+        agent = self._state().agents.get(effect.agent_id)
+        if agent is not None and agent.error is not None:
+            self._services.signal(AgentUsable(agent_id=effect.agent_id, generation=effect.generation))
+
+    def _join_results(self, effect: JoinResults) -> None:
+        tasks = self._state().tasks
+        ended = {one.task_id: tasks[one.task_id].ended_ms for one in effect.inputs if one.task_id in tasks}
+        self._begin(self._join, effect, ended)
+
+    async def _join(self, effect: JoinResults, ended: dict[str, int | None]) -> None:
+        text = self._services.text
+        try:
+            results = [
+                Result(one.agent, one.title, await text(one.output), ended.get(one.task_id)) for one in effect.inputs
+            ]
+            output = json_value(join(effect.join, results))
+        except Exception as error:  # outputs are the agents': joining them may run into anything
+            signal: Signal = AttemptErred(
+                task_id=effect.task_id, attempt=effect.attempt, error=one_line(error), error_type=type(error).__name__
+            )
+        else:
+            signal = AttemptSucceeded(task_id=effect.task_id, attempt=effect.attempt, output=output)
+        self._services.signal(signal)
+
+    def _read_text(self, effect: ReadText) -> None:
+        self._begin(self._read, effect)
+
+    async def _read(self, effect: ReadText) -> None:
+        text = as_text(await self._services.text(effect.input))
+        self._services.signal(TextRead(task_id=effect.task_id, text=text))
+
+    def _begin(self, function: Callable[..., Any], *args: object) -> None:
+        """Start a task that holds the clock until it has reported."""
+        self._services.clock.hold()
+        self._start(self._held, function, args)
+
+    async def _held(self, function: Callable[..., Any], args: tuple[object, ...]) -> None:
+        try:
+            await function(*args)
+        finally:
+            self._services.clock.release()

@@ -1,0 +1,349 @@
+"""One engine on one store: the loop with everything around it, and what the program may ask of it."""
+
+import importlib.metadata
+import logging
+import os
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+from pydantic import JsonValue
+
+from engine.clock import Clock, RealClock
+from engine.core.commands import Command, ImportState, Order
+from engine.core.events import CommandRefused
+from engine.core.signals import EngineBegan, EngineEnds, Signal
+from engine.core.state import RunSummary, State
+from engine.core.values import Held
+from engine.errors import HostStopped, UnknownRun
+from engine.host.attempts import GRACE_S, Attempts
+from engine.host.batch import Batch, Given, Then
+from engine.host.crew import Crew
+from engine.host.disk import encoded, save
+from engine.host.effects import Performer
+from engine.host.imports import Importer, read_state
+from engine.host.inbox import watch
+from engine.host.loop import Loop
+from engine.host.orders import Applied, Orders
+from engine.host.subscriptions import BUFFERED, Listeners, Subscription
+from engine.host.timers import Timers
+from engine.runtimes.base import Factory
+from engine.runtimes.catalogue import built_in
+from engine.runtimes.processes import Processes
+from engine.runtimes.slot import Slot
+from engine.runtimes.threads import Threads
+from engine.runtimes.values import clean
+from engine.texts import Texts
+from store import CommandRow
+from store.opening import Store
+
+SNAPSHOT_EVENTS = 10_000
+"""Events between two snapshots."""
+TICK_S = 1.0
+
+log = logging.getLogger(__name__)
+
+
+class Host:
+    """One engine on one open store.
+
+    Run it in a task group, and give it orders from anywhere in the same loop:
+
+        async with anyio.create_task_group() as group:
+            await group.start(host.run)
+            applied = await host.order(Submit(request="…"))
+
+    Args:
+        store: Held for as long as the host runs.
+        clock: Where its time comes from; the computer's by default.
+        runtimes: What executes agents, by agent type; those that come with the engine by default.
+        bound: Callables of this process, by the references that specs hold.
+        folder: Where the agents' code is searched and what they see as their folder, until a team file says it.
+        importer: Reads and checks an archive for `ImportState`; without it that command is refused.
+        grace_s: How long an attempt that is asked to stop may go on to its next step, in seconds.
+        seed: Makes the draws of back-offs repeatable; None draws from the system.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock | None = None,
+        runtimes: Mapping[str, Factory] | None = None,
+        bound: Mapping[str, Callable[..., Any]] | None = None,
+        folder: Path | None = None,
+        importer: Importer | None = None,
+        grace_s: float = GRACE_S,
+        seed: int | None = None,
+    ) -> None:
+        self.store = store
+        self.clock = clock if clock is not None else RealClock()
+        self.threads = Threads()
+        self._importer = importer
+        self._bound = dict(bound or {})
+        self._texts = Texts(store.journal.body)
+        self._timers = Timers(self.clock)
+        self._listeners = Listeners()
+        self._orders = Orders(store.inbox)
+        self._processes = Processes(self._start)
+        self._loop = Loop(store, self.clock, self._texts, perform=self._perform, divert=self._divert, seed=seed)
+        self._crew = Crew(
+            runtimes=runtimes if runtimes is not None else built_in(),
+            bound=self._bound,
+            state=lambda: self.state,
+            folder=folder,
+            threads=self.threads,
+            processes=self._processes,
+        )
+        self._attempts = Attempts(self, self._crew, self._start, grace_s=grace_s)
+        self._performer = Performer(
+            self,
+            state=lambda: self.state,
+            crew=self._crew,
+            attempts=self._attempts,
+            orders=self._orders,
+            start=self._start,
+            on_stop=self._end,
+        )
+        self._importing: set[str] = set()
+        self._run_slots: dict[str, list[Slot[RunSummary]]] = {}
+        self._snapshot_seq = 0
+        self._saving = False
+        self._group: TaskGroup | None = None
+
+    # For the program around it
+
+    @property
+    def state(self) -> State:
+        """The state of the moment, for reading; it may lead the disk by one batch."""
+        return self._loop.state
+
+    @property
+    def stopped(self) -> str | None:
+        """Why it has ended; None before."""
+        return self._loop.stopped
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Be the engine of the store until it is stopped; `started` once it takes orders.
+
+        Raises:
+            Deposed: If another engine took over; it stops at once, and what was not on disk never happened.
+            DiskStayedFull: If the disk had no room for a minute.
+            CoreError: If the journal cannot be folded.
+        """
+        failure: Exception | None = None
+        try:
+            async with anyio.create_task_group() as group:
+                self._group = group
+                try:
+                    await self._live_through(group, task_status)
+                except Exception as error:  # raised once all tasks have ended; the group would wrap it
+                    failure = error
+                    log.error("the engine ends: %s", error)
+                    self._end(f"{type(error).__name__}: {error}")
+                group.cancel_scope.cancel()
+        finally:
+            await self._close()
+        if failure is not None:
+            raise failure
+
+    async def stop(self, reason: str = "stopped") -> None:
+        """End the engine cleanly: open runs go on with the next one. Returns once that is in the journal."""
+        if self.stopped is None:
+            slot: Slot[None] = Slot()
+            self.signal(EngineEnds(reason=reason), lambda error: slot.put(None))
+            await slot.wait()
+
+    async def order(
+        self, command: Command, *, sender: str = "python", role: str = "operator", id: str | None = None
+    ) -> Applied:
+        """Give a command and return what it came to, once that is on disk.
+
+        Args:
+            command: What to do.
+            sender: Who asks, for the journal.
+            role: What the sender may do, for the journal.
+            id: Makes the command exactly-once: a second one with the same id is not carried out.
+
+        Raises:
+            CommandRefusedError: If it was not carried out; nothing changed then.
+            HostStopped: If the engine ended before it was decided.
+        """
+        self._check_open()
+        order = Order(id=id or uuid.uuid4().hex, command=command, sender=sender, role=role)
+        slot = self._orders.expect(order.id)
+        self._loop.put(order)
+        try:
+            return await slot.wait()
+        finally:
+            self._orders.forget(order.id)
+
+    async def run_ended(self, run_id: str) -> RunSummary:
+        """Return the summary of a run once it has its outcome.
+
+        Raises:
+            UnknownRun: If there is none, or it ended more than 200 runs ago.
+            HostStopped: If the engine ended first.
+        """
+        if run_id not in self.state.runs:
+            summary = next((one for one in reversed(self.state.finished) if one.id == run_id), None)
+            if summary is None:
+                raise UnknownRun(run_id)
+            if summary.seq <= self.store.journal.last_seq:
+                return summary
+        self._check_open()
+        slot: Slot[RunSummary] = Slot()
+        self._run_slots.setdefault(run_id, []).append(slot)
+        return await slot.wait()
+
+    async def text(self, value: Held) -> JsonValue:
+        """Return a value that the state holds, read from the journal where it stands only there."""
+        return await self._texts.resolve(value)
+
+    def subscribe(self, *, buffered: int = BUFFERED) -> Subscription:
+        """Return the events from now on, as they are written.
+
+        Args:
+            buffered: How many may wait to be taken; a listener that lies further behind is dropped.
+        """
+        return self._listeners.add(buffered)
+
+    def bind(self, callables: Mapping[str, Callable[..., Any]]) -> None:
+        """Make callables of this process known by their references."""
+        self._bound.update(callables)
+
+    def signal(self, signal: Signal, then: Then | None = None) -> None:
+        """Report to the core; never blocks.
+
+        Args:
+            signal: What happened.
+            then: Called once it is decided and on disk, with the defect if there was one.
+        """
+        self._loop.put(signal, then)
+
+    def live(self, key: str, text: str) -> None:
+        """Show a text to readers at once; an empty one removes it."""
+        self.store.live.put(key, text)
+
+    def later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
+        """Call `call` at a moment; return what takes that back."""
+        return self._timers.at(due_ms, call)
+
+    # Its life
+
+    async def _live_through(self, group: TaskGroup, task_status: TaskStatus[None]) -> None:
+        for background in (self._timers.run, self.clock.drive, self._orders.run):
+            group.start_soon(self._watched, background)
+        if self.store.path is not None:
+            group.start_soon(self._tick)
+        await self._loop.begin(EngineBegan(pid=os.getpid(), token=self.store.token, version=_version()))
+        self._snapshot_seq = self.state.seq
+        group.start_soon(self._watched, self._watch_inbox)
+        log.info("the engine of %s began at seq %d", self.store.path or "memory", self.state.seq)
+        task_status.started()
+        await self._loop.run(self._after_turn)
+        await self._orders.write()
+        if self.store.path is not None:
+            await save(self.store, *encoded(self.state))
+        log.info("the engine ends: %s", self.stopped)
+
+    async def _close(self) -> None:
+        self._end("it was cancelled")
+        self._listeners.end()
+        gone = HostStopped(self.stopped or "")
+        self._loop.close(gone)
+        self._orders.fail_all(gone)
+        for slots in self._run_slots.values():
+            for slot in slots:
+                slot.fail(gone)
+        self.threads.close()
+        with anyio.CancelScope(shield=True):
+            await self._processes.close()
+
+    def _end(self, reason: str) -> None:
+        if self._loop.stopped is None:
+            self._loop.stopped = reason
+
+    def _check_open(self) -> None:
+        if self.stopped is not None:
+            raise HostStopped(self.stopped)
+
+    def _start(self, function: Callable[..., Any], /, *args: object) -> None:
+        assert self._group is not None
+        self._group.start_soon(function, *args)
+
+    async def _watched(self, background: Callable[[], Awaitable[None]]) -> None:
+        """Run what has to run for the engine to be one; its failure ends the loop."""
+        try:
+            await background()
+        except Exception as error:  # ended in order, with the reason, instead of torn down by the task group
+            self._loop.fail(error)
+
+    async def _tick(self) -> None:
+        while True:
+            self.store.lease.tick()
+            await anyio.sleep(TICK_S)
+
+    # Around the loop
+
+    def _perform(self, batch: Batch) -> None:
+        self._listeners.tell(batch.first_seq, batch.events)
+        for effect in batch.effects:
+            self._performer.perform(effect)
+        for run_id, summary in batch.ended.items():
+            for slot in self._run_slots.pop(run_id, []):
+                slot.put(summary)
+
+    def _divert(self, order: Order, batch: Batch) -> bool:
+        outcome = self.state.commands.get(order.id)
+        if outcome is not None:
+            batch.then.append(lambda _: self._orders.repeat(order.id, outcome))
+            return True
+        if isinstance(order.command, ImportState) and self._importer is not None:
+            if order.id not in self._importing:
+                self._importing.add(order.id)
+                self._start(self._import, order, order.command, self._importer)
+            return True
+        return False
+
+    async def _import(self, order: Order, command: ImportState, importer: Importer) -> None:
+        signal = await read_state(order, command, importer, self.threads)
+        self.signal(signal, lambda _: self._importing.discard(order.id))
+
+    async def _watch_inbox(self) -> None:
+        await watch(self.store.inbox, self._orders, self._loop.put, self._refuse)
+
+    def _refuse(self, row: CommandRow, reason: str) -> None:
+        refused = CommandRefused(
+            at_ms=self.clock.now_ms(),
+            command_id=row.id,
+            command=clean(row.kind)[:80],
+            sender=clean(row.sender),
+            role=clean(row.role),
+            code="bad_command",
+            reason=clean(reason),
+        )
+        self._loop.put(Given(refused))
+
+    def _after_turn(self) -> None:
+        due = self.state.seq - self._snapshot_seq >= SNAPSHOT_EVENTS
+        if due and not self._saving and self.store.path is not None:
+            self._saving = True
+            self._snapshot_seq = self.state.seq
+            self._start(self._save, *encoded(self.state))
+
+    async def _save(self, seq: int, body: bytes) -> None:
+        try:
+            await save(self.store, seq, body)
+        finally:
+            self._saving = False
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("quarterdeck")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"

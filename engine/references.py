@@ -1,0 +1,127 @@
+"""Symbolic references: a callable as `module:qualname`, and back.
+
+A spec in the journal names code, it never holds it. A callable that no other process could import (a lambda, a function
+inside a function, one of the script itself) is *bound to this process*: it works until the process ends.
+"""
+
+import importlib
+import itertools
+import sys
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from engine.core.spec import AgentSpec
+from engine.errors import Unusable
+
+BOUND = "bound:"
+"""How references begin that stand for a callable of the running process."""
+
+Bound: TypeAlias = dict[str, Callable[..., Any]]
+
+_numbers = itertools.count(1)
+
+
+def refer(spec: AgentSpec) -> tuple[AgentSpec, Bound]:
+    """Return `spec` with references in place of callables, and the callable behind each of them.
+
+    What was a reference already stays one and is not in the mapping.
+    """
+    callables: Bound = {}
+
+    def referred(value: str | Callable[..., object]) -> str:
+        if isinstance(value, str):
+            return value
+        reference = reference_of(value)
+        callables[reference] = value
+        return reference
+
+    values = {one.name: getattr(spec, one.name) for one in fields(spec)}
+    values["run"] = None if spec.run is None else referred(spec.run)
+    values["tools"] = tuple(referred(tool) for tool in spec.tools)
+    return AgentSpec(**values), callables
+
+
+def reference_of(target: Callable[..., object]) -> str:
+    """Return `module:qualname` where importing that gives `target` again, else a new reference bound to this process.
+
+    Raises:
+        Unusable: If it cannot be called.
+    """
+    if not callable(target):
+        raise Unusable(f"{target!r:.80} cannot be called; give a function or its reference 'module:name'")
+    module = getattr(target, "__module__", None) or ""
+    qualname = getattr(target, "__qualname__", None) or ""
+    if module not in ("", "__main__") and qualname and _found(sys.modules.get(module), qualname) is target:
+        return f"{module}:{qualname}"
+    name = (qualname or type(target).__name__).rpartition(".")[2].strip("<>")
+    return f"{BOUND}{name}#{next(_numbers)}"
+
+
+def is_bound(reference: str) -> bool:
+    """Return True when `reference` means something in one process only."""
+    return reference.startswith(BOUND)
+
+
+def name_of(reference: str) -> str:
+    """Return the short name that `reference` is called by: the last part of it."""
+    return reference.removeprefix(BOUND).partition("#")[0].rpartition(":")[2].rpartition(".")[2]
+
+
+def resolve(reference: str, folder: Path | None) -> Callable[..., Any]:
+    """Import what `reference` names: from the installed packages first, then from `folder`. Blocks; runs its module.
+
+    Args:
+        reference: `module:qualname`, of a trusted source.
+        folder: Searched last, so that no file in it takes the place of an installed module.
+
+    Raises:
+        Unusable: If it is bound to another process, not there, not importable or not callable; one line.
+    """
+    if is_bound(reference):
+        raise Unusable(
+            f"{name_of(reference)!r} was bound to a process that has ended; swap the agent for one with importable code"
+        )
+    module_name, colon, qualname = reference.partition(":")
+    if not colon or not module_name or not qualname:
+        raise Unusable(f"{reference!r} is not a reference; write it as 'module:name'")
+    if folder is not None and str(folder) not in sys.path:
+        sys.path.append(str(folder))
+        importlib.invalidate_caches()
+    module = _imported(module_name, reference)
+    target = _found(module, qualname)
+    if target is None:
+        raise Unusable(f"{reference!r}: the module {module_name!r} has no {qualname!r}")
+    if not callable(target):
+        raise Unusable(f"{reference!r} is {_kind(target)}, which cannot be called")
+    found: Callable[..., Any] = target
+    return found
+
+
+def _imported(name: str, reference: str) -> object:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{name}.".startswith(f"{error.name}."):
+            raise Unusable(f"{reference!r}: no module {error.name!r}; install it or put it beside the team") from error
+        raise Unusable(f"{reference!r}: its import needs {error.name!r}, which is not installed") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the module is the user's code: it may raise anything, SystemExit too
+        first = (str(error).splitlines() or [""])[0][:200]
+        raise Unusable(f"{reference!r}: its import failed: {type(error).__name__}: {first}") from error
+
+
+def _found(module: object, qualname: str) -> Any:
+    target = module
+    for name in qualname.split("."):
+        target = getattr(target, name, None)
+        if target is None:
+            return None
+    return target
+
+
+def _kind(value: object) -> str:
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"

@@ -1,0 +1,1 @@
+"""Runtimes: what executes an agent. One file each, all alike to the host."""

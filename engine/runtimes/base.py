@@ -1,0 +1,32 @@
+"""What every runtime is to the host.
+
+A runtime belongs to one spec and serves any number of attempts at once. It reports through its `Work` and returns the
+output; it never touches the state.
+"""
+
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+from pydantic import JsonValue
+
+from engine.core.spec import AgentSpec
+from engine.runtimes.code import Code
+from engine.runtimes.work import Work
+
+
+class Runtime(Protocol):
+    """What executes the attempts of agents with one spec."""
+
+    async def check(self) -> None:
+        """Get what it needs, and look whether it can work; called once, before the first attempt.
+
+        Raises:
+            Unusable: If it cannot; one line.
+        """
+
+    async def execute(self, work: Work) -> JsonValue:
+        """Do the work of one attempt and return its output; whatever it raises fails the attempt."""
+
+
+Factory: TypeAlias = Callable[[AgentSpec, Code], Runtime]
+"""Makes the runtime of a spec; raises `Unusable` when the spec is not one for it."""

@@ -1,0 +1,135 @@
+"""The other end of `run_in="process"`: a program that runs one function after another for the engine.
+
+Started by path as a program of its own, so it imports the standard library and nothing else; the user's module is
+imported only when it is asked for. Requests and answers are lines of JSON on the pipes that were standard input and
+output; what the user's code prints goes to standard error, where the engine keeps the end of it. It ends, with
+everything it has started, as soon as the engine is gone.
+"""
+
+import contextlib
+import contextvars
+import importlib
+import inspect
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+reporter: contextvars.ContextVar[Callable[[int, int, str], None] | None] = contextvars.ContextVar(
+    "reporter", default=None
+)
+"""Where `report_progress` goes; set by who runs the function."""
+
+
+def report_progress(done: int, total: int, note: str = "") -> None:
+    """Say how far the running function is; the dashboard shows it. Does nothing outside of an attempt.
+
+    Works wherever the function runs: in the loop, in a thread or in a process of its own.
+
+    Args:
+        done: How much is done, in any unit.
+        total: How much there is, in the same unit; 0 while unknown.
+        note: A few words about what is being done.
+    """
+    report = reporter.get()
+    if report is not None:
+        report(done, total, note)
+
+
+def find(reference: str, path: list[str]) -> Callable[..., Any]:
+    """Import what `reference` names; `path` is searched after everything else.
+
+    Raises:
+        ValueError: If it is not there or cannot be called; one line.
+    """
+    for folder in path:
+        if folder not in sys.path:
+            sys.path.append(folder)
+    module, _, qualname = reference.partition(":")
+    target: Any = importlib.import_module(module)
+    for name in qualname.split("."):
+        target = getattr(target, name, None)
+        if target is None:
+            raise ValueError(f"the module {module!r} has no {qualname!r}")
+    if not callable(target):
+        raise ValueError(f"{reference!r} cannot be called")
+    found: Callable[..., Any] = target
+    return found
+
+
+def check(target: Callable[..., Any]) -> None:
+    """Raise ValueError when `target` is not a plain function of one text."""
+    if inspect.iscoroutinefunction(target) or inspect.isgeneratorfunction(target):
+        raise ValueError("a function in a process is a plain def that returns its output")
+    try:
+        inspect.signature(target).bind("text")
+    except TypeError:
+        raise ValueError("a function in a process takes one argument, the text; there is no ctx there") from None
+    except ValueError:
+        return  # written in C, and does not say
+
+
+class _Channel:
+    """The line to the engine."""
+
+    def __init__(self) -> None:
+        self._requests: BinaryIO = os.fdopen(os.dup(0), "rb")
+        self._answers: BinaryIO = os.fdopen(os.dup(1), "wb")
+        self._writing = threading.Lock()
+        self.waiting: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        # From here on, neither the user's code nor a program that it starts can write into an answer.
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.dup2(2, 1)
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in self._requests:
+            self.waiting.put(json.loads(line))
+        with contextlib.suppress(OSError):
+            os.killpg(0, signal.SIGKILL)
+        os._exit(1)
+
+    def send(self, line: str) -> None:
+        """Write one line; from any thread."""
+        with self._writing:
+            self._answers.write(line.encode() + b"\n")
+            self._answers.flush()
+
+    def progress(self, done: int, total: int, note: str) -> None:
+        """Send a progress line."""
+        self.send(json.dumps({"progress": [int(done), int(total), str(note)[:200]]}))
+
+
+def _answer(request: dict[str, Any]) -> str:
+    try:
+        target = find(request["reference"], request["path"])
+        if "value" in request:
+            return json.dumps({"output": target(request["value"])}, allow_nan=False)
+        check(target)
+        return json.dumps({"output": None})
+    except (
+        BaseException
+    ) as error:  # the user's code; SystemExit and KeyboardInterrupt fail the attempt, not the process
+        text = str(error) or "no message"
+        if isinstance(error, ModuleNotFoundError):
+            text = f"{text}; install it or put it beside the team"
+        return json.dumps({"error": text, "type": type(error).__name__})
+
+
+def serve() -> None:
+    """Answer requests until the engine is gone."""
+    sys.modules["engine.runtimes.child"] = sys.modules[__name__]
+    channel = _Channel()
+    reporter.set(channel.progress)
+    while True:
+        request = channel.waiting.get()
+        channel.send(_answer(request))
+
+
+if __name__ == "__main__":
+    serve()

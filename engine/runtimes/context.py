@@ -1,0 +1,239 @@
+"""The `ctx` of a function agent: what it may ask of the supervisor while it works.
+
+Every call stops the attempt where it is asked to stop, and everything with an effect is in the journal before it
+returns; so a function that runs again after a crash gets the same answers without doing the work again.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio.from_thread
+from anyio.lowlevel import EventLoopToken
+from pydantic import JsonValue
+
+from engine.errors import DelegationFailed, EngineError
+from engine.runtimes.task import Task
+from engine.runtimes.values import clean, json_value
+from engine.runtimes.work import Answered, Work
+
+
+class UnknownTool(EngineError):
+    """A function asked for a tool that its spec does not name.
+
+    Attributes:
+        name: What it asked for.
+    """
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"no tool {name!r}; the spec names {', '.join(known) or 'none'}")
+        self.name = name
+
+
+class Context:
+    """The `ctx` of an `async def f(task, ctx)`."""
+
+    def __init__(self, work: Work, task: Task, tools: Mapping[str, Callable[..., Any]]) -> None:
+        self._work = work
+        self._tools = tools
+        self.task = task
+        """The task that is worked on."""
+
+    @property
+    def agent(self) -> str:
+        """Name of the agent that works."""
+        return self._work.effect.agent
+
+    @property
+    def folder(self) -> Path | None:
+        """The team's folder."""
+        return self._work.folder
+
+    @property
+    def cancelled(self) -> bool:
+        """True once the attempt is asked to stop; what the function returns then is kept as its partial result."""
+        if self._work.stopping:
+            self._work.saw_stopping = True
+        return self._work.stopping
+
+    async def step(self, name: str, function: Callable[..., Any], *args: JsonValue) -> Any:
+        """Do a piece of work once: its output is journaled, and answered from there when the task runs again.
+
+        Args:
+            name: What the step is called in the journal.
+            function: Async, or plain; a plain one runs in a thread.
+            args: JSON values; with other ones the step is another step.
+
+        Returns:
+            The output as JSON has it: a tuple comes back as a list.
+
+        Raises:
+            NotJson: If the input or the output is not JSON.
+        """
+        return await self._step(name, partial(function, *args), list(args))
+
+    async def tool(self, name: str, /, *args: JsonValue, **named: JsonValue) -> Any:
+        """Call a tool of the agent's spec, as a step.
+
+        Args:
+            name: The last part of its reference.
+            args: What it is called with.
+            named: Likewise, by name.
+
+        Raises:
+            UnknownTool: If the spec does not name it.
+        """
+        return await self._step(f"tool:{name}", partial(self._tool(name), *args, **named), [list(args), named])
+
+    async def delegate(self, target: str, value: JsonValue) -> Any:
+        """Let another member do something, and wait for its output without holding a slot.
+
+        Args:
+            target: Name of an agent or a sub-supervisor, or a capability.
+            value: What to do: a text, or any JSON value.
+
+        Raises:
+            DelegationFailed: If it failed, was cancelled, or nobody can do it.
+        """
+        work = self._work
+        work.raise_if_stopping()
+        item = json_value(value)
+        (answer,) = await work.ask("delegate", work.key(f"delegate:{target}", item), target, [item])
+        if answer.error is not None:
+            raise DelegationFailed(target, answer.error, answer.task_id)
+        return answer.output
+
+    async def map(self, target: str, items: Iterable[JsonValue], *, return_failures: bool = False) -> list[Any]:
+        """Let others do something with each of `items` at once, and wait for all outputs, in the order of the items.
+
+        Args:
+            target: Name of a member, or a capability; all members that can do it share the work.
+            items: JSON values, one task each.
+            return_failures: Put a `DelegationFailed` in the place of each output that did not come about.
+
+        Raises:
+            DelegationFailed: The first failure, once all have ended; never with `return_failures`.
+        """
+        work = self._work
+        work.raise_if_stopping()
+        values = [json_value(item) for item in items]
+        if not values:
+            return []
+        key = work.key(f"map:{target}", values)
+        return outputs(target, await work.ask("map", key, target, values, optional=return_failures), return_failures)
+
+    def emit(self, text: str) -> None:
+        """Show output as it comes to be. It is kept as the partial result when the attempt is stopped."""
+        self._work.raise_if_stopping()
+        self._work.emit(clean(str(text)))
+
+    def progress(self, done: int, total: int, note: str = "") -> None:
+        """Show how far the work is, in any unit."""
+        self._work.raise_if_stopping()
+        self._work.progress(done, total, clean(note))
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait on the engine's clock."""
+        await self._work.sleep(seconds)
+
+    def _tool(self, name: str) -> Callable[..., Any]:
+        if name not in self._tools:
+            raise UnknownTool(name, self._tools)
+        return self._tools[name]
+
+    async def _step(self, name: str, call: Callable[[], Any], value: object) -> JsonValue:
+        work = self._work
+        work.raise_if_stopping()
+        key = work.key(name, json_value(value))
+        if work.is_recorded(key):
+            return await work.recorded(key)
+        began_ms = work.now_ms()
+        output = json_value(await called(work, call))
+        await work.record(name, key, output, work.now_ms() - began_ms)
+        return output
+
+
+class BlockingContext:
+    """The `ctx` of a plain `def f(task, ctx)`: the same names, and each call blocks its thread."""
+
+    def __init__(self, context: Context, token: EventLoopToken) -> None:
+        self._context = context
+        self._token = token
+        self.task = context.task
+        """The task that is worked on."""
+
+    @property
+    def agent(self) -> str:
+        """Name of the agent that works."""
+        return self._context.agent
+
+    @property
+    def folder(self) -> Path | None:
+        """The team's folder."""
+        return self._context.folder
+
+    @property
+    def cancelled(self) -> bool:
+        """True once the attempt is asked to stop."""
+        return self._context.cancelled
+
+    def step(self, name: str, function: Callable[..., Any], *args: JsonValue) -> Any:
+        """As `Context.step`."""
+        return self._wait(self._context.step, name, function, *args)
+
+    def tool(self, name: str, /, *args: JsonValue, **named: JsonValue) -> Any:
+        """As `Context.tool`."""
+        return self._wait(partial(self._context.tool, name, *args, **named))
+
+    def delegate(self, target: str, value: JsonValue) -> Any:
+        """As `Context.delegate`."""
+        return self._wait(self._context.delegate, target, value)
+
+    def map(self, target: str, items: Iterable[JsonValue], *, return_failures: bool = False) -> list[Any]:
+        """As `Context.map`."""
+        found: list[Any] = self._wait(partial(self._context.map, target, items, return_failures=return_failures))
+        return found
+
+    def emit(self, text: str) -> None:
+        """As `Context.emit`."""
+        anyio.from_thread.run_sync(self._context.emit, text, token=self._token)
+
+    def progress(self, done: int, total: int, note: str = "") -> None:
+        """As `Context.progress`."""
+        anyio.from_thread.run_sync(self._context.progress, done, total, note, token=self._token)
+
+    def sleep(self, seconds: float) -> None:
+        """As `Context.sleep`."""
+        self._wait(self._context.sleep, seconds)
+
+    def _wait(self, function: Callable[..., Any], *args: object) -> Any:
+        return anyio.from_thread.run(function, *args, token=self._token)
+
+
+def outputs(target: str, answers: list[Answered], return_failures: bool) -> list[Any]:
+    """Return outputs and failures in place; or raise the first failure."""
+    found: list[Any] = []
+    for answer in answers:
+        if answer.error is None:
+            found.append(answer.output)
+            continue
+        failure = DelegationFailed(target, answer.error, answer.task_id)
+        if not return_failures:
+            raise failure
+        found.append(failure)
+    return found
+
+
+async def called(work: Work, call: Callable[[], Any]) -> Any:
+    """Return what a user's callable returns: awaited where it is async, in a thread where it is plain."""
+    result = call() if is_async(call) else await work.in_thread(call)
+    return await result if inspect.isawaitable(result) else result
+
+
+def is_async(call: Callable[..., Any]) -> bool:
+    """Return True when calling `call` gives a coroutine."""
+    while isinstance(call, partial):
+        call = call.func
+    return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004

@@ -1,0 +1,43 @@
+"""Drives the coroutine of somebody else's code, and lets go of it when it does not let itself be stopped.
+
+Cancelling throws into a coroutine again and again until it ends. One that swallows every throw would keep its task
+alive for ever; once it has been given up, it is not resumed any more.
+"""
+
+import types
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+@types.coroutine
+def driven(coroutine: Coroutine[Any, Any, T], is_given_up: Callable[[], bool]) -> Generator[Any, Any, T]:
+    """Run `coroutine` to its end; what is thrown after it was given up is raised here, without it.
+
+    Args:
+        coroutine: What to run.
+        is_given_up: Asked whenever something is thrown into it.
+    """
+    error: BaseException | None = None
+    value: Any = None
+    while True:
+        try:
+            awaited = coroutine.send(value) if error is None else coroutine.throw(error)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        try:
+            value, error = (yield awaited), None
+        except BaseException as thrown:  # handed on to the coroutine, whatever it is
+            if is_given_up():
+                _abandon(coroutine)
+                raise
+            value, error = None, thrown
+
+
+def _abandon(coroutine: Coroutine[Any, Any, Any]) -> None:
+    try:
+        coroutine.close()
+    except BaseException:  # it refuses to end, or fails in its clean-up; it is not driven again, and nobody listens
+        return

@@ -1,0 +1,145 @@
+"""Runtime `function`: an agent that is a function of the user's own.
+
+`async def` runs in the loop, a plain `def` in a thread, and with `run_in="process"` in a process of its own.
+"""
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import anyio.from_thread
+from anyio.lowlevel import current_token
+from pydantic import JsonValue
+
+from engine.core.spec import AgentSpec
+from engine.errors import CallFailed, ProcessDied, Unusable
+from engine.references import is_bound, name_of
+from engine.runtimes.base import Runtime
+from engine.runtimes.child import reporter
+from engine.runtimes.code import Code
+from engine.runtimes.context import BlockingContext, Context, is_async
+from engine.runtimes.values import clean
+from engine.runtimes.work import Work
+
+
+def function_runtime(spec: AgentSpec, code: Code) -> Runtime:
+    """Make the runtime of a spec with `run`.
+
+    Raises:
+        Unusable: If it has none, or one that no process can find is to run in a process.
+    """
+    if not isinstance(spec.run, str):
+        raise Unusable(f"agent {spec.name!r} has nothing to run: give it run='module:function'")
+    if spec.run_in == "process":
+        return ProcessRuntime(spec, code, spec.run)
+    return FunctionRuntime(spec, code, spec.run)
+
+
+class FunctionRuntime:
+    """Run a function in the loop or in a thread."""
+
+    def __init__(self, spec: AgentSpec, code: Code, reference: str) -> None:
+        self._spec = spec
+        self._code = code
+        self._reference = reference
+        self._function: Callable[..., Any] = _not_loaded
+        self._tools: dict[str, Callable[..., Any]] = {}
+        self._in_thread = False
+        self._takes_context = False
+
+    async def check(self) -> None:
+        """Import the function and its tools, and look at what it takes."""
+        function, name = await self._code.load(self._reference), self._spec.name
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise Unusable(f"agent {name!r}: its function yields; return the output, and stream with ctx.emit")
+        wanted = self._spec.run_in
+        if wanted == "thread" and is_async(function):
+            raise Unusable(f"agent {name!r}: an async def runs in the loop; leave out run_in='thread'")
+        self._in_thread = wanted == "thread" or (wanted is None and not is_async(function))
+        self._takes_context = arguments(function, name) == 2
+        self._tools = await self._code.load_tools(self._spec)
+        self._function = function
+
+    async def execute(self, work: Work) -> Any:
+        """Call the function."""
+        reporter.set(work.progress)
+        if self._takes_context:
+            context = Context(work, await work.task(), self._tools)
+            call = partial(self._function, context.task, context)
+            if self._in_thread:
+                call = partial(self._function, context.task, BlockingContext(context, current_token()))
+        else:
+            call = partial(self._function, await work.value())
+        if self._in_thread:
+            _report_from_thread(work)
+            result = await work.in_thread(call)
+        else:
+            result = call()
+        return await result if inspect.isawaitable(result) else result
+
+
+class ProcessRuntime:
+    """Run a function in another process; it gets the value alone."""
+
+    def __init__(self, spec: AgentSpec, code: Code, reference: str) -> None:
+        self._code = code
+        self._reference = reference
+        if is_bound(reference):
+            raise Unusable(
+                f"agent {spec.name!r}: run_in='process' needs a function that can be imported,"
+                f" and {name_of(reference)!r} is bound to this process; put it into a module"
+            )
+
+    async def check(self) -> None:
+        """Look in a process whether the function is there; this one does not import it."""
+        self._code.allow(self._reference)
+        try:
+            await self._code.processes.check(self._reference, self._code.folder)
+        except CallFailed as failure:
+            raise Unusable(f"{self._reference!r}: {failure.error_type}: {failure}") from failure
+        except ProcessDied as death:
+            raise Unusable(f"{self._reference!r} cannot be imported: {death}") from death
+
+    async def execute(self, work: Work) -> JsonValue:
+        """Call the function in a process, when it is its turn; the time limit begins then."""
+        work.suspend_time_limit()
+        return await self._code.processes.call(
+            self._reference,
+            await work.value(),
+            self._code.folder,
+            report=lambda done, total, note: work.progress(done, total, clean(note)),
+            on_begin=work.begin_time_limit,
+        )
+
+
+def _not_loaded(text: str) -> str:
+    raise Unusable("its function was not loaded")
+
+
+def arguments(function: Callable[..., Any], name: str) -> int:
+    """Return 1 for `f(text)` and 2 for `f(task, ctx)`.
+
+    Raises:
+        Unusable: If it can be called as neither.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return 1  # written in C, and does not say
+    needed = [
+        one
+        for one in signature.parameters.values()
+        if one.default is one.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
+    count = 2 if len(needed) == 2 else 1
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        raise Unusable(f"agent {name!r}: its function must take (text) or (task, ctx), not {signature}") from None
+    return count
+
+
+def _report_from_thread(work: Work) -> None:
+    token = current_token()
+    reporter.set(lambda done, total, note: anyio.from_thread.run_sync(work.progress, done, total, note, token=token))

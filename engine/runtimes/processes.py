@@ -1,0 +1,206 @@
+"""Processes for work that computes: a few children, used again, killed when their work is no longer wanted.
+
+Children are started by exec, never by fork (a forked one would keep the engine's lock), in a session of their own, so
+that Ctrl-C in the terminal reaches the engine alone and a kill reaches what they started.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import anyio
+from anyio.abc import Process
+from pydantic import JsonValue
+
+from engine.errors import CallFailed, ProcessDied
+
+PROGRAM = Path(__file__).with_name("child.py")
+TAIL_BYTES = 4000
+"""How much of a child's standard error is kept, to say why it died."""
+GONE_S = 5.0
+"""How long a killed child may take to be gone, before it is left to the system."""
+
+Report = Callable[[int, int, str], None]
+
+
+class Spawner(Protocol):
+    """Starts a task in the loop, as a task group does."""
+
+    def __call__(self, function: Callable[..., Any], /, *args: object) -> object:
+        """Run `function` with `args` besides what runs now."""
+
+
+class Processes:
+    """Run functions by reference in other processes.
+
+    Args:
+        spawn: Starts the tasks that read what children print.
+        limit: How many may work at once; by default one less than there are cores, and at least one.
+    """
+
+    def __init__(self, spawn: Spawner, *, limit: int | None = None) -> None:
+        self._spawn = spawn
+        self._turn = anyio.CapacityLimiter(limit or max(1, (os.cpu_count() or 2) - 1))
+        self._idle: list[_Child] = []
+        self._all: set[_Child] = set()
+
+    async def check(self, reference: str, folder: Path | None) -> None:
+        """Look whether `reference` is a function that can be called with one text.
+
+        Raises:
+            CallFailed: If it is not.
+            ProcessDied: If looking ended the process.
+        """
+        await self._ask({"reference": reference}, folder, _ignore, _nothing)
+
+    async def call(
+        self,
+        reference: str,
+        value: JsonValue,
+        folder: Path | None,
+        *,
+        report: Report,
+        on_begin: Callable[[], None],
+    ) -> JsonValue:
+        """Return what the function returns; a cancelled call kills its process.
+
+        Args:
+            reference: `module:qualname`.
+            value: The one argument.
+            folder: Searched last for the module.
+            report: Gets its progress.
+            on_begin: Called when it is its turn.
+
+        Raises:
+            CallFailed: If it raised.
+            ProcessDied: If the process ended without an answer.
+        """
+        return await self._ask({"reference": reference, "value": value}, folder, report, on_begin)
+
+    async def close(self) -> None:
+        """Kill every child."""
+        for child in list(self._all):
+            await self._end(child)
+
+    async def _ask(
+        self, request: dict[str, JsonValue], folder: Path | None, report: Report, on_begin: Callable[[], None]
+    ) -> JsonValue:
+        line = json.dumps({**request, "path": _search_path(folder)}).encode() + b"\n"
+        async with self._turn:
+            child = await self._child()
+            on_begin()
+            try:
+                answer = await child.ask(line, report)
+            except BaseException:
+                await self._end(child)
+                raise
+            self._idle.append(child)
+        if "error" in answer:
+            raise CallFailed(answer["type"], answer["error"])
+        output: JsonValue = answer["output"]
+        return output
+
+    async def _child(self) -> "_Child":
+        while self._idle:
+            child = self._idle.pop()
+            if child.process.returncode is None:
+                return child
+            await self._end(child)
+        process = await anyio.open_process([sys.executable, "-P", str(PROGRAM)], start_new_session=True)
+        child = _Child(process)
+        self._all.add(child)
+        self._spawn(child.read_errors)
+        return child
+
+    async def _end(self, child: "_Child") -> None:
+        self._all.discard(child)
+        if child in self._idle:
+            self._idle.remove(child)
+        child.kill()
+        with anyio.move_on_after(GONE_S, shield=True):
+            await child.process.aclose()
+
+
+class _Child:
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self._unread = b""
+        self._errors = b""
+        self._errors_read = anyio.Event()
+
+    async def ask(self, line: bytes, report: Report) -> dict[str, Any]:
+        """Send one request and return its answer.
+
+        Raises:
+            ProcessDied: If the process ends instead.
+        """
+        assert self.process.stdin is not None
+        try:
+            await self.process.stdin.send(line)
+            while True:
+                message: dict[str, Any] = json.loads(await self._line())
+                if "progress" not in message:
+                    return message
+                report(*message["progress"])
+        except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+            raise ProcessDied(await self._last_words()) from error
+
+    def kill(self) -> None:
+        """End it and everything it started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+    async def read_errors(self) -> None:
+        """Keep the end of what it prints; ends with the process."""
+        assert self.process.stderr is not None
+        try:
+            async for chunk in self.process.stderr:
+                self._errors = (self._errors + chunk)[-TAIL_BYTES:]
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return
+        finally:
+            self._errors_read.set()
+
+    async def _line(self) -> bytes:
+        assert self.process.stdout is not None
+        chunks = [self._unread]
+        while b"\n" not in chunks[-1]:
+            chunks.append(await self.process.stdout.receive())
+        line, _, self._unread = b"".join(chunks).partition(b"\n")
+        return line
+
+    async def _last_words(self) -> str:
+        self.kill()
+        with anyio.move_on_after(GONE_S):
+            await self._errors_read.wait()
+            await self.process.wait()
+        code = self.process.returncode
+        how = "ended" if code is None else f"was killed by {_signal_name(-code)}" if code < 0 else f"exited with {code}"
+        said = next((line.strip() for line in reversed(self._errors.decode(errors="replace").splitlines()) if line), "")
+        return f"its process {how}" + (f"; it last said: {said}" if said else "")
+
+
+def _search_path(folder: Path | None) -> list[str]:
+    """Return where a child looks for modules after its own packages: the team's folder, then where this process does."""
+    ours = [str(Path(entry).absolute()) for entry in sys.path]
+    return ([str(folder)] if folder is not None else []) + ours
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _ignore(done: int, total: int, note: str) -> None:
+    """Take progress that nobody asked for."""
+
+
+def _nothing() -> None:
+    """Do nothing when it is the turn of a check."""

@@ -1,0 +1,217 @@
+"""Runtime `scripted`: an agent that follows a script in its spec, on the engine's clock, the same way each time.
+
+For demonstrations, for trying out a team before its real agents exist, and for tests: it delays, streams, takes steps,
+delegates, fails and answers exactly as written. `options` of the spec hold the script:
+
+    options:
+      script:
+        - match: "refund"          # a regular expression found in the text; without it the rule is for every text
+          times: 2                 # only for the first two attempts of a task, then the next rule
+          delay_s: [0.2, 0.8]      # or one number; a range is drawn from the task's id and attempt
+          fail: "the shop does not answer"
+        - steps:
+            - {name: read, delay_s: 0.1, output: "12 pages"}
+          emit: ["Reading … ", "done."]
+          delegate: {to: writer, text: "Summarise {text}"}
+          output: "{agent} says: {answer}"
+
+A rule is played in the order delay, emit, steps, delegate, map, and then it fails or answers. In every text, `{text}`,
+`{agent}`, `{attempt}` and `{answer}` (what the delegation or the map brought) are replaced. Without a rule that fits,
+the agent answers `{agent}: {text}`.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
+
+from engine.core.spec import AgentSpec
+from engine.errors import EngineError, Unusable
+from engine.runtimes.base import Runtime
+from engine.runtimes.code import Code
+from engine.runtimes.context import Context
+from engine.runtimes.task import as_text
+from engine.runtimes.work import Work
+
+Delay = Annotated[float, Field(ge=0, le=86_400)]
+
+
+class ScriptedFailure(EngineError):
+    """A script says that the attempt fails."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=False)
+
+
+class ScriptedStep(_Part):
+    """One step of a rule; journaled, and not done again."""
+
+    name: str
+    delay_s: Delay = 0.0
+    output: JsonValue = None
+
+
+class ScriptedDelegation(_Part):
+    """One piece of work for another member."""
+
+    to: str
+    text: JsonValue = "{text}"
+    or_output: JsonValue = None
+    """The answer in place of a failure; without it the attempt fails with the delegation."""
+
+
+class ScriptedMap(_Part):
+    """The same work on several items."""
+
+    to: str
+    items: list[JsonValue]
+    return_failures: bool = False
+
+
+class Rule(_Part):
+    """What to do with the texts that it matches."""
+
+    match: str | None = None
+    times: Annotated[int, Field(ge=1)] | None = None
+    delay_s: Delay | tuple[Delay, Delay] = 0.0
+    emit: list[str] = Field(default_factory=list)
+    emit_every_s: Delay = 0.0
+    """Pause between two pieces of `emit`."""
+    progress: Annotated[int, Field(ge=0, le=10_000)] = 0
+    """How many steps of progress the delay is shown in."""
+    steps: list[ScriptedStep] = Field(default_factory=list)
+    delegate: ScriptedDelegation | None = None
+    map: ScriptedMap | None = None
+    fail: str | None = None
+    fail_rate: Annotated[float, Field(ge=0, le=1)] = 1.0
+    """Share of the attempts that `fail` is for; which ones follows from the task's id and attempt."""
+    output: JsonValue = "{agent}: {text}"
+
+    @field_validator("match")
+    @classmethod
+    def _is_expression(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                re.compile(value)
+            except re.error as error:
+                raise ValueError(f"not a regular expression: {error}") from error
+        return value
+
+
+class Script(_Part):
+    """The options of a scripted agent."""
+
+    script: list[Rule] = Field(default_factory=list)
+
+
+def scripted_runtime(spec: AgentSpec, code: Code) -> Runtime:
+    """Make the runtime of a spec with a script.
+
+    Raises:
+        Unusable: If the options are not a script; the message names the place.
+    """
+    try:
+        script = Script.model_validate(dict(spec.options))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in ("options", *first["loc"]))
+        raise Unusable(f"agent {spec.name!r}: {place}: {first['msg']}") from error
+    return ScriptedRuntime(script)
+
+
+class ScriptedRuntime:
+    """Play a script."""
+
+    def __init__(self, script: Script) -> None:
+        self._rules = script.script
+
+    async def check(self) -> None:
+        """Nothing is left to look at: the script was read."""
+
+    async def execute(self, work: Work) -> JsonValue:
+        """Play the first rule that fits the text and the attempt."""
+        text = as_text(await work.value())
+        rule = self._rule(text, work.effect.attempt)
+        said = {"text": text, "agent": work.effect.agent, "attempt": str(work.effect.attempt), "answer": ""}
+        context = Context(work, await work.task(), {})
+        await _wait(rule, work, context)
+        for place, piece in enumerate(rule.emit):
+            if place:
+                await context.sleep(rule.emit_every_s)
+            context.emit(filled_text(piece, said))
+        for step in rule.steps:
+            await context.step(step.name, _step_of(step, context, said))
+        said["answer"] = as_text(await _answer(rule, context, said))
+        if rule.fail is not None and _draw(work, "fail") < rule.fail_rate:
+            raise ScriptedFailure(filled_text(rule.fail, said))
+        return filled(rule.output, said)
+
+    def _rule(self, text: str, attempt: int) -> Rule:
+        for rule in self._rules:
+            if rule.match is not None and not re.search(rule.match, text):
+                continue
+            if rule.times is None or attempt <= rule.times:
+                return rule
+            attempt -= rule.times
+        return Rule()
+
+
+def filled(value: JsonValue, said: Mapping[str, str]) -> JsonValue:
+    """Return `value` with every placeholder in its texts replaced."""
+    if isinstance(value, str):
+        return filled_text(value, said)
+    if isinstance(value, list):
+        return [filled(item, said) for item in value]
+    if isinstance(value, dict):
+        return {key: filled(item, said) for key, item in value.items()}
+    return value
+
+
+def filled_text(text: str, said: Mapping[str, str]) -> str:
+    """Return `text` with each `{name}` that is known replaced; other braces stay."""
+    return re.sub(r"\{(\w+)\}", lambda found: said.get(found[1], found[0]), text)
+
+
+async def _wait(rule: Rule, work: Work, context: Context) -> None:
+    low, high = rule.delay_s if isinstance(rule.delay_s, tuple) else (rule.delay_s, rule.delay_s)
+    delay_s = low + (high - low) * _draw(work, "delay")
+    for done in range(1, rule.progress + 1):
+        await context.sleep(delay_s / rule.progress)
+        context.progress(done, rule.progress)
+    if not rule.progress and delay_s:
+        await context.sleep(delay_s)
+
+
+def _step_of(step: ScriptedStep, context: Context, said: Mapping[str, str]) -> Any:
+    async def played() -> JsonValue:
+        if step.delay_s:
+            await context.sleep(step.delay_s)
+        return filled(step.output, said)
+
+    return played
+
+
+async def _answer(rule: Rule, context: Context, said: Mapping[str, str]) -> JsonValue:
+    answer: JsonValue = ""
+    if rule.delegate is not None:
+        try:
+            answer = await context.delegate(rule.delegate.to, filled(rule.delegate.text, said))
+        except EngineError:
+            if rule.delegate.or_output is None:
+                raise
+            answer = filled(rule.delegate.or_output, said)
+    if rule.map is not None:
+        items = [filled(item, said) for item in rule.map.items]
+        found = await context.map(rule.map.to, items, return_failures=rule.map.return_failures)
+        answer = [str(one) if isinstance(one, EngineError) else one for one in found]
+    return answer
+
+
+def _draw(work: Work, what: str) -> float:
+    """Return a number from [0, 1) that is the same each time this attempt of this task is played."""
+    seed = json.dumps([work.effect.task_id, work.effect.attempt, what])
+    return int.from_bytes(hashlib.blake2b(seed.encode(), digest_size=6).digest(), "big") / 2**48

@@ -1,0 +1,345 @@
+"""One attempt, as its runtime sees it: what to do, and the line to the supervisor.
+
+Everything a runtime reports goes through here, so that stopping, time limits and what is kept of a stopped attempt are
+the same for all of them.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar
+
+import anyio
+from pydantic import JsonValue
+
+from engine.clock import Clock
+from engine.core.effects import AnswerCall, StartAttempt
+from engine.core.signals import DelegationAsked, Signal, StepFinished, ThreadCameBack
+from engine.core.spec import AgentSpec
+from engine.core.values import Held
+from engine.errors import AttemptInterrupted, DelegationFailed
+from engine.runtimes.live import LiveText
+from engine.runtimes.slot import Slot
+from engine.runtimes.task import Task, TaskInput, as_text, in_context
+from engine.runtimes.threads import Threads
+
+T = TypeVar("T")
+
+GIVE_UP_MS = 2_000
+"""How long a stopped attempt may clean up before it is given up."""
+PARTIAL_CHARACTERS = 1_000_000
+"""How much of what an attempt emitted is kept, from the start."""
+
+
+class Services(Protocol):
+    """What the host does for attempts."""
+
+    clock: Clock
+    threads: Threads
+
+    def signal(self, signal: Signal, then: Callable[[Exception | None], None] | None = None) -> None:
+        """Report to the core; `then` is called once it is on disk, or with the defect that it ran into."""
+
+    async def text(self, value: Held) -> JsonValue:
+        """Return a value that the state holds by reference."""
+
+    def live(self, key: str, text: str) -> None:
+        """Show a text to readers at once; an empty one removes it."""
+
+    def later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
+        """Call `call` at a moment; returns what takes that back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What became of one delegated piece of work."""
+
+    task_id: str
+    output: JsonValue
+    error: str | None
+    """None when it was done."""
+
+
+class Work:
+    """One try of a task by one agent."""
+
+    def __init__(
+        self,
+        effect: StartAttempt,
+        spec: AgentSpec,
+        folder: Path | None,
+        services: Services,
+        on_given_up: Callable[["Work"], None],
+    ) -> None:
+        self.effect = effect
+        self.spec = spec
+        self.folder = folder
+        self.scope = anyio.CancelScope()
+        """What the host cancels to stop it now."""
+        self.stopping = False
+        """It was asked to stop at its next step."""
+        self.timed_out = False
+        self.saw_stopping = False
+        """Its code looked and knows that it is to stop; what it returns then is partial."""
+        self.outside = 0
+        """Threads, or code that does not let itself be stopped, that are still at work."""
+        self.stuck = False
+        """It was reported as ended while something of it was still at work."""
+        self.over = False
+        """Its end is reported; what it still does has no effect."""
+        self._services = services
+        self._began_ms = services.clock.now_ms()
+        self._slots: dict[int, Slot[Any]] = {}
+        self._calls: dict[str, Slot[Any]] = {}
+        self._waits = 0
+        self._occurrences: Counter[str] = Counter()
+        self._emitted: list[str] = []
+        self._emitted_characters = 0
+        self._live: LiveText | None = None
+        self._end_limit: Callable[[], None] | None = None
+        self._timers: list[Callable[[], None]] = []
+        self._on_given_up = on_given_up
+        services.clock.hold()
+
+    # What to do
+
+    async def value(self) -> JsonValue:
+        """Return what `f(text)` gets: the task's own input as it is; or a text, where results before it matter."""
+        effect = self.effect
+        if effect.takes == "request" or not effect.inputs:
+            return await self._services.text(effect.input)
+        if effect.takes == "previous":
+            return as_text(await self._services.text(effect.inputs[-1].output))
+        return in_context(await self._services.text(effect.input), await self._inputs())
+
+    async def task(self) -> Task:
+        """Return all that there is to know about the task."""
+        effect = self.effect
+        return Task(
+            id=effect.task_id,
+            title=effect.title,
+            text=as_text(await self.value()),
+            value=await self._services.text(effect.input),
+            request=await self._services.text(effect.request),
+            inputs=await self._inputs(),
+            folder=self.folder,
+            attempt=effect.attempt,
+            options=dict(self.spec.options),
+        )
+
+    async def _inputs(self) -> list[TaskInput]:
+        text = self._services.text
+        return [
+            TaskInput(agent=one.agent, title=one.title, output=await text(one.output)) for one in self.effect.inputs
+        ]
+
+    # What was done before
+
+    def key(self, name: str, value: JsonValue) -> str:
+        """Return the key of a step or a call: its name, a hash of its input, and the how-manieth with both."""
+        canonical = json.dumps(value, sort_keys=True, separators=(",", ":"))
+        stem = f"{name}:{hashlib.blake2b(canonical.encode(), digest_size=8).hexdigest()}"
+        self._occurrences[stem] += 1
+        return f"{stem}:{self._occurrences[stem]}"
+
+    def is_recorded(self, key: str) -> bool:
+        """Return True when an earlier attempt finished this step."""
+        return key in self.effect.steps
+
+    async def recorded(self, key: str) -> JsonValue:
+        """Return the output of a finished step."""
+        return await self._services.text(self.effect.steps[key])
+
+    # What it reports
+
+    async def record(self, name: str, key: str, output: JsonValue, duration_ms: int) -> None:
+        """Journal a finished step; returns once it is on disk.
+
+        Raises:
+            AttemptInterrupted: If the attempt is asked to stop meanwhile; the step is recorded all the same.
+        """
+        slot: Slot[None] = self._waiting_slot()
+        signal = StepFinished(
+            task_id=self.effect.task_id,
+            attempt=self.effect.attempt,
+            name=name,
+            key=key,
+            output=output,
+            duration_ms=duration_ms,
+        )
+        self._services.signal(signal, lambda error: slot.put(None) if error is None else slot.fail(error))
+        self._slots[id(slot)] = slot
+        try:
+            await slot.wait()
+        finally:
+            del self._slots[id(slot)]
+
+    async def ask(
+        self, kind: Literal["delegate", "map"], key: str, target: str, items: list[JsonValue], *, optional: bool = False
+    ) -> list[Answered]:
+        """Let others work on `items`, one task each, and return what became of each, in order.
+
+        Raises:
+            DelegationFailed: If nobody can be asked.
+            AttemptInterrupted: If the attempt is asked to stop meanwhile.
+        """
+        slot: Slot[AnswerCall] = self._waiting_slot()
+        self._calls[key] = slot
+        signal = DelegationAsked(
+            task_id=self.effect.task_id,
+            attempt=self.effect.attempt,
+            call_key=key,
+            call_kind=kind,
+            target=target,
+            items=items,
+            optional=optional,
+        )
+        self._services.signal(signal, lambda error: None if error is None else slot.fail(error))
+        try:
+            answer = await slot.wait()
+        finally:
+            self._calls.pop(key, None)
+        if answer.refused is not None:
+            raise DelegationFailed(target, answer.refused)
+        text = self._services.text
+        return [
+            Answered(one.task_id, await text(one.output), None if one.ok else one.error or "failed")
+            for one in answer.answers
+        ]
+
+    def answered(self, answer: AnswerCall) -> None:
+        """Take the outcomes of a call; by the host."""
+        slot = self._calls.get(answer.call_key)
+        if slot is not None:
+            slot.put(answer)
+
+    def emit(self, text: str) -> None:
+        """Show output as it comes to be; what was emitted is kept when the attempt is stopped."""
+        room = PARTIAL_CHARACTERS - self._emitted_characters
+        if room > 0:
+            self._emitted.append(text[:room])
+            self._emitted_characters += len(self._emitted[-1])
+        self._shown().add(text)
+
+    def progress(self, done: int, total: int, note: str = "") -> None:
+        """Show how far it is."""
+        self._shown().progress(done, total, note)
+
+    def _shown(self) -> LiveText:
+        if self._live is None:
+            services = self._services
+            self._live = LiveText(self.effect.task_id, services.clock, services.live, services.later)
+        return self._live
+
+    @property
+    def partial(self) -> JsonValue:
+        """What it has emitted, or None."""
+        return "".join(self._emitted) if self._emitted else None
+
+    # Waiting
+
+    def now_ms(self) -> int:
+        """Return the engine's time."""
+        return self._services.clock.now_ms()
+
+    @property
+    def duration_ms(self) -> int:
+        """How long it has been at work, waiting included."""
+        return self.now_ms() - self._began_ms
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait on the engine's clock.
+
+        Raises:
+            AttemptInterrupted: If the attempt is asked to stop meanwhile.
+        """
+        self.raise_if_stopping()
+        slot: Slot[None] = self._waiting_slot()
+        self._slots[id(slot)] = slot
+        take_back = self._services.later(self.now_ms() + round(seconds * 1000), lambda: slot.put(None))
+        try:
+            await slot.wait()
+        finally:
+            take_back()
+            del self._slots[id(slot)]
+
+    async def in_thread(self, call: Callable[[], T]) -> T:
+        """Return what a blocking `call` returns; when stopped, the thread is left alone and counted."""
+        self.outside += 1
+        return await self._services.threads.run(call, on_return=self.came_back)
+
+    def came_back(self) -> None:
+        """Count one thing less that is still at work; the slot it kept is free when it was the last."""
+        self.outside -= 1
+        if self.stuck and self.outside == 0:
+            self._services.signal(ThreadCameBack(agent_id=self.effect.agent_id))
+
+    def _waiting_slot(self) -> Slot[T]:
+        """Return a slot to wait on; while one is open the attempt does not hold the clock."""
+        self._waits += 1
+        if self._waits == 1 and not self.over:
+            self._services.clock.release()
+        return Slot(self._wait_over)
+
+    def _wait_over(self) -> None:
+        self._waits -= 1
+        if self._waits == 0 and not self.over:
+            self._services.clock.hold()
+
+    # Stopping
+
+    def begin_time_limit(self) -> None:
+        """Count the spec's time limit from now on."""
+        if self.spec.timeout_s is not None and self._end_limit is None:
+            due_ms = self.now_ms() + round(self.spec.timeout_s * 1000)
+            self._end_limit = self._services.later(due_ms, self._time_out)
+
+    def suspend_time_limit(self) -> None:
+        """Do not count the time limit until `begin_time_limit`: it waits for its turn."""
+        if self._end_limit is not None:
+            self._end_limit()
+            self._end_limit = None
+
+    def _time_out(self) -> None:
+        self.timed_out = True
+        self.stop_now()
+
+    def raise_if_stopping(self) -> None:
+        """Raise `AttemptInterrupted` when it is asked to stop: each call of its code comes by here."""
+        if self.stopping:
+            self.saw_stopping = True
+            raise AttemptInterrupted
+
+    def stop(self) -> None:
+        """Ask it to stop at its next step; whoever waits for the supervisor is woken."""
+        self.stopping = True
+        for slot in [*self._slots.values(), *self._calls.values()]:
+            slot.fail(AttemptInterrupted())
+
+    def stop_now(self) -> None:
+        """Stop it where it is; what does not let itself be stopped is given up after `GIVE_UP_MS`."""
+        self.stopping = True
+        if not self.scope.cancel_called:
+            self.scope.cancel()
+            self.later(GIVE_UP_MS, lambda: self._on_given_up(self))
+
+    def later(self, delay_ms: int, call: Callable[[], None]) -> None:
+        """Call `call` after a while, unless the attempt has ended by then."""
+        self._timers.append(self._services.later(self.now_ms() + delay_ms, call))
+
+    def close(self) -> None:
+        """Take away what was only shown while it worked, its timers, and its hold on the clock; once."""
+        if self.over:
+            return
+        self.over = True
+        if self._waits == 0:
+            self._services.clock.release()
+        for take_back in self._timers:
+            take_back()
+        if self._end_limit is not None:
+            self._end_limit()
+        if self._live is not None:
+            self._live.close()
