@@ -43,6 +43,8 @@ class Detached:
     log: Path
     ready: int
     """The end of a pipe that it writes to when it is up."""
+    lifeline: int | None
+    """The end of a pipe; once it is closed, also by the death of this process, the engine ends cleanly."""
 
 
 def log_of(db: Path) -> Path:
@@ -50,39 +52,59 @@ def log_of(db: Path) -> Path:
     return db.with_name(f"{db.name}.log")
 
 
-def start_engine(db: Path, *, folder: Path | None = None) -> Detached:
+def start_engine(db: Path, *, folder: Path | None = None, bound: bool = False) -> Detached:
     """Start an engine on a database in a session of its own.
 
     Args:
         db: The database; made where it is missing.
         folder: Where it runs; None keeps the current folder.
+        bound: Let it end when this process does.
 
     Raises:
         OSError: If the log cannot be written, or Python cannot be started.
     """
     db = db.absolute()
     log = log_of(db)
-    read_end, write_end = os.pipe()
+    ready, told = os.pipe()
+    watched, lifeline = os.pipe() if bound else (None, None)
+    command = [sys.executable, "-P", "-m", "dashboard", "engine", "--db", str(db), "--ready-fd", str(told)]
+    command += [] if watched is None else ["--while-fd", str(watched)]
     try:
-        output = _opened_log(log)
-        try:
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "dashboard", "engine", "--db", str(db), "--ready-fd", str(write_end)],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                cwd=folder,
-                pass_fds=(write_end,),
-                start_new_session=True,
-            )
-        finally:
-            os.close(output)
+        process = _spawned(command, log, folder, [end for end in (told, watched) if end is not None])
     except BaseException:
-        os.close(read_end)
+        _close(ready, lifeline)
         raise
     finally:
-        os.close(write_end)
-    return Detached(process, db, log, read_end)
+        _close(told, watched)
+    return Detached(process, db, log, ready, lifeline)
+
+
+def let_go(engine: Detached) -> None:
+    """End an engine that is bound to this process, and wait until it has."""
+    _close(engine.lifeline)
+    engine.process.wait()
+
+
+def _spawned(command: list[str], log: Path, folder: Path | None, kept: list[int]) -> "subprocess.Popen[bytes]":
+    output = _opened_log(log)
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd=folder,
+            pass_fds=kept,
+            start_new_session=True,
+        )
+    finally:
+        os.close(output)
+
+
+def _close(*descriptors: int | None) -> None:
+    for descriptor in descriptors:
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def wait_until_up(engine: Detached, *, timeout_s: float = UP_WITHIN_S) -> None:

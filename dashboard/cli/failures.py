@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from dashboard.cli.output import REFUSED, WORK_FAILED, WRONG_USAGE, Failure
+from dashboard.cli.output import NO_ENGINE, REFUSED, WORK_FAILED, WRONG_USAGE, Failure
 
 
 def failure_of(error: BaseException) -> Failure:
@@ -51,10 +51,12 @@ def _of_packages(error: BaseException) -> Failure | None:
         ("engine.core.errors", "CoreError", WRONG_USAGE),
         ("engine.teamfile", "TeamFileError", WRONG_USAGE),
         ("engine.trust", "TrustError", REFUSED),
-        ("engine.errors", "EngineError", REFUSED),
+        ("engine.errors", "CommandRefusedError", REFUSED),
+        ("engine.errors", "EngineError", WORK_FAILED),
+        ("dashboard.process", "EngineDidNotStart", NO_ENGINE),
     ):
         if _is(error, module, base):
-            return Failure(_snake(type(error).__name__), str(error), "", status)
+            return Failure(str(getattr(error, "code", _snake(type(error).__name__))), str(error), "", status)
     return None
 
 

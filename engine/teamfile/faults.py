@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
+from engine.runtimes.scripted import Rule, Script, ScriptedDelegation, ScriptedMap, ScriptedStep
 from engine.teamfile.document import Document
 from engine.teamfile.problems import Loc, Problem, or_nearest, printable, value_shown
 from engine.teamfile.schema import (
@@ -30,12 +31,33 @@ _WRONG_TYPE = {
     "model_attributes_type": "a block of keys",
 }
 
+_BLOCKS: dict[str, type[BaseModel]] = {
+    "supervisor": SupervisorBlock,
+    "agents": AgentBlock,
+    "registry": AgentBlock,
+    "teams": TeamBlock,
+    "on_failure": RetryPolicy,
+    "retry": RetryBlock,
+    "options": Script,
+    "script": Rule,
+    "steps": ScriptedStep,
+    "delegate": ScriptedDelegation,
+    "map": ScriptedMap,
+}
+"""What stands under a key, so that the keys which are allowed there can be named."""
 
-def problems_of(errors: Iterable[ErrorDetails], document: Document) -> list[Problem]:
-    """Return the faults of one validation, one a place."""
+
+def problems_of(errors: Iterable[ErrorDetails], document: Document, *, under: Loc = ()) -> list[Problem]:
+    """Return the faults of one validation, one a place.
+
+    Args:
+        errors: What pydantic says.
+        document: What was validated, or holds it.
+        under: The way to what was validated.
+    """
     found: dict[tuple[Loc, str], Problem] = {}
     for error in errors:
-        loc = _within(document.value, error["loc"])
+        loc = _within(document.value, (*under, *error["loc"]))
         text = _text(error, loc)
         found.setdefault(
             (loc, "" if _is_choice(error) else text), Problem(document.line(loc), field(document, loc), text)
@@ -112,7 +134,7 @@ def _text(error: ErrorDetails, loc: Loc) -> str:
         return f"is too long; at most {bounds['max_length']:,} {'entries' if kind == 'too_long' else 'characters'}"
     if kind in ("too_short", "string_too_short"):
         return "must not be empty"
-    return printable(error["msg"])
+    return printable(error["msg"].removeprefix("Value error, "))
 
 
 def _what_it_is(loc: Loc) -> str:
@@ -146,14 +168,5 @@ def _keys_at(parent: Loc) -> list[str]:
     """Return the keys that are allowed in a block."""
     model: type[BaseModel] = TeamDocument
     for part in parent:
-        if part == "supervisor":
-            model = SupervisorBlock
-        elif part in ("agents", "registry"):
-            model = AgentBlock
-        elif part == "teams":
-            model = TeamBlock
-        elif part == "on_failure":
-            model = RetryPolicy
-        elif part == "retry":
-            model = RetryBlock
+        model = _BLOCKS.get(str(part), model)
     return list(model.model_fields)

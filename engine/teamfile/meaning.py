@@ -5,8 +5,11 @@ One rule holds inside: nothing of the team's own code is imported.
 
 from collections.abc import Iterator, Sequence
 
+from pydantic import ValidationError
+
+from engine.runtimes.scripted import Script
 from engine.teamfile.document import Document
-from engine.teamfile.faults import field
+from engine.teamfile.faults import field, problems_of
 from engine.teamfile.problems import Loc, Problem, or_nearest
 from engine.teamfile.schema import AgentBlock, RetryPolicy, TeamBlock, TeamDocument
 
@@ -68,17 +71,28 @@ class Meaning:
             self._say(loc, "says not what does the work; give it run: module:function")
         elif runtime not in self._runtimes:
             self._say((*loc, "type"), f"no runtime {runtime!r}; {or_nearest(runtime, self._runtimes)}")
-        elif runtime == "function" and agent.run is None:
-            self._say(loc, "a function agent needs run: module:function")
-        elif runtime != "function" and agent.run is not None:
-            self._say((*loc, "run"), f"is for function agents, and this one is {runtime}")
+        elif runtime == "scripted":
+            self._scripted(agent, loc)
+        elif agent.run is None:
+            model = "" if runtime == "function" else f"a {runtime} is played by a model, which is not supported yet; "
+            self._say(loc, f"{model}give it run: module:function")
         if agent.script is not None and runtime != "scripted":
-            self._say((*loc, "script"), f"is for scripted agents, and this one is {runtime or 'of no type'}")
-        elif agent.script is not None and "script" in agent.options:
-            self._say((*loc, "script"), "stands in options too; keep one of them")
+            self._say((*loc, "script"), f"is for scripted agents, and this one is a {runtime or 'nothing'}")
         for at, policy in enumerate(agent.on_failure):
             if isinstance(policy, RetryPolicy) and policy.retry.cap_s < policy.retry.base_s:
                 self._say((*loc, "on_failure", at), "cap_s must be at least base_s")
+
+    def _scripted(self, agent: AgentBlock, loc: Loc) -> None:
+        if agent.run is not None:
+            self._say((*loc, "run"), "is for function agents, and this one is scripted")
+        if agent.script is not None and "script" in agent.options:
+            self._say((*loc, "script"), "stands in options too; keep one of them")
+        options = dict(agent.options) if agent.script is None else {**agent.options, "script": agent.script}
+        place = (*loc, "options") if agent.script is None else loc
+        try:
+            Script.model_validate(options)
+        except ValidationError as error:
+            self._found += problems_of(error.errors(include_url=False), self._document, under=place)
 
     def _once(self, taken: dict[str, str], name: str, loc: Loc, where: str) -> None:
         if name in taken:

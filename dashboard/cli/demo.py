@@ -1,0 +1,120 @@
+"""`demo`: a crew that reads a folder of source code, writes a report, and waits for the next request.
+
+The crew is in `dashboard.demo`; here it is launched like any other team, one database for each folder. Its file comes
+with the program, so it is trusted by itself.
+"""
+
+import hashlib
+import sys
+from pathlib import Path
+
+import click
+
+import dashboard.demo
+from dashboard.cli.database import given_database, made_data_folder
+from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
+from dashboard.cli.room import has_terminal, open_dashboard
+from dashboard.cli.run import submit, write_end
+from dashboard.cli.up import Launched, launch
+from dashboard.cli.watching import Progress, await_run
+from engine.core.commands import Submit
+from engine.folding import folded
+from engine.teamfile import read_team
+
+REQUEST = "audit"
+LINE_EVERY_S = 2.0
+
+
+@click.command("demo")
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.option("--stdlib", is_flag=True, help="Read a copy of a part of Python's library, with a few odd files.")
+@click.option("--no-dashboard", is_flag=True, help="Wait for the report and print it.")
+@click.option("--detach", is_flag=True, help="Start it and return.")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file.")
+@click.pass_context
+def demo(
+    ctx: click.Context, folder: Path | None, *, stdlib: bool, no_dashboard: bool, detach: bool, output: Path | None
+) -> int:
+    """Watch a crew read the source code in FOLDER (or here) and write a report.
+
+    No model and no network is needed. The crew stays and takes further requests, such as: quarterdeck run "audit src"
+    """
+    if stdlib and folder is not None:
+        fail("usage", "give a folder or --stdlib, not both", "see: quarterdeck demo --help")
+    settings = ctx.ensure_object(Settings)
+    chosen, named = _folder(folder, stdlib=stdlib)
+    db = given_database(ctx) or _database_for(named)
+    launched = _launched(db, chosen)
+    run_id = _first_run(db) or submit(db, Submit(request=REQUEST))[0]
+    if detach:
+        emit(ctx, launched.body() | {"run_id": run_id}, "\n".join(_said(chosen, launched, run_id)))
+        return DONE
+    if no_dashboard or settings.json or output is not None or not has_terminal():
+        return _waited(ctx, launched, run_id, output)
+    return open_dashboard(db, ask_engine=True, debug=settings.debug)
+
+
+def crew_file() -> Path:
+    """Return the team file of the crew, which ships with the program."""
+    return Path(dashboard.demo.__file__).resolve().with_name("crew.yaml")
+
+
+def _folder(given: Path | None, *, stdlib: bool) -> tuple[Path, str]:
+    """Return the folder to read, and what names its database."""
+    if stdlib:
+        return made_data_folder() / "demo" / "stdlib", "stdlib"
+    folder = (given or Path()).resolve()
+    if not folder.is_dir():
+        fail("usage", f"{given} is not a folder", "name a folder of source code, or take --stdlib")
+    # The folder's name says to a person which one it is, the hash tells equal names apart.
+    mark = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    return folder, f"{folder.name.encode('ascii', 'ignore').decode() or 'root'}-{mark}"
+
+
+def _database_for(named: str) -> Path:
+    folder = made_data_folder() / "demo"
+    folder.mkdir(exist_ok=True, mode=0o700)
+    return folder / f"{named}.db"
+
+
+def _launched(db: Path, folder: Path) -> Launched:
+    """Bring the crew up on a folder; the copy of the library is made first, where an engine does not use it yet."""
+    from dashboard.process import is_alive
+
+    if folder.name == "stdlib" and not is_alive(db):
+        from dashboard.demo.stdlib import stdlib_folder
+
+        say("copying a part of Python's library to read …")
+        stdlib_folder(folder)
+    command = read_team(crew_file()).load_command(trusted=True, folder=folder)
+    return launch(db, command)
+
+
+def _first_run(db: Path) -> str | None:
+    """Return the run that is open, or the last one where the crew has had its first already."""
+    state = folded(db)
+    return next(iter(state.runs), None) or (state.finished[-1].id if state.finished else None)
+
+
+def _waited(ctx: click.Context, launched: Launched, run_id: str, output: Path | None) -> int:
+    progress = Progress(run_id, every_s=LINE_EVERY_S if not sys.stderr.isatty() else 0.2, always=True)
+    try:
+        ended = await_run(launched.db, run_id, progress)
+    except KeyboardInterrupt:
+        progress.end()
+        say(f"still running: quarterdeck wait {run_id} --db {launched.db}")
+        return INTERRUPTED
+    progress.end()
+    status = write_end(ctx, ended, output)
+    say(f'the crew waits for the next request: quarterdeck run "audit …" --db {launched.db}')
+    say(f"look:  quarterdeck --db {launched.db}")
+    say(f"stop:  quarterdeck stop --db {launched.db}")
+    return status
+
+
+def _said(folder: Path, launched: Launched, run_id: str) -> list[str]:
+    return [
+        f"the crew reads {folder}: run {run_id}, engine {launched.pid} on {launched.db}",
+        f"look:  quarterdeck --db {launched.db}",
+        f"stop:  quarterdeck stop --db {launched.db}",
+    ]

@@ -1,0 +1,52 @@
+"""Bare `quarterdeck`: open the dashboard on the chosen database."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from dashboard.cli.database import chosen_database, databases, given_database
+from dashboard.cli.output import WRONG_USAGE, Settings, fail, say
+from store import Reader
+
+_WELCOME = """\
+There is no team here yet.
+
+  quarterdeck demo          watch a crew read a folder of source code and report on it
+  quarterdeck init          write a small team file of your own in this folder
+  quarterdeck up team.yaml  start the team of a file"""
+
+
+def open_room(ctx: click.Context, *, readonly: bool) -> int:
+    """Open the dashboard and return its exit status once it is closed."""
+    settings = ctx.ensure_object(Settings)
+    if settings.json:
+        fail("usage", "the dashboard has no JSON", "ask with a command: quarterdeck ps --json")
+    if given_database(ctx) is None and not databases():
+        say(_WELCOME)
+        return WRONG_USAGE
+    return open_dashboard(chosen_database(ctx), readonly=readonly, debug=settings.debug)
+
+
+def open_dashboard(db: Path, *, readonly: bool = False, ask_engine: bool = False, debug: bool = False) -> int:
+    """Open the dashboard on a database; nothing is drawn where there is no terminal.
+
+    Raises:
+        Failure: If there is no terminal.
+        StoreError: If the file cannot be used.
+    """
+    with Reader(db):  # whatever is wrong with the file is said before the screen is taken
+        pass
+    if not has_terminal():
+        fail("no_terminal", "there is no terminal to draw on", f"look with: quarterdeck ps --db {db}")
+    from dashboard.app import run_dashboard  # Textual, 0.3 s
+
+    return run_dashboard(db, readonly=readonly, ask_engine=ask_engine, debug=debug)
+
+
+def has_terminal() -> bool:
+    """Return whether a screen can be drawn; the web server draws through a driver of its own."""
+    if os.environ.get("TEXTUAL_DRIVER"):
+        return True
+    return all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))

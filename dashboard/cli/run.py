@@ -1,0 +1,196 @@
+"""`run` and `wait`: give a team a request, and print what comes of it."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from dashboard.cli.database import chosen_database
+from dashboard.cli.output import (
+    DONE,
+    INTERRUPTED,
+    NO_ENGINE,
+    REFUSED,
+    WORK_FAILED,
+    Settings,
+    emit,
+    fail,
+    say,
+    write_text,
+)
+from dashboard.cli.watching import Progress, RunEnd, await_run, end_of
+from dashboard.client import Client, Outcome
+from dashboard.process import is_alive, let_go, start_engine, wait_until_up
+from dashboard.views.texts import readable
+from engine.core.commands import Submit
+from engine.folding import folded
+
+ANSWER_WITHIN_S = 10.0
+LARGEST_REQUEST_BYTES = 1_000_000
+_output_option = click.option(
+    "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the output to a file."
+)
+
+
+@click.command("run")
+@click.argument("request")
+@_output_option
+@click.option("--supervisor", metavar="NAME", help="Who gets it; the one at the top without it.")
+@click.option("--detach", is_flag=True, help="Do not wait; print the run's id.")
+@click.option("--queue", is_flag=True, help="Without an engine: leave it for the next one.")
+@click.pass_context
+def run(
+    ctx: click.Context, request: str, output: Path | None, *, supervisor: str | None, detach: bool, queue: bool
+) -> int:
+    """Give the team REQUEST and print what comes of it; '-' reads the request from stdin.
+
+    Where no engine is at work, one is started for the time of the run.
+    """
+    db = chosen_database(ctx, or_only=True)
+    command = Submit(request=_request(request), supervisor=supervisor)
+    _check_target(output)
+    alive = is_alive(db)
+    if queue and not alive:
+        with Client(db) as client:
+            _say_queued(ctx, client.send(command), db)
+        return DONE
+    if detach and not alive:
+        hint = f"start one: quarterdeck engine --db {db}; or leave it for the next one: --queue"
+        fail("no_engine", "no engine is at work", hint, NO_ENGINE)
+    if alive:
+        return _submitted(ctx, db, command, output, detach=detach, bound=False)
+    with _engine_for_now(db):
+        return _submitted(ctx, db, command, output, detach=False, bound=True)
+
+
+@click.command("wait")
+@click.argument("run_id", metavar="RUN")
+@_output_option
+@click.pass_context
+def wait(ctx: click.Context, run_id: str, output: Path | None) -> int:
+    """Wait until RUN has ended, and print its output."""
+    db = chosen_database(ctx, or_only=True)
+    _check_target(output)
+    if end_of(db, run_id) is None and run_id in folded(db).runs and not is_alive(db):
+        hint = f"it goes on with: quarterdeck engine --db {db}"
+        fail("no_engine", f"run {run_id} is suspended, no engine is at work", hint, NO_ENGINE)
+    return finish(ctx, db, run_id, output, bound=False)
+
+
+def finish(ctx: click.Context, db: Path, run_id: str, output: Path | None, *, bound: bool) -> int:
+    """Wait for a run, write its output, and return the exit status.
+
+    Args:
+        ctx: Of the subcommand.
+        db: The run's database.
+        run_id: Which run.
+        output: Where to write; None is stdout.
+        bound: Whether its engine ends with this process.
+    """
+    progress = Progress(run_id, every_s=0.2)
+    try:
+        ended = await_run(db, run_id, progress)
+    except KeyboardInterrupt:
+        progress.end()
+        if bound:
+            say(f"stopped; run {run_id} goes on with: quarterdeck engine --db {db}")
+        else:
+            say(f"still running: quarterdeck wait {run_id} --db {db}")
+        return INTERRUPTED
+    progress.end()
+    return write_end(ctx, ended, output)
+
+
+def write_end(ctx: click.Context, ended: RunEnd, output: Path | None) -> int:
+    """Write what a run brought, and return the exit status."""
+    text = "" if ended.output is None else readable(ended.output)
+    if output is not None and ended.status == "done":
+        output.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8", errors="backslashreplace")
+        say(f"wrote {output}")
+    if ctx.ensure_object(Settings).json:
+        emit(ctx, ended.body(), None)
+    elif output is None and text:
+        write_text(text.removesuffix("\n"))
+    if ended.status != "done":
+        fail(f"run_{ended.status}", f"run {ended.run_id} {_failed(ended)}", "", WORK_FAILED)
+    return DONE
+
+
+def _submitted(ctx: click.Context, db: Path, command: Submit, output: Path | None, *, detach: bool, bound: bool) -> int:
+    run_id, outcome = submit(db, command)
+    if not detach:
+        return finish(ctx, db, run_id, output, bound=bound)
+    body = {
+        "v": 1,
+        "kind": "outcome",
+        "command_id": outcome.command_id,
+        "status": outcome.status,
+        "seq": outcome.seq,
+        "reason": None,
+        "run_id": run_id,
+    }
+    emit(ctx, body, run_id)
+    return DONE
+
+
+def submit(db: Path, command: Submit) -> tuple[str, Outcome]:
+    """Give a request to the engine of a database and return the id of its run.
+
+    Raises:
+        Failure: If it is refused, or nobody answers.
+    """
+    with Client(db) as client:
+        outcome = client.perform(command, ANSWER_WITHIN_S)
+    if outcome.status == "refused":
+        fail(outcome.code or "refused", outcome.reason or "the engine refused it", "", REFUSED)
+    if outcome.status == "pending":
+        hint = f"it is queued, and taken up when the engine answers: quarterdeck runs --db {db}"
+        fail("no_answer", f"the engine did not answer within {ANSWER_WITHIN_S:.0f} s", hint, NO_ENGINE)
+    return str(outcome.result["run_id"]), outcome
+
+
+@contextmanager
+def _engine_for_now(db: Path) -> Iterator[None]:
+    """Hold an engine on a database that ends with this block, and with this process whatever becomes of it."""
+    state = folded(db)
+    if not state.supervisors:
+        fail("no_team", f"{db} holds no team", "load one: quarterdeck up TEAM --db FILE")
+    folder = Path(state.team.folder) if state.team is not None else None
+    say(f"no engine is at work on {db}; one is started for this run")
+    engine = start_engine(db, folder=folder if folder is not None and folder.is_dir() else None, bound=True)
+    try:
+        wait_until_up(engine)
+        yield
+    finally:
+        let_go(engine)
+
+
+def _request(given: str) -> str:
+    if given == "-":
+        given = sys.stdin.buffer.read(LARGEST_REQUEST_BYTES + 1).decode("utf-8", errors="replace").strip()
+    if not given.strip():
+        fail("usage", "the request is empty", "say what is to be done: quarterdeck run 'Write …'")
+    if len(given.encode("utf-8", errors="replace")) > LARGEST_REQUEST_BYTES:
+        fail("usage", f"the request is larger than {LARGEST_REQUEST_BYTES:,} bytes", "name a file in it instead")
+    return given.encode("utf-8", errors="replace").decode()
+
+
+def _check_target(output: Path | None) -> None:
+    """Refuse now what could not be written after hours of work."""
+    if output is None:
+        return
+    if output.is_dir():
+        fail("usage", f"{output} is a folder", "name a file")
+    if not output.absolute().parent.is_dir():
+        fail("usage", f"the folder {output.absolute().parent} does not exist", "make it first")
+
+
+def _say_queued(ctx: click.Context, command_id: str, db: Path) -> None:
+    body = {"v": 1, "kind": "outcome", "command_id": command_id, "status": "pending", "seq": None, "reason": None}
+    emit(ctx, body, f"queued; it is taken up by: quarterdeck engine --db {db}")
+
+
+def _failed(ended: RunEnd) -> str:
+    return "was cancelled" if ended.status == "cancelled" else f"{ended.status}: {ended.error or 'it does not say why'}"

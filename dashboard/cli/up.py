@@ -1,0 +1,131 @@
+"""`up`: start the team of a file as an engine of its own, or attach to it where it runs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from dashboard.cli.database import given_database, made_data_folder
+from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, Settings, emit, fail, say
+from dashboard.cli.room import has_terminal, open_dashboard
+from dashboard.cli.trust import ensure_trusted
+from dashboard.client import Client, Outcome
+from dashboard.process import is_alive, log_of, start_engine, wait_until_gone, wait_until_up
+from engine.core.commands import LoadTeam, StopEngine
+from engine.core.state import State
+from engine.folding import folded
+from engine.teamfile import TeamFile, read_team
+from store import Reader
+
+LOADED_WITHIN_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A team that is up."""
+
+    db: Path
+    pid: int
+    started: bool
+    """False where an engine was at work already."""
+    outcome: Outcome | None
+    """Of loading the file; None where the engine has this very content."""
+
+    def body(self) -> dict[str, object]:
+        """Return it in the shape of `--json`."""
+        return {
+            "v": 1,
+            "kind": "up",
+            "db": str(self.db),
+            "pid": self.pid,
+            "started": self.started,
+            "loaded": self.outcome.result if self.outcome is not None else None,
+            "seq": self.outcome.seq if self.outcome is not None else None,
+            "log": str(log_of(self.db)),
+        }
+
+
+@click.command("up")
+@click.argument("team", type=click.Path(path_type=Path))
+@click.option("--detach", is_flag=True, help="Open no dashboard.")
+@click.option("--trust", "trusting", is_flag=True, help="Trust the file as it is now.")
+@click.pass_context
+def up(ctx: click.Context, team: Path, *, detach: bool, trusting: bool) -> int:
+    """Start the team of the file TEAM and open the dashboard on it.
+
+    The engine outlives the terminal. Where it runs already this attaches to it; of an edited file it takes over what is
+    new or changed.
+    """
+    file = read_team(team)
+    ensure_trusted(file, allowed=trusting)
+    db = given_database(ctx) or made_data_folder() / f"{file.name}.db"
+    _check_same_team(db, file, asked=given_database(ctx) is not None)
+    launched = launch(db, file.load_command(trusted=True))
+    settings = ctx.ensure_object(Settings)
+    if settings.json or detach or not has_terminal():
+        emit(ctx, launched.body(), "\n".join(_said(file, launched)))
+        return DONE
+    for line in _said(file, launched):
+        say(line)
+    return open_dashboard(db, debug=settings.debug)
+
+
+def launch(db: Path, command: LoadTeam) -> Launched:
+    """Bring a team up on a database: start an engine where none is, and load the file where it is new or changed.
+
+    Raises:
+        Failure: If the team is refused; an engine that was started for it is ended again.
+        EngineDidNotStart: If it did not.
+    """
+    started = not is_alive(db)
+    if started:
+        wait_until_up(start_engine(db, folder=Path(command.folder)))
+    outcome = None
+    if not is_loaded(folded(db), command):
+        with Client(db) as client:
+            outcome = client.perform(command, LOADED_WITHIN_S)
+        if outcome.status != "applied":
+            _not_loaded(db, outcome, started=started)
+    with Reader(db) as reader:
+        engine = reader.engine()
+    if engine is None or not engine.alive:
+        fail("no_engine", "the engine ended at once", f"its log says why: {log_of(db)}", NO_ENGINE)
+    return Launched(db, engine.pid, started, outcome)
+
+
+def is_loaded(state: State, command: LoadTeam) -> bool:
+    """Return whether a database has this very team file already."""
+    team = state.team
+    return team is not None and (team.sha256, team.path, team.folder) == (command.sha256, command.path, command.folder)
+
+
+def _not_loaded(db: Path, outcome: Outcome, *, started: bool) -> NoReturn:
+    if started:
+        with Client(db) as client:
+            client.send(StopEngine())
+        wait_until_gone(db, timeout_s=5)
+    if outcome.status == "refused":
+        fail(outcome.code or "refused", outcome.reason or "the team was refused", "", REFUSED)
+    fail("no_answer", "the engine did not answer", f"its log may say why: {log_of(db)}", NO_ENGINE)
+
+
+def _check_same_team(db: Path, file: TeamFile, *, asked: bool) -> None:
+    """Refuse to mix two teams that happen to have the same name."""
+    if asked or not db.exists():
+        return
+    team = folded(db).team
+    if team is not None and Path(team.path) != file.path:
+        hint = f"give this team a database of its own: --db FILE; or name that one to go on with it: --db {db}"
+        fail("other_team", f"{db} holds the team {file.name!r} of another file, {team.path}", hint)
+
+
+def _said(file: TeamFile, launched: Launched) -> list[str]:
+    """Return what happened, how to look, and how to stop."""
+    what = "is up" if launched.started else "was up already"
+    lines = [f"{file.name} {what}: engine {launched.pid} on {launched.db}"]
+    if launched.outcome is not None and not launched.started:
+        lines = [f"the file has changed; {launched.outcome.summary} (engine {launched.pid} on {launched.db})"]
+    lines.append(f"look:  quarterdeck --db {launched.db}")
+    lines.append(f"stop:  quarterdeck stop --db {launched.db}")
+    return [*file.warnings, *lines]

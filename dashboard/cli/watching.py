@@ -1,0 +1,200 @@
+"""Wait for a run to end, and say meanwhile how far it is.
+
+One rule holds inside: the journal is asked, never the engine; so waiting works for whoever may read the file, and ends
+with a word when the engine is gone.
+"""
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue
+
+from dashboard.clean import clean
+from dashboard.cli.output import NO_ENGINE, WRONG_USAGE, fail, say
+from dashboard.process import is_alive
+from dashboard.views.amounts import counted, stopwatch
+from engine.core.codec import kind_of
+from engine.core.events import RunFinished
+from engine.core.fold import fold
+from engine.core.state import State
+from engine.core.values import Held, TextRef, Usage
+from engine.folding import events_of, folded_from
+from engine.texts import walk
+from store import Reader, Tail
+
+LOOK_S = 0.5
+"""How often it is looked whether the engine is still there, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run ended."""
+
+    run_id: str
+    status: str
+    output: JsonValue
+    error: str | None
+    tasks: int
+    usage: Usage
+    seq: int
+
+    def body(self) -> dict[str, Any]:
+        """Return it in the shape of `--json`."""
+        usage = {
+            "tokens_in": self.usage.tokens_in,
+            "tokens_out": self.usage.tokens_out,
+            "cost_usd": self.usage.cost_usd,
+        }
+        return {
+            "v": 1,
+            "kind": "run",
+            "run_id": self.run_id,
+            "status": self.status,
+            "output": self.output,
+            "tasks": self.tasks,
+            "usage": usage,
+            "seq": self.seq,
+        }
+
+
+def end_of(db: Path, run_id: str) -> RunEnd | None:
+    """Return how a run ended; None while it has not, or if there is no such run.
+
+    Raises:
+        StoreError, CoreError: If the journal cannot be read.
+    """
+    with Reader(db) as reader:
+        found = reader.records(0, 1, kinds=[kind_of(RunFinished)], run_id=run_id)
+        if not found:
+            return None
+        summary = folded_from(reader, found[0].seq).finished[-1]
+        return RunEnd(
+            run_id=run_id,
+            status=summary.status.value,
+            output=_resolved(reader, summary.output),
+            error=summary.error,
+            tasks=summary.tasks,
+            usage=summary.usage,
+            seq=summary.seq,
+        )
+
+
+def await_run(db: Path, run_id: str, progress: Callable[[State], None]) -> RunEnd:
+    """Block until a run has ended.
+
+    Args:
+        db: Its database.
+        run_id: Which run.
+        progress: Told the state whenever something happened.
+
+    Raises:
+        Failure: If there is no such run, or no engine is at work on it.
+    """
+    ended = end_of(db, run_id)
+    if ended is not None:
+        return ended
+    with Reader(db) as reader:
+        state = folded_from(reader)
+    if run_id not in state.runs and end_of(db, run_id) is None:
+        open_runs = ", ".join(state.runs) or "none is open"
+        fail("unknown_work", f"there is no run {run_id!r}", f"open runs: {open_runs}", WRONG_USAGE)
+    progress(state)
+    with _while_engine_lives(db) as stop:
+        for batch in Tail(db, state.seq).batches(stop):
+            fold(state, events_of(batch))
+            if run_id not in state.runs:
+                break
+            progress(state)
+    ended = end_of(db, run_id)
+    if ended is None:
+        hint = f"it goes on with: quarterdeck engine --db {db}"
+        fail("no_engine", f"no engine is at work on run {run_id}", hint, NO_ENGINE)
+    return ended
+
+
+@contextmanager
+def _while_engine_lives(db: Path) -> Iterator[threading.Event]:
+    """Yield an event that is set once no engine holds the database."""
+    stop, done = threading.Event(), threading.Event()
+
+    def look() -> None:
+        missed = 0
+        while missed < 2 and not done.is_set():
+            missed = 0 if is_alive(db) else missed + 1
+            done.wait(LOOK_S)
+        stop.set()
+
+    watcher = threading.Thread(target=look, name="watch-engine", daemon=True)
+    watcher.start()
+    try:
+        yield stop
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _resolved(reader: Reader, value: Held) -> JsonValue:
+    if not isinstance(value, TextRef):
+        return value
+    found: JsonValue = walk(json.loads(reader.record(value.seq).body), value.path)
+    return found
+
+
+class Progress:
+    """Tell on stderr how far a run is: one line that changes on a terminal, a line now and then elsewhere."""
+
+    def __init__(self, run_id: str, *, every_s: float, always: bool = False) -> None:
+        """Begin.
+
+        Args:
+            run_id: Which run.
+            every_s: Shortest time between two lines, in seconds.
+            always: Write also where stderr is no terminal.
+        """
+        self._run_id = run_id
+        self._every_s = every_s
+        self._terminal = sys.stderr.isatty()
+        self._silent = not (self._terminal or always)
+        self._told: set[str] = set()
+        self._last_s = float("-inf")
+        self._began_s = time.monotonic()
+        self._line = ""
+
+    def __call__(self, state: State) -> None:
+        """Look at a state, and say what is worth it."""
+        self._broken(state)
+        run = state.runs.get(self._run_id)
+        now_s = time.monotonic()
+        if self._silent or run is None or now_s - self._last_s < self._every_s:
+            return
+        line = f"{run.id}  {run.ended:,} of {counted(run.total, 'task')}, {run.running} at work"
+        line += f", {run.failed} failed" if run.failed else ""
+        if line != self._line:
+            self._last_s, self._line = now_s, line
+            elapsed = stopwatch(round((now_s - self._began_s) * 1000))
+            self._write(f"{elapsed}  {line}")
+
+    def end(self) -> None:
+        """Take the changing line away."""
+        if self._terminal and self._line:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def _broken(self, state: State) -> None:
+        """Say once of each agent why it cannot work: a run may wait for it."""
+        for agent in state.agents.values():
+            if agent.error is not None and agent.id not in self._told:
+                self._told.add(agent.id)
+                self.end()
+                say(f"{agent.name} cannot work: {agent.error}")
+
+    def _write(self, line: str) -> None:
+        sys.stderr.write(f"\r\x1b[K{clean(line)}" if self._terminal else f"{clean(line)}\n")
+        sys.stderr.flush()

@@ -1,0 +1,165 @@
+"""Trust: a team file runs its code only as it was when somebody looked at it, and where it stood."""
+
+import json
+import stat
+import tempfile
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, rule
+
+from engine.trust import TrustList, UntrustedFile, UnusableTrustList
+
+REFERENCES = ["crew:survey"]
+
+
+@pytest.fixture
+def trusted(tmp_path: Path) -> TrustList:
+    return TrustList(tmp_path / "data" / "trust.json")
+
+
+def allow(trusted: TrustList, path: str, sha256: str, at_ms: int = 1) -> None:
+    trusted.allow(Path(path), sha256, references=REFERENCES, at_ms=at_ms)
+
+
+def test_a_file_is_trusted_by_its_place_and_its_content(trusted: TrustList) -> None:
+    allow(trusted, "/a/team.yaml", "one")
+
+    assert trusted.is_trusted(Path("/a/team.yaml"), "one")
+    assert not trusted.is_trusted(Path("/a/team.yaml"), "two")
+    assert not trusted.is_trusted(Path("/b/team.yaml"), "one")
+
+
+def test_allowing_an_edited_file_forgets_what_it_was(trusted: TrustList) -> None:
+    allow(trusted, "/a/team.yaml", "one")
+    allow(trusted, "/a/team.yaml", "two", at_ms=2)
+
+    assert not trusted.is_trusted(Path("/a/team.yaml"), "one")
+    assert [(entry.sha256, entry.at_ms) for entry in trusted.entries()] == [("two", 2)]
+
+
+def test_a_revoked_file_is_not_trusted_and_a_second_time_says_so(trusted: TrustList) -> None:
+    allow(trusted, "/a/team.yaml", "one")
+
+    assert trusted.revoke(Path("/a/team.yaml"))
+    assert not trusted.is_trusted(Path("/a/team.yaml"), "one")
+    assert not trusted.revoke(Path("/a/team.yaml"))
+
+
+def test_a_refusal_says_what_would_run_and_whether_the_file_was_edited(trusted: TrustList) -> None:
+    allow(trusted, "/a/team.yaml", "one")
+
+    with pytest.raises(
+        UntrustedFile, match=r"/a/team\.yaml has changed since it was trusted; it runs crew:survey"
+    ) as edited:
+        trusted.check(Path("/a/team.yaml"), "two", REFERENCES)
+    with pytest.raises(UntrustedFile, match=r"/b/team\.yaml is not trusted") as fresh:
+        trusted.check(Path("/b/team.yaml"), "one", REFERENCES)
+
+    assert edited.value.changed
+    assert not fresh.value.changed
+
+
+def test_a_file_that_runs_no_code_needs_no_trust(trusted: TrustList) -> None:
+    trusted.check(Path("/a/team.yaml"), "one", [])
+
+    assert not trusted.path.exists()
+
+
+def test_nobody_else_may_read_or_write_the_list(trusted: TrustList) -> None:
+    allow(trusted, "/a/team.yaml", "one")
+
+    assert stat.S_IMODE(trusted.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(trusted.path.parent.stat().st_mode) == 0o700
+
+
+def test_a_list_that_others_could_have_written_counts_for_nothing(trusted: TrustList) -> None:
+    allow(trusted, "/a/team.yaml", "one")
+    trusted.path.chmod(0o666)
+
+    with pytest.raises(UnusableTrustList, match="can be written by others"):
+        trusted.is_trusted(Path("/a/team.yaml"), "one")
+
+
+@settings(max_examples=30)
+@given(
+    content=st.binary(max_size=60)
+    | st.sampled_from([b"{}", b"[]", b'{"files": [1]}', b'{"files": {"x": {}}}', b"[" * 5000])
+)
+def test_a_damaged_list_is_told_and_never_guessed(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    trusted = TrustList(tmp_path_factory.mktemp("trust") / "trust.json")
+    trusted.path.write_bytes(content)
+
+    with pytest.raises(UnusableTrustList, match="correct or delete it"):
+        trusted.entries()
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, lambda path: path.symlink_to(path)])
+def test_something_else_in_the_place_of_the_list_is_told(trusted: TrustList, make: object) -> None:
+    trusted.path.parent.mkdir()
+    assert callable(make)
+    make(trusted.path)
+
+    with pytest.raises(UnusableTrustList):
+        trusted.entries()
+
+
+def test_entries_keep_what_was_shown_and_when(trusted: TrustList) -> None:
+    allow(trusted, "/a/team.yaml", "one", at_ms=5)
+    allow(trusted, "/b/team.yaml", "one", at_ms=9)
+
+    assert [(entry.path, entry.at_ms, entry.references) for entry in trusted.entries()] == [
+        ("/b/team.yaml", 9, REFERENCES),
+        ("/a/team.yaml", 5, REFERENCES),
+    ]
+    assert json.loads(trusted.path.read_text())["v"] == 1
+
+
+def test_two_processes_that_allow_at_once_lose_nothing(trusted: TrustList) -> None:
+    threads = [Thread(target=allow, args=(trusted, f"/{number}/team.yaml", "one")) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(trusted.entries()) == 8
+    assert [path.name for path in trusted.path.parent.iterdir() if "-new-" in path.name] == []
+
+
+class TrustFollowsItsModel(RuleBasedStateMachine):
+    """Whatever is allowed and revoked, the list says what a dict of path to content says."""
+
+    allowed = Bundle("allowed")
+    paths = st.sampled_from(["/a", "/b", "/c"])
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._folder = tempfile.TemporaryDirectory()
+        self._list = TrustList(Path(self._folder.name) / "trust.json")
+        self._model: dict[str, str] = {}
+
+    @rule(target=allowed, path=paths, sha256=st.sampled_from(["one", "two"]))
+    def allow(self, path: str, sha256: str) -> str:
+        allow(self._list, path, sha256)
+        self._model[path] = sha256
+        return path
+
+    @rule(path=consumes(allowed))
+    def revoke(self, path: str) -> None:
+        assert self._list.revoke(Path(path)) == (self._model.pop(path, None) is not None)
+
+    @rule(path=paths, sha256=st.sampled_from(["one", "two"]))
+    def ask(self, path: str, sha256: str) -> None:
+        assert self._list.is_trusted(Path(path), sha256) == (self._model.get(path) == sha256)
+
+    def teardown(self) -> None:
+        self._folder.cleanup()
+
+
+TrustFollowsItsModel.TestCase.settings = settings(
+    max_examples=8, stateful_step_count=12
+)  # each step waits for the disk
+test_trust_follows_its_model = TrustFollowsItsModel.TestCase
