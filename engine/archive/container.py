@@ -1,0 +1,216 @@
+"""The zip around an archive: read with every guard, written so that there is never half of one.
+
+Python's own defaults believe too much: two entries of one name, sizes that are not so, a checksum that is looked at
+after the data was used. So all of it is checked here before a byte is parsed, and no entry ever becomes a path.
+"""
+
+import contextlib
+import hashlib
+import os
+import secrets
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Collection, Iterable, Mapping
+from io import BytesIO
+from pathlib import Path
+
+from engine.archive.errors import ExportRefused, ImportRefused
+from engine.archive.manifest import MOST_BYTES, MOST_RATIO, PARTS, REQUIRED
+
+_END = struct.Struct("<4s4H2LH")
+_DATABASE = b"SQLite format 3\0"
+_WHEN = (1980, 1, 1, 0, 0, 0)
+"""The zip's own time of every entry, so that equal archives are equal files."""
+_LEVEL = 1
+
+
+def read_parts(path: Path, expected_sha256: str | None = None) -> dict[str, bytes]:
+    """Return every part of an archive by its name, not yet parsed.
+
+    Args:
+        path: The file.
+        expected_sha256: Of the whole file, where it was looked at before.
+
+    Raises:
+        ImportRefused: If it is not an archive, or not that one.
+    """
+    body = _file(path)
+    if expected_sha256 is not None and hashlib.sha256(body).hexdigest() != expected_sha256.lower():
+        raise ImportRefused(path, "is not the file that was looked at; look again with --dry-run")
+    _check_shape(path, body)
+    try:
+        with zipfile.ZipFile(BytesIO(body)) as archive:
+            entries = _entries(path, archive)
+            return {entry.filename: _part(path, archive, entry) for entry in entries}
+    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError, RuntimeError) as error:
+        raise ImportRefused(path, f"is damaged ({_first_line(error)})") from error
+    except (OSError, OverflowError, UnicodeError, ValueError, KeyError, IndexError) as error:
+        raise ImportRefused(path, f"is damaged ({_first_line(error)})") from error
+
+
+def file_sha256(path: Path) -> str:
+    """Return the hash of the whole file, 64 hex digits.
+
+    Raises:
+        ImportRefused: If it cannot be read, or is no file that could be an archive.
+    """
+    return hashlib.sha256(_file(path)).hexdigest()
+
+
+def _file(path: Path) -> bytes:
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise ImportRefused(path, "is not a regular file")
+        if found.st_size > MOST_BYTES:
+            raise ImportRefused(path, f"is larger than {MOST_BYTES // 1024 // 1024} MiB, so it is no archive")
+        if _is_open_here(found):
+            raise ImportRefused(path, "is a database that this engine works on, not an archive")
+        return _content(path)
+    except FileNotFoundError as error:
+        raise ImportRefused(path, "does not exist") from error
+    except (OSError, ValueError) as error:
+        raise ImportRefused(path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from error
+
+
+def _is_open_here(found: os.stat_result) -> bool:
+    """Tell whether this process has the file open: closing a second descriptor would drop SQLite's locks on it."""
+    for entry in Path("/dev/fd").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            held = os.fstat(int(entry.name))
+            if (held.st_dev, held.st_ino) == (found.st_dev, found.st_ino):
+                return True
+    return False
+
+
+def _content(path: Path) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ImportRefused(path, "is not a regular file")
+        body = file.read(MOST_BYTES + 1)
+    if len(body) > MOST_BYTES:
+        raise ImportRefused(path, "grew while it was read")
+    return body
+
+
+def _check_shape(path: Path, body: bytes) -> None:
+    """Check both ends of the file: one zip from the first byte to the last, with as few entries as there are parts."""
+    if not body:
+        raise ImportRefused(path, "is empty, so it is no archive")
+    if body.startswith(_DATABASE):
+        raise ImportRefused(path, "is a database, not an archive; make one with: quarterdeck export FILE")
+    if not body.startswith(b"PK\x03\x04") or len(body) < _END.size:
+        raise ImportRefused(path, "is not an archive of quarterdeck")
+    mark, disk, first_disk, here, entries, size, start, comment = _END.unpack_from(body, len(body) - _END.size)
+    if mark != b"PK\x05\x06" or disk or first_disk or comment or here != entries:
+        raise ImportRefused(path, "is damaged, or was cut off or added to")
+    if entries > len(PARTS) or start + size + _END.size != len(body):
+        raise ImportRefused(path, "is another zip file, not an archive of quarterdeck")
+
+
+def _entries(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    entries = archive.infolist()
+    names = [entry.filename for entry in entries]
+    if not set(REQUIRED) <= set(names) or not set(names) <= set(PARTS):
+        raise ImportRefused(path, "is another zip file, not an archive of quarterdeck")
+    if len(set(names)) != len(names):
+        raise ImportRefused(path, "holds a part twice")
+    for entry in entries:
+        if entry.flag_bits & 0x1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ImportRefused(path, f"holds {entry.filename} in a form that is not allowed")
+        if entry.file_size > MOST_RATIO * max(entry.compress_size, 1):
+            raise ImportRefused(path, f"holds {entry.filename} packed beyond measure")
+    if sum(entry.file_size for entry in entries) > MOST_BYTES:
+        raise ImportRefused(path, f"unpacks to more than {MOST_BYTES // 1024 // 1024} MiB")
+    return entries
+
+
+def _part(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    with archive.open(entry) as part:
+        body = part.read(entry.file_size)
+        # The checksum is looked at where the end is read, so it is read here.
+        rest = part.read(1)
+    if len(body) != entry.file_size or rest:
+        raise ImportRefused(path, f"holds {entry.filename} in another size than it says")
+    return body
+
+
+def write_parts(target: Path, parts: Iterable[tuple[str, bytes]], *, overwrite: bool) -> int:
+    """Write an archive, whole or not at all; on disk when this returns.
+
+    Returns:
+        Its size in bytes.
+
+    Raises:
+        ExportRefused: If it cannot stand there.
+    """
+    body = _zipped(dict(parts))
+    temporary = target.with_name(f".{target.name}-new-{secrets.token_hex(6)}")
+    try:
+        _write(temporary, body)
+        if overwrite:
+            temporary.replace(target)
+        else:
+            _put(temporary, target)
+        _sync_folder(target.parent)
+    except FileExistsError as error:
+        raise ExportRefused(target, "is there already; give another name or --force") from error
+    except FileNotFoundError as error:
+        raise ExportRefused(target, "cannot be written: its folder does not exist") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ExportRefused(target, f"cannot be written ({reason})") from error
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            temporary.unlink(missing_ok=True)
+    return len(body)
+
+
+def _zipped(parts: Mapping[str, bytes], stored: Collection[str] = ()) -> bytes:
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, body in parts.items():
+            entry = zipfile.ZipInfo(name, _WHEN)
+            entry.external_attr = 0o600 << 16
+            entry.compress_type = zipfile.ZIP_STORED if name in stored else zipfile.ZIP_DEFLATED
+            archive.writestr(entry, body, compresslevel=_LEVEL)
+        entries = archive.infolist()
+    # What packs too well, such as a text of one letter, a reader would refuse.
+    dense = [entry.filename for entry in entries if entry.file_size > MOST_RATIO * max(entry.compress_size, 1)]
+    return _zipped(parts, {*stored, *dense}) if dense else buffer.getvalue()
+
+
+def _write(path: Path, body: bytes) -> None:
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(body)
+        file.flush()
+        os.fsync(descriptor)
+
+
+def _put(temporary: Path, target: Path) -> None:
+    """Give a finished file its name, unless something stands there."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        # Some file systems have no hard links.
+        if target.exists():
+            raise FileExistsError(target) from None
+        temporary.rename(target)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:120]

@@ -1,0 +1,148 @@
+"""Writing an archive from the files of a database: with a live engine, a dead one, in a folder that is read-only."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import JsonValue
+from pydantic_core import from_json, to_json
+
+from engine.archive.container import write_parts
+from engine.archive.errors import ExportRefused
+from engine.archive.manifest import EVENTS, MANIFEST, MOST_BYTES, STATE, TEXTS, Manifest, counts_of, manifest_adapter
+from engine.core.document import bound_in, text_refs
+from engine.core.errors import CorruptJournal
+from engine.core.exporting import document_of, encoded, state_sha256
+from engine.core.values import TextRef
+from engine.folding import folded_from, pages
+from engine.texts import walk
+from store import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class ExportResult:
+    """What was written."""
+
+    path: Path
+    bytes: int
+    seq: int
+    """The last event that is in it."""
+    state_sha256: str
+    bound: list[str]
+    """Callables that only the process that made them has; their agents have to be swapped after an import."""
+
+
+def export_archive(db: Path, target: Path, *, history: bool = False, overwrite: bool = False) -> ExportResult:
+    """Write the whole state of a database into one file, whole or not at all. Blocks; for a thread.
+
+    Args:
+        db: The database; its engine may be at work.
+        target: Where the archive is to stand.
+        history: Put every event into it as well, for other programs to read.
+        overwrite: Replace what stands there.
+
+    Raises:
+        StoreError, CoreError: If the database cannot be read.
+        ExportRefused: If the archive cannot stand there, or would be too large.
+    """
+    _check_target(db, target, overwrite=overwrite)
+    with Reader(db) as reader:
+        state = folded_from(reader)
+        seq, at_ms = state.seq, state.at_ms
+        document, texts = document_of(state, _resolver(reader, text_refs(state)), keep=False)
+        parts = {STATE: encoded(document), TEXTS: b"".join(_line(text) for text in texts)}
+        if history:
+            parts[EVENTS] = _events(target, reader, seq)
+    manifest = Manifest(
+        program=_version(),
+        created_ms=time.time_ns() // 1_000_000,
+        seq=seq,
+        at_ms=at_ms,
+        counts=counts_of(document, len(texts)),
+        bound=bound_in(document),
+        parts={name: hashlib.sha256(body).hexdigest() for name, body in parts.items()},
+        state_sha256=state_sha256(document, texts),
+    )
+    _check_size(target, sum(map(len, parts.values())), history=history)
+    first = (MANIFEST, manifest_adapter().dump_json(manifest, indent=1))
+    size = write_parts(target, [first, *parts.items()], overwrite=overwrite)
+    return ExportResult(target, size, seq, manifest.state_sha256, manifest.bound)
+
+
+def _check_target(db: Path, target: Path, *, overwrite: bool) -> None:
+    """Refuse what can be refused before the work, and above all to write over the database or a file beside it."""
+    own = db.resolve()
+    beside = {own.with_name(own.name + suffix) for suffix in ("", "-wal", "-shm", "-inbox", "-live", "-lock")}
+    try:
+        if target.resolve() in beside or (target.exists() and own.exists() and target.samefile(own)):
+            raise ExportRefused(target, "belongs to the database itself; give another name")
+        if target.is_dir():
+            raise ExportRefused(target, "is a folder; give the name of a file in it")
+        if target.exists() and not overwrite:
+            raise ExportRefused(target, "is there already; give another name or --force")
+    except (OSError, ValueError) as error:
+        raise ExportRefused(target, f"cannot be written ({getattr(error, 'strerror', None) or error})") from error
+
+
+def _check_size(target: Path, size: int, *, history: bool) -> None:
+    if size > MOST_BYTES:
+        hint = "leave out --history" if history else "let open runs finish first"
+        raise ExportRefused(target, f"would hold {size / 1e6:,.0f} MB, more than can be imported again; {hint}")
+
+
+def _resolver(reader: Reader, refs: Iterable[TextRef]) -> Callable[[TextRef], JsonValue]:
+    """Return what finds texts in the journal; every event that has one is read once."""
+    seqs = sorted({ref.seq for ref in refs})
+    bodies = {seq: from_json(body) for seq, body in reader.bodies(seqs).items()}
+
+    def resolve(ref: TextRef) -> JsonValue:
+        try:
+            found: JsonValue = walk(bodies[ref.seq], ref.path)
+        except (KeyError, IndexError, AttributeError, ValueError) as error:
+            raise CorruptJournal(ref.seq, f"it has no text at {ref.path!r}") from error
+        return found
+
+    return resolve
+
+
+def _line(text: JsonValue) -> bytes:
+    return to_json(text) + b"\n"
+
+
+def _events(target: Path, reader: Reader, until_seq: int) -> bytes:
+    lines: list[bytes] = []
+    size = 0
+    for line in _event_lines(reader, until_seq):
+        lines.append(line)
+        size += len(line)
+        if size > MOST_BYTES:
+            _check_size(target, size, history=True)
+    return b"".join(lines)
+
+
+def _event_lines(reader: Reader, until_seq: int) -> Iterator[bytes]:
+    """Yield each event as `quarterdeck events --json` prints it, in UTF-8."""
+    for records in pages(reader, max(0, reader.first_seq() - 1), until_seq):
+        for record in records:
+            head = {
+                "seq": record.seq,
+                "at_ms": record.at_ms,
+                "kind": record.kind,
+                "run_id": record.run_id,
+                "task_id": record.task_id,
+                "agent_id": record.agent_id,
+            }
+            # The body is JSON already: it is put in as it stands.
+            yield json.dumps(head, separators=(",", ":")).encode()[:-1] + b',"body":' + record.body + b"}\n"
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # 15 ms that only an export needs
+
+    try:
+        return version("quarterdeck")
+    except PackageNotFoundError:
+        return ""

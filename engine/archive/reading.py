@@ -1,0 +1,142 @@
+"""Reading an archive: nothing of it is believed before all of it was checked, from the file down to what it means."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError, with_config
+
+from engine.archive.container import read_parts
+from engine.archive.errors import ImportRefused
+from engine.archive.manifest import FORMAT, MANIFEST, STATE, TEXTS, VERSION, Manifest, counts_of, manifest_adapter
+from engine.archive.strict_json import MOST_VALUES, NotStrict, strict_json
+from engine.core.document import Document, text_refs
+from engine.core.exporting import encoded, state_sha256
+from engine.core.soundness import Unsound, check_sound
+from engine.core.state import State
+from engine.errors import NotJson
+from engine.runtimes.values import json_value
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """A state that was read and checked."""
+
+    document: Document
+    """As `StateImported` carries it."""
+    texts: list[JsonValue]
+    manifest: Manifest
+    state: State
+    """What the document decodes to, its references to texts unresolved."""
+
+
+def read_archive(path: Path, expected_sha256: str | None = None) -> Archive:
+    """Read the archive at `path` and check all of it. Blocks; for a thread.
+
+    Args:
+        path: The file.
+        expected_sha256: Of the whole file, where it was looked at before.
+
+    Raises:
+        ImportRefused: If it is not an archive, is damaged, or cannot be believed; one line, and nothing was written.
+    """
+    parts = read_parts(path, expected_sha256)
+    try:
+        manifest = _manifest(parts)
+        archive = _checked(strict_json(parts[STATE]), _texts(parts[TEXTS]), parts[STATE], manifest)
+        _check_claims(archive)
+    except (NotStrict, NotJson, Unsound, ValidationError) as error:
+        raise ImportRefused(path, f"cannot be imported: {_said(error)}") from error
+    return archive
+
+
+def read_state(value: Mapping[str, Any]) -> Archive:
+    """Check a state that came as one value, as `complete_state` makes it.
+
+    Raises:
+        ImportRefused: If it is not one, or cannot be believed.
+    """
+    try:
+        plain = json_value(dict(value))
+        if not isinstance(plain, dict) or plain.keys() != {"format", "version", "state", "texts"}:
+            raise NotStrict("the value is not what serialize_complete_state returned")
+        _check_version(plain["format"], plain["version"])
+        document, texts = plain["state"], plain["texts"]
+        if not isinstance(document, dict) or not isinstance(texts, list):
+            raise NotStrict("the value is not what serialize_complete_state returned")
+        return _checked(document, texts, encoded(document), Manifest(counts=counts_of(document, len(texts))))
+    except (NotStrict, NotJson, Unsound, ValidationError, RecursionError) as error:
+        raise ImportRefused(None, f"the state cannot be imported: {_said(error)}") from error
+
+
+def complete_state(document: Document, texts: list[JsonValue]) -> dict[str, JsonValue]:
+    """Return a document with its texts as one value of JSON; `read_state` reads it."""
+    return {"format": FORMAT, "version": VERSION, "state": document, "texts": texts}
+
+
+def _checked(document: Any, texts: list[JsonValue], body: bytes, manifest: Manifest) -> Archive:
+    if not isinstance(document, dict):
+        raise NotStrict("its state is no object")
+    state = _state_adapter().validate_json(body, strict=True)
+    check_sound(state, text_refs(state), len(texts))
+    return Archive(document, texts, manifest, state)
+
+
+@cache
+def _state_adapter() -> TypeAdapter[State]:
+    return TypeAdapter(with_config(ConfigDict(extra="forbid"))(State))
+
+
+def _manifest(parts: Mapping[str, bytes]) -> Manifest:
+    found = strict_json(parts[MANIFEST])
+    if not isinstance(found, dict):
+        raise NotStrict("its manifest is no object")
+    _check_version(found.get("format"), found.get("version"))
+    manifest = manifest_adapter().validate_python(found)
+    if manifest.parts.keys() != parts.keys() - {MANIFEST}:
+        raise NotStrict("its manifest names other parts than there are")
+    for name, sha256 in manifest.parts.items():
+        if hashlib.sha256(parts[name]).hexdigest() != sha256:
+            raise NotStrict(f"{name} was changed after it was written")
+    return manifest
+
+
+def _check_version(format_name: object, version: object) -> None:
+    if format_name != FORMAT or type(version) is not int or version < 1:
+        raise NotStrict("it is not an archive of quarterdeck")
+    if version > VERSION:
+        raise NotStrict(
+            f"a newer quarterdeck wrote it (format {version}, this one reads {VERSION}); update quarterdeck"
+        )
+
+
+def _texts(body: bytes) -> list[JsonValue]:
+    if body and not body.endswith(b"\n"):
+        raise NotStrict("its texts are cut off")
+    if body.count(b",") + body.count(b"[") + body.count(b"{") + body.count(b"\n") > MOST_VALUES:
+        raise NotStrict(f"its texts hold more than {MOST_VALUES:,} values")
+    texts: list[JsonValue] = [strict_json(line) for line in body.split(b"\n")[:-1]]
+    for text in texts:
+        if type(text) is not str:
+            json_value(text)
+    return texts
+
+
+def _check_claims(archive: Archive) -> None:
+    """Check what the manifest says of the state: an archive that contradicts itself was edited by hand."""
+    manifest = archive.manifest
+    if manifest.counts != counts_of(archive.document, len(archive.texts)):
+        raise NotStrict("its manifest counts wrongly what it holds")
+    if manifest.state_sha256 != state_sha256(archive.document, archive.texts):
+        raise NotStrict("its state is not the one that its manifest names")
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])[:200]
+        return ascii(f"{where or 'its state'}: {first['msg'][:200]}")[1:-1]
+    return str(error)
