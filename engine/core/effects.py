@@ -192,6 +192,8 @@ def effects_of(state: State, event: Event) -> list[Effect]:
 
 def inputs_of(state: State, task: Task) -> list[Input]:
     """Return the outputs of everything before `task` in its graph, in the order of the plan."""
+    if not task.after:
+        return []
     seen: set[str] = set()
     front = list(task.after)
     while front:
