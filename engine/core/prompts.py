@@ -66,6 +66,13 @@ class CheckGroup:
 
 
 @fact
+class FinishRun:
+    """The last attempt of a run whose outcome stands has ended."""
+
+    run_id: str
+
+
+@fact
 class ApplyPolicy:
     """An attempt failed: try again, or fail for good."""
 
@@ -95,7 +102,16 @@ class CheckAgentLoad:
 
 
 Prompt: TypeAlias = (
-    Dispatch | PlanGroup | LookAt | AfterEnd | CheckGroup | ApplyPolicy | AnswerNow | Requeue | CheckAgentLoad
+    Dispatch
+    | PlanGroup
+    | LookAt
+    | AfterEnd
+    | CheckGroup
+    | FinishRun
+    | ApplyPolicy
+    | AnswerNow
+    | Requeue
+    | CheckAgentLoad  # keep one a line
 )
 
 
@@ -144,25 +160,29 @@ def _ended(state: State, event: TaskFailed | TaskSkipped | GroupEnded) -> list[P
     return [AfterEnd(task_id=event.task_id)]
 
 
-def _load(agent_id: str | None) -> list[Prompt]:
-    return [CheckAgentLoad(agent_id=agent_id)] if agent_id is not None else []
+def _at_end(state: State, event: AttemptDone | AttemptFailed | AttemptCancelled | AttemptLost) -> list[Prompt]:
+    prompts: list[Prompt] = [] if event.agent_id is None else [CheckAgentLoad(agent_id=event.agent_id)]
+    run = state.runs[event.run_id]
+    if not run.running and state.tasks[run.root_id].ended:
+        prompts.append(FinishRun(run_id=run.id))
+    return prompts
 
 
 def _attempt_done(state: State, event: AttemptDone) -> list[Prompt]:
-    return [AfterEnd(task_id=event.task_id), *_load(event.agent_id)]
+    return [AfterEnd(task_id=event.task_id), *_at_end(state, event)]
 
 
 def _attempt_failed(state: State, event: AttemptFailed) -> list[Prompt]:
-    return [ApplyPolicy(task_id=event.task_id), *_load(event.agent_id)]
+    return [ApplyPolicy(task_id=event.task_id), *_at_end(state, event)]
 
 
 def _attempt_cancelled(state: State, event: AttemptCancelled) -> list[Prompt]:
     after: Prompt = Requeue(task_id=event.task_id) if event.requeued else AfterEnd(task_id=event.task_id)
-    return [after, *_load(event.agent_id)]
+    return [after, *_at_end(state, event)]
 
 
 def _attempt_lost(state: State, event: AttemptLost) -> list[Prompt]:
-    return [LookAt(task_id=event.task_id)] if event.agent_id is None else _load(event.agent_id)
+    return [LookAt(task_id=event.task_id)] if event.agent_id is None else _at_end(state, event)
 
 
 def _cancel_requested(state: State, event: CancelRequested) -> list[Prompt]:

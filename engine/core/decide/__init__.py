@@ -59,6 +59,7 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     prompts.LookAt: progress.look_at,
     prompts.AfterEnd: progress.after_end,
     prompts.CheckGroup: progress.check_group,
+    prompts.FinishRun: progress.finish_run,
     prompts.ApplyPolicy: progress.apply_policy,
     prompts.AnswerNow: progress.answer_now,
     prompts.Requeue: removing.requeue,

@@ -19,7 +19,7 @@ from engine.core.events import (
 )
 from engine.core.fold.ending import lets_pass
 from engine.core.policies.retry import backoff_s
-from engine.core.prompts import AfterEnd, AnswerNow, ApplyPolicy, CheckGroup, Dispatch, LookAt, PlanGroup
+from engine.core.prompts import AfterEnd, AnswerNow, ApplyPolicy, CheckGroup, Dispatch, FinishRun, LookAt, PlanGroup
 from engine.core.signals import TextRead, TimerDue
 from engine.core.spec import Retry
 from engine.core.state import RunStatus, State, Task, TaskStatus
@@ -92,10 +92,10 @@ def after_end(state: State, prompt: AfterEnd, ctx: Context) -> list[Event]:
     for task_id in task.before:
         events += _following(state, task, state.tasks[task_id], ctx)
     if task.parent_id is None:
-        return [*events, _run_finished(state, task, ctx)]
+        return events + finish_run(state, FinishRun(run_id=task.run_id), ctx)
     parent = state.tasks[task.parent_id]
     if parent.kind == "group":
-        return events or check_group(state, CheckGroup(task_id=parent.id), ctx)
+        return events + check_group(state, CheckGroup(task_id=parent.id), ctx)
     attempt = parent.attempt
     if attempt is not None and task.call_key in attempt.owed and attempt.waits:
         events.append(_answered(parent, attempt.number, task.call_key or "", ctx))
@@ -184,11 +184,16 @@ def check_group(state: State, prompt: CheckGroup, ctx: Context) -> list[Event]:
     ]
 
 
-def _run_finished(state: State, root: Task, ctx: Context) -> RunFinished:
+def finish_run(state: State, prompt: FinishRun, ctx: Context) -> list[Event]:
+    """Close a run once its outcome stands and nothing of it is at work."""
+    run = state.runs.get(prompt.run_id)
+    if run is None or run.running or not state.tasks[run.root_id].ended:
+        return []
+    root = state.tasks[run.root_id]
     status = {TaskStatus.DONE: RunStatus.DONE, TaskStatus.FAILED: RunStatus.FAILED}.get(
         root.status, RunStatus.CANCELLED
     )
-    return RunFinished(at_ms=ctx.now_ms, run_id=root.run_id, status=status, output=root.output, error=root.error)
+    return [RunFinished(at_ms=ctx.now_ms, run_id=root.run_id, status=status, output=root.output, error=root.error)]
 
 
 def apply_policy(state: State, prompt: ApplyPolicy, ctx: Context) -> list[Event]:

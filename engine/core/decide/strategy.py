@@ -89,6 +89,12 @@ def switched(state: State, command: SwitchStrategy, at_ms: int) -> StrategySwitc
 
 def _rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, preserve: bool) -> GroupChange:
     nodes = [state.tasks[task_id] for task_id in group.children]
+    if any(node.kind == "join" and node.attempt is not None for node in nodes):
+        # All work is done and is being joined: there is nothing left to rewire.
+        kept = [node.id for node in nodes if not node.ended]
+        return GroupChange(
+            task_id=group.id, run_id=group.run_id, mode=wanted.mode, kept=kept, outcome_id=group.outcome_id
+        )
     work = [node for node in nodes if node.kind != "join"]
     done = [node.id for node in work if node.ended and lets_pass(node) and node.output is not None]
     running = [node.id for node in work if _at_work(node)]

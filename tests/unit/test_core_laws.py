@@ -1,0 +1,178 @@
+"""Laws of the core that hold for every history: of operators who do anything and agents that do anything."""
+
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.core.codec import decode_events, decode_state, encode_event, encode_state, kind_of
+from engine.core.commands import COMMANDS, Order, Resume
+from engine.core.context import Context
+from engine.core.decide import ON_COMMAND, decide
+from engine.core.effects import effects_of
+from engine.core.events import EVENTS, CommandApplied, CommandRefused
+from engine.core.fold import FOLD, fold
+from engine.core.state import State, TaskStatus
+from tests.world import World, random_command, random_turn, worlds
+
+some = settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+def folded(journal: list[Any]) -> State:
+    state = State()
+    fold(state, journal)
+    return state
+
+
+def test_fold_knows_every_kind_of_event_and_decide_every_command() -> None:
+    assert set(FOLD) == set(EVENTS)
+    assert set(ON_COMMAND) == set(COMMANDS)
+
+
+@some
+@given(worlds(), st.data())
+def test_folding_from_any_snapshot_equals_folding_from_the_start(world: World, data: st.DataObject) -> None:
+    cut = data.draw(st.integers(0, len(world.journal)))
+
+    resumed = decode_state(encode_state(folded(world.journal[:cut])))
+    fold(resumed, world.journal[cut:])
+
+    assert encode_state(resumed) == encode_state(folded(world.journal))
+
+
+@some
+@given(worlds())
+def test_the_journal_alone_gives_the_state_that_was_decided_on(world: World) -> None:
+    assert encode_state(folded(world.journal)) == encode_state(world.state)
+
+
+@some
+@given(worlds())
+def test_a_journal_is_the_same_after_json(world: World) -> None:
+    rows = [(place + 1, kind_of(type(event)), encode_event(event)) for place, event in enumerate(world.journal)]
+
+    assert decode_events(rows) == world.journal
+
+
+@some
+@given(worlds(), st.data())
+def test_decide_and_effects_leave_the_state_as_it_was(world: World, data: st.DataObject) -> None:
+    before = encode_state(world.state)
+    order = Order(id="next", command=random_command(data.draw, world))
+    decide(world.state, order, Context(now_ms=world.now_ms, jitter=0.5))
+    for event in world.journal[-1:]:
+        effects_of(world.state, event)
+
+    assert encode_state(world.state) == before
+
+
+@some
+@given(worlds())
+def test_every_history_leads_to_a_legal_state(world: World) -> None:
+    assert_legal(world.state)
+
+
+@some
+@given(worlds(), st.data())
+def test_a_command_that_comes_twice_is_carried_out_once(world: World, data: st.DataObject) -> None:
+    order = Order(id="once", command=random_command(data.draw, world))
+
+    first, second = world.say(order), world.say(order)
+
+    assert sum(isinstance(event, CommandApplied | CommandRefused) for event in first) == 1
+    assert second == []
+
+
+@some
+@given(worlds())
+def test_a_team_whose_agents_answer_comes_to_rest_with_every_run_finished(world: World) -> None:
+    release(world)
+    world.settle()
+
+    stuck = [task for task in world.state.tasks.values() if not task.ended]
+    blocked = [
+        task for task in stuck if task.kind == "agent" and task.queue and not world.state.queues[task.queue].agents
+    ]
+    assert not world.state.runs or blocked, [(task.id, task.kind, task.status, task.queue) for task in stuck]
+    assert_legal(world.state)
+
+
+@some
+@given(worlds())
+def test_a_finished_task_is_never_started_again(world: World) -> None:
+    release(world)
+    world.settle()
+
+    done_at: dict[str, int] = {}
+    for place, event in enumerate(world.journal):
+        if event.type == "attempt_done":
+            assert event.task_id not in done_at
+            done_at[event.task_id] = place
+        if event.type == "attempt_started":
+            assert event.task_id not in done_at
+
+
+@some
+@given(st.data())
+def test_after_every_single_turn_the_state_is_legal(data: st.DataObject) -> None:
+    world = data.draw(worlds(max_turns=5))
+    for _ in range(15):
+        random_turn(data.draw, world)
+        assert_legal(world.state)
+
+
+def release(world: World) -> None:
+    """Take back every pause."""
+    state = world.state
+    for target in [
+        *(run.id for run in state.runs.values() if run.paused),
+        *(one.id for one in state.supervisors.values() if one.paused),
+        *(one.id for one in state.agents.values() if one.paused),
+    ]:
+        world.order(Resume(target=target))
+
+
+def assert_legal(state: State) -> None:
+    """Check everything that has to hold between the parts of a state."""
+    assert not state.startable
+    running = dict.fromkeys(state.supervisors, 0)
+    for agent in state.agents.values():
+        assert agent.id in state.supervisors[agent.supervisor_id].members
+        assert len(agent.running) + agent.stuck <= max(agent.max_concurrency, len(agent.running))
+        running[agent.supervisor_id] += len(agent.running)
+        for task_id in agent.running:
+            attempt = state.tasks[task_id].attempt
+            assert attempt is not None
+            assert attempt.agent_id == agent.id
+            assert not attempt.parked
+        for task_id in agent.parked:
+            attempt = state.tasks[task_id].attempt
+            assert attempt is not None
+            assert attempt.parked
+        for key in agent.queues:
+            assert agent.id in state.queues[key].agents
+            assert (agent.id in state.queues[key].free) <= agent.has_room
+    for supervisor in state.supervisors.values():
+        assert supervisor.running == running[supervisor.id] <= supervisor.max_parallel
+        assert all(member in state.agents or member in state.supervisors for member in supervisor.members)
+    for queue in state.queues.values():
+        is_open = queue.key in state.supervisors[queue.supervisor_id].open
+        assert is_open == bool(queue.ready and queue.free)
+        for task_id in queue.ready:
+            task = state.tasks[task_id]
+            assert (task.status is TaskStatus.WAITING) != queue.key.startswith("back:")
+    for run in state.runs.values():
+        tasks = [state.tasks[task_id] for task_id in run.tasks]
+        agents = [task for task in tasks if task.kind == "agent"]
+        assert run.total == len(agents)
+        assert run.ended == sum(task.ended for task in agents)
+        assert run.running == sum(task.attempt is not None for task in tasks)
+    assert len(state.tasks) == sum(len(run.tasks) for run in state.runs.values())
+    for task in state.tasks.values():
+        assert not (task.ended and task.attempt)
+        if not task.ended:
+            assert task.blockers == sum(not state.tasks[one].ended for one in task.after)
+        assert task.open == sum(not state.tasks[one].ended for one in task.children)
+        assert (task.id in state.timers) == (task.status is TaskStatus.RETRYING)
+        for call in task.calls.values():
+            assert call.open == sum(not state.tasks[one].ended for one in call.children)
