@@ -177,7 +177,7 @@ def documentation(found: Section) -> str:
     rows = [(place(row["file"], row["line"]), prose(row["what"])) for row in found["problems"][:20]]
     return (
         bullets(lines)
-        + (f"\n{found['problem_count']:,} things that are wrong:\n\n" if rows else "")
+        + (f"\n{count(found['problem_count'], 'thing is', 'things are')} wrong:\n\n" if rows else "")
         + table(("Where", "What"), rows)
     )
 
