@@ -1,0 +1,253 @@
+"""The Textual app: a client that reads the files of one team and sends commands.
+
+It decides nothing. Ten times a second it folds what the feed has read and lets the screen on top look at it; what an
+operator asks for becomes a command in the inbox, and its outcome one line. Screens: `dashboard/screens`.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from textual.app import App
+from textual.binding import Binding
+
+from dashboard.client import Client, Outcome
+from dashboard.feed import Feed
+from dashboard.screens.agents import AgentsScreen
+from dashboard.screens.dialog import Dialog
+from dashboard.screens.events import EventsScreen
+from dashboard.screens.frame import Frame
+from dashboard.screens.leave import LeaveDialog
+from dashboard.screens.network import NetworkScreen
+from dashboard.screens.runs import RunsScreen
+from dashboard.screens.table_screen import TableScreen
+from dashboard.screens.tasks import TasksScreen
+from dashboard.screens.transfers import Transfers
+from dashboard.theme import DARK, LIGHT, THEMES
+from dashboard.views.digest import digest
+from dashboard.views.glimpse import Glimpse
+from dashboard.views.header import Situation
+from dashboard.views.outcomes import spoken
+from dashboard.views.rows import Cell
+from dashboard.views.verbs import PLACES
+from engine.core.commands import Command, StopEngine
+from engine.core.errors import CoreError
+from engine.core.strategies import STRATEGIES
+from store import Reader, StoreError
+
+T = TypeVar("T")
+FLUSH_S = 0.1
+"""The screen is brought up to date this often, in seconds."""
+SLICE_S, CATCHING_UP_S = 0.015, 0.05
+"""Longest time of a flush that goes into folding: in general, and while the file is being read from far behind."""
+FAR_BEHIND = 5_000
+SAID_MS = 10_000
+"""How long a message stays, in milliseconds."""
+PATIENCE_S = 10.0
+"""How long an outcome is waited for before the command is called queued."""
+_SCREENS: dict[str, type[Frame]] = {
+    "network": NetworkScreen,
+    "agents": AgentsScreen,
+    "tasks": TasksScreen,
+    "events": EventsScreen,
+    "runs": RunsScreen,
+}
+
+
+def wall_ms() -> int:
+    """Now, in UTC milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+class QuarterdeckApp(Transfers, App[int]):
+    """The dashboard of one database."""
+
+    TITLE = "Quarterdeck"
+    CSS_PATH = "screens/frame.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS = [Binding("ctrl+c,ctrl+q", "leave", "quit", show=False, priority=True)]
+
+    def __init__(
+        self,
+        db: Path,
+        *,
+        readonly: bool = False,
+        ask_engine: bool = False,
+        clock: Callable[[], int] = wall_ms,
+        feed: Feed | None = None,
+    ) -> None:
+        """Look at `db` through `feed`, by default one of its own; see `run_dashboard` for the rest."""
+        super().__init__()
+        self.path = db
+        self.readonly = readonly
+        self.feed = feed or Feed(db)
+        self.modes = tuple(STRATEGIES)
+        self.message: Cell | None = None
+        """What the status line says; None when nothing was said lately."""
+        self._ask_engine = ask_engine
+        self._clock = clock
+        self._said_ms = 0
+        self._drawn: tuple[object, ...] = ()
+        self._frames: dict[str, Frame] = {}
+        self.glimpse = self._look()
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return DARK.variables
+
+    def on_mount(self) -> None:
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = DARK.name
+        self.feed.start()
+        self._frames["network"] = NetworkScreen()
+        self.push_screen(self._frames["network"])
+        self.set_interval(FLUSH_S, self.flush)
+
+    def on_unmount(self) -> None:
+        self.feed.stop()
+
+    def flush(self) -> None:
+        """Fold what has arrived; let the screens on top look at it when something is different."""
+        behind = self.feed.behind > FAR_BEHIND
+        changed = self.feed.advance(CATCHING_UP_S if behind else SLICE_S)
+        now_ms = self._clock()
+        if self.message is not None and now_ms - self._said_ms > SAID_MS:
+            self.message = None
+        drawn = (now_ms // 1000, self.feed.engine and self.feed.engine.alive, self.feed.live, self.feed.trouble)
+        if changed or drawn != self._drawn:
+            self._drawn = drawn
+            self.glimpse = self._look()
+            self.show()
+
+    def show(self) -> None:
+        """Let every screen that can be seen look at the team."""
+        for screen in reversed(self.screen_stack):
+            if isinstance(screen, Frame | Dialog) and screen.is_mounted:
+                screen.look(self.glimpse)
+            if not screen.is_modal:
+                break
+
+    def _look(self) -> Glimpse:
+        feed = self.feed
+        situation = Situation(
+            db=str(self.path),
+            engine=feed.engine,
+            now_ms=self._clock(),
+            events_per_s=feed.events_per_s,
+            behind=feed.behind,
+            trouble=feed.trouble,
+            readonly=self.readonly,
+            looked=feed.looked,
+        )
+        return Glimpse(feed.state, digest(feed.state), feed.live, situation, feed.names)
+
+    def say(self, text: str, tone: str = "") -> None:
+        """Say one line above the keys."""
+        self.message, self._said_ms = Cell(text, tone), self._clock()
+        self.show()
+
+    def read(self, work: Callable[[Reader], T], then: Callable[[T], None]) -> None:
+        """Read the file in a thread, then go on here with what was found."""
+
+        def reading() -> None:
+            try:
+                with Reader(self.path) as reader:
+                    found = work(reader)
+            except (StoreError, CoreError) as error:
+                self.call_from_thread(self.say, str(error), "error")
+            else:
+                self.call_from_thread(then, found)
+
+        self.run_worker(reading, thread=True, exit_on_error=True)
+
+    def order(self, command: Command | None) -> None:
+        """Send a command, and say what became of it."""
+        if command is None:
+            return
+        if self.readonly:
+            self.say("refused: this dashboard is read-only", "warn")
+            return
+        self.say(f"… {command.type.replace('_', ' ')}", "muted")
+        self.run_worker(lambda: self._send(command), thread=True, exit_on_error=True)
+
+    def _send(self, command: Command) -> None:
+        """Runs in a thread."""
+        try:
+            with Client(self.path, sender="dashboard") as client:
+                outcome = client.perform(command, PATIENCE_S if client.engine_alive() else 0.0)
+        except (StoreError, CoreError) as error:
+            self.call_from_thread(self.say, f"not sent: {error}", "error")
+        else:
+            self.call_from_thread(self._told, command, outcome)
+
+    def _told(self, command: Command, outcome: Outcome) -> None:
+        cell = spoken(command, outcome.status, outcome.seq, summary=outcome.summary, reason=outcome.reason)
+        self.say(cell.text, cell.tone)
+
+    def paint(self, name: str | None) -> None:
+        """Change the colours: dark, light, or the other of the two."""
+        now_dark = self.theme == DARK.name
+        wanted = {"dark": DARK, "light": LIGHT}.get(name or "", LIGHT if now_dark else DARK)
+        self.theme = wanted.name
+
+    def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:
+        """Show one of the screens."""
+        if self.screen.is_modal or place not in PLACES:
+            return
+        frame = self._frames.setdefault(place, _SCREENS[place]())
+        while len(self.screen_stack) > 2:
+            self.pop_screen()
+        if self.screen is not frame:
+            self.switch_screen(frame)
+        self.call_after_refresh(self._arrive, frame, filtered, selected)
+
+    def _arrive(self, frame: Frame, filtered: str | None, selected: str | None) -> None:
+        if filtered is not None:
+            frame.filter(filtered)
+        if selected is not None and isinstance(frame, TableScreen):
+            frame.filter("")
+            frame.table.select(selected)
+
+    def action_leave(self) -> None:
+        """Quit; where this program started the engine, ask first whether it goes on."""
+        info = self.feed.engine
+        if isinstance(self.screen, LeaveDialog) or not (self._ask_engine and info is not None and info.alive):
+            self.exit(0)
+        else:
+            self.push_screen(LeaveDialog())
+
+    def part(self, *, stop_engine: bool) -> None:
+        """Quit, with the engine or without it."""
+        if not stop_engine:
+            self.exit(0)
+            return
+
+        def stopping() -> None:
+            with Client(self.path, sender="dashboard") as client:
+                client.perform(StopEngine(), PATIENCE_S)
+            self.call_from_thread(self.exit, 0)
+
+        self.run_worker(stopping, thread=True, exit_on_error=True)
+
+
+def run_dashboard(db: Path, *, readonly: bool = False, ask_engine: bool = False, debug: bool = False) -> int:
+    """Open the dashboard on a database until it is left.
+
+    Args:
+        db: The team's database; an engine may work on it or not.
+        readonly: Look only; every action is refused.
+        ask_engine: When it is left, ask whether the engine goes on.
+        debug: Show where an error came from.
+
+    Returns:
+        The exit status.
+
+    Raises:
+        StoreError: If there is no database of ours at `db`.
+    """
+    with Reader(db):
+        pass
+    app = QuarterdeckApp(db, readonly=readonly, ask_engine=ask_engine)
+    status = app.run()
+    return status if status is not None else app.return_code or 0

@@ -1,0 +1,55 @@
+r"""The one boundary between what agents say and the terminal: what comes out here can be drawn.
+
+Everything that comes from the state, an event or a file passes `clean` before it becomes part of a line. What a
+terminal would obey, hide or turn around is shown as an escape (`\x1b`, `\u202e`), so that a person sees that it was
+there.
+"""
+
+import unicodedata
+
+MARKS = 2
+"""How many combining marks may stand on one character; more would run into the lines above and below."""
+# Letters and symbols by their category, yet drawn as nothing at all.
+_INVISIBLE = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+# Ask for the other of two glyphs, of another width than the tables say.
+_SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), 0x180B, 0x180C, 0x180D, 0x180F)))
+_NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def clean(text: str) -> str:
+    """Return `text` as one line that a terminal draws as it stands.
+
+    Control characters, escape sequences, direction overrides and isolates, characters without width, lone
+    surrogates, tabs and line ends become visible escapes; other spaces become a plain one.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    out: list[str] = []
+    marks = 0
+    for character in text:
+        marks = marks + 1 if unicodedata.combining(character) or _is_mark(character) else 0
+        out.append(character if character == " " else _shown(character, first=marks <= MARKS))
+    return "".join(out)
+
+
+def clean_lines(text: str) -> list[str]:
+    """Return the lines of a longer text, each cleaned; tabs become spaces."""
+    return [clean(line) for line in text.replace("\r\n", "\n").expandtabs(4).split("\n")]
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character) in ("Mn", "Me")
+
+
+def _shown(character: str, *, first: bool) -> str:
+    if character.isprintable() and character not in _INVISIBLE and character not in _SELECTORS and first:
+        return character
+    if unicodedata.category(character) == "Zs":
+        return " "
+    return _NAMED.get(character) or _escape(ord(character))
+
+
+def _escape(code: int) -> str:
+    if code <= 0xFF:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

@@ -1,0 +1,213 @@
+"""The dashboard's own copy of the state: newest snapshot, the records after it, and then every new one.
+
+One rule keeps it from tearing: the state belongs to the thread that calls `advance`, which is the one that draws.
+Threads of the feed only read the file and decode; what they hand over waits in a bounded queue, and `advance` folds
+as much of it as its slice of time allows. The engine is never called.
+"""
+
+import contextlib
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dashboard.views.event_log import Entry
+from dashboard.views.names import Names
+from engine.core.codec import decode_events, decode_state
+from engine.core.errors import CoreError
+from engine.core.events import Event
+from engine.core.fold import fold
+from engine.core.state import State
+from store import Reader, Record, Tail
+from store.errors import StoreError
+from store.records import EngineInfo
+
+BLOCK = 500
+"""Records that are decoded and folded at once: a millisecond of work."""
+WAITING_BLOCKS = 64
+"""Decoded blocks that may wait for the drawing thread; then the reading one waits."""
+RECENT = 2_000
+"""Events that are kept decoded for the log's newest lines."""
+LOOK_S = 0.2
+"""How often the live file is looked at, in seconds."""
+RATE_S = 5.0
+"""The rate of events is taken over this long, in seconds."""
+RETRY_S = 1.0
+"""A file that cannot be read is tried again after this long, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    records: list[Record]
+    events: list[Event]
+
+
+class Feed:
+    """Follow one database; `start` it, call `advance` from the drawing thread, `stop` it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.state = State()
+        self.names = Names()
+        self.file_seq = 0
+        """The newest record in the file."""
+        self.engine: EngineInfo | None = None
+        self.live: dict[str, str] = {}
+        """What agents publish while they work, by key."""
+        self.recent: deque[Entry] = deque(maxlen=RECENT)
+        """The newest events that were folded, without gaps."""
+        self.looked = False
+        """True once the file was asked for its engine."""
+        self.trouble: str | None = None
+        """Why the file cannot be followed, in one line; None while it can."""
+        self._arrived: queue.Queue[_Start | _Block] = queue.Queue(WAITING_BLOCKS)
+        self._rate: deque[tuple[float, int]] = deque(maxlen=round(RATE_S / LOOK_S))
+        self._stop = threading.Event()
+        self._broken = False
+        self._threads = [
+            threading.Thread(target=self._follow, name="feed-follow", daemon=True),
+            threading.Thread(target=self._look, name="feed-look", daemon=True),
+        ]
+
+    def start(self) -> None:
+        """Begin to read, in threads."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self, *, timeout_s: float = 2.0) -> None:
+        """End the threads."""
+        self._stop.set()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(timeout_s)
+
+    @property
+    def behind(self) -> int:
+        """Events that are in the file and not in the state."""
+        return max(0, self.file_seq - self.state.seq)
+
+    @property
+    def events_per_s(self) -> float:
+        """Events that came into the file each second, over the last seconds."""
+        samples = list(self._rate)
+        if len(samples) < 2 or samples[-1][0] <= samples[0][0]:
+            return 0.0
+        return (samples[-1][1] - samples[0][1]) / (samples[-1][0] - samples[0][0])
+
+    def advance(self, budget_s: float = 0.008) -> bool:
+        """Fold what has arrived, for about `budget_s` seconds at most.
+
+        Returns:
+            True if the state changed.
+        """
+        deadline = time.perf_counter() + budget_s
+        changed = False
+        while not self._broken and time.perf_counter() < deadline:
+            try:
+                arrived = self._arrived.get_nowait()
+            except queue.Empty:
+                break
+            changed = True
+            if isinstance(arrived, _Start):
+                self.state = arrived.state
+                self.names.learn_state(self.state)
+            else:
+                self._fold(arrived)
+        return changed
+
+    def _fold(self, block: _Block) -> None:
+        try:
+            fold(self.state, block.events)
+        except CoreError as error:
+            self.trouble, self._broken = str(error), True
+            self._stop.set()
+        self.names.learn(block.events)
+        self.recent.extend(map(Entry.of, block.records, block.events))
+
+    def _follow(self) -> None:
+        """Read and decode, for as long as the file is there."""
+        after: int | None = None
+        while not self._stop.is_set():
+            try:
+                if after is None:
+                    after = self._first()
+                for last_seq, block in self._blocks(after):
+                    self._hand_over(block)
+                    after = last_seq
+                    self.trouble = None
+            except CoreError as error:
+                self.trouble = str(error)
+                return
+            except StoreError as error:
+                self.trouble = str(error)
+                self._stop.wait(RETRY_S)
+
+    def _first(self) -> int:
+        """Hand over the newest snapshot; without one the journal is read from its start."""
+        with Reader(self.path) as reader:
+            self.file_seq = reader.last_seq()
+            found = reader.snapshot()
+        if found is None:
+            return 0
+        try:
+            state = decode_state(found[1])
+        except ValueError:
+            return 0
+        self._hand_over(_Start(state))
+        return state.seq
+
+    def _blocks(self, after_seq: int) -> Iterator[tuple[int, _Block]]:
+        for batch in Tail(self.path, after_seq).batches(self._stop, BLOCK):
+            yield batch[-1].seq, _Block(batch, decode_events([(row.seq, row.kind, row.body) for row in batch]))
+
+    def _hand_over(self, arrived: _Start | _Block) -> None:
+        while not self._stop.is_set():
+            with contextlib.suppress(queue.Full):
+                self._arrived.put(arrived, timeout=0.1)
+                break
+
+    def _look(self) -> None:
+        """Look at what is not in the journal: the engine, what agents publish, whether the file is still the same."""
+        file_id = _identity(self.path)
+        while not self._stop.is_set():
+            try:
+                with Reader(self.path) as reader:
+                    while not self._stop.is_set():
+                        self._look_once(reader)
+                        if _identity(self.path) != file_id:
+                            self._moved_away()
+                            return
+                        self._stop.wait(LOOK_S)
+            except StoreError as error:
+                self.trouble = str(error)
+                self._stop.wait(RETRY_S)
+
+    def _look_once(self, reader: Reader) -> None:
+        if reader.changed() or not self.looked:
+            self.file_seq = reader.last_seq()
+        self._rate.append((time.monotonic(), self.file_seq))
+        self.engine = reader.engine()
+        self.live = reader.live()
+        self.looked = True
+
+    def _moved_away(self) -> None:
+        gone = _identity(self.path) is None
+        what = "was deleted or moved away" if gone else "was replaced by another file"
+        self.trouble = f"{self.path} {what} while it was open: what you see is its last state; open it again"
+        self._stop.set()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

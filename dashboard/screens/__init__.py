@@ -1,0 +1,1 @@
+"""One file for each screen and dialog, with its `.tcss` beside it."""

@@ -1,0 +1,160 @@
+"""What every dialog has: a title that names the object, what will happen, and two buttons.
+
+It answers with a command or with nothing; sending is the app's.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Button, Input, OptionList
+from textual.widgets.option_list import Option
+
+from dashboard.clean import clean
+from dashboard.views.glimpse import Glimpse
+from dashboard.views.rows import Cell
+from dashboard.widgets.bar import Bar
+from dashboard.widgets.pane import Pane
+from engine.core.commands import Command
+
+if TYPE_CHECKING:
+    from dashboard.app import QuarterdeckApp
+
+Answer = Command | None
+
+
+class Told(Pane, can_focus=False):
+    """Lines of a dialog, as tall as they are."""
+
+    DEFAULT_CSS = """
+    Told {
+        height: auto;
+        max-height: 14;
+    }
+    """
+
+
+class Dialog(ModalScreen[Answer]):
+    """A question about one object."""
+
+    CSS_PATH = "dialog.tcss"
+    BINDINGS = [
+        Binding("escape", "decline", "cancel", show=False),
+        Binding("tab,down", "app.focus_next", "next", show=False),
+        Binding("shift+tab,up", "app.focus_previous", "previous", show=False),
+    ]
+    DOES: ClassVar[str] = "Do it"
+    """What the first button says."""
+
+    @property
+    def deck(self) -> "QuarterdeckApp":
+        """The app."""
+        from dashboard.app import QuarterdeckApp
+
+        assert isinstance(self.app, QuarterdeckApp)
+        return self.app
+
+    def title_line(self) -> str:
+        """Return the title."""
+        raise NotImplementedError
+
+    def inside(self) -> Iterable[Widget]:
+        """Yield what stands between title and buttons."""
+        raise NotImplementedError
+
+    def answer(self) -> Answer:
+        """Return the command that was decided on; None keeps the dialog open."""
+        raise NotImplementedError
+
+    def does(self) -> str:
+        """Return what the first button says."""
+        return self.DOES
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog"):
+            yield Bar(id="title")
+            yield from self.inside()
+            yield Bar(id="problem")
+            with Horizontal(id="buttons"):
+                yield Button(Text(f"{clean(self.does())}  enter"), id="confirm", compact=True)
+                yield Button(Text("Cancel  esc"), id="decline", compact=True)
+
+    def on_mount(self) -> None:
+        self.query_one("#title", Bar).show([Cell(self.title_line(), "strong")])
+        self.begin()
+
+    def begin(self) -> None:
+        """Fill in what depends on the state."""
+        self.query_one("#confirm", Button).focus()
+
+    def look(self, glimpse: Glimpse) -> None:
+        """Bring up to date what it shows of the team; called as for screens."""
+
+    def say_what(self, does: str) -> None:
+        """Let the first button say something else."""
+        self.query_one("#confirm", Button).label = Text(f"{clean(does)}  enter")
+
+    def problem(self, text: str) -> None:
+        """Say what is wrong, and stay."""
+        self.query_one("#problem", Bar).show([Cell(text, "error")] if text else [])
+
+    @on(Button.Pressed, "#confirm")
+    @on(Input.Submitted)
+    @on(OptionList.OptionSelected)
+    def confirm(self) -> None:
+        """Answer, where there is an answer."""
+        command = self.answer()
+        if command is not None:
+            self.dismiss(command)
+
+    @on(Button.Pressed, "#decline")
+    def action_decline(self) -> None:
+        """Change nothing."""
+        self.dismiss(None)
+
+
+class Choices(OptionList):
+    """Things to choose from, one in a line."""
+
+    DEFAULT_CSS = """
+    Choices {
+        height: auto;
+        max-height: 8;
+        border: none;
+        padding: 0;
+        background: transparent;
+    }
+    """
+
+    def offer(self, choices: Sequence[tuple[str, str, str]], chosen: str | None = None) -> None:
+        """Offer these: id, name, and what speaks for it."""
+        self.clear_options()
+        widest = max((len(name) for _, name, _ in choices), default=0)
+        for an_id, name, about in choices:
+            line = Text.assemble(
+                (f"{clean(name):<{widest}}", "bold"), "  ", clean(about), no_wrap=True, overflow="ellipsis"
+            )
+            self.add_option(Option(line, id=an_id))
+        if choices:
+            ids = [an_id for an_id, _, _ in choices]
+            self.highlighted = ids.index(chosen) if chosen in ids else 0
+
+    def on_click(self, event: events.Click) -> None:
+        """A click chooses; to act, it takes enter or the button."""
+        event.prevent_default()
+        clicked = event.style.meta.get("option")
+        if clicked is not None:
+            self.highlighted = clicked
+
+    @property
+    def chosen(self) -> str | None:
+        """Id of the line under the cursor."""
+        if self.highlighted is None:
+            return None
+        return self.get_option_at_index(self.highlighted).id

@@ -1,0 +1,159 @@
+"""The journal: every event as a sentence, a million of them as quickly as ten."""
+
+from collections.abc import Iterable
+
+from textual.binding import Binding
+from textual.widget import Widget
+
+from dashboard.screens.frame import Frame
+from dashboard.screens.text import FixedText, TextScreen
+from dashboard.views.event_log import BLOCK, Entry, Filter, FoundLog, WholeLog
+from dashboard.views.events import sentence
+from dashboard.views.glimpse import Glimpse
+from dashboard.views.pages import event_page
+from dashboard.views.rows import Cell
+from dashboard.widgets.log import Log
+from dashboard.widgets.table import Table
+from engine.core.codec import decode_events
+from store import Reader, Record
+
+SEARCH_EVERY_MS = 500
+"""A filter looks for new events at most this often."""
+
+
+class EventsScreen(Frame):
+    """Follows the newest event; scrolls back to the first."""
+
+    PLACE = "events"
+    CSS_PATH = "events.tcss"
+    FILTERS_LIVE = False  # a search reads the whole file: it begins with enter
+    KEYS = (("enter", "open"), ("↑↓", "scroll"), ("G", "newest"), ("g", "first"), ("/", "filter"))
+    BINDINGS = [Binding("f", "follow", "follow", show=False)]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._whole: WholeLog | None = None
+        self._found: FoundLog | None = None
+        self._reading = False
+        self._search_ms = 0
+        self._filters = 0
+
+    def body(self) -> Iterable[Widget]:
+        yield Log(id="body")
+
+    @property
+    def log_table(self) -> Log:
+        """The table."""
+        return self.query_one("#body", Log)
+
+    def show(self, glimpse: Glimpse) -> None:
+        whole = self._whole_log()
+        whole.grow(max(glimpse.state.seq, self.deck.feed.file_seq), self.deck.feed.recent)
+        self.log_table.show(self._found or whole, glimpse.now_ms)
+        if self._reading:
+            return
+        if self._found is None:
+            self._read_blocks(whole)
+        else:
+            self._search(self._found, glimpse)
+
+    def _whole_log(self) -> WholeLog:
+        if self._whole is None:
+            self._whole = WholeLog(self.deck.feed.names)
+            self.deck.read(lambda reader: reader.first_seq(), self._begins)
+        return self._whole
+
+    def _begins(self, first_seq: int) -> None:
+        self._whole_log().first_seq = max(1, first_seq)
+
+    def _read_blocks(self, whole: WholeLog) -> None:
+        # Only what is visible now: blocks that flew by are asked for again when they are looked at.
+        wanted, whole.wanted = sorted(whole.wanted)[-4:], set()
+        if not wanted:
+            return
+        self._reading, begun = True, self._filters
+
+        def read(reader: Reader) -> list[tuple[int, list[Entry]]]:
+            return [(block, _entries(reader.records(block * BLOCK - 1, BLOCK))) for block in wanted]
+
+        def then(found: list[tuple[int, list[Entry]]]) -> None:
+            self._reading = self._reading and begun != self._filters
+            for block, entries in found:
+                self.deck.feed.names.learn(entry.event for entry in entries)
+                whole.put(block, entries)
+            self.show(self.deck.glimpse)
+
+        self.deck.read(read, then)
+
+    def _search(self, log: FoundLog, glimpse: Glimpse) -> None:
+        asked, after_seq, oldest_seq = log.asked, log.searched_seq, log.oldest_seq
+        back = after_seq is None or (self.log_table.top == 0 and not log.complete and bool(log.keys))
+        if not back and (glimpse.now_ms - self._search_ms < SEARCH_EVERY_MS or glimpse.state.seq == after_seq):
+            return
+        self._reading, self._search_ms = True, glimpse.now_ms
+
+        def read(reader: Reader) -> tuple[int, list[Entry]]:
+            last_seq = reader.last_seq()
+            if back:
+                before = oldest_seq if oldest_seq is not None else last_seq + 1
+                return last_seq, _entries(
+                    reader.records_before(before, BLOCK, agent_id=asked.agent_id, contains=asked.contains)
+                )
+            return last_seq, _entries(
+                reader.records(after_seq or 0, BLOCK, agent_id=asked.agent_id, contains=asked.contains)
+            )
+
+        def then(found: tuple[int, list[Entry]]) -> None:
+            if log is not self._found:
+                return
+            self._reading = False
+            last_seq, entries = found
+            if back:
+                log.older(entries)
+                log.searched_seq = last_seq if after_seq is None else after_seq
+            else:
+                log.newer(entries, entries[-1].seq if len(entries) == BLOCK else last_seq)
+            self.show(self.deck.glimpse)
+
+        self.deck.read(read, then)
+
+    def filter(self, needle: str) -> None:
+        needle = needle.strip()
+        if needle != self.needle or not needle:
+            agents = self.deck.glimpse.state.agents.values()
+            agent = next((agent for agent in agents if agent.name == needle), None)
+            asked = Filter(needle, agent.id if agent is not None else None)
+            self._found = FoundLog(self.deck.feed.names, asked) if needle else None
+            self._reading = False
+            self._filters += 1
+            self.log_table.following = True
+        super().filter(needle)
+
+    def facts(self) -> list[Cell]:
+        following = Cell("● following", "busy") if self.log_table.following else Cell("G follows again", "draining")
+        facts = [following]
+        if self._found is not None:
+            more = "" if self._found.complete else "+"
+            facts.append(Cell(f"{len(self._found.keys):,}{more} found", "muted"))
+        return facts
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        seq = int(event.key)
+
+        def then(record: Record) -> None:
+            (entry,) = _entries([record])
+            told = sentence(entry.event, self.deck.feed.names)
+            page = event_page(seq, record.at_ms, record.kind, record.body, told, now_ms=self.deck.glimpse.now_ms)
+            self.app.push_screen(TextScreen(FixedText("", page)))
+
+        self.deck.read(lambda reader: reader.record(seq), then)
+
+    def action_follow(self) -> None:
+        """Go to the newest event and stay there."""
+        self.log_table.to_end()
+        self.look(self.deck.glimpse)
+
+
+def _entries(records: list[Record]) -> list[Entry]:
+    events = decode_events([(record.seq, record.kind, record.body) for record in records])
+    return [Entry.of(record, event) for record, event in zip(records, events, strict=True)]

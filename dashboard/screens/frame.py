@@ -1,0 +1,187 @@
+"""The frame that every screen has: header, tabs, body, status, keys. It never changes place.
+
+A screen shows a `Glimpse` when it is told to `look`; it decides nothing about the team.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import Screen
+from textual.widget import Widget
+
+from dashboard.screens.actions import Actions
+from dashboard.views import header
+from dashboard.views.glimpse import Glimpse
+from dashboard.views.rows import Cell
+from dashboard.views.verbs import PLACES, completions, hint
+from dashboard.widgets.bar import Bar
+from dashboard.widgets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from dashboard.app import QuarterdeckApp
+
+
+class Keys(Bar):
+    """The keys of a screen, each before what it does."""
+
+    LEAD_TONE = "accent"
+
+
+class Frame(Actions, Screen[None]):
+    """Header, tabs, a body of the subclass, status and keys."""
+
+    PLACE: ClassVar[str] = ""
+    """Which tab it is; empty for a screen that stands above one."""
+    KEYS: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """The keys that are worth a word, the most useful first."""
+    FILTERS_LIVE: ClassVar[bool] = True
+    """Whether a filter acts while it is typed."""
+    BINDINGS = [
+        *(Binding(str(number), f"app.go('{place}')", place, show=False) for number, place in enumerate(PLACES, 1)),
+        Binding("colon", "prompt('command')", "command", show=False),
+        Binding("slash", "prompt('filter')", "filter", show=False),
+        Binding("question_mark,f1", "help", "keys", show=False),
+        Binding("exclamation_mark", "next_in_need", "who needs me", show=False),
+        Binding("escape", "back", "back", show=False),
+        Binding("h", "swap", "swap", show=False),
+        Binding("S", "strategy", "strategy", show=False),
+        Binding("z", "pause", "pause", show=False),
+        Binding("r", "retry", "retry", show=False),
+        Binding("ctrl+d", "cancel", "cancel", show=False),
+        Binding("R", "remove", "remove", show=False),
+        Binding("n", "request", "request", show=False),
+        Binding("x", "export", "export", show=False),
+        Binding("i", "import", "import", show=False),
+        Binding("q", "app.leave", "quit", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.needle = ""
+
+    @property
+    def deck(self) -> "QuarterdeckApp":
+        """The app."""
+        from dashboard.app import QuarterdeckApp
+
+        assert isinstance(self.app, QuarterdeckApp)
+        return self.app
+
+    def compose(self) -> ComposeResult:
+        yield Bar(id="header")
+        yield Bar(id="tabs")
+        yield from self.body()
+        yield Bar(id="status")
+        yield Keys(id="keys")
+        yield Prompt(self._complete)
+
+    def body(self) -> Iterable[Widget]:
+        """The widgets between tabs and status."""
+        raise NotImplementedError
+
+    def show(self, glimpse: Glimpse) -> None:
+        """Bring the body up to date."""
+        raise NotImplementedError
+
+    def look(self, glimpse: Glimpse) -> None:
+        """Bring frame and body up to date."""
+        if not self.is_mounted:
+            return
+        right = header.condition(glimpse.state, glimpse.situation, glimpse.counts)
+        self.query_one("#header", Bar).show(header.where(glimpse.state, glimpse.situation), right)
+        self.query_one("#tabs", Bar).show(self._tabs(), self.beside_tabs())
+        banner = header.banner(glimpse.state, glimpse.situation, glimpse.live.get("engine.banner"))
+        status = self.deck.message or banner or Cell("")
+        self.query_one("#status", Bar).show([status], [Cell(f"seq {glimpse.state.seq:,}", "faint")])
+        self.query_one("#keys", Keys).show([Cell(does, "muted", f"{key} ") for key, does in self.keys()])
+        self.show(glimpse)
+
+    def keys(self) -> list[tuple[str, str]]:
+        """The keys that the last line names."""
+        acting = (self.deck.readonly and {"h", "S", "z", "r", "R", "ctrl+d", "n", "i"}) or set()
+        return [pair for pair in (*self.KEYS, (":", "command"), ("?", "keys")) if pair[0] not in acting]
+
+    def explained(self) -> tuple[str, tuple[tuple[str, str], ...]]:
+        return (self.PLACE or "this page", self.KEYS)
+
+    def beside_tabs(self) -> list[Cell]:
+        """What stands at the right of the tabs: the filter, and what the screen adds."""
+        if self.needle:
+            return [Cell(f"/ {self.needle}", "accent"), *self.facts()]
+        return [*self.facts(), Cell("/ filter", "faint")]
+
+    def facts(self) -> list[Cell]:
+        """What a screen says about its rows, such as how many there are."""
+        return []
+
+    def _tabs(self) -> list[Cell]:
+        return [
+            Cell(place.capitalize(), "accent" if place == self.PLACE else "muted", f"{number} ")
+            for number, place in enumerate(PLACES, 1)
+        ]
+
+    def _complete(self, line: str) -> list[str]:
+        return completions(line, self.deck.glimpse.state, self.deck.modes)
+
+    def on_mount(self) -> None:
+        self.look(self.deck.glimpse)
+
+    def on_screen_resume(self) -> None:
+        self.look(self.deck.glimpse)
+
+    def on_bar_clicked(self, event: Bar.Clicked) -> None:
+        if event.bar.id == "tabs":
+            self.deck.action_go(PLACES[event.index])
+
+    def action_prompt(self, purpose: str) -> None:
+        self.query_one(Prompt).open(
+            "command" if purpose == "command" else "filter", "" if purpose == "command" else self.needle
+        )
+
+    def action_back(self) -> None:
+        """Take the filter off; without one, leave a screen that stands above another."""
+        if self.needle:
+            self.filter("")
+        elif not self.PLACE:
+            self.app.pop_screen()
+
+    def filter(self, needle: str) -> None:
+        """Show only what matches."""
+        self.needle = needle
+        self.look(self.deck.glimpse)
+
+    def on_prompt_typed(self, event: Prompt.Typed) -> None:
+        if event.purpose == "filter":
+            if self.FILTERS_LIVE:
+                self.filter(event.text)
+        else:
+            self.query_one("#status", Bar).show([Cell(self._advice(event.text), "muted")])
+
+    def _advice(self, text: str) -> str:
+        """What the line that is being typed could become."""
+        ways = [way.rpartition(" ")[2] for way in self._complete(text)[:12]]
+        return "  ".join(ways) if ways and not text.endswith(" ") else hint(text) or "  ".join(ways)
+
+    def on_prompt_given(self, event: Prompt.Given) -> None:
+        self._close_prompt()
+        if event.purpose == "filter":
+            self.filter(event.text)
+        elif event.text.strip():
+            self.perform(event.text)
+
+    def on_prompt_left(self, event: Prompt.Left) -> None:
+        prompt = self.query_one(Prompt)
+        if prompt.is_open and prompt.purpose == "filter":
+            self.filter("")
+        self._close_prompt()
+
+    def _close_prompt(self) -> None:
+        self.query_one(Prompt).close()
+        self.focus_body()
+        self.look(self.deck.glimpse)
+
+    def focus_body(self) -> None:
+        """Give the keys back to the body."""
+        self.query_one("#body").focus()

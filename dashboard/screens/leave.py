@@ -1,0 +1,50 @@
+"""Quitting while the engine works: it may go on without a screen."""
+
+from collections.abc import Iterable
+
+from textual import on
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Button, OptionList
+
+from dashboard.screens.dialog import Answer, Choices, Dialog, Told
+from dashboard.views.rows import Cell
+
+
+class LeaveDialog(Dialog, ModalScreen[object]):
+    """Ask whether the engine goes on."""
+
+    CSS_PATH = "leave.tcss"
+    DOES = "Quit"
+
+    def title_line(self) -> str:
+        return "Quit. What about the engine?"
+
+    def inside(self) -> Iterable[Widget]:
+        yield Told(id="told")
+        yield Choices(id="choices")
+
+    def begin(self) -> None:
+        glimpse = self.deck.glimpse
+        info = glimpse.situation.engine
+        pid = info.pid if info is not None else "?"
+        runs = len(glimpse.state.runs)
+        told = f"engine {pid} works on {runs} open {'run' if runs == 1 else 'runs'}"
+        self.query_one(Told).show([Cell(told)])
+        choices = self.query_one(Choices)
+        choices.offer(
+            (
+                ("go on", "leave it running", f"come back with: quarterdeck --db {self.deck.path}"),
+                ("stop", "stop it", "cleanly; open runs are kept and go on with the next engine"),
+            )
+        )
+        choices.focus()
+
+    @on(Button.Pressed, "#confirm")
+    @on(OptionList.OptionSelected)
+    def confirm(self) -> None:
+        """Quit in the way that was chosen."""
+        self.deck.part(stop_engine=self.query_one(Choices).chosen == "stop")
+
+    def answer(self) -> Answer:
+        return None

@@ -1,0 +1,57 @@
+"""Home: the tree of supervisors and agents."""
+
+from textual.binding import Binding
+
+from dashboard.screens.agent import AgentScreen
+from dashboard.screens.table_screen import TableScreen
+from dashboard.views.glimpse import Glimpse
+from dashboard.views.network import Folding, network
+from dashboard.views.rows import Listing
+from dashboard.widgets.table import Table
+
+
+class NetworkScreen(TableScreen):
+    """Structure on the left, the same columns on the right."""
+
+    PLACE = "network"
+    CSS_PATH = "network.tcss"
+    KEYS = (
+        ("enter", "open"),
+        ("h", "swap"),
+        ("S", "strategy"),
+        ("z", "pause"),
+        ("n", "request"),
+        ("space", "fold"),
+        ("ctrl+d", "remove"),
+    )
+    BINDINGS = [Binding("space,full_stop", "fold", "fold", show=False)]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._opened: set[str] = set()
+        self._active_ms: dict[str, int] = {}
+
+    def listing(self, glimpse: Glimpse) -> Listing:
+        state, now_ms = glimpse.state, glimpse.now_ms
+        for agent in state.agents.values():
+            if agent.running or agent.parked:
+                self._active_ms[agent.id] = now_ms
+        folding = Folding(self.table.room, frozenset(self._opened), self._active_ms)
+        return network(state, glimpse.counts, glimpse.live, now_ms=now_ms, folding=folding, needle=self.needle)
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        state = self.deck.glimpse.state
+        if event.key in state.agents:
+            self.app.push_screen(AgentScreen(event.key))
+        elif event.key.startswith("fold:"):
+            self.action_fold()
+        elif event.key in state.supervisors:
+            self.deck.action_go("tasks", filtered=state.supervisors[event.key].name)
+
+    def action_fold(self) -> None:
+        """Show or fold the idle agents of the supervisor under the cursor."""
+        key = self.table.selected
+        agent = self.deck.glimpse.state.agents.get(key or "")
+        supervisor_id = agent.supervisor_id if agent is not None else (key or "").removeprefix("fold:")
+        self._opened ^= {supervisor_id}
+        self.look(self.deck.glimpse)

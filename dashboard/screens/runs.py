@@ -1,0 +1,22 @@
+"""Requests: what became of each, and what came out."""
+
+from dashboard.screens.table_screen import TableScreen
+from dashboard.screens.text import RunText, TextScreen
+from dashboard.views.glimpse import Glimpse
+from dashboard.views.rows import Listing
+from dashboard.views.runs import runs
+from dashboard.widgets.table import Table
+
+
+class RunsScreen(TableScreen):
+    """Open runs first, then those that ended."""
+
+    PLACE = "runs"
+    CSS_PATH = "runs.tcss"
+    KEYS = (("enter", "output"), ("n", "request"), ("z", "pause"), ("ctrl+d", "cancel"), ("r", "again"))
+
+    def listing(self, glimpse: Glimpse) -> Listing:
+        return runs(glimpse.state, now_ms=glimpse.now_ms, needle=self.needle)
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        self.app.push_screen(TextScreen(RunText(event.key)))

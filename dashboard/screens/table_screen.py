@@ -1,0 +1,57 @@
+"""A screen whose body is one table."""
+
+import time
+from collections.abc import Iterable
+
+from textual.widget import Widget
+
+from dashboard.screens.frame import Frame
+from dashboard.views.glimpse import Glimpse
+from dashboard.views.rows import Cell, Listing
+from dashboard.views.targets import Target, target_of
+from dashboard.widgets.table import Table
+
+SHARE = 10
+"""Making a listing may take one part in so many of the time: a long one is made less often."""
+
+
+class TableScreen(Frame):
+    """Shows what `listing` returns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._next_s = 0.0
+        self._shown = 0
+        self._total = 0
+
+    def body(self) -> Iterable[Widget]:
+        yield Table(id="body")
+
+    def listing(self, glimpse: Glimpse) -> Listing:
+        """Return the rows."""
+        raise NotImplementedError
+
+    @property
+    def table(self) -> Table:
+        """The table."""
+        return self.query_one("#body", Table)
+
+    def show(self, glimpse: Glimpse) -> None:
+        began_s = time.monotonic()
+        if began_s < self._next_s:
+            return
+        listing = self.listing(glimpse)
+        self._shown, self._total = len(listing.keys), listing.total if listing.total is not None else len(listing.keys)
+        self.table.show(listing, glimpse.now_ms)
+        took_s = time.monotonic() - began_s
+        self._next_s = began_s + (took_s * SHARE if took_s > 0.01 else 0.0)
+
+    def filter(self, needle: str) -> None:
+        self._next_s = 0.0
+        super().filter(needle)
+
+    def facts(self) -> list[Cell]:
+        return [Cell(f"{self._shown:,} of {self._total:,}", "muted")] if self.needle else []
+
+    def target(self) -> Target | None:
+        return target_of(self.deck.glimpse.state, self.table.selected)

@@ -1,0 +1,131 @@
+"""A page to scroll through: a task, a run's output, an event."""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from textual.widget import Widget
+
+from dashboard.screens.frame import Frame
+from dashboard.views.events import sentence
+from dashboard.views.glimpse import Glimpse
+from dashboard.views.pages import History, run_page, task_page
+from dashboard.views.rows import Cell
+from dashboard.views.targets import Target, target_of
+from dashboard.views.texts import Texts
+from dashboard.widgets.pane import Pane
+from engine.core.codec import decode_events
+from engine.core.values import TextRef
+from store import Reader, Record
+
+HISTORY = 100
+"""Events of one object that are shown."""
+
+
+class Page(Protocol):
+    """What a `TextScreen` shows."""
+
+    key: str
+
+    def cells(self, glimpse: Glimpse, texts: Texts, history: History) -> list[Cell]:
+        """Return its paragraphs."""
+        ...
+
+    def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
+        """Read its events, the newest last."""
+        ...
+
+
+class TaskText:
+    """A task."""
+
+    def __init__(self, task_id: str) -> None:
+        self.key = task_id
+        self._run_id: str | None = None
+
+    def cells(self, glimpse: Glimpse, texts: Texts, history: History) -> list[Cell]:
+        return task_page(glimpse.state, self.key, glimpse.counts, glimpse.live, texts, history, now_ms=glimpse.now_ms)
+
+    def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
+        task = glimpse.state.tasks.get(self.key)
+        self._run_id = task.run_id if task is not None else self._run_id
+        return reader.records_before(_END, HISTORY, run_id=self._run_id, task_id=self.key)
+
+
+class RunText:
+    """A run with its output."""
+
+    def __init__(self, run_id: str) -> None:
+        self.key = run_id
+
+    def cells(self, glimpse: Glimpse, texts: Texts, history: History) -> list[Cell]:
+        return run_page(glimpse.state, self.key, texts, now_ms=glimpse.now_ms)
+
+    def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
+        return []
+
+
+class FixedText:
+    """What does not change, such as an event."""
+
+    def __init__(self, key: str, cells: Sequence[Cell]) -> None:
+        self.key = key
+        self._cells = list(cells)
+
+    def cells(self, glimpse: Glimpse, texts: Texts, history: History) -> list[Cell]:
+        return self._cells
+
+    def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
+        return []
+
+
+_END = 2**62
+
+
+class TextScreen(Frame):
+    """Shows a page, and reads from the journal what the state does not hold."""
+
+    CSS_PATH = "text.tcss"
+    KEYS = (("esc", "back"), ("↑↓", "scroll"), ("ctrl+d", "cancel"), ("r", "retry"))
+
+    def __init__(self, page: Page) -> None:
+        super().__init__()
+        self._page = page
+        self._texts = Texts()
+        self._history: History = ()
+        self._read_seq = -1
+        self._reading = False
+
+    def body(self) -> Iterable[Widget]:
+        yield Pane(id="body")
+
+    def show(self, glimpse: Glimpse) -> None:
+        self._texts.missing.clear()
+        self.query_one("#body", Pane).show(self._page.cells(glimpse, self._texts, self._history))
+        if not self._reading and (self._texts.missing or self._read_seq != glimpse.state.seq):
+            self._read(glimpse, list(self._texts.missing))
+
+    def _read(self, glimpse: Glimpse, missing: list[TextRef]) -> None:
+        self._reading, self._read_seq = True, glimpse.state.seq
+
+        def read(reader: Reader) -> tuple[dict[int, bytes], list[Record]]:
+            return reader.bodies({ref.seq for ref in missing}), self._page.records(reader, glimpse)
+
+        def then(found: tuple[dict[int, bytes], list[Record]]) -> None:
+            self._reading = False
+            bodies, records = found
+            for ref in missing:
+                self._texts.add(ref, bodies.get(ref.seq))
+            self._history = told(records, self.deck.glimpse)
+            self.show(self.deck.glimpse)
+
+        self.deck.read(read, then)
+
+    def target(self) -> Target | None:
+        return target_of(self.deck.glimpse.state, self._page.key)
+
+
+def told(records: list[Record], glimpse: Glimpse) -> History:
+    """Return records as sentences, the newest first."""
+    events = decode_events([(record.seq, record.kind, record.body) for record in records])
+    pairs = zip(records, events, strict=True)
+    return [(record.seq, record.at_ms, sentence(event, glimpse.names)) for record, event in pairs][::-1]

@@ -1,0 +1,108 @@
+"""Export and import: where to, and what an archive would bring before it is brought."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Input
+
+from dashboard.screens.dialog import Answer, Dialog, Told
+from dashboard.views.archives import plan_lines
+from dashboard.views.rows import Cell
+from engine.core.commands import ImportState
+
+if TYPE_CHECKING:
+    from engine.archive import ImportPlan
+
+
+class ExportDialog(Dialog, ModalScreen[object]):
+    """Ask where an archive goes."""
+
+    CSS_PATH = "transfer.tcss"
+    DOES = "Export"
+
+    def __init__(self, db: Path) -> None:
+        super().__init__()
+        self._db = db
+
+    def title_line(self) -> str:
+        return "Export the whole state to an archive"
+
+    def inside(self) -> Iterable[Widget]:
+        yield Input(str(self._db.with_suffix(f".seq{self.deck.glimpse.state.seq}.zip")), id="path")
+        yield Told(id="told")
+
+    def begin(self) -> None:
+        state = self.deck.glimpse.state
+        told = f"{len(state.agents):,} agents, {len(state.runs):,} open runs, {len(state.tasks):,} tasks, as of now"
+        self.query_one(Told).show([Cell(told), Cell("JSON in a zip; the team goes on meanwhile", "muted")])
+        self.query_one(Input).focus()
+
+    @on(Input.Submitted)
+    def confirm(self) -> None:
+        """Export to the path that stands there."""
+        path = self.query_one(Input).value.strip()
+        if path:
+            self.app.pop_screen()
+            self.deck.export(Path(path).expanduser())
+
+    def answer(self) -> Answer:
+        return None
+
+
+class ImportDialog(Dialog):
+    """Show what an archive would bring; enter again brings it."""
+
+    CSS_PATH = "transfer.tcss"
+    DOES = "Look into it"
+
+    def __init__(self, db: Path, path: str) -> None:
+        super().__init__()
+        self._db, self._path = db, path
+        self._plan: ImportPlan | None = None
+        self._sha256 = ""
+
+    def title_line(self) -> str:
+        return "Take in an archive"
+
+    def inside(self) -> Iterable[Widget]:
+        yield Input(self._path, placeholder="the archive, such as team.zip", id="path")
+        yield Told(id="told")
+
+    def begin(self) -> None:
+        self.query_one(Told).show([Cell("shows first what it would bring; everything comes in paused", "muted")])
+        self.query_one(Input).focus()
+        if self._path:
+            self._look_into(self._path)
+
+    @on(Input.Changed)
+    def _another(self) -> None:
+        self._plan = None
+        self.say_what("Look into it")
+
+    def answer(self) -> Answer:
+        path = self.query_one(Input).value.strip()
+        if self._plan is None:
+            if path:
+                self._look_into(path)
+            return None
+        archive = str(Path(path).expanduser().resolve())
+        return ImportState(path=archive, sha256=self._sha256, trusted=list(self._plan.needs_trust))
+
+    def _look_into(self, path: str) -> None:
+        self.deck.plan_import(Path(path).expanduser(), self._show)
+
+    def _show(self, found: "tuple[ImportPlan, str] | str") -> None:
+        if not self.is_mounted:
+            return
+        if isinstance(found, str):
+            self.problem(found)
+            return
+        self.problem("")
+        self._plan, self._sha256 = found
+        told = plan_lines(self._plan.creates, self._plan.needs_trust, self._plan.clashes)
+        self.query_one(Told).show(told)
+        self.say_what("Take it in and trust its code" if self._plan.needs_trust else "Take it in")

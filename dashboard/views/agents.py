@@ -1,0 +1,103 @@
+"""All agents in one list, to compare and to sort."""
+
+from collections.abc import Callable, Mapping
+
+from dashboard.views.amounts import count, duration, median, percent
+from dashboard.views.digest import Digest
+from dashboard.views.rows import Cell, Column, Listing, matches
+from dashboard.views.work import now_of_agent, state_of_agent
+from engine.core.state import Agent, AgentStatus, State
+
+COLUMNS = (
+    Column("AGENT", 20),
+    Column("UNDER", 12, drop=4),
+    Column("GEN", 4, drop=6),
+    Column("STATE", 11),
+    Column("NOW", 16, grow=2, calm=True),
+    Column("CAN", 14, grow=1, drop=7),
+    Column("QUEUE", 6, right=True, drop=3),
+    Column("DONE", 7, right=True),
+    Column("FAIL", 5, right=True, drop=1),
+    Column("OK", 5, right=True, drop=5),
+    Column("P50", 8, right=True, drop=2),
+)
+_URGENCY = {
+    AgentStatus.ERROR: 0,
+    AgentStatus.DRAINING: 1,
+    AgentStatus.BUSY: 2,
+    AgentStatus.PAUSED: 3,
+    AgentStatus.IDLE: 4,
+    AgentStatus.STOPPED: 5,
+}
+
+
+def _by_failures(agent: Agent, counts: Digest) -> tuple[float, int]:
+    return (-agent.failed, agent.created_seq)
+
+
+def _by_state(agent: Agent, counts: Digest) -> tuple[float, int]:
+    return (_URGENCY[agent.status], agent.created_seq)
+
+
+def _by_queue(agent: Agent, counts: Digest) -> tuple[float, int]:
+    return (-counts.waiting_of[agent.id], agent.created_seq)
+
+
+def _by_time(agent: Agent, counts: Digest) -> tuple[float, int]:
+    return (-(median(agent.durations_ms) or 0.0), agent.created_seq)
+
+
+def _by_age(agent: Agent, counts: Digest) -> tuple[float, int]:
+    return (agent.created_seq, 0)
+
+
+ORDERS: dict[str, Callable[[Agent, Digest], tuple[float, int]]] = {
+    "declared": _by_age,
+    "state": _by_state,
+    "failures": _by_failures,
+    "queue": _by_queue,
+    "slowest": _by_time,
+}
+"""The ways to sort, in the order in which a key goes through them."""
+
+
+def agents(
+    state: State, counts: Digest, live: Mapping[str, str], *, now_ms: int, order: str = "declared", needle: str = ""
+) -> Listing:
+    """Return every agent as a row; keys are their ids."""
+    rank = ORDERS[order]
+    found = [agent for agent in state.agents.values() if _matches(state, agent, needle)]
+    found.sort(key=lambda agent: rank(agent, counts))
+
+    def make(key: str) -> tuple[Cell, ...]:
+        agent = state.agents.get(key)
+        return _cells(state, agent, counts, live, now_ms) if agent is not None else (Cell("removed", "muted"),)
+
+    empty = (f"no agent matches {needle!r}", "esc shows all") if needle else ("no agents yet", ": add FILE  adds one")
+    return Listing(columns=COLUMNS, keys=[agent.id for agent in found], make=make, empty=empty, total=len(state.agents))
+
+
+def _matches(state: State, agent: Agent, needle: str) -> bool:
+    if not needle:
+        return True
+    spec, above = state.specs.get(agent.spec), state.supervisors.get(agent.supervisor_id)
+    specialties = spec.specialties if spec is not None else ()
+    return matches(needle, agent.name, agent.status.value, above.name if above else None, *specialties)
+
+
+def _cells(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], now_ms: int) -> tuple[Cell, ...]:
+    spec, above = state.specs.get(agent.spec), state.supervisors.get(agent.supervisor_id)
+    ended = agent.done + agent.failed
+    return (
+        Cell(agent.name, "strong"),
+        Cell(above.name if above is not None else "", "muted"),
+        Cell(f"g{agent.generation}", "muted"),
+        state_of_agent(agent),
+        now_of_agent(state, agent, counts, live, now_ms),
+        Cell(", ".join(spec.specialties) if spec is not None else "", "muted"),
+        Cell(count(counts.waiting_of[agent.id]), "" if counts.waiting_of[agent.id] else "muted"),
+        Cell(count(agent.done)),
+        Cell(count(agent.failed), "warn" if agent.failed else "muted"),
+        Cell(percent(agent.done / ended if ended else None), "muted"),
+        Cell(duration(median(agent.durations_ms)), "muted"),
+    )

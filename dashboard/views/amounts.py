@@ -1,0 +1,85 @@
+"""How amounts are written: counts, times, shares. Unknown is `–`, never 0."""
+
+from datetime import UTC, datetime
+
+UNKNOWN = "–"
+
+
+def count(number: int | None) -> str:
+    """A whole number with separators, such as `18,204`."""
+    return UNKNOWN if number is None else f"{number:,}"
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun, such as `1 task` or `12 tasks`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def duration(ms: float | None) -> str:
+    """A length of time in two units at most: `41 ms`, `1.9 s`, `3 min 24 s`, `2 h 05 min`, `3 d 4 h`."""
+    if ms is None:
+        return UNKNOWN
+    ms = max(0, round(ms))
+    if ms < 1_000:
+        return f"{ms} ms"
+    if ms < 59_950:
+        return f"{ms / 1000:.1f} s"
+    seconds = round(ms / 1000)
+    if seconds < 3_600:
+        return f"{seconds // 60} min {seconds % 60:02} s"
+    if seconds < 86_400:
+        return f"{seconds // 3_600} h {seconds % 3_600 // 60:02} min"
+    return f"{seconds // 86_400} d {seconds % 86_400 // 3_600} h"
+
+
+def remaining(ms: float) -> str:
+    """A countdown in whole seconds, such as `3 s`: it changes once a second."""
+    seconds = max(0, -(-round(ms) // 1000))
+    return f"{seconds} s" if seconds < 60 else duration(seconds * 1000)
+
+
+def stopwatch(ms: int) -> str:
+    """A running time of one width, `00:12:47`; days stand before it."""
+    seconds = max(0, ms) // 1000
+    days, seconds = divmod(seconds, 86_400)
+    text = f"{seconds // 3600:02}:{seconds % 3600 // 60:02}:{seconds % 60:02}"
+    return f"{days} d {text}" if days else text
+
+
+def clock(at_ms: int) -> str:
+    """The time of day where the operator is, `12:03:11`."""
+    return _local(at_ms).strftime("%H:%M:%S")
+
+
+def moment(at_ms: int, now_ms: int) -> str:
+    """The time of day, with its date when that is not today's."""
+    local = _local(at_ms)
+    same = local.date() == _local(now_ms).date()
+    return local.strftime("%H:%M:%S" if same else "%Y-%m-%d %H:%M")
+
+
+def percent(share: float | None) -> str:
+    """A share from 0 to 1 as whole percent."""
+    return UNKNOWN if share is None else f"{share:.0%}"
+
+
+def size(amount_bytes: int) -> str:
+    """A size on disk, such as `14 kB`."""
+    if amount_bytes < 1_000:
+        return f"{amount_bytes} B"
+    if amount_bytes < 1_000_000:
+        return f"{amount_bytes / 1_000:.0f} kB"
+    return f"{amount_bytes / 1_000_000:.1f} MB"
+
+
+def median(values: list[int]) -> float | None:
+    """The middle value; None of none."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def _local(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(at_ms / 1000, tz=UTC).astimezone()

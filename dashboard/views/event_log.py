@@ -1,0 +1,205 @@
+"""The journal as rows: all of it by seq, or what a filter found; read in blocks when it is looked at.
+
+Nothing here reads: `wanted` says which blocks are missing, `put` takes them in. What is kept is bounded.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, overload
+
+from dashboard.views.amounts import clock
+from dashboard.views.events import sentence
+from dashboard.views.names import Names
+from dashboard.views.rows import Cell, Column
+from engine.core.events import Event
+from store.records import Record
+
+BLOCK = 200
+"""Records of one block."""
+BLOCKS = 100
+"""Blocks that are kept."""
+FOUND = 5_000
+"""Most rows of a filter."""
+COLUMNS = (
+    Column("SEQ", 10, right=True, calm=True),
+    Column("AT", 8, calm=True),
+    Column("WHAT HAPPENED", 30, grow=1, calm=True),
+    Column("KIND", 18, drop=1, calm=True),
+)
+
+
+class Entry(NamedTuple):
+    """An event with its place."""
+
+    seq: int
+    at_ms: int
+    kind: str
+    event: Event
+
+    @classmethod
+    def of(cls, record: Record, event: Event) -> "Entry":
+        """Make an entry of a record and what was decoded from it."""
+        return cls(record.seq, record.at_ms, record.kind, event)
+
+
+def cells_of(entry: Entry, names: Names) -> tuple[Cell, ...]:
+    """Return the row of an event."""
+    told = sentence(entry.event, names)
+    return (
+        Cell(f"{entry.seq:,}", "faint"),
+        Cell(clock(entry.at_ms), "muted"),
+        Cell(told.text, told.tone),
+        Cell(entry.kind, "faint"),
+    )
+
+
+class SeqKeys(Sequence[str]):
+    """The keys of a run of seqs, without a list of them."""
+
+    def __init__(self, seqs: range) -> None:
+        self._seqs = seqs
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        """Return a key, or a list of them."""
+        if isinstance(index, slice):
+            return [str(seq) for seq in self._seqs[index]]
+        return str(self._seqs[index])
+
+    def __len__(self) -> int:
+        """Count the seqs."""
+        return len(self._seqs)
+
+
+class WholeLog:
+    """Every event that is in the file, by seq."""
+
+    columns = COLUMNS
+    empty = ("nothing has happened yet", "an engine writes what it does here")
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._blocks: OrderedDict[int, list[Entry]] = OrderedDict()
+        self._recent: Sequence[Entry] = ()
+        self.first_seq = 1
+        """The oldest event that is still in the file."""
+        self.last_seq = 0
+        self.wanted: set[int] = set()
+        """Blocks that were looked at and are not here."""
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """Every seq."""
+        return SeqKeys(range(self.first_seq, self.last_seq + 1))
+
+    def grow(self, last_seq: int, recent: Sequence[Entry]) -> None:
+        """Take note of the end of the journal; `recent` are its last events, without gaps."""
+        self.last_seq, self._recent = last_seq, recent
+
+    def put(self, block: int, entries: list[Entry]) -> None:
+        """Take in a block that was wanted."""
+        self.wanted.discard(block)
+        if entries:
+            self._blocks[block] = entries
+        while len(self._blocks) > BLOCKS:
+            self._blocks.popitem(last=False)
+
+    def entry(self, seq: int) -> Entry | None:
+        """Return an event; None, and it is wanted, where it was not read yet."""
+        if self._recent and 0 <= (place := seq - self._recent[0].seq) < len(self._recent):
+            return self._recent[place]
+        block = seq // BLOCK
+        entries = self._blocks.get(block)
+        # A block that was read while it was the last is short: the rest came later.
+        if entries and 0 <= (place := seq - entries[0].seq) < len(entries):
+            self._blocks.move_to_end(block)
+            return entries[place]
+        self.wanted.add(block)
+        return None
+
+    def cells(self, index: int) -> Sequence[Cell]:
+        """Return a row; of one that is being read, its seq."""
+        seq = self.first_seq + index
+        entry = self.entry(seq)
+        if entry is None:
+            return (Cell(f"{seq:,}", "faint"), Cell(""), Cell("…", "faint"))
+        return cells_of(entry, self._names)
+
+    def index(self, key: str | None) -> int | None:
+        """Return the row of a seq."""
+        if key is None or not self.first_seq <= int(key) <= self.last_seq:
+            return None
+        return int(key) - self.first_seq
+
+
+@dataclass(slots=True)
+class Filter:
+    """What a filter asks the file for."""
+
+    needle: str
+    agent_id: str | None = None
+
+    @property
+    def contains(self) -> str | None:
+        """The text that has to stand in an event; None where an agent is meant."""
+        return None if self.agent_id is not None else self.needle
+
+
+class FoundLog:
+    """The events that a filter found, the newest last."""
+
+    columns = COLUMNS
+
+    def __init__(self, names: Names, asked: Filter) -> None:
+        self._names = names
+        self.asked = asked
+        self._entries: list[Entry] = []
+        self.searched_seq: int | None = None
+        """Up to here the journal was searched; None before the first search."""
+        self.complete = False
+        """True when nothing older matches."""
+
+    @property
+    def empty(self) -> Sequence[str]:
+        """Searching, or nothing found."""
+        if self.searched_seq is None:
+            return ("searching the journal …", "esc shows all events")
+        return (f"no event matches {self.asked.needle!r}", "esc shows all events")
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The seqs that were found."""
+        return [str(entry.seq) for entry in self._entries]
+
+    @property
+    def oldest_seq(self) -> int | None:
+        """The oldest that was found."""
+        return self._entries[0].seq if self._entries else None
+
+    def older(self, entries: list[Entry]) -> None:
+        """Take in what was found before the oldest."""
+        self.complete = len(entries) < BLOCK or len(self._entries) + len(entries) > FOUND
+        self._entries = entries + self._entries
+
+    def newer(self, entries: list[Entry], searched_seq: int) -> None:
+        """Take in what was found after the last search."""
+        self.searched_seq = searched_seq
+        self._entries = (self._entries + entries)[-FOUND:]
+
+    def entry(self, seq: int) -> Entry | None:
+        """Return an event that was found."""
+        return next((entry for entry in self._entries if entry.seq == seq), None)
+
+    def cells(self, index: int) -> Sequence[Cell]:
+        """Return a row."""
+        return cells_of(self._entries[index], self._names)
+
+    def index(self, key: str | None) -> int | None:
+        """Return the row of a seq."""
+        if key is None:
+            return None
+        return next((place for place, entry in enumerate(self._entries) if entry.seq == int(key)), None)

@@ -1,0 +1,50 @@
+"""One sentence for every kind of event, in the words of the interface.
+
+The subject comes first, then what it did; ids are replaced by the names that `Names` knows.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from dashboard.views import sentences_engine, sentences_team, sentences_work
+from dashboard.views.names import Names
+from engine.core.events import Event
+
+
+class Sentence(NamedTuple):
+    """What happened, and how loud it is said."""
+
+    text: str
+    tone: str
+
+
+_TONES = {
+    "attempt_failed": "error",
+    "task_failed": "error",
+    "agent_broke": "error",
+    "command_refused": "error",
+    "signal_dropped": "error",
+    "call_refused": "warn",
+    "attempt_lost": "warn",
+    "retry_scheduled": "draining",
+    "attempt_done": "done",
+    "run_finished": "strong",
+    "run_submitted": "strong",
+    "agent_swapped": "accent",
+    "strategy_switched": "accent",
+    "command_applied": "accent",
+    "step_recorded": "muted",
+    "task_skipped": "muted",
+    "queue_made": "muted",
+}
+SENTENCES: dict[type, Callable[[Any, Names], str]] = {
+    **sentences_engine.SENTENCES,
+    **sentences_team.SENTENCES,
+    **sentences_work.SENTENCES,
+}
+"""By class of event; a test holds its keys against the union."""
+
+
+def sentence(event: Event, names: Names) -> Sentence:
+    """Say in one line what happened."""
+    return Sentence(SENTENCES[type(event)](event, names), _TONES.get(event.type, ""))

@@ -1,0 +1,62 @@
+"""A state is a glyph, a word and a tone: the same three wherever it is shown."""
+
+from typing import NamedTuple
+
+from engine.core.state import Agent, AgentStatus, RunStatus, Task, TaskStatus
+
+
+class Mark(NamedTuple):
+    """How a state is shown."""
+
+    glyph: str
+    word: str
+    tone: str
+
+    @property
+    def text(self) -> str:
+        """Glyph and word."""
+        return f"{self.glyph} {self.word}"
+
+
+AGENT: dict[AgentStatus, Mark] = {
+    AgentStatus.IDLE: Mark("○", "idle", "idle"),
+    AgentStatus.BUSY: Mark("●", "busy", "busy"),
+    AgentStatus.DRAINING: Mark("◐", "draining", "draining"),
+    AgentStatus.PAUSED: Mark("‖", "paused", "paused"),
+    AgentStatus.ERROR: Mark("✕", "error", "error"),
+    AgentStatus.STOPPED: Mark("■", "stopped", "stopped"),
+}
+TASK: dict[TaskStatus, Mark] = {
+    TaskStatus.WAITING: Mark("◌", "waiting", "waiting"),
+    TaskStatus.RUNNING: Mark("●", "running", "busy"),
+    TaskStatus.RETRYING: Mark("↻", "retrying", "draining"),
+    TaskStatus.PREEMPTED: Mark("‖", "preempted", "paused"),
+    TaskStatus.IN_DOUBT: Mark("?", "in doubt", "error"),
+    TaskStatus.DONE: Mark("✓", "done", "done"),
+    TaskStatus.FAILED: Mark("✕", "failed", "error"),
+    TaskStatus.CANCELLED: Mark("■", "cancelled", "stopped"),
+    TaskStatus.SKIPPED: Mark("–", "skipped", "stopped"),
+}
+RUN: dict[RunStatus, Mark] = {
+    RunStatus.RUNNING: Mark("●", "running", "busy"),
+    RunStatus.PAUSED: Mark("‖", "paused", "paused"),
+    RunStatus.SUSPENDED: Mark("‖", "suspended", "paused"),
+    RunStatus.DONE: Mark("✓", "done", "done"),
+    RunStatus.FAILED: Mark("✕", "failed", "error"),
+    RunStatus.CANCELLED: Mark("■", "cancelled", "stopped"),
+}
+
+
+def of_agent(agent: Agent) -> Mark:
+    """The mark of an agent; one that only waits for others is busy without work of its own."""
+    return AGENT[agent.status]
+
+
+def of_task(task: Task) -> Mark:
+    """The mark of a task; one whose attempt waits for its delegations is not at work itself."""
+    if task.status is TaskStatus.RUNNING and task.attempt is not None:
+        if task.attempt.stopping:
+            return Mark("◐", "stopping", "draining")
+        if task.attempt.parked:
+            return Mark("◔", "delegated", "busy")
+    return TASK[task.status]

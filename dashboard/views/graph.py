@@ -1,0 +1,136 @@
+"""The graph of one run in a few lines: layers from the left, what waits for what.
+
+For at most a few dozen nodes; more of one layer are told by their number.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len, set_cell_size
+
+from dashboard.clean import clean
+from dashboard.views.glyphs import TASK, of_task
+from dashboard.views.rows import Cell
+from engine.core.events import GroupChange
+from engine.core.state import State, TaskStatus
+
+STACK = 5
+"""Nodes of one layer that are shown."""
+LEAST = 6
+"""Characters that a name keeps; layers that do not fit go below."""
+ARROW = " ─▶ "
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A task as it stands in a picture."""
+
+    id: str
+    glyph: str
+    title: str
+    after: tuple[str, ...]
+
+
+def before(state: State, change: GroupChange) -> list[Node]:
+    """Return the graph as it is now."""
+    group = state.tasks[change.task_id]
+    tasks = [state.tasks[child] for child in group.children if child in state.tasks]
+    return [
+        Node(task.id, of_task(task).glyph, task.title, tuple(task.after)) for task in tasks if _shows(state, task.id)
+    ]
+
+
+def after(state: State, change: GroupChange) -> list[Node]:
+    """Return the graph as the change leaves it."""
+    gone = set(change.removed)
+    nodes = [
+        Node(node.id, node.glyph, node.title, tuple(change.after.get(node.id, node.after)))
+        for node in before(state, change)
+        if node.id not in gone
+    ]
+    glyph = TASK[TaskStatus.WAITING].glyph
+    added = [
+        Node(plan.task_id, glyph, plan.title, tuple(change.after.get(plan.task_id, plan.after)))
+        for plan in change.added
+    ]
+    return nodes + added
+
+
+def drawn(nodes: Sequence[Node], width: int) -> list[Cell]:
+    """Return the graph as lines of at most `width` characters."""
+    columns = [_stack(layer) for layer in _layers(nodes)]
+    blocks: list[list[list[str]]] = [[]]
+    for column in columns:
+        natural = max(cell_len(text) for text in column)
+        used = sum(max(cell_len(text) for text in other) + len(ARROW) for other in blocks[-1])
+        if blocks[-1] and used + min(natural, LEAST) > width:
+            blocks.append([])
+        blocks[-1].append([text if cell_len(text) <= width // 2 else _cut(text, width // 2) for text in column])
+    lines: list[Cell] = []
+    for place, block in enumerate(blocks):
+        lines += [Cell(line) for line in _block(block, continues=place > 0)]
+    return lines
+
+
+def _shows(state: State, task_id: str) -> bool:
+    return state.tasks[task_id].status is not TaskStatus.SKIPPED or state.tasks[task_id].kind != "join"
+
+
+def _layers(nodes: Sequence[Node]) -> list[list[Node]]:
+    """Put every node one layer behind the last of those that it waits for."""
+    known = {node.id: node for node in nodes}
+    depth: dict[str, int] = {}
+
+    def deep(node: Node, seen: frozenset[str]) -> int:
+        if node.id not in depth:
+            above = [known[other] for other in node.after if other in known and other not in seen]
+            depth[node.id] = 1 + max((deep(other, seen | {node.id}) for other in above), default=-1)
+        return depth[node.id]
+
+    layers: dict[int, list[Node]] = {}
+    for node in nodes:
+        layers.setdefault(deep(node, frozenset()), []).append(node)
+    return [layers[place] for place in sorted(layers)]
+
+
+def _stack(layer: Sequence[Node]) -> list[str]:
+    shown = [f"{node.glyph} {clean(node.title)}" for node in layer[:STACK]]
+    return [*shown, f"+{len(layer) - STACK} more"] if len(layer) > STACK else shown
+
+
+def _block(columns: Sequence[Sequence[str]], *, continues: bool) -> list[str]:
+    height = max((len(column) for column in columns), default=0)
+    lines = ["─▶ " if continues and row == 0 else "   " if continues else "" for row in range(height)]
+    for place, column in enumerate(columns):
+        room = max(cell_len(text) for text in column)
+        for row in range(height):
+            text = column[row] if row < len(column) else ""
+            lines[row] += text + " " * (room - cell_len(text))
+            if place < len(columns) - 1:
+                lines[row] += _between(len(column), len(columns[place + 1]), row)
+    return [line.rstrip() for line in lines]
+
+
+_JOINS: Mapping[tuple[bool, bool], str] = {
+    (True, True): " ─┬▶ ",
+    (True, False): " ─┤  ",
+    (False, True): "  ├▶ ",
+    (False, False): "  │  ",
+}
+
+
+def _between(left: int, right: int, row: int) -> str:
+    """Draw what runs from a stack of `left` nodes to one of `right`, in one line."""
+    height = max(left, right)
+    if height == 1:
+        return " ──▶ "
+    if row >= height:
+        return "     "
+    if row == height - 1:
+        ends = {(True, True): " ─┴▶ ", (True, False): " ─┘  ", (False, True): "  └▶ "}
+        return ends.get((row < left, row < right), "     ")
+    return _JOINS[row < left, row < right]
+
+
+def _cut(text: str, width: int) -> str:
+    return set_cell_size(text, max(1, width - 1)) + "…"

@@ -1,0 +1,46 @@
+"""What `?` shows: the keys of a screen, those of every screen, and the words of the `:` line."""
+
+from collections.abc import Sequence
+
+from dashboard.views.rows import Cell
+from dashboard.views.verbs import VERBS
+
+EVERYWHERE = (
+    ("1 – 5", "go to a screen"),
+    ("↑ ↓  j k", "move; g and G go to the first and the last, pgup and pgdn by pages"),
+    ("enter", "open what is under the cursor"),
+    ("esc", "take the filter off, or go back"),
+    ("/", "filter what is shown"),
+    (":", "command line; tab completes, ↑ recalls"),
+    ("!", "go to the next thing that needs a person"),
+    ("h", "swap an agent: another spec, while it works"),
+    ("S", "change the strategy of a supervisor"),
+    ("z", "pause or resume an agent, a supervisor, a run"),
+    ("r", "try a failed task again; submit a finished run again"),
+    ("ctrl+d", "cancel a task or a run; remove an agent; asks first"),
+    ("R", "remove an agent"),
+    ("n", "give the team a request"),
+    ("x  i", "export to an archive, import one"),
+    ("q", "quit; the team goes on"),
+)
+STATES = (
+    "agents   ● busy   ○ idle   ◐ draining   ‖ paused   ✕ error   ■ stopped",
+    "tasks    ◌ waiting   ● running   ◔ delegated   ↻ retrying   ? in doubt   ✓ done",
+    "         ✕ failed   ■ cancelled   – skipped",
+)
+_KEY, _VERB = 14, 40
+
+
+def key_lines(own: Sequence[tuple[str, str]]) -> list[Cell]:
+    """Return the keys, those of the screen first."""
+    known = {key for key, _ in EVERYWHERE}
+    here = [Cell(does, "", f"{key:<{_KEY}}") for key, does in own if key not in known and key not in (":", "?")]
+    everywhere = [Cell(does, "", f"{key:<{_KEY}}") for key, does in EVERYWHERE]
+    states = [Cell(line, "muted") for line in STATES]
+    return [*here, Cell("") if here else Cell("EVERYWHERE", "muted"), *everywhere, Cell(""), *states]
+
+
+def verb_lines() -> list[Cell]:
+    """Return the words of the command line."""
+    lines = [Cell(verb.does, "", f"{f': {verb.name} {verb.arguments}':<{_VERB}}") for verb in VERBS]
+    return [Cell("COMMAND LINE", "muted"), *lines]

@@ -1,0 +1,87 @@
+"""Names for the ids in events: a bounded memory that learns from each event it is shown.
+
+State forgets the tasks of finished runs, and an event names only ids; so that its sentence can say which file was
+read, the titles seen last are kept here.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from engine.core.events import (
+    AgentAdded,
+    Delegated,
+    Event,
+    GroupPlanned,
+    RunSubmitted,
+    StrategySwitched,
+    SupervisorAdded,
+)
+from engine.core.state import State
+from engine.core.values import preview
+
+REMEMBERED = 50_000
+
+
+class Names:
+    """Titles and names by id, the last `REMEMBERED` of them."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, str] = OrderedDict()
+
+    def of(self, an_id: str | None) -> str:
+        """Return the name of an id; the id itself where none is known."""
+        return "engine" if an_id is None else self._known.get(an_id, an_id)
+
+    def learn(self, events: Iterable[Event]) -> None:
+        """Remember every name that these events give."""
+        for event in events:
+            learn = _LEARN.get(type(event))
+            if learn is not None:
+                for an_id, name in learn(event):
+                    self._known[an_id] = name
+        while len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+
+    def learn_state(self, state: State) -> None:
+        """Remember every name of a state."""
+        self._known.update((member.id, member.name) for member in state.supervisors.values())
+        self._known.update((member.id, member.name) for member in state.agents.values())
+        self._known.update((task.id, task.title) for task in state.tasks.values())
+        self._known.update((run.id, run.title) for run in state.finished)
+        self._known.update((run.id, run.title) for run in state.runs.values())
+
+
+def _agent(event: AgentAdded) -> list[tuple[str, str]]:
+    return [(event.agent_id, event.name)]
+
+
+def _supervisor(event: SupervisorAdded) -> list[tuple[str, str]]:
+    return [(event.supervisor_id, event.name)]
+
+
+def _run(event: RunSubmitted) -> list[tuple[str, str]]:
+    title = preview(event.request, 60)
+    return [(event.run_id, title), (event.root_id, title)]
+
+
+def _graph(event: GroupPlanned) -> list[tuple[str, str]]:
+    return [(node.task_id, node.title) for node in event.nodes]
+
+
+def _children(event: Delegated) -> list[tuple[str, str]]:
+    return [(child.task_id, child.title) for child in event.children]
+
+
+def _rewired(event: StrategySwitched) -> list[tuple[str, str]]:
+    return [(node.task_id, node.title) for group in event.groups for node in group.added]
+
+
+_LEARN: dict[type, Callable[[Any], list[tuple[str, str]]]] = {
+    AgentAdded: _agent,
+    SupervisorAdded: _supervisor,
+    RunSubmitted: _run,
+    GroupPlanned: _graph,
+    Delegated: _children,
+    StrategySwitched: _rewired,
+}

@@ -1,0 +1,192 @@
+"""The network as a tree of rows: structure on the left, the same columns on the right.
+
+`network` only decides which lines there are; their cells are made when a line is drawn.
+"""
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+
+from dashboard.views.amounts import count, duration, median
+from dashboard.views.digest import Digest
+from dashboard.views.rows import EMPTY, Cell, Column, Listing, matches
+from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, state_of_supervisor
+from engine.core.state import Agent, State, Supervisor
+
+IDLE_SHOWN = 3
+"""Idle agents of a supervisor that are shown where the rest is folded."""
+STAYS_MS = 10_000
+"""An agent that was at work stays on the screen for this long, so that lines do not jump."""
+NAME_LEAST, NAME_MOST = 18, 40
+
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """Which idle agents may be folded away."""
+
+    room: int
+    """Lines on the screen; nothing is folded while the whole tree fits."""
+    opened: Set[str] = frozenset()
+    """Supervisors whose idle agents are to be shown."""
+    active_ms: Mapping[str, int] | None = None
+    """When each agent was last seen at work."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    lead: str
+    name: str
+    folded: int = 0
+
+
+def network(
+    state: State, counts: Digest, live: Mapping[str, str], *, now_ms: int, folding: Folding, needle: str = ""
+) -> Listing:
+    """Return the tree of supervisors and agents.
+
+    Keys are the ids of both; `fold:<supervisor id>` is the line that stands for its other idle agents.
+    """
+    fold = not needle and len(state.agents) + len(state.supervisors) > folding.room
+    lines: dict[str, _Line] = {}
+    for root in (root for root in state.roots if _is_found(state, root.id, needle)):
+        _branch(state, root, ("", ""), lines, folding if fold else None, now_ms=now_ms, needle=needle)
+
+    def make(key: str) -> tuple[Cell, ...]:
+        line = lines[key]
+        if line.folded:
+            return (
+                Cell(f"+{line.folded:,} idle", "muted", line.lead),
+                EMPTY,
+                Cell("○", "idle"),
+                Cell("space shows them", "faint"),
+            )
+        if (agent := state.agents.get(key)) is not None:
+            return _agent_cells(state, agent, line, counts, live, now_ms)
+        if (supervisor := state.supervisors.get(key)) is not None:
+            return _supervisor_cells(state, supervisor, line, counts)
+        return (Cell(line.name, "muted", line.lead),)
+
+    return Listing(
+        columns=_columns(lines),
+        keys=list(lines),
+        make=make,
+        empty=_empty(needle, bool(state.supervisors)),
+        total=len(state.agents) + len(state.supervisors),
+    )
+
+
+def _columns(lines: Mapping[str, _Line]) -> tuple[Column, ...]:
+    widest = max((len(line.lead) + len(line.name) for line in lines.values()), default=0)
+    name = min(max(widest, NAME_LEAST), NAME_MOST)
+    return (
+        Column("AGENT", name),
+        Column("", 10, drop=2),
+        Column("STATE", 11),
+        Column("NOW", 16, grow=1, calm=True),
+        Column("DONE", 7, right=True),
+        Column("FAIL", 5, right=True, drop=1),
+        Column("P50", 8, right=True, drop=3),
+    )
+
+
+def _empty(needle: str, has_team: bool) -> tuple[str, ...]:
+    if needle:
+        return (f"nothing matches {needle!r}", "esc shows all")
+    if has_team:
+        return ()
+    return ("no team here yet", "start one with:  quarterdeck up TEAM   or look at:  quarterdeck demo")
+
+
+def _branch(
+    state: State,
+    supervisor: Supervisor,
+    leads: tuple[str, str],
+    lines: dict[str, _Line],
+    folding: Folding | None,
+    *,
+    now_ms: int,
+    needle: str,
+) -> None:
+    """Add a supervisor with what is below it, as far as the filter leaves it."""
+    own_lead, below = leads
+    found = matches(needle, supervisor.name, supervisor.mode)
+    lines[supervisor.id] = _Line(own_lead, supervisor.name)
+    needle = "" if found else needle
+    shown, folded = _members(state, supervisor, folding, now_ms)
+    left = [member for member in shown if _is_found(state, member, needle)]
+    for place, member in enumerate(left):
+        last = place == len(left) - 1 and not folded
+        lead = below + ("└─ " if last else "├─ ")
+        if (lower := state.supervisors.get(member)) is not None:
+            deeper = (lead, below + ("   " if last else "│  "))
+            _branch(state, lower, deeper, lines, folding, now_ms=now_ms, needle=needle)
+        else:
+            lines[member] = _Line(lead, state.agents[member].name)
+    if folded:
+        lines[f"fold:{supervisor.id}"] = _Line(below + "└─ ", "", folded)
+
+
+def _is_found(state: State, member: str, needle: str) -> bool:
+    """Tell whether the filter leaves anything of a member."""
+    if not needle:
+        return True
+    if (agent := state.agents.get(member)) is not None:
+        return _agent_matches(state, agent, needle)
+    supervisor = state.supervisors.get(member)
+    if supervisor is None:
+        return False
+    by_name = matches(needle, supervisor.name, supervisor.mode)
+    return by_name or any(_is_found(state, lower, needle) for lower in supervisor.members)
+
+
+def _members(state: State, supervisor: Supervisor, folding: Folding | None, now_ms: int) -> tuple[list[str], int]:
+    """Return the members to show, in declared order, and how many idle ones are folded away."""
+    members = [member for member in supervisor.members if member in state.agents or member in state.supervisors]
+    if folding is None or supervisor.id in folding.opened:
+        return members, 0
+    active = folding.active_ms or {}
+    shown, quiet = [], 0
+    for member in members:
+        agent = state.agents.get(member)
+        at_rest = agent is not None and not (agent.running or agent.parked or agent.error or agent.paused)
+        if at_rest and now_ms - active.get(member, -STAYS_MS) >= STAYS_MS:
+            quiet += 1
+            if quiet > IDLE_SHOWN:
+                continue
+        shown.append(member)
+    folded = len(members) - len(shown)
+    return (members, 0) if folded == 1 else (shown, folded)
+
+
+def _agent_matches(state: State, agent: Agent, needle: str) -> bool:
+    if not needle:
+        return True
+    spec = state.specs.get(agent.spec)
+    doing = [state.tasks[task].title for task in (*agent.running, *agent.parked) if task in state.tasks]
+    return matches(needle, agent.name, agent.status.value, *(spec.specialties if spec else ()), *doing)
+
+
+def _agent_cells(
+    state: State, agent: Agent, line: _Line, counts: Digest, live: Mapping[str, str], now_ms: int
+) -> tuple[Cell, ...]:
+    return (
+        Cell(agent.name, "", line.lead),
+        Cell(f"g{agent.generation}", "muted"),
+        state_of_agent(agent),
+        now_of_agent(state, agent, counts, live, now_ms),
+        Cell(count(agent.done)),
+        Cell(count(agent.failed), "warn" if agent.failed else "muted"),
+        Cell(duration(median(agent.durations_ms)), "muted"),
+    )
+
+
+def _supervisor_cells(state: State, supervisor: Supervisor, line: _Line, counts: Digest) -> tuple[Cell, ...]:
+    failed = counts.failed_of[supervisor.id]
+    return (
+        Cell(supervisor.name, "strong", line.lead),
+        Cell(supervisor.mode, "muted"),
+        state_of_supervisor(supervisor, counts),
+        now_of_supervisor(state, supervisor, counts),
+        Cell(count(counts.done_of[supervisor.id]), "muted"),
+        Cell(count(failed), "warn" if failed else "muted"),
+        EMPTY,
+    )

@@ -1,0 +1,173 @@
+"""One object on a page of its own: an agent, a task, a run, an event, as paragraphs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from dashboard.views.amounts import clock, count, counted, duration, median, moment, percent
+from dashboard.views.digest import Digest
+from dashboard.views.events import Sentence
+from dashboard.views.glyphs import RUN, of_agent, of_task
+from dashboard.views.progress import progress, streamed
+from dashboard.views.rows import Cell
+from dashboard.views.specs import spec_lines
+from dashboard.views.targets import finished_run
+from dashboard.views.texts import Texts, pretty
+from dashboard.views.waiting import why
+from engine.core.state import State, Task
+
+BLANK = Cell("")
+LABEL = 12
+SHOWN = 20
+"""Tasks of a list that are shown on a page."""
+History = Sequence[tuple[int, int, Sentence]]
+"""Events of one object: seq, at_ms, sentence."""
+
+
+def agent_page(
+    state: State,
+    agent_id: str,
+    counts: Digest,
+    live: Mapping[str, str],
+    history: History,
+    *,
+    now_ms: int,
+) -> list[Cell]:
+    """Everything about an agent: who it is, what it is at, what it did last."""
+    agent = state.agents.get(agent_id)
+    if agent is None:
+        return [Cell("this agent has left the team", "muted"), BLANK, *_history(history, now_ms)]
+    mark, ended = of_agent(agent), agent.done + agent.failed
+    above = state.supervisors.get(agent.supervisor_id)
+    cells = [
+        _field("agent", f"{agent.name}  ({agent.id})", "strong"),
+        _field("under", above.name if above is not None else agent.supervisor_id),
+        _field("state", mark.text, mark.tone),
+        _field("generation", f"g{agent.generation}"),
+        _field(
+            "done",
+            f"{count(agent.done)}, failed {count(agent.failed)}, {percent(agent.done / ended if ended else None)} ok",
+        ),
+        _field("p50", f"{duration(median(agent.durations_ms))} of the last {len(agent.durations_ms)}"),
+    ]
+    if agent.error is not None:
+        cells.append(_field("error", agent.error, "error"))
+    if agent.last_error is not None:
+        cells.append(_field("last error", agent.last_error, "warn"))
+    if agent.stuck:
+        cells.append(_field("stuck", f"{counted(agent.stuck, 'thread')} of ended attempts still hold a slot", "warn"))
+    cells += [BLANK, Cell("SPEC", "muted"), *(_field(label, text) for label, text in spec_lines(state.spec_of(agent)))]
+    cells += [BLANK, Cell("AT WORK", "muted"), *_at_work(state, agent_id, counts, live, now_ms)]
+    return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history, now_ms)]
+
+
+def _at_work(state: State, agent_id: str, counts: Digest, live: Mapping[str, str], now_ms: int) -> Iterable[Cell]:
+    agent = state.agents[agent_id]
+    for task_id, generation in (*agent.running.items(), *agent.parked.items()):
+        task = state.tasks[task_id]
+        told = why(state, task, counts, now_ms) or progress(live, task_id)
+        since = duration((now_ms - (task.started_ms or now_ms)) // 1000 * 1000)
+        yield Cell(f"{task.title}  g{generation}  {since}  {told}", "", f"{of_task(task).glyph} ")
+        if text := streamed(live, task_id):
+            yield Cell(text[-600:], "muted", "  ")
+    queue = state.queues.get(f"agent:{agent_id}")
+    waiting = list(queue.ready)[:SHOWN] if queue is not None else []
+    for task_id in waiting:
+        yield Cell(state.tasks[task_id].title, "muted", "◌ ")
+    if queue is not None and len(queue.ready) > SHOWN:
+        yield Cell(f"and {len(queue.ready) - SHOWN:,} more that wait", "muted", "  ")
+    if not agent.running and not agent.parked and not waiting:
+        yield Cell("nothing", "faint")
+
+
+def task_page(
+    state: State,
+    task_id: str,
+    counts: Digest,
+    live: Mapping[str, str],
+    texts: Texts,
+    history: History,
+    *,
+    now_ms: int,
+) -> list[Cell]:
+    """Everything about a task; of one whose run has ended only its events are left."""
+    task = state.tasks.get(task_id)
+    if task is None:
+        return [Cell("its run has ended; this is what happened", "muted"), BLANK, *_history(history, now_ms)]
+    mark = of_task(task)
+    agent = state.agents.get(task.agent_id or task.worker_id or "")
+    cells = [
+        _field("task", f"{task.title}  ({task.id})", "strong"),
+        _field("state", mark.text, mark.tone),
+        _field("agent", agent.name if agent is not None else "–"),
+        _field("attempts", str(task.attempts)),
+        *_times(task, now_ms),
+    ]
+    if reason := why(state, task, counts, now_ms):
+        cells.append(_field("waits", reason))
+    if told := progress(live, task_id):
+        cells.append(_field("progress", told))
+    if task.error is not None:
+        cells.append(_field("error", task.error, "error"))
+    cells += _text("INPUT", texts.of(task.input)) + _text("OUTPUT", texts.of(task.output))
+    cells += _text("WRITES", streamed(live, task_id))
+    return [*cells, BLANK, Cell("EVENTS", "muted"), *_history(history, now_ms)]
+
+
+def _times(task: Task, now_ms: int) -> list[Cell]:
+    cells = [_field("planned", moment(task.created_ms, now_ms))]
+    if task.started_ms is not None:
+        until_ms = task.ended_ms if task.ended_ms is not None else now_ms // 1000 * 1000
+        took = duration(until_ms - task.started_ms)
+        cells.append(_field("started", f"{moment(task.started_ms, now_ms)}, {took}"))
+    return cells
+
+
+def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int) -> list[Cell]:
+    """A request and what came of it."""
+    ended, run = finished_run(state, run_id), state.runs.get(run_id)
+    found = run or ended
+    if found is None:
+        return [Cell("this run is no longer remembered; its events are in the journal", "muted")]
+    mark = RUN[found.status]
+    total = run.total if run is not None else ended.tasks if ended is not None else 0
+    until_ms = ended.ended_ms if ended is not None else now_ms // 1000 * 1000
+    cells = [
+        _field("run", found.id, "strong"),
+        _field("state", mark.text, mark.tone),
+        _field("strategy", found.strategy),
+        _field("tasks", f"{found.done:,} of {total:,} done, {found.failed:,} failed"),
+        _field("took", f"{duration(until_ms - found.started_ms)}, from {moment(found.started_ms, now_ms)}"),
+    ]
+    if ended is not None and ended.error is not None:
+        cells.append(_field("error", ended.error, "error"))
+    output = texts.of(ended.output) if ended is not None else ""
+    cells += _text("OUTPUT", output) + _text("REQUEST", texts.of(found.request))
+    if run is not None:
+        cells += [BLANK, Cell("still at work; its output will stand here", "faint")]
+    return cells
+
+
+def event_page(seq: int, at_ms: int, kind: str, body: bytes, sentence: Sentence, *, now_ms: int) -> list[Cell]:
+    """An event with its whole body."""
+    return [
+        _field("event", f"{seq:,}", "strong"),
+        _field("kind", kind),
+        _field("at", moment(at_ms, now_ms)),
+        _field("means", sentence.text, sentence.tone),
+        BLANK,
+        Cell(pretty(body)),
+    ]
+
+
+def _field(label: str, text: str, tone: str = "") -> Cell:
+    return Cell(text, tone, f"{label:<{LABEL}}")
+
+
+def _text(title: str, text: str) -> list[Cell]:
+    return [BLANK, Cell(title, "muted"), Cell(text)] if text else []
+
+
+def _history(history: History, now_ms: int) -> Iterable[Cell]:
+    for seq, at_ms, sentence in history:
+        yield Cell(sentence.text, sentence.tone, f"{clock(at_ms)}  {seq:>9,}  ")
+    if not history:
+        yield Cell("none yet", "faint")

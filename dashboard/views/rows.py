@@ -1,0 +1,127 @@
+"""What a table shows: columns, cells, and how both fit into a width.
+
+A `Listing` makes the cells of a row when they are asked for, so that a thousand rows cost as much as are on the screen.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+GAP = 2
+"""Blank characters between two columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One value of a row."""
+
+    text: str
+    tone: str = ""
+    """What it means, such as `error`; the widget knows the colour."""
+    lead: str = ""
+    """Quiet text before it: the branches of a tree."""
+
+
+EMPTY = Cell("")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table."""
+
+    title: str
+    width: int
+    """In characters; the least it needs where it grows."""
+    right: bool = False
+    grow: int = 0
+    """Its part of the width that is left over."""
+    drop: int = 0
+    """Falls away when there is no room, the highest first; 0 never does."""
+    calm: bool = False
+    """Changes by itself, such as a countdown: a change is no news."""
+
+
+class Rows(Protocol):
+    """What a table shows; a `Listing`, or rows that are read when they are looked at."""
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """The columns, from the left."""
+        ...
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """What stands for each row, in order."""
+        ...
+
+    @property
+    def empty(self) -> Sequence[str]:
+        """What stands there instead of no rows: what would be here, and the key that makes it so."""
+        ...
+
+    def cells(self, index: int) -> Sequence[Cell]:
+        """Return the cells of a row."""
+        ...
+
+    def index(self, key: str | None) -> int | None:
+        """Return where a key stands; None when it does not."""
+        ...
+
+
+@dataclass(slots=True)
+class Listing:
+    """Rows by key, in order."""
+
+    columns: Sequence[Column]
+    keys: Sequence[str]
+    make: Callable[[str], Sequence[Cell]]
+    """Returns the cells of a key; of one that is gone too."""
+    empty: Sequence[str] = ()
+    total: int | None = None
+    """How many there are without the filter."""
+    _made: dict[str, Sequence[Cell]] = field(default_factory=dict)
+    _places: Mapping[str, int] | None = None
+
+    def cells(self, index: int) -> Sequence[Cell]:
+        """Return the cells of a row; made once."""
+        key = self.keys[index]
+        if key not in self._made:
+            self._made[key] = self.make(key)
+        return self._made[key]
+
+    def index(self, key: str | None) -> int | None:
+        """Return where a key stands; None when it does not."""
+        if key is None:
+            return None
+        if self._places is None:
+            self._places = {key: index for index, key in enumerate(self.keys)}
+        return self._places.get(key)
+
+
+def fitted(columns: Sequence[Column], width: int) -> list[tuple[int, int]]:
+    """Return the columns that fit into `width` characters: their places in `columns` and their widths.
+
+    Those with the highest `drop` fall away first; what is left over goes to those that grow.
+    """
+    shown = list(range(len(columns)))
+    while len(shown) > 1 and _needed(columns, shown) > width:
+        victim = max(shown, key=lambda index: (columns[index].drop, index))
+        if columns[victim].drop == 0:
+            break
+        shown.remove(victim)
+    spare = max(0, width - _needed(columns, shown))
+    parts = sum(columns[index].grow for index in shown)
+    widths = {index: columns[index].width + (spare * columns[index].grow // parts if parts else 0) for index in shown}
+    return [(index, widths[index]) for index in shown]
+
+
+def _needed(columns: Sequence[Column], shown: list[int]) -> int:
+    return sum(columns[index].width for index in shown) + GAP * (len(shown) - 1)
+
+
+def matches(needle: str, *texts: str | None) -> bool:
+    """Tell whether every word of a filter stands in one of the texts, in any case."""
+    if not needle:
+        return True
+    hay = "\0".join(text for text in texts if text).casefold()
+    return all(word in hay for word in needle.casefold().split())

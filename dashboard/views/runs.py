@@ -1,0 +1,73 @@
+"""Requests as rows: the open ones first, then the last that finished, newest first."""
+
+from dashboard.views.amounts import clock, duration
+from dashboard.views.glyphs import RUN
+from dashboard.views.rows import Cell, Column, Listing, matches
+from dashboard.views.texts import said
+from engine.core.state import Run, RunSummary, State
+
+COLUMNS = (
+    Column("REQUEST", 24, grow=2),
+    Column("STATE", 11),
+    Column("TO", 12, drop=3),
+    Column("STRATEGY", 11, drop=4),
+    Column("TASKS", 13, right=True),
+    Column("FAIL", 5, right=True, drop=1),
+    Column("AT", 8, drop=5),
+    Column("TOOK", 12, right=True, drop=2, calm=True),
+    Column("OUTPUT", 16, grow=2, drop=6),
+)
+
+
+def runs(state: State, *, now_ms: int, needle: str = "") -> Listing:
+    """Return the open and the last finished runs as rows; keys are their ids."""
+    finished = {run.id: run for run in reversed(state.finished)}
+    keys = [run.id for run in reversed(state.runs.values()) if matches(needle, run.title, run.status.value, run.id)]
+    keys += [run.id for run in finished.values() if matches(needle, run.title, run.status.value, run.id)]
+
+    def make(key: str) -> tuple[Cell, ...]:
+        if (run := state.runs.get(key)) is not None:
+            return _open(state, run, now_ms)
+        return _ended(state, finished[key]) if key in finished else (Cell("gone", "muted"),)
+
+    empty = (
+        (f"no run matches {needle!r}", "esc shows all")
+        if needle
+        else ("nothing was asked of this team yet", "n  gives it a request")
+    )
+    return Listing(columns=COLUMNS, keys=keys, make=make, empty=empty, total=len(state.runs) + len(finished))
+
+
+def _supervisor(state: State, supervisor_id: str) -> Cell:
+    supervisor = state.supervisors.get(supervisor_id)
+    return Cell(supervisor.name if supervisor is not None else supervisor_id, "muted")
+
+
+def _open(state: State, run: Run, now_ms: int) -> tuple[Cell, ...]:
+    mark = RUN[run.status]
+    return (
+        Cell(run.title, "strong"),
+        Cell("◐ stopping" if run.cancelling else mark.text, "draining" if run.cancelling else mark.tone),
+        _supervisor(state, run.supervisor_id),
+        Cell(run.strategy, "muted"),
+        Cell(f"{run.done:,}/{run.total:,}"),
+        Cell(f"{run.failed:,}", "warn" if run.failed else "muted"),
+        Cell(clock(run.started_ms), "muted"),
+        Cell(duration((now_ms - run.started_ms) // 1000 * 1000)),
+        Cell(f"{run.running:,} at work" if run.running else "", "muted"),
+    )
+
+
+def _ended(state: State, run: RunSummary) -> tuple[Cell, ...]:
+    mark = RUN[run.status]
+    return (
+        Cell(run.title),
+        Cell(mark.text, mark.tone),
+        _supervisor(state, run.supervisor_id),
+        Cell(run.strategy, "muted"),
+        Cell(f"{run.done:,}/{run.tasks:,}", "muted"),
+        Cell(f"{run.failed:,}", "warn" if run.failed else "muted"),
+        Cell(clock(run.started_ms), "muted"),
+        Cell(duration(run.ended_ms - run.started_ms), "muted"),
+        Cell(run.error, "error") if run.error else Cell(said(run.output, "enter opens it"), "muted"),
+    )

@@ -1,0 +1,36 @@
+"""What a strategy switch would keep, stop and plan anew, in words."""
+
+from dashboard.views.amounts import counted
+from dashboard.views.rows import Cell
+from engine.core.events import StrategySwitched
+from engine.core.state import State
+from engine.core.strategies import STRATEGIES
+
+_ABOUT = {
+    "sequential": "one after the other; each gets the output of the one before",
+    "parallel": "all at once; each gets the request, then the results are joined",
+}
+
+
+def strategies() -> list[tuple[str, str]]:
+    """Return every strategy with what it does."""
+    return [(name, _ABOUT.get(name, "")) for name in STRATEGIES]
+
+
+def consequence(state: State, event: StrategySwitched) -> list[Cell]:
+    """Return what the switch does to graphs in progress."""
+    if not event.groups:
+        return [Cell("no open run is planned anew; the next request is coordinated like that")]
+    kept = [task_id for change in event.groups for task_id in change.kept]
+    done = sum(task_id in state.tasks and state.tasks[task_id].ended for task_id in kept)
+    new = sum(len(change.added) for change in event.groups)
+    planned = sum(len(change.after) for change in event.groups) - new
+    parts = [
+        f"kept {done} done, {len(kept) - done} running",
+        f"planned anew {max(0, planned)}",
+        f"added {new}",
+        f"stopped {sum(len(change.cancelled) for change in event.groups)}",
+    ]
+    runs = {change.run_id for change in event.groups}
+    told = f"{counted(len(event.groups), 'graph')} of {counted(len(runs), 'open run')}: {' · '.join(parts)}"
+    return [Cell(told), Cell("Nothing that is done is done again.", "muted")]

@@ -1,0 +1,83 @@
+"""What an action is about: the thing under the cursor, or one that was named."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.core.state import Agent, RunSummary, State, Supervisor
+
+Kind = Literal["agent", "supervisor", "task", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A thing with its id and what a person calls it."""
+
+    kind: Kind
+    id: str
+    name: str
+
+    @property
+    def said(self) -> str:
+        """Kind and name."""
+        return f"{self.kind} {self.name}"
+
+
+def target_of(state: State, key: str | None) -> Target | None:
+    """Return what a row's key stands for; None where it is no object of the state."""
+    if key is None:
+        return None
+    if (agent := state.agents.get(key)) is not None:
+        return Target("agent", key, agent.name)
+    if (supervisor := state.supervisors.get(key)) is not None:
+        return Target("supervisor", key, supervisor.name)
+    if (task := state.tasks.get(key)) is not None:
+        return Target("task", key, task.title)
+    run = state.runs.get(key) or finished_run(state, key)
+    return Target("run", key, run.title) if run is not None else None
+
+
+def named(state: State, name: str) -> Target | None:
+    """Return the object of an id, a name, or `supervisor/name`; None where it is unknown or not unique."""
+    if (found := target_of(state, name)) is not None:
+        return found
+    above, _, last = name.rpartition("/")
+    members: list[Agent | Supervisor] = [
+        member for member in (*state.agents.values(), *state.supervisors.values()) if member.name == last
+    ]
+    if above:
+        members = [member for member in members if _above(state, member) == above]
+    return target_of(state, members[0].id) if len(members) == 1 else None
+
+
+def finished_run(state: State, run_id: str) -> RunSummary | None:
+    """Return the line of a run that has ended."""
+    return next((run for run in state.finished if run.id == run_id), None)
+
+
+def agent_behind(state: State, target: Target | None) -> str | None:
+    """Return the agent that a target is, or that works on it."""
+    if target is None:
+        return None
+    if target.kind == "agent":
+        return target.id
+    task = state.tasks.get(target.id)
+    worker = (task.agent_id or task.worker_id) if task is not None else None
+    return worker if worker in state.agents else None
+
+
+def supervisor_behind(state: State, target: Target | None) -> str | None:
+    """Return the supervisor that a target is or belongs to; the first root where nothing is selected."""
+    if target is not None and target.kind == "supervisor":
+        return target.id
+    if target is not None and target.kind == "agent":
+        return state.agents[target.id].supervisor_id
+    if target is not None and target.kind == "task":
+        return state.tasks[target.id].supervisor_id
+    if target is not None and (run := state.runs.get(target.id)) is not None:
+        return run.supervisor_id
+    return state.roots[0].id if state.roots else None
+
+
+def _above(state: State, member: Agent | Supervisor) -> str:
+    above = state.supervisors.get((member.supervisor_id if isinstance(member, Agent) else member.parent_id) or "")
+    return above.name if above is not None else ""

@@ -1,0 +1,126 @@
+"""Tasks of open runs as rows: what is at work first, then what waits and why, then what has ended."""
+
+from collections.abc import Callable, Mapping
+
+from dashboard.views.amounts import clock, duration
+from dashboard.views.digest import Digest
+from dashboard.views.glyphs import of_task
+from dashboard.views.progress import progress
+from dashboard.views.rows import Cell, Column, Listing, matches
+from dashboard.views.waiting import why
+from engine.core.state import State, Task, TaskStatus
+
+COLUMNS = (
+    Column("TASK", 24, grow=3),
+    Column("STATE", 11),
+    Column("AGENT", 16, drop=1),
+    Column("WHY, OR HOW FAR", 18, grow=4, calm=True),
+    Column("TRY", 3, right=True, drop=3),
+    Column("SINCE", 8, drop=4),
+    Column("TOOK", 8, right=True, drop=2, calm=True),
+)
+_URGENCY = {
+    TaskStatus.IN_DOUBT: 0,
+    TaskStatus.RUNNING: 1,
+    TaskStatus.RETRYING: 2,
+    TaskStatus.PREEMPTED: 3,
+    TaskStatus.WAITING: 4,
+    TaskStatus.FAILED: 5,
+    TaskStatus.CANCELLED: 6,
+    TaskStatus.SKIPPED: 7,
+    TaskStatus.DONE: 8,
+}
+
+
+def _by_state(state: State, task: Task) -> tuple[object, ...]:
+    # The newest of what has ended first, the oldest of what waits.
+    return (_URGENCY[task.status], -(task.ended_ms or 0), task.created_ms)
+
+
+def _by_age(state: State, task: Task) -> tuple[object, ...]:
+    return (-task.created_ms,)
+
+
+def _by_agent(state: State, task: Task) -> tuple[object, ...]:
+    agent = state.agents.get(task.agent_id or task.worker_id or "")
+    return (agent.name if agent else "~", *_by_state(state, task))
+
+
+def _by_attempts(state: State, task: Task) -> tuple[object, ...]:
+    return (-task.attempts, *_by_state(state, task))
+
+
+ORDERS: dict[str, Callable[[State, Task], tuple[object, ...]]] = {
+    "state": _by_state,
+    "newest": _by_age,
+    "agent": _by_agent,
+    "attempts": _by_attempts,
+}
+"""The ways to sort, in the order in which a key goes through them."""
+
+
+def tasks(
+    state: State, counts: Digest, live: Mapping[str, str], *, now_ms: int, order: str = "state", needle: str = ""
+) -> Listing:
+    """Return the tasks of open runs as rows; keys are their ids. Graphs themselves are left out, their nodes are in."""
+    rank = ORDERS[order]
+    every = [task for task in state.tasks.values() if task.kind != "group"]
+    found = [task for task in every if _matches(state, task, needle)] if needle else every
+    ordered = sorted(found, key=lambda task: rank(state, task))
+
+    def make(key: str) -> tuple[Cell, ...]:
+        task = state.tasks.get(key)
+        return _cells(state, task, counts, live, now_ms) if task is not None else (Cell("its run has ended", "muted"),)
+
+    return Listing(
+        columns=COLUMNS, keys=[task.id for task in ordered], make=make, empty=_empty(needle), total=len(every)
+    )
+
+
+def _empty(needle: str) -> tuple[str, ...]:
+    if needle:
+        return (f"no task matches {needle!r}", "esc shows all")
+    return ("no run is open", "n  gives the team a request")
+
+
+def _matches(state: State, task: Task, needle: str) -> bool:
+    return matches(needle, task.title, of_task(task).word, task.error, task.id, _agent_name(state, task))
+
+
+def _agent_name(state: State, task: Task) -> str:
+    worker = task.agent_id or task.worker_id
+    if worker is None:
+        return "engine" if task.kind == "join" else ""
+    member = state.agents.get(worker) or state.supervisors.get(worker)
+    return member.name if member is not None else worker
+
+
+def _cells(state: State, task: Task, counts: Digest, live: Mapping[str, str], now_ms: int) -> tuple[Cell, ...]:
+    mark = of_task(task)
+    return (
+        Cell(task.title),
+        Cell(mark.text, mark.tone),
+        Cell(_agent_name(state, task), "muted" if task.agent_id is None else ""),
+        _told(state, task, counts, live, now_ms),
+        Cell(str(task.attempts) if task.attempts > 1 else "", "draining"),
+        Cell(clock(task.started_ms or task.created_ms), "muted"),
+        Cell(_took(task, now_ms), "muted"),
+    )
+
+
+def _told(state: State, task: Task, counts: Digest, live: Mapping[str, str], now_ms: int) -> Cell:
+    if reason := why(state, task, counts, now_ms):
+        tail = f"  ({task.error})" if task.status is TaskStatus.RETRYING and task.error else ""
+        return Cell(reason + tail, "muted")
+    if task.error:
+        return Cell(task.error, "error" if task.status is TaskStatus.FAILED else "muted")
+    return Cell(progress(live, task.id), "muted")
+
+
+def _took(task: Task, now_ms: int) -> str:
+    if task.started_ms is None:
+        return ""
+    until_ms = task.ended_ms if task.ended_ms is not None else now_ms
+    spent_ms = until_ms - task.started_ms
+    # Whole seconds while it runs, so that the number stands still in between.
+    return duration(spent_ms if task.ended else spent_ms // 1000 * 1000)

@@ -1,0 +1,84 @@
+"""What an agent or a supervisor is at, in one line: the NOW of every table."""
+
+from collections.abc import Mapping
+
+from dashboard.views.amounts import counted, remaining
+from dashboard.views.digest import Digest
+from dashboard.views.glyphs import of_agent, of_task
+from dashboard.views.progress import progress
+from dashboard.views.rows import Cell
+from dashboard.views.waiting import why
+from engine.core.state import Agent, State, Supervisor, Task
+
+PLAN_NODES = 6
+"""Nodes of a graph that stand in one line."""
+
+
+def state_of_agent(agent: Agent) -> Cell:
+    """Glyph, word and, of several attempts, their number."""
+    mark = of_agent(agent)
+    attempts = len(agent.running)
+    more = f" ×{attempts}" if attempts > 1 and mark.word == "busy" else ""
+    return Cell(mark.text + more, mark.tone)
+
+
+def now_of_agent(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], now_ms: int) -> Cell:
+    """What an agent does, waits for or suffers from."""
+    if agent.error is not None:
+        return Cell(agent.error, "error")
+    if agent.running:
+        return Cell(_at_work(state, agent, live), "")
+    if agent.parked:
+        return Cell(why(state, state.tasks[next(iter(agent.parked))], counts, now_ms), "muted")
+    if retrying := counts.retrying_of.get(agent.id):
+        first = min(retrying, key=lambda task: task.retry_at_ms or 0)
+        left = remaining((first.retry_at_ms or now_ms) - now_ms)
+        return Cell(f"{first.title}: retry {first.retries} in {left}", "draining")
+    if waiting := counts.waiting_of[agent.id]:
+        return Cell(f"{waiting:,} waiting", "muted")
+    if (planned := counts.planned_for.get(agent.id)) is not None:
+        return Cell(why(state, planned, counts, now_ms), "muted")
+    return Cell("")
+
+
+def _at_work(state: State, agent: Agent, live: Mapping[str, str]) -> str:
+    # Attempts of an earlier generation first: they are what keeps the agent from its new one.
+    task_id, generation = min(agent.running.items(), key=lambda item: item[1])
+    task = state.tasks.get(task_id)
+    text = task.title if task is not None else task_id
+    if told := progress(live, task_id):
+        text += f"  {told}"
+    if len(agent.running) > 1:
+        text += f"  +{len(agent.running) - 1}"
+    if generation != agent.generation:
+        text += f"  → g{agent.generation}"
+    return text
+
+
+def state_of_supervisor(supervisor: Supervisor, counts: Digest) -> Cell:
+    """How many below it are at work."""
+    if supervisor.paused:
+        return Cell("‖ paused", "paused")
+    busy, agents = counts.busy_of[supervisor.id], counts.agents_of[supervisor.id]
+    if counts.errors_of[supervisor.id] == agents and agents:
+        return Cell("✕ error", "error")
+    return Cell(f"● {busy} of {agents}", "busy") if busy else Cell("○ idle", "idle")
+
+
+def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> Cell:
+    """The graph it works through, or how much waits."""
+    waiting = counts.waiting_of[supervisor.id]
+    runs = [run for run in state.runs.values() if run.supervisor_id == supervisor.id]
+    if runs:
+        nodes = [state.tasks[child] for child in state.tasks[runs[-1].root_id].children if child in state.tasks]
+        others = f"{counted(len(runs), 'run')}: " if len(runs) > 1 else ""
+        return Cell(others + (plan_line(nodes) or runs[-1].title), "muted")
+    return Cell(f"{waiting:,} waiting" if waiting else "", "muted")
+
+
+def plan_line(nodes: list[Task]) -> str:
+    """The nodes of a graph with their marks, in one line."""
+    if len(nodes) > PLAN_NODES:
+        ended = sum(node.ended for node in nodes)
+        return f"{ended} of {len(nodes)} done"
+    return "  ".join(f"{of_task(node).glyph} {node.title}" for node in nodes)

@@ -1,0 +1,1 @@
+"""Widgets show rows and decide nothing."""

@@ -1,0 +1,86 @@
+"""One line of the frame: cells on the left, cells on the right that fall away from the end where there is no room."""
+
+from collections.abc import Sequence
+
+from rich.segment import Segment
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from dashboard.views.rows import Cell
+from dashboard.widgets.tones import TONE_CLASSES, Toned, tone_css
+
+
+class Bar(Toned, Widget):
+    """Show cells in one line; post `Clicked` with the place of a left one."""
+
+    COMPONENT_CLASSES = TONE_CLASSES
+    DEFAULT_CSS = """
+    Bar {
+        height: 1;
+        width: 100%;
+    }
+    """ + tone_css("Bar")
+
+    class Clicked(Message):
+        """A cell on the left was clicked."""
+
+        def __init__(self, bar: "Bar", index: int) -> None:
+            super().__init__()
+            self.bar = bar
+            self.index = index
+
+        @property
+        def control(self) -> "Bar":
+            return self.bar
+
+    def __init__(self, *, id: str, gap: int = 2) -> None:
+        super().__init__(id=id)
+        self._left: tuple[Cell, ...] = ()
+        self._right: tuple[Cell, ...] = ()
+        self._gap = " " * gap
+
+    def show(self, left: Sequence[Cell], right: Sequence[Cell] = ()) -> None:
+        """Show these cells; nothing is painted again when they are the same as before."""
+        if (tuple(left), tuple(right)) != (self._left, self._right):
+            self._left, self._right = tuple(left), tuple(right)
+            self.refresh()
+
+    @property
+    def text(self) -> str:
+        """What it shows, as plain text."""
+        return self._gap.join(cell.text for cell in (*self._left, *self._right))
+
+    def render_line(self, y: int) -> Strip:
+        base = self.rich_style
+        width = self.size.width - 2
+        right = self._ends(base, width)
+        left = Strip(self.painted(self._left, base, gap=self._gap))
+        room = max(0, width - right.cell_length - (2 if right.cell_length else 0))
+        if left.cell_length > room:
+            left = Strip([*left.crop(0, max(0, room - 1)), Segment("…", base)]) if room else Strip([])
+        blank = width - left.cell_length - right.cell_length
+        edge = Segment(" ", base)
+        strip = Strip([edge, *left, Segment(" " * max(0, blank), base), *right, edge])
+        return strip.adjust_cell_length(self.size.width, base).apply_offsets(0, y)
+
+    def _ends(self, base: "object", width: int) -> Strip:
+        """The cells on the right, as many as leave half of the line to the left ones."""
+        style = self.rich_style
+        cells = list(self._right)
+        while cells:
+            strip = Strip(self.painted(cells, style, gap="   "))
+            if len(cells) == 1 or strip.cell_length <= width - min(width // 3, 24):
+                return strip
+            cells.pop()
+        return Strip([])
+
+    def on_click(self, event: events.Click) -> None:
+        start = 1
+        for index, cell in enumerate(self._left):
+            end = start + Strip(self.painted([cell], self.rich_style)).cell_length
+            if start <= event.x < end:
+                self.post_message(self.Clicked(self, index))
+                return
+            start = end + len(self._gap)

@@ -1,0 +1,97 @@
+"""A longer text to scroll through: headings, values, JSON, what an agent wrote."""
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len, chop_cells
+from rich.segment import Segment
+from textual.binding import Binding
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from dashboard.clean import clean_lines
+from dashboard.views.rows import Cell
+from dashboard.widgets.tones import TONE_CLASSES, Toned, tone_css
+
+
+class Pane(Toned, ScrollView, can_focus=True):
+    """Show paragraphs, folded to the width; each `Cell` may hold several lines."""
+
+    COMPONENT_CLASSES = TONE_CLASSES
+    DEFAULT_CSS = """
+    Pane {
+        height: 1fr;
+        overflow-x: hidden;
+        scrollbar-size-vertical: 1;
+    }
+    """ + tone_css("Pane")
+    BINDINGS = [
+        Binding("up,k", "scroll_up", "up", show=False),
+        Binding("down,j", "scroll_down", "down", show=False),
+        Binding("pageup,ctrl+b,b", "page_up", "page up", show=False),
+        Binding("pagedown,ctrl+f,space", "page_down", "page down", show=False),
+        Binding("home,g", "scroll_home", "top", show=False),
+        Binding("end,G", "scroll_end", "bottom", show=False),
+    ]
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._cells: tuple[Cell, ...] = ()
+        self._lines: list[tuple[str, str, str]] = []
+
+    def show(self, cells: Sequence[Cell]) -> None:
+        """Show these paragraphs; the place in the text stays where it was."""
+        if tuple(cells) != self._cells:
+            self._cells = tuple(cells)
+            self._fold()
+
+    @property
+    def text(self) -> str:
+        """What it shows, as plain text."""
+        return "\n".join(lead + line for lead, line, _ in self._lines)
+
+    def _fold(self) -> None:
+        width = max(10, self.size.width - 2)
+        self._lines = [
+            (cell.lead if first else " " * len(cell.lead), piece, cell.tone)
+            for cell in self._cells
+            for first, piece in _pieces(cell, width)
+        ]
+        self.virtual_size = Size(self.size.width, len(self._lines))
+        self.refresh()
+
+    def on_resize(self) -> None:
+        self._fold()
+
+    def render_line(self, y: int) -> Strip:
+        style, width = self.rich_style, self.size.width
+        place = y + self.scroll_offset.y
+        if place >= len(self._lines):
+            return Strip([Segment(" " * width, style)])
+        lead, text, tone = self._lines[place]
+        segments = [
+            Segment(" ", style),
+            Segment(lead, style + self.tone("muted")),
+            Segment(text, style + self.tone(tone)),
+        ]
+        return Strip(segments).adjust_cell_length(width, style)
+
+
+def _pieces(cell: Cell, width: int) -> list[tuple[bool, str]]:
+    """The lines of a cell, cleaned and cut to `width`; whether each is the first."""
+    room = max(10, width - len(cell.lead))
+    pieces = [piece for line in clean_lines(cell.text) for piece in _folded(line, room)]
+    return [(place == 0, piece) for place, piece in enumerate(pieces)]
+
+
+def _folded(line: str, room: int) -> list[str]:
+    """Cut a line at spaces where it can be, with its indent before what follows."""
+    pieces = []
+    while cell_len(line) > room:
+        head = chop_cells(line, room)[0]
+        space = head.rstrip().rfind(" ")
+        cut = space + 1 if space > room // 2 else len(head)
+        pieces.append(line[:cut].rstrip())
+        line = line[cut:]
+    pieces.append(line)
+    return pieces

@@ -1,0 +1,138 @@
+"""The line where a person types: a command after `:`, or a filter after `/`."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.suggester import Suggester
+from textual.widgets import Input, Static
+
+Purpose = Literal["command", "filter"]
+_MARKS: dict[Purpose, str] = {"command": ":", "filter": "/"}
+
+
+class _Completing(Suggester):
+    def __init__(self, complete: Callable[[str], list[str]]) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._complete = complete
+
+    async def get_suggestion(self, value: str) -> str | None:
+        return next(iter(self._complete(value)), None)
+
+
+class _Line(Input):
+    BINDINGS = [
+        Binding("tab", "accept", "complete", show=False, priority=True),
+        Binding("escape", "leave", "leave", show=False),
+        Binding("up", "recall(-1)", "before", show=False),
+        Binding("down", "recall(1)", "after", show=False),
+    ]
+
+    def action_accept(self) -> None:
+        """Take the suggestion as it stands, as the right arrow at the end does."""
+        self.action_end()
+        self.action_cursor_right()
+
+    def action_leave(self) -> None:
+        self.post_message(Prompt.Left())
+
+    def action_recall(self, by: int) -> None:
+        self.post_message(Prompt.Recalled(by))
+
+
+class Prompt(Horizontal):
+    """Ask for one line; post `Typed` while it changes, `Given` at enter, `Left` at escape."""
+
+    DEFAULT_CSS = """
+    Prompt {
+        height: 1;
+        display: none;
+        background: $panel;
+        &.-open { display: block; }
+        & > #mark { width: 2; padding-left: 1; color: $accent; text-style: bold; }
+        & > Input { border: none; height: 1; padding: 0; background: $panel; width: 1fr; }
+        & > Input:focus { border: none; }
+    }
+    """
+
+    class Typed(Message):
+        """The line changed."""
+
+        def __init__(self, purpose: Purpose, text: str) -> None:
+            super().__init__()
+            self.purpose = purpose
+            self.text = text
+
+    class Given(Typed):
+        """The line was finished with enter."""
+
+    class Left(Message):
+        """Escape was pressed."""
+
+    class Recalled(Message):
+        """An earlier or a later line was asked for."""
+
+        def __init__(self, by: int) -> None:
+            super().__init__()
+            self.by = by
+
+    def __init__(self, complete: Callable[[str], list[str]]) -> None:
+        super().__init__(id="prompt")
+        self._complete = complete
+        self._said: list[str] = []
+        self._place = 0
+        self.purpose: Purpose = "command"
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="mark", markup=False)
+        yield _Line(id="line", select_on_focus=False)
+
+    def open(self, purpose: Purpose, text: str = "") -> None:
+        """Ask for a line that begins with `text`."""
+        self.purpose = purpose
+        self._place = len(self._said)
+        self.query_one("#mark", Static).update(_MARKS[purpose])
+        line = self.query_one(_Line)
+        line.suggester = _Completing(self._complete) if purpose == "command" else None
+        line.value = text
+        line.cursor_position = len(text)
+        self.add_class("-open")
+        line.focus()
+
+    def close(self) -> None:
+        """Go away."""
+        self.remove_class("-open")
+
+    @property
+    def is_open(self) -> bool:
+        """True while it asks."""
+        return self.has_class("-open")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self.is_open:
+            self.post_message(self.Typed(self.purpose, event.value))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        if self.purpose == "command" and event.value.strip():
+            self._said.append(event.value)
+        self.post_message(self.Given(self.purpose, event.value))
+
+    def on_prompt_recalled(self, event: Recalled) -> None:
+        event.stop()
+        if self.purpose != "command" or not self._said:
+            return
+        self._place = max(0, min(len(self._said), self._place + event.by))
+        line = self.query_one(_Line)
+        line.value = self._said[self._place] if self._place < len(self._said) else ""
+        line.cursor_position = len(line.value)
+
+    def on_descendant_blur(self, event: events.DescendantBlur) -> None:
+        """A click elsewhere leaves the line."""
+        if self.is_open and self.app.focused is not None:
+            self.post_message(self.Left())

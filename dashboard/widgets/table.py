@@ -1,0 +1,232 @@
+"""Rows on the screen: a line-API table that makes and paints only what is visible.
+
+What changed since the last look is brighter for two seconds; the cursor stays on its row when the order changes.
+"""
+
+from collections.abc import Sequence
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from dashboard.views.rows import GAP, Cell, Column, Listing, Rows, fitted
+from dashboard.widgets.tones import TONE_CLASSES, Toned, fit, tone_css
+
+FRESH_MS = 2_000
+"""How long a changed cell is brighter."""
+HEADINGS = 1
+"""Lines above the rows."""
+
+
+class Table(Toned, ScrollView, can_focus=True):
+    """Show rows; post `Opened` for enter or a second click, `Moved` when the cursor goes elsewhere."""
+
+    DEFAULT_CSS = """
+    Table {
+        height: 1fr;
+        overflow-x: hidden;
+        scrollbar-size-vertical: 1;
+        & > .table--heading { color: $tone-muted; background: $surface; }
+    }
+    """ + tone_css("Table")
+    COMPONENT_CLASSES = TONE_CLASSES | {"table--heading"}
+    BINDINGS = [
+        Binding("up,k", "move(-1)", "up", show=False),
+        Binding("down,j", "move(1)", "down", show=False),
+        Binding("pageup,ctrl+b", "page(-1)", "page up", show=False),
+        Binding("pagedown,ctrl+f", "page(1)", "page down", show=False),
+        Binding("home,g", "edge(-1)", "first", show=False),
+        Binding("end,G", "edge(1)", "last", show=False),
+        Binding("enter", "open", "open", show=False),
+    ]
+
+    class Opened(Message):
+        """A row was chosen."""
+
+        def __init__(self, table: "Table", key: str) -> None:
+            super().__init__()
+            self.table = table
+            self.key = key
+
+        @property
+        def control(self) -> "Table":
+            return self.table
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.rows: Rows = Listing((), (), lambda key: ())
+        """What is shown."""
+        self._cursor: str | None = None
+        self.line = 0
+        """The row under the cursor."""
+        self._now_ms = 0
+        self._seen: dict[str, tuple[str, ...]] = {}
+        self._fresh: dict[tuple[str, int], int] = {}
+
+    @property
+    def selected(self) -> str | None:
+        """Key of the row under the cursor; None of an empty table."""
+        return self._cursor if len(self.rows.keys) else None
+
+    @property
+    def room(self) -> int:
+        """Rows that fit on the screen."""
+        return max(1, self.size.height - HEADINGS)
+
+    def show(self, listing: Rows, now_ms: int) -> None:
+        """Show these rows as of `now_ms`; only lines that differ are painted again."""
+        whole = self._layout_of(listing) != self._layout_of(self.rows)
+        self.rows, self._now_ms = listing, now_ms
+        self.virtual_size = Size(self.size.width, len(listing.keys) + HEADINGS)
+        before = self.line
+        self._find_cursor()
+        changed = self._notice()
+        if whole or before != self.line or not len(listing.keys):
+            self.refresh()
+        else:
+            for line in changed:
+                self.refresh(Region(0, line, self.size.width, 1))
+
+    def select(self, key: str) -> bool:
+        """Put the cursor on a row; False when there is none with that key."""
+        index = self.rows.index(key)
+        if index is None:
+            return False
+        self.go_to(index)
+        return True
+
+    def _layout_of(self, listing: Rows) -> tuple[object, ...]:
+        top = self.scroll_offset.y
+        return (tuple(listing.columns), tuple(listing.keys[top : top + self.room]), len(listing.keys) == 0)
+
+    def _find_cursor(self) -> None:
+        """Stay on the same row; where it is gone, on the same line."""
+        index = self.rows.index(self._cursor)
+        self.line = index if index is not None else min(self.line, max(0, len(self.rows.keys) - 1))
+        self._cursor = self.rows.keys[self.line] if len(self.rows.keys) else None
+
+    def _notice(self) -> list[int]:
+        """Compare what is visible with what was; return the lines to paint again."""
+        top, seen, lines = self.scroll_offset.y, {}, []
+        for index in range(top, min(top + self.room, len(self.rows.keys))):
+            key, cells = self.rows.keys[index], self.rows.cells(index)
+            texts = tuple(cell.text + cell.tone for cell in cells)
+            seen[key] = texts
+            old = self._seen.get(key)
+            if old is not None and old != texts:
+                self._brighten(key, old, texts)
+            if old != texts or self._faded(key, len(texts)):
+                lines.append(index - top + HEADINGS)
+        self._seen = seen
+        return lines
+
+    def _brighten(self, key: str, old: tuple[str, ...], new: tuple[str, ...]) -> None:
+        for place, (before, after) in enumerate(zip(old, new, strict=False)):
+            if before != after and not self.rows.columns[place].calm:
+                self._fresh[key, place] = self._now_ms + FRESH_MS
+
+    def _faded(self, key: str, width: int) -> bool:
+        over = [
+            (key, place) for place in range(width) if self._fresh.get((key, place), self._now_ms + 1) <= self._now_ms
+        ]
+        for cell in over:
+            del self._fresh[cell]
+        return bool(over)
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        if y < HEADINGS:
+            return self._heading(width)
+        index = y - HEADINGS + self.scroll_offset.y
+        if index >= len(self.rows.keys):
+            return self._below(y, width)
+        return self._row(index, width)
+
+    def _heading(self, width: int) -> Strip:
+        style = self.rich_style + self.get_component_rich_style("table--heading", partial=True)
+        cells = [Cell(column.title) for column in self.rows.columns]
+        return self._line_of(cells, style, width, key=None)
+
+    def _row(self, index: int, width: int) -> Strip:
+        style = self.rich_style
+        if index == self.line:
+            style += self.get_component_rich_style("row--selected" if self.has_focus else "row--away", partial=True)
+        return self._line_of(self.rows.cells(index), style, width, key=self.rows.keys[index])
+
+    def _line_of(self, cells: Sequence[Cell], style: Style, width: int, *, key: str | None) -> Strip:
+        columns = self.rows.columns
+        segments = [Segment(" ", style)]
+        for place, (index, room) in enumerate(fitted(columns, width - 2)):
+            if place:
+                segments.append(Segment(" " * GAP, style))
+            cell = cells[index] if index < len(cells) else Cell("")
+            segments += self._cell(cell, columns[index], room, style, fresh=(key, index) in self._fresh)
+        return Strip(segments).adjust_cell_length(width, style)
+
+    def _cell(self, cell: Cell, column: Column, room: int, style: Style, *, fresh: bool) -> list[Segment]:
+        toned = style + self.tone(cell.tone)
+        if fresh:
+            toned += self.get_component_rich_style("cell--fresh", partial=True)
+        if not cell.lead:
+            return [Segment(fit(cell.text, room, right=column.right), toned)]
+        lead = fit(cell.lead, min(len(cell.lead), room))
+        return [
+            Segment(lead, style + self.tone("faint")),
+            Segment(fit(cell.text, max(0, room - len(cell.lead))), toned),
+        ]
+
+    def _below(self, y: int, width: int) -> Strip:
+        """What stands under the last row: nothing, or of an empty table what would be here."""
+        style = self.rich_style
+        line = y - HEADINGS - max(1, self.room // 3)
+        if len(self.rows.keys) or not 0 <= line < len(self.rows.empty):
+            return Strip([Segment(" " * width, style)])
+        text = fit(self.rows.empty[line], max(0, width - 6))
+        toned = style + self.tone("strong" if line == 0 else "muted")
+        return Strip([Segment("   ", style), Segment(text, toned)]).adjust_cell_length(width, style)
+
+    def go_to(self, index: int) -> None:
+        """Put the cursor on a row and make it visible."""
+        if not len(self.rows.keys):
+            return
+        self.line = max(0, min(index, len(self.rows.keys) - 1))
+        self._cursor = self.rows.keys[self.line]
+        top = self.scroll_offset.y
+        if self.line < top:
+            self.scroll_to(y=self.line, animate=False)
+        elif self.line >= top + self.room:
+            self.scroll_to(y=self.line - self.room + 1, animate=False)
+        self.refresh()
+
+    def action_move(self, by: int) -> None:
+        self.go_to(self.line + by)
+
+    def action_page(self, by: int) -> None:
+        self.go_to(self.line + by * self.room)
+
+    def action_edge(self, towards: int) -> None:
+        self.go_to(len(self.rows.keys) if towards > 0 else 0)
+
+    def action_open(self) -> None:
+        if self.selected is not None:
+            self.post_message(self.Opened(self, self.selected))
+
+    def on_click(self, event: events.Click) -> None:
+        index = event.y - HEADINGS + self.scroll_offset.y
+        if event.y < HEADINGS or index >= len(self.rows.keys):
+            return
+        again = index == self.line and event.chain > 1
+        self.go_to(index)
+        if again:
+            self.action_open()
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
