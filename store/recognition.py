@@ -38,7 +38,7 @@ def open_recognised(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
     Raises:
         StoreError: As `looks_like_ours`.
     """
-    check_header(path, kind)
+    _check_header(path, kind)
     connection, immutable = _open(path, kind)
     try:
         with translated(path, disposable=kind.disposable):
@@ -49,8 +49,11 @@ def open_recognised(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
     return connection, immutable
 
 
-def check_header(path: Path, kind: Kind) -> None:
+def _check_header(path: Path, kind: Kind) -> None:
     """Check what the first page says, without locks and without a look at the write-ahead log.
+
+    A file whose log was being taken in when its engine was killed looks torn without that log: it passes
+    here, and is judged with its log.
 
     Raises:
         StoreError: As `looks_like_ours`.
@@ -65,11 +68,13 @@ def check_header(path: Path, kind: Kind) -> None:
         finally:
             connection.close()
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
+        code = getattr(error, "sqlite_errorcode", 0)
+        if code & 0xFF == sqlite3.SQLITE_CORRUPT:
+            return
+        if code == sqlite3.SQLITE_NOTADB:
             raise NotOurFile(path, "is not a database", disposable=kind.disposable) from error
         raise store_error(error, path, disposable=kind.disposable) from error
-    if found != kind.application_id:
-        raise NotOurFile(path, "is another program's database", disposable=kind.disposable)
+    _check_number(found, path, kind)
 
 
 def _open(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
@@ -91,7 +96,13 @@ def _open(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:
         return connect(path, mode="ro", immutable=True), True
 
 
+def _check_number(found: int, path: Path, kind: Kind) -> None:
+    if found != kind.application_id:
+        raise NotOurFile(path, "is another program's database", disposable=kind.disposable)
+
+
 def _check_schema(connection: sqlite3.Connection, path: Path, kind: Kind) -> None:
+    _check_number(connection.execute("PRAGMA application_id").fetchone()[0], path, kind)
     version = version_of(connection)
     if version > kind.newest:
         raise NewerFile(path, version, kind.newest)

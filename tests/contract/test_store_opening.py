@@ -83,6 +83,17 @@ def execute(path: Path, script: str) -> None:
         other.executescript(script)
 
 
+def copy(source: Path, target: Path) -> None:
+    target.write_bytes(source.read_bytes())
+
+
+def tear(path: Path) -> None:
+    """Leave the file as a checkpoint does that got no further than the first page: it names pages to come."""
+    content = bytearray(path.read_bytes())
+    content[28:32] = (len(content) // 4_096 + 60).to_bytes(4, "big")
+    path.write_bytes(content)
+
+
 def text_file(path: Path) -> None:
     path.write_text("dear diary\n" * 500)
 
@@ -295,6 +306,19 @@ async def test_a_log_left_over_from_a_deleted_database_is_not_mixed_into_a_new_o
         await opened(path)
     assert said.value.path == tmp_path / "team.db-wal"
     assert not path.exists()
+
+
+async def test_a_kill_while_the_log_was_being_taken_in_is_no_damage(tmp_path: Path) -> None:
+    async with open_store(tmp_path / "killed.db") as store:
+        await store.journal.append(1, [Row(0, "k", b"x" * 90_000)] * 3)
+        for end in ("", "-wal"):
+            copy(tmp_path / f"killed.db{end}", tmp_path / f"team.db{end}")
+    tear(tmp_path / "team.db")
+    with Reader(tmp_path / "team.db") as reader:
+        assert reader.last_seq() == 3
+    await opened(tmp_path / "team.db")
+
+    assert verify(tmp_path / "team.db").checked == 3
 
 
 @pytest.mark.parametrize("made", [text_file, another_programs_database, folder, pipe])
