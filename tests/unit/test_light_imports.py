@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -26,9 +27,24 @@ def loaded_by(program: str) -> list[str]:
     return found
 
 
+ASK_EVERY_COMMAND_FOR_HELP = """
+from dashboard.cli import main
+from dashboard.cli.group import COMMANDS
+assert [name for name in COMMANDS if main([name, "--help"]) != 0] == []
+"""
+
+
 @pytest.mark.parametrize("program", ["import engine, store", "import dashboard"])
 def test_an_import_loads_no_heavy_library(program: str) -> None:
     assert loaded_by(program) == []
+
+
+def test_help_loads_no_heavy_library() -> None:
+    assert loaded_by('from dashboard.cli import main; assert main(["--help"]) == 0') == []
+
+
+def test_the_help_of_every_subcommand_loads_no_heavy_library() -> None:
+    assert loaded_by(ASK_EVERY_COMMAND_FOR_HELP) == []
 
 
 def test_heavy_libraries_are_imported_in_one_file_each_and_inside_a_function() -> None:
@@ -36,26 +52,35 @@ def test_heavy_libraries_are_imported_in_one_file_each_and_inside_a_function() -
     at_import_time = []
     for package in ("dashboard", "engine", "store"):
         for path in (ROOT / package).rglob("*.py"):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            for name in HEAVY - {SCREEN}:
-                if name in _imports(list(ast.walk(tree))):
-                    files[name].add(path.relative_to(ROOT).as_posix())
-                if name in _imports(_outside_functions(tree)):
-                    at_import_time.append(f"{path.relative_to(ROOT)}: {name}")
+            anywhere, at_once = heavy_imports(path.read_text(encoding="utf-8"))
+            for name in anywhere:
+                files[name].add(path.relative_to(ROOT).as_posix())
+            at_import_time += [f"{path.relative_to(ROOT)}: {name}" for name in at_once]
 
     assert at_import_time == []
     assert {name: paths for name, paths in files.items() if len(paths) > 1} == {}
 
 
-def _imports(nodes: list[ast.AST]) -> set[str]:
-    """Top-level names that these nodes import."""
-    found = {alias.name.partition(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    return found | {node.module.partition(".")[0] for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+def heavy_imports(source: str) -> tuple[set[str], set[str]]:
+    """Heavy libraries that a module imports anywhere, and those that it imports as it is imported itself."""
+    if not any(name in source for name in HEAVY - {SCREEN}):
+        return set(), set()
+    tree = ast.parse(source)
+    return _heavy(ast.walk(tree)), _heavy(_outside_functions(tree))
 
 
-def _outside_functions(tree: ast.AST) -> list[ast.AST]:
-    """Nodes that run when the module is imported; `if TYPE_CHECKING` never does."""
-    found: list[ast.AST] = []
+def _heavy(nodes: Iterable[ast.AST]) -> set[str]:
+    names: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.partition(".")[0])
+    return names & (HEAVY - {SCREEN})
+
+
+def _outside_functions(tree: ast.AST) -> Iterator[ast.AST]:
+    """Nodes that run when the module is imported; those under `if TYPE_CHECKING` never do."""
     waiting = [tree]
     while waiting:
         for node in ast.iter_child_nodes(waiting.pop()):
@@ -64,6 +89,20 @@ def _outside_functions(tree: ast.AST) -> list[ast.AST]:
             if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
                 waiting.extend(node.orelse)
                 continue
-            found.append(node)
+            yield node
             waiting.append(node)
-    return found
+
+
+@pytest.mark.parametrize(
+    ("source", "anywhere", "at_once"),
+    [
+        ("import litellm", {"litellm"}, {"litellm"}),
+        ("try:\n    from ray.util import queue\nexcept ImportError: ...", {"ray"}, {"ray"}),
+        ("def call():\n    import litellm.exceptions", {"litellm"}, set()),
+        ("if TYPE_CHECKING:\n    import mcp", {"mcp"}, set()),
+        ("from dashboard import ray", set(), set()),
+        ("from . import mcp", set(), set()),
+    ],
+)
+def test_a_heavy_import_is_seen_where_it_stands(source: str, anywhere: set[str], at_once: set[str]) -> None:
+    assert heavy_imports(source) == (anywhere, at_once)

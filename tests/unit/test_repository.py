@@ -12,7 +12,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("dashboard", "engine", "store")
 TARGETS = {"venv", "demo", "check", "test", "bench", "chaos", "screenshots"}
 MAX_LINES = 500
-MACHINE_PATH = re.compile(r"(?<![\w./~-])/(?:work|root|home|Users|opt)(?=/|[\s\"'`),;:]|$)", re.MULTILINE)
+MACHINE_PATH = re.compile(
+    r"(?<![\w./~-])/(?:(?:work|root|opt)(?=/|[\s\"'`),;:]|$)|(?:home|Users)/(?!ann\b)\w)", re.MULTILINE
+)
 PINNED_WITH_HASH = re.compile(r"==\S+ .*--hash=sha256:[0-9a-f]{64}")
 
 
