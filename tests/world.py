@@ -4,7 +4,7 @@ For the laws: `World` keeps the journal of everything that happened, `random_wor
 the shell, not for any code of ours: it answers the effects that the core asks for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -254,7 +254,10 @@ def random_command(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) 
     agents = [*state.agents, *NAMES[:3], "nobody"]
     groups = [*state.supervisors, "chief", "below"]
     work = [*state.runs, *state.tasks, *(one.id for one in state.finished[-3:]), "t999"]
-    pick = lambda values: draw(st.sampled_from(values))  # noqa: E731
+
+    def pick(values: Sequence[Any]) -> Any:
+        return draw(st.sampled_from(values))
+
     kind = draw(st.integers(0, 9))
     if kind <= 1:
         return Submit(request=pick(["parse it", "write a sum", LONG]), supervisor=pick([None, *groups]))

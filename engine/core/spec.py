@@ -48,6 +48,11 @@ class Retry:
     """Largest ceiling, in seconds."""
     type: Literal["retry"] = "retry"
 
+    def __post_init__(self) -> None:
+        """Keep seconds as floats, as JSON gives them back: the hash of a spec depends on it."""
+        self.base_s = float(self.base_s)
+        self.cap_s = float(self.cap_s)
+
 
 @dataclass(slots=True)
 class Skip:
@@ -99,6 +104,9 @@ class AgentSpec:
         self.tools = tuple(self.tools)
         self.on_failure = tuple(self.on_failure)
         self.options = dict(self.options)
+        # As JSON gives them back: the hash of a spec depends on it.
+        self.weight = float(self.weight)
+        self.timeout_s = None if self.timeout_s is None else float(self.timeout_s)
         if self.agent_type is None:
             self.agent_type = "function" if self.run is not None else "SimpleAgent"
         if not 1 <= self.max_concurrency <= 10_000:

@@ -62,6 +62,11 @@ class Usage:
     cost_usd: Decimal | None = None
     time_ms: int = 0
 
+    @property
+    def is_nothing(self) -> bool:
+        """True when adding it changes no sum."""
+        return not self.time_ms and self.tokens_in is None and self.tokens_out is None and self.cost_usd is None
+
     def plus(self, other: "Usage") -> "Usage":
         """Return the sum; unknown plus known is known, unknown plus unknown stays unknown."""
         return Usage(

@@ -68,6 +68,8 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
 
 
 def _add_usage(state: State, task: Task, agent: Agent | None, usage: Usage) -> None:
+    if usage.is_nothing:
+        return
     run = state.runs[task.run_id]
     run.usage = run.usage.plus(usage)
     state.usage = state.usage.plus(usage)

@@ -51,17 +51,23 @@ def refresh_supervisor(state: State, supervisor: Supervisor) -> None:
 
 def refresh_agent(state: State, agent: Agent) -> None:
     """Bring the queues that `agent` serves up to date with whether it can take a task."""
-    takes, room = agent.takes_tasks, agent.has_room
-    own = takes or (room and agent.removing == "drain" and not agent.paused and agent.error is None)
+    room = len(agent.running) + agent.stuck < agent.max_concurrency
+    works = room and not agent.paused and agent.error is None
+    takes = works and agent.removing is None
+    own = works and agent.removing in (None, "drain")
+    agent_id, queues = agent.id, state.queues
     for key in agent.queues:
-        queue = state.queues[key]
-        is_free = takes if key.startswith("able:") else own if key.startswith("agent:") else room
-        if is_free != (agent.id in queue.free):
+        queue = queues[key]
+        first = key[1]  # aBle, aGent, bAck
+        is_free = takes if first == "b" else own if first == "g" else room
+        free = queue.free
+        if is_free != (agent_id in free):
             if is_free:
-                queue.free[agent.id] = 0
+                free[agent_id] = 0
             else:
-                del queue.free[agent.id]
-            refresh_queue(state, queue)
+                del free[agent_id]
+            if queue.ready:
+                refresh_queue(state, queue)
 
 
 def serve(state: State, agent: Agent, keys: list[str]) -> None:
