@@ -1,21 +1,118 @@
-"""Writing what was decided, also while the disk is full: nothing starts, and nothing that was acknowledged is lost."""
+"""Writing what was decided.
+
+To a file: each batch before anything is done because of it; while the disk is full, nothing starts. In memory, where
+nothing outlives the process anyhow: behind, many batches at once, so that nobody waits for it.
+"""
 
 import logging
+from typing import Protocol
+
+import anyio
 
 from engine.clock import Clock
 from engine.core.codec import encode_state
 from engine.core.state import State
 from engine.errors import DiskStayedFull
 from engine.host.batch import Batch
-from store import DiskFull, StoreError
+from store import DiskFull, Row, StoreError
 from store.opening import Store
 
 BANNER = "engine.banner"
 """The live key of what every screen has to say about the engine."""
 TRY_AGAIN_MS = 1_000
 GIVE_UP_MS = 60_000
+BEHIND_S = 0.02
+MOST_BEHIND = 2_000
+"""Rows; with more the loop waits for them to be written."""
 
 log = logging.getLogger(__name__)
+
+
+class Writer(Protocol):
+    """How batches get into the journal."""
+
+    async def write(self, batch: Batch) -> None:
+        """Take a batch; what was decided may be acted on when this returns."""
+
+    async def flush(self) -> None:
+        """Return once everything taken is in the journal."""
+
+    async def run(self) -> None:
+        """Do what has to go on beside the loop, for as long as the engine runs."""
+
+    def has_written(self, seq: int) -> bool:
+        """Tell whether what happened at `seq` may be acted on."""
+
+
+def writer_for(store: Store, clock: Clock) -> Writer:
+    """Return the writer for a store."""
+    return InMemory(store) if store.path is None else OnDisk(store, clock)
+
+
+class OnDisk:
+    """Appends each batch before it is acted on."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def write(self, batch: Batch) -> None:
+        """Append a batch.
+
+        Raises:
+            DiskStayedFull, Deposed, SeqTaken: As `append`.
+        """
+        await append(self._store, batch, self._clock)
+
+    async def flush(self) -> None:
+        """Return: all is written."""
+
+    async def run(self) -> None:
+        """Return: nothing is behind."""
+
+    def has_written(self, seq: int) -> bool:
+        """Tell whether `seq` is on disk."""
+        return seq <= self._store.journal.last_seq
+
+
+class InMemory:
+    """Appends behind the loop: within `BEHIND_S`, or when much has gathered."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._rows: list[Row] = []
+        self._first_seq = 0
+        self._news = anyio.Event()
+        self._turn = anyio.Lock(fast_acquire=True)
+
+    async def write(self, batch: Batch) -> None:
+        """Take a batch."""
+        if not self._rows:
+            self._first_seq = batch.first_seq
+            self._news.set()
+        self._rows += batch.rows
+        if len(self._rows) >= MOST_BEHIND:
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Append what has gathered."""
+        async with self._turn:
+            first_seq, rows = self._first_seq, self._rows
+            self._rows = []
+            if rows:
+                await self._store.journal.append(first_seq, rows)
+
+    async def run(self) -> None:
+        """Append what gathers, a while after the first of it."""
+        while True:
+            await self._news.wait()
+            self._news = anyio.Event()
+            await anyio.sleep(BEHIND_S)
+            await self.flush()
+
+    def has_written(self, seq: int) -> bool:
+        """Everything that was decided may be acted on."""
+        return True
 
 
 async def append(store: Store, batch: Batch, clock: Clock) -> None:

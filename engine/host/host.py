@@ -22,7 +22,7 @@ from engine.errors import HostStopped, UnknownRun
 from engine.host.attempts import GRACE_S, Attempts
 from engine.host.batch import Batch, Given, Then
 from engine.host.crew import Crew
-from engine.host.disk import encoded, save
+from engine.host.disk import encoded, save, writer_for
 from engine.host.effects import Performer
 from engine.host.imports import Importer, read_state
 from engine.host.inbox import watch
@@ -89,7 +89,10 @@ class Host:
         self._listeners = Listeners()
         self._orders = Orders(store.inbox)
         self._processes = Processes(self._start)
-        self._loop = Loop(store, self.clock, self._texts, perform=self._perform, divert=self._divert, seed=seed)
+        self._writer = writer_for(store, self.clock)
+        self._loop = Loop(
+            store, self._writer, self.clock, self._texts, perform=self._perform, divert=self._divert, seed=seed
+        )
         self._crew = Crew(
             runtimes=runtimes if runtimes is not None else built_in(),
             bound=self._bound,
@@ -192,7 +195,7 @@ class Host:
             summary = next((one for one in reversed(self.state.finished) if one.id == run_id), None)
             if summary is None:
                 raise UnknownRun(run_id)
-            if summary.seq <= self.store.journal.last_seq:
+            if self._writer.has_written(summary.seq):
                 return summary
         self._check_open()
         slot: Slot[RunSummary] = Slot()
@@ -235,7 +238,7 @@ class Host:
     # Its life
 
     async def _live_through(self, group: TaskGroup, task_status: TaskStatus[None]) -> None:
-        for background in (self._timers.run, self.clock.drive, self._orders.run):
+        for background in (self._writer.run, self._timers.run, self.clock.drive, self._orders.run):
             group.start_soon(self._watched, background)
         if self.store.path is not None:
             group.start_soon(self._tick)
@@ -245,6 +248,7 @@ class Host:
         log.info("the engine of %s began at seq %d", self.store.path or "memory", self.state.seq)
         task_status.started()
         await self._loop.run(self._after_turn)
+        await self._writer.flush()
         await self._orders.write()
         if self.store.path is not None:
             await save(self.store, *encoded(self.state))

@@ -24,7 +24,7 @@ from engine.core.step import step
 from engine.errors import Defect
 from engine.host.batch import Batch, Given, Message, Then, row_of
 from engine.host.defects import Found
-from engine.host.disk import append
+from engine.host.disk import Writer
 from engine.host.opening import folded
 from engine.texts import Texts
 from store.opening import Store
@@ -39,7 +39,8 @@ class Loop:
     """Decides, writes, and has the effects performed.
 
     Args:
-        store: Where events are written.
+        store: Where the events are read.
+        writer: Writes them.
         clock: The engine's time; held while anything is under way here.
         texts: Keeps what is written for those who refer to it.
         perform: Performs the effects of a batch that is on disk.
@@ -50,6 +51,7 @@ class Loop:
     def __init__(
         self,
         store: Store,
+        writer: Writer,
         clock: Clock,
         texts: Texts,
         *,
@@ -61,6 +63,7 @@ class Loop:
         self.stopped: str | None = None
         """Why it has ended or is about to; None while it goes on."""
         self._store = store
+        self._writer = writer
         self._clock = clock
         self._texts = texts
         self._perform = perform
@@ -138,8 +141,8 @@ class Loop:
     async def _carry_out(self, batch: Batch) -> None:
         try:
             if batch.rows:
-                await append(self._store, batch, self._clock)
-            else:
+                await self._writer.write(batch)
+            if self._messages:
                 await checkpoint()
         except Exception as error:
             for then in batch.then:
@@ -196,6 +199,7 @@ class Loop:
         if found.line not in self._defects_said:
             self._defects_said.add(found.line)
             log.error("a defect in deciding %s", found.kind, exc_info=found.error)
+        await self._writer.flush()
         self.state = await folded(self._store)
         if found.then is not None:
             found.then(Defect(f"a defect in the engine: {found.line}"))

@@ -186,7 +186,7 @@ class _Child:
 
 
 def _search_path(folder: Path | None) -> list[str]:
-    """Return where a child looks for modules after its own packages: the team's folder, then where this process does."""
+    """Return where a child looks after its own packages: the team's folder, then where this process does."""
     ours = [str(Path(entry).absolute()) for entry in sys.path]
     return ([str(folder)] if folder is not None else []) + ours
 

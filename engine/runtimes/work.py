@@ -95,7 +95,7 @@ class Work:
         self._slots: dict[int, Slot[Any]] = {}
         self._calls: dict[str, Slot[Any]] = {}
         self._waits = 0
-        self._occurrences: Counter[str] = Counter()
+        self._occurrences: Counter[str] | None = None
         self._emitted: list[str] = []
         self._emitted_characters = 0
         self._live: LiveText | None = None
@@ -142,6 +142,8 @@ class Work:
         """Return the key of a step or a call: its name, a hash of its input, and the how-manieth with both."""
         canonical = json.dumps(value, sort_keys=True, separators=(",", ":"))
         stem = f"{name}:{hashlib.blake2b(canonical.encode(), digest_size=8).hexdigest()}"
+        if self._occurrences is None:
+            self._occurrences = Counter()
         self._occurrences[stem] += 1
         return f"{stem}:{self._occurrences[stem]}"
 
