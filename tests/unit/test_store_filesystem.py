@@ -37,7 +37,7 @@ def test_the_innermost_mount_of_linux_decides(folder: str, filesystem: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("folder", "filesystem"), [("/Users/ann", "apfs"), ("/Volumes/team (one)/x", "smbfs"), ("/Volumes", "apfs")]
+    ("folder", "filesystem"), [("/private/ann", "apfs"), ("/Volumes/team (one)/x", "smbfs"), ("/Volumes", "apfs")]
 )
 def test_the_innermost_mount_of_macos_decides(folder: str, filesystem: str) -> None:
     assert filesystem_of(Path(folder), darwin_mounts(DARWIN)) == filesystem
