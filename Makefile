@@ -26,7 +26,7 @@ check: $(STAMP) ## Lint, format, types, import contracts, unit and contract test
 	$(RUN) pytest -q tests/unit tests/contract
 
 test: $(STAMP) ## Every test but the long chaos runs
-	$(RUN) pytest -q -m "not chaos_long" tests
+	$(RUN) pytest -q -n auto --maxprocesses 8 --dist loadfile -m "not chaos_long" tests
 
 bench: $(STAMP) ## Measure against the floors of this machine
 	.venv/bin/python -P tests/bench/run.py
