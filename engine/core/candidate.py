@@ -7,7 +7,7 @@ claim makes an agent suit a capability.
 from dataclasses import dataclass
 from functools import lru_cache
 
-from engine.core.words import identifier_stems, stems
+from engine.core.words import identifier_stems, phrase, stems
 
 DESCRIPTION_CHARACTERS = 1_000
 """How much of a description is read."""
@@ -66,6 +66,12 @@ def profile_of(candidate: Candidate) -> Profile:
     return _profile(
         candidate.name, candidate.category or "", candidate.specialties, candidate.description, candidate.tools
     )
+
+
+def names_it(candidate: Candidate, capability: str) -> bool:
+    """Return True when `capability` is one of the candidate's specialties, or its name, whole and not just in part."""
+    profile = profile_of(candidate)
+    return phrase(capability) in profile.specialties or capability.strip().lower() == profile.name
 
 
 def suits(candidate: Candidate, capability: str) -> bool:

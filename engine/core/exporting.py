@@ -15,6 +15,7 @@ from engine.core.document import CLOCK_AND_PAUSE, DERIVED, OF_ONE_FILE, Document
 from engine.core.events import AttemptLost, RunPaused
 from engine.core.fold import fold
 from engine.core.signals import EngineBegan
+from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.core.step import step
 from engine.core.values import TextRef
@@ -64,7 +65,10 @@ def at_rest(state: State, *, keep: bool = True) -> State:
 
 
 def _document(resting: State, state: State) -> Document:
-    document: Document = from_json(_adapter().dump_json(resting, exclude_defaults=True))
+    document: Document = from_json(_adapter().dump_json(resting, exclude_defaults=True, exclude={"specs"}))
+    if resting.specs:
+        # Whole: which policy it is of two stands in a field at its default.
+        document["specs"] = from_json(_specs_adapter().dump_json(resting.specs))
     for name in (*OF_ONE_FILE, "startable"):
         document.pop(name, None)
     for kind, names in DERIVED.items():
@@ -85,6 +89,11 @@ def _document(resting: State, state: State) -> Document:
 @cache
 def _adapter() -> TypeAdapter[State]:
     return TypeAdapter(State)
+
+
+@cache
+def _specs_adapter() -> TypeAdapter[dict[str, AgentSpec]]:
+    return TypeAdapter(dict[str, AgentSpec])
 
 
 def state_sha256(document: Document, texts: list[JsonValue]) -> str:

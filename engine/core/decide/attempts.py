@@ -30,7 +30,7 @@ from engine.core.signals import (
     ThreadCameBack,
 )
 from engine.core.spec import Skip
-from engine.core.state import Agent, Attempt, State, Task
+from engine.core.state import Attempt, State, Task
 from engine.core.values import preview
 
 MAX_DEPTH = 16
@@ -72,6 +72,7 @@ def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> lis
     if found is None or found[1].agent_id is None:
         return []
     task, attempt = found
+    asker = state.agents[found[1].agent_id]
     events: list[Event] = [_told(task, attempt, key, ctx) for key in attempt.owed]
     if signal.call_key in task.calls:
         events.append(
@@ -87,7 +88,7 @@ def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> lis
         return events
     refusal = _why_not(state, task, attempt)
     try:
-        place = place_for(state, _asker(state, task, attempt).supervisor_id, signal.target, ctx.now_ms)
+        place = place_for(state, asker, signal.target, ctx.now_ms)
     except NoAgentMatches as nobody:
         refusal, place = nobody.reason, None
     if refusal is not None or place is None:
@@ -134,10 +135,6 @@ def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> lis
         )
     )
     return events
-
-
-def _asker(state: State, task: Task, attempt: Attempt) -> Agent:
-    return state.agents[attempt.agent_id or ""]
 
 
 def _why_not(state: State, task: Task, attempt: Attempt) -> str | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from engine.core.candidate import Candidate, suits
+from engine.core.candidate import Candidate, names_it, suits
 from engine.core.discovery import nearest
 from engine.core.errors import (
     AmbiguousName,
@@ -123,26 +123,35 @@ def able_queues_for(state: State, supervisor_id: str, spec: AgentSpec, name: str
     """Return the queues by capability of a supervisor that an agent of `spec` takes tasks from."""
     prefix = able_queue(supervisor_id, "")
     candidate = candidate_from(spec, "", name)
-    return [key for key in state.queues if key.startswith(prefix) and suits(candidate, key[len(prefix) :])]
+    found: list[str] = []
+    for key, queue in state.queues.items():
+        capability = key[len(prefix) :]
+        if not key.startswith(prefix) or not suits(candidate, capability):
+            continue
+        others = (candidate_of(state, state.agents[agent_id]) for agent_id in queue.agents)
+        if names_it(candidate, capability) or not any(names_it(other, capability) for other in others):
+            found.append(key)
+    return found
 
 
-def place_for(state: State, supervisor_id: str, target: str, at_ms: int) -> Place:
+def place_for(state: State, asker: Agent, target: str, at_ms: int) -> Place:
     """Return where work for `target`, the name of a member or a capability, goes.
 
-    The asker's own supervisor is searched first, then what is under it, then the same one level up, to the root.
+    The asker's own supervisor is searched first, then what is under it, then the same one level up, to the root. Who
+    has the capability as a specialty goes before those that merely suit it; the asker itself is asked only by name.
 
     Raises:
         NoAgentMatches: If nobody has that name or that capability.
     """
-    for supervisor in _nearest_first(state, supervisor_id):
+    for supervisor in _nearest_first(state, asker.supervisor_id):
         known = able_queue(supervisor.id, target)
         if known in state.queues and state.queues[known].agents:
             return Place(kind="agent", queue=known, worker_id=None, supervisor_id=supervisor.id)
         found = _named(state, supervisor, target)
         if found is not None:
             return found
-    for supervisor in _nearest_first(state, supervisor_id):
-        able = _able(state, supervisor, target)
+    for supervisor in _nearest_first(state, asker.supervisor_id):
+        able = _able(state, supervisor, target, asker)
         if able:
             key = able_queue(supervisor.id, target)
             made = QueueMade(at_ms=at_ms, key=key, supervisor_id=supervisor.id, capability=target, agent_ids=able)
@@ -162,9 +171,15 @@ def _named(state: State, supervisor: Supervisor, name: str) -> Place | None:
     return None
 
 
-def _able(state: State, supervisor: Supervisor, capability: str) -> list[str]:
+def _able(state: State, supervisor: Supervisor, capability: str, asker: Agent) -> list[str]:
     agents = (state.agents[member_id] for member_id in supervisor.members if member_id in state.agents)
-    return [agent.id for agent in agents if agent.removing is None and suits(candidate_of(state, agent), capability)]
+    able = [
+        candidate
+        for candidate in (candidate_of(state, agent) for agent in agents if agent.removing is None)
+        if candidate.id != asker.id and suits(candidate, capability)
+    ]
+    named = [candidate.id for candidate in able if names_it(candidate, capability)]
+    return named or [candidate.id for candidate in able]
 
 
 def _nearest_first(state: State, supervisor_id: str) -> Iterator[Supervisor]:
