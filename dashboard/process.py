@@ -85,6 +85,13 @@ def let_go(engine: Detached) -> None:
     engine.process.wait()
 
 
+def end(engine: Detached) -> None:
+    """End an engine that this process started, at once; one that has ended already stays so."""
+    engine.process.kill()
+    engine.process.wait()
+    _close(engine.lifeline)
+
+
 def _spawned(command: list[str], log: Path, folder: Path | None, kept: list[int]) -> "subprocess.Popen[bytes]":
     output = _opened_log(log)
     try:

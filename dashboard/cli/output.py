@@ -26,6 +26,7 @@ REFUSED = 3
 NO_ENGINE = 4
 INTERRUPTED = 130
 
+FAULTS = frozenset({"team_file_error", "unusable_team_file"})
 UNKNOWN = "–"
 _GAP = "  "
 
@@ -134,8 +135,8 @@ def show_failure(failure: Failure, *, as_json: bool) -> None:
         _write(sys.stderr, json.dumps(body, ensure_ascii=True))
         return
     hint = f"; {failure.hint}" if failure.hint else ""
-    # Several lines begin with file and line, as editors read them.
-    name = "" if "\n" in failure.message else "quarterdeck: "
+    # Faults of a file begin with its name and line, as editors read them.
+    name = "" if failure.code in FAULTS else "quarterdeck: "
     _write(sys.stderr, _lines(f"{name}{failure.message}{hint}"))
 
 

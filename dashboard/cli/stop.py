@@ -22,6 +22,10 @@ def stop(ctx: click.Context) -> None:
         engine = reader.engine()
     if engine is None or not engine.alive:
         fail("no_engine", f"no engine is at work on {db}", "list what there is: quarterdeck doctor", NO_ENGINE)
+    if engine.hung:
+        # A command that waits in the inbox would end the next engine instead.
+        hint = f"end it with: kill -9 {engine.pid}; nothing that was acknowledged is lost"
+        fail("no_answer", f"the engine {engine.pid} hangs", hint, NO_ENGINE)
     with Client(db) as client:
         outcome = client.perform(StopEngine(), ANSWER_WITHIN_S)
     if outcome.status == "refused":

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
 import click
 
@@ -11,8 +10,8 @@ from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, Settings, emit, fail,
 from dashboard.cli.room import has_terminal, open_dashboard
 from dashboard.cli.trust import ensure_trusted
 from dashboard.client import Client, Outcome
-from dashboard.process import is_alive, log_of, start_engine, wait_until_gone, wait_until_up
-from engine.core.commands import LoadTeam, StopEngine
+from dashboard.process import end, is_alive, log_of, start_engine, wait_until_up
+from engine.core.commands import LoadTeam
 from engine.core.state import State
 from engine.folding import folded
 from engine.teamfile import TeamFile, read_team
@@ -78,36 +77,37 @@ def launch(db: Path, command: LoadTeam) -> Launched:
         Failure: If the team is refused; an engine that was started for it is ended again.
         EngineDidNotStart: If it did not.
     """
-    started = not is_alive(db)
-    if started:
-        wait_until_up(start_engine(db, folder=Path(command.folder)))
-    outcome = None
-    if not is_loaded(folded(db), command):
-        with Client(db) as client:
-            outcome = client.perform(command, LOADED_WITHIN_S)
-        if outcome.status != "applied":
-            _not_loaded(db, outcome, started=started)
+    started = None if is_alive(db) else start_engine(db, folder=Path(command.folder))
+    try:
+        if started is not None:
+            wait_until_up(started)
+        outcome = None if is_loaded(folded(db), command) else _loaded(db, command)
+    except BaseException:
+        # Also on Ctrl-C: an engine without its team is of no use to anybody.
+        if started is not None:
+            end(started)
+        raise
     with Reader(db) as reader:
         engine = reader.engine()
     if engine is None or not engine.alive:
         fail("no_engine", "the engine ended at once", f"its log says why: {log_of(db)}", NO_ENGINE)
-    return Launched(db, engine.pid, started, outcome)
+    return Launched(db, engine.pid, started is not None, outcome)
+
+
+def _loaded(db: Path, command: LoadTeam) -> Outcome:
+    with Client(db) as client:
+        outcome = client.perform(command, LOADED_WITHIN_S)
+    if outcome.status == "refused":
+        fail(outcome.code or "refused", outcome.reason or "the team was refused", "", REFUSED)
+    if outcome.status == "pending":
+        fail("no_answer", "the engine did not answer", f"its log may say why: {log_of(db)}", NO_ENGINE)
+    return outcome
 
 
 def is_loaded(state: State, command: LoadTeam) -> bool:
     """Return whether a database has this very team file already."""
     team = state.team
     return team is not None and (team.sha256, team.path, team.folder) == (command.sha256, command.path, command.folder)
-
-
-def _not_loaded(db: Path, outcome: Outcome, *, started: bool) -> NoReturn:
-    if started:
-        with Client(db) as client:
-            client.send(StopEngine())
-        wait_until_gone(db, timeout_s=5)
-    if outcome.status == "refused":
-        fail(outcome.code or "refused", outcome.reason or "the team was refused", "", REFUSED)
-    fail("no_answer", "the engine did not answer", f"its log may say why: {log_of(db)}", NO_ENGINE)
 
 
 def _check_same_team(db: Path, file: TeamFile, *, asked: bool) -> None:

@@ -86,13 +86,13 @@ def end_of(db: Path, run_id: str) -> RunEnd | None:
         )
 
 
-def await_run(db: Path, run_id: str, progress: Callable[[State], None]) -> RunEnd:
+def await_run(db: Path, run_id: str, progress: "Progress") -> RunEnd:
     """Block until a run has ended.
 
     Args:
         db: Its database.
         run_id: Which run.
-        progress: Told the state whenever something happened.
+        progress: Told the state whenever something happened, and now and then that time goes by.
 
     Raises:
         Failure: If there is no such run, or no engine is at work on it.
@@ -106,7 +106,7 @@ def await_run(db: Path, run_id: str, progress: Callable[[State], None]) -> RunEn
         open_runs = ", ".join(state.runs) or "none is open"
         fail("unknown_work", f"there is no run {run_id!r}", f"open runs: {open_runs}", WRONG_USAGE)
     progress(state)
-    with _while_engine_lives(db) as stop:
+    with _while_engine_lives(db, progress.tick) as stop:
         for batch in Tail(db, state.seq).batches(stop):
             fold(state, events_of(batch))
             if run_id not in state.runs:
@@ -120,14 +120,15 @@ def await_run(db: Path, run_id: str, progress: Callable[[State], None]) -> RunEn
 
 
 @contextmanager
-def _while_engine_lives(db: Path) -> Iterator[threading.Event]:
-    """Yield an event that is set once no engine holds the database."""
+def _while_engine_lives(db: Path, tick: Callable[[], None]) -> Iterator[threading.Event]:
+    """Yield an event that is set once no engine holds the database; call `tick` meanwhile, from a thread."""
     stop, done = threading.Event(), threading.Event()
 
     def look() -> None:
         missed = 0
         while missed < 2 and not done.is_set():
             missed = 0 if is_alive(db) else missed + 1
+            tick()
             done.wait(LOOK_S)
         stop.set()
 
@@ -163,29 +164,35 @@ class Progress:
         self._terminal = sys.stderr.isatty()
         self._silent = not (self._terminal or always)
         self._told: set[str] = set()
-        self._last_s = float("-inf")
         self._began_s = time.monotonic()
+        self._written_s = float("-inf")
         self._line = ""
+        self._guard = threading.Lock()
 
     def __call__(self, state: State) -> None:
         """Look at a state, and say what is worth it."""
         self._broken(state)
         run = state.runs.get(self._run_id)
-        now_s = time.monotonic()
-        if self._silent or run is None or now_s - self._last_s < self._every_s:
+        if run is None or time.monotonic() - self._written_s < self._every_s:
             return
         line = f"{run.id}  {run.ended:,} of {counted(run.total, 'task')}, {run.running} at work"
         line += f", {run.failed} failed" if run.failed else ""
         if line != self._line:
-            self._last_s, self._line = now_s, line
-            elapsed = stopwatch(round((now_s - self._began_s) * 1000))
-            self._write(f"{elapsed}  {line}")
+            self._line = line
+            self._write()
+
+    def tick(self) -> None:
+        """Let the clock of the changing line go on."""
+        if self._terminal and self._line:
+            self._write()
 
     def end(self) -> None:
         """Take the changing line away."""
-        if self._terminal and self._line:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        with self._guard:
+            if self._terminal and self._line:
+                self._line = ""
+                sys.stderr.write("\r\x1b[K")
+                sys.stderr.flush()
 
     def _broken(self, state: State) -> None:
         """Say once of each agent why it cannot work: a run may wait for it."""
@@ -195,6 +202,11 @@ class Progress:
                 self.end()
                 say(f"{agent.name} cannot work: {agent.error}")
 
-    def _write(self, line: str) -> None:
-        sys.stderr.write(f"\r\x1b[K{clean(line)}" if self._terminal else f"{clean(line)}\n")
-        sys.stderr.flush()
+    def _write(self) -> None:
+        with self._guard:
+            if self._silent or not self._line:
+                return
+            self._written_s = time.monotonic()
+            line = f"{stopwatch(round((self._written_s - self._began_s) * 1000))}  {clean(self._line)}"
+            sys.stderr.write(f"\r\x1b[K{line}" if self._terminal else f"{line}\n")
+            sys.stderr.flush()

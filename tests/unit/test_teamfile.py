@@ -62,9 +62,7 @@ def teams(draw: st.DrawFn, depth: int = 2) -> dict[str, Any]:
     if depth:
         under = draw(st.lists(teams(depth=depth - 1), max_size=2, unique_by=lambda team: team["supervisor"]["name"]))
     taken = {agent["name"] for agent in members}
-    under = [
-        team for team in under if team["supervisor"]["name"] not in taken and not taken.add(team["supervisor"]["name"])
-    ]  # type: ignore[func-returns-value]
+    under = [team for team in under if team["supervisor"]["name"] not in taken]
     supervisor = {"name": draw(names), "strategy": draw(st.sampled_from(["sequential", "parallel"]))}
     return {"supervisor": supervisor, "agents": members, "teams": under}
 
