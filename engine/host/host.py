@@ -206,6 +206,10 @@ class Host:
         """Return a value that the state holds, read from the journal where it stands only there."""
         return await self._texts.resolve(value)
 
+    async def written(self) -> None:
+        """Return once everything that was decided so far is in the journal; of a store in memory it may lie behind."""
+        await self._writer.flush()
+
     def subscribe(self, *, buffered: int = BUFFERED) -> Subscription:
         """Return the events from now on, as they are written.
 

@@ -1,0 +1,100 @@
+"""Engines for the tests of the shell: a real store, a real loop, and a clock that is moved only when time matters."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import anyio
+from pydantic import JsonValue
+
+from engine.clock import Clock
+from engine.core.commands import AddSupervisor, Submit, SupervisorSpec
+from engine.core.spec import AgentSpec
+from engine.core.state import RunSummary, State
+from engine.host import Host
+from engine.references import refer
+from store import Record
+from store.opening import Store, open_store
+
+PATIENCE_S = 20
+"""How long anything in these tests may take before it counts as hung."""
+
+
+@dataclass
+class Engine:
+    """A host that runs, with the few things that tests ask of it."""
+
+    host: Host
+    store: Store
+
+    @property
+    def state(self) -> State:
+        return self.host.state
+
+    async def hire(self, *specs: AgentSpec, name: str = "team", **settings: Any) -> None:
+        """Make a supervisor with these agents, and allow their code."""
+        members = []
+        for spec in specs:
+            referred, callables = refer(spec)
+            self.host.bind(callables)
+            members.append(referred)
+        trusted = [reference for spec in members for reference in (spec.run, *spec.tools) if isinstance(reference, str)]
+        team = SupervisorSpec(name=name, members=list(members), **settings)
+        await self.host.order(AddSupervisor(parent=None, team=team, trusted=trusted))
+
+    async def submit(self, request: JsonValue = "go", *, supervisor: str | None = None) -> str:
+        """Begin a run and return its id."""
+        applied = await self.host.order(Submit(request=request, supervisor=supervisor))
+        return str(applied.result["run_id"])
+
+    async def ended(self, run_id: str) -> tuple[RunSummary, JsonValue]:
+        """Return the summary and the output of a run, when it has its outcome."""
+        with anyio.fail_after(PATIENCE_S):
+            summary = await self.host.run_ended(run_id)
+        return summary, await self.host.text(summary.output)
+
+    async def ask(self, request: JsonValue = "go", *, supervisor: str | None = None) -> JsonValue:
+        """Return the output of a run that is done."""
+        summary, output = await self.ended(await self.submit(request, supervisor=supervisor))
+        assert summary.status == "done", summary.error
+        return output
+
+    async def fails(self, request: JsonValue = "go") -> str:
+        """Return the error of a run that fails."""
+        summary, _ = await self.ended(await self.submit(request))
+        assert summary.status == "failed"
+        return summary.error or ""
+
+    async def journal(self, kind: str | None = None) -> list[Record]:
+        """Return the records so far, all or those of a kind."""
+        await self.host.written()
+        return [record for record in await self.store.journal.read(0, 10_000) if kind in (None, record.kind)]
+
+    async def until(self, holds: Callable[[State], bool]) -> None:
+        """Return once the state is as it should be."""
+        with self.host.subscribe() as events, anyio.fail_after(PATIENCE_S):
+            while not holds(self.state):
+                await anext(events)
+
+
+Engines: TypeAlias = Callable[..., AbstractAsyncContextManager[Engine]]
+
+
+@asynccontextmanager
+async def running(
+    *specs: AgentSpec,
+    path: Path | str = ":memory:",
+    clock: Clock | None = None,
+    host: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> AsyncIterator[Engine]:
+    """Run an engine; leaving the context drops it without a stop, as a crash would."""
+    async with open_store(path) as store, anyio.create_task_group() as group:
+        engine = Engine(Host(store, clock=clock, seed=1, **(host or {})), store)
+        await group.start(engine.host.run)
+        if specs:
+            await engine.hire(*specs, **settings)
+        yield engine
+        group.cancel_scope.cancel()
