@@ -64,7 +64,7 @@ class QuarterdeckApp(Transfers, App[int]):
     """The dashboard of one database."""
 
     TITLE = "Quarterdeck"
-    CSS_PATH = "screens/frame.tcss"
+    CSS_PATH = ["screens/frame.tcss", "screens/dialog.tcss"]
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [Binding("ctrl+c,ctrl+q", "leave", "quit", show=False, priority=True)]
 

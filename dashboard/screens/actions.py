@@ -116,11 +116,10 @@ class Actions(Screen[None]):
         target = self._asked(name) if self._may() else None
         if target is None:
             return
-        agent = self.deck.glimpse.state.agents.get(target.id)
-        if agent is not None and (agent.running or agent.parked):
-            self.app.push_screen(RemoveDialog(agent.id), self.deck.order)
-        elif target.kind in ("agent", "supervisor"):
-            told = ("It has no work in hand.", "Its name may be used again, its events stay.")
+        if target.kind == "agent":
+            self.app.push_screen(RemoveDialog(target.id), self.deck.order)
+        elif target.kind == "supervisor":
+            told = ("It goes only when nobody is under it.", "Its name may be used again, its events stay.")
             dialog = Confirm(f"Remove {target.said}?", told, "Remove it", RemoveMember(target=target.id))
             self.app.push_screen(dialog, self.deck.order)
         else:

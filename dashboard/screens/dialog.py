@@ -43,7 +43,6 @@ class Told(Pane, can_focus=False):
 class Dialog(ModalScreen[Answer]):
     """A question about one object."""
 
-    CSS_PATH = "dialog.tcss"
     BINDINGS = [
         Binding("escape", "decline", "cancel", show=False),
         Binding("tab,down", "app.focus_next", "next", show=False),
@@ -129,6 +128,9 @@ class Choices(OptionList):
         border: none;
         padding: 0;
         background: transparent;
+        &:focus { border: none; background: transparent; }
+        & > .option-list--option-highlighted { background: $selected; color: $foreground; text-style: none; }
+        &:focus > .option-list--option-highlighted { background: $selected; color: $tone-strong; text-style: none; }
     }
     """
 

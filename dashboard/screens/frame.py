@@ -95,13 +95,14 @@ class Frame(Actions, Screen[None]):
         banner = header.banner(glimpse.state, glimpse.situation, glimpse.live.get("engine.banner"))
         status = self.deck.message or banner or Cell("")
         self.query_one("#status", Bar).show([status], [Cell(f"seq {glimpse.state.seq:,}", "faint")])
-        self.query_one("#keys", Keys).show([Cell(does, "muted", f"{key} ") for key, does in self.keys()])
+        own, everywhere = self.keys(), ((":", "command"), ("?", "keys"))
+        self.query_one("#keys", Keys).show(_told(own), _told(everywhere))
         self.show(glimpse)
 
     def keys(self) -> list[tuple[str, str]]:
         """The keys that the last line names."""
         acting = (self.deck.readonly and {"h", "S", "z", "r", "R", "ctrl+d", "n", "i"}) or set()
-        return [pair for pair in (*self.KEYS, (":", "command"), ("?", "keys")) if pair[0] not in acting]
+        return [pair for pair in self.KEYS if pair[0] not in acting]
 
     def explained(self) -> tuple[str, tuple[tuple[str, str], ...]]:
         return (self.PLACE or "this page", self.KEYS)
@@ -185,3 +186,7 @@ class Frame(Actions, Screen[None]):
     def focus_body(self) -> None:
         """Give the keys back to the body."""
         self.query_one("#body").focus()
+
+
+def _told(keys: Iterable[tuple[str, str]]) -> list[Cell]:
+    return [Cell(does, "muted", f"{key} ") for key, does in keys]

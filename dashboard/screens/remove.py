@@ -1,4 +1,4 @@
-"""Removing an agent at work: what becomes of what it does."""
+"""Removing an agent: what becomes of what it does and of what waits for it."""
 
 from collections.abc import Iterable
 from typing import Literal, cast
@@ -13,7 +13,7 @@ from engine.core.commands import RemoveMember
 MODES = (
     ("drain", "drain", "it ends what it has begun, takes nothing new, then goes"),
     ("requeue", "requeue", "its attempts stop at their next step, its tasks go to others"),
-    ("abort", "abort", "its attempts stop now, its tasks are cancelled"),
+    ("abort", "abort", "its attempts stop now, its tasks go to others"),
 )
 
 
@@ -28,7 +28,7 @@ class RemoveDialog(Dialog):
         self._agent_id = agent_id
 
     def title_line(self) -> str:
-        return f"Remove agent {self.deck.glimpse.state.agents[self._agent_id].name}, which is at work"
+        return f"Remove agent {self.deck.glimpse.state.agents[self._agent_id].name}"
 
     def inside(self) -> Iterable[Widget]:
         yield Told(id="told")

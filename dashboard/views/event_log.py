@@ -24,7 +24,7 @@ FOUND = 5_000
 COLUMNS = (
     Column("SEQ", 10, right=True, calm=True),
     Column("AT", 8, calm=True),
-    Column("WHAT HAPPENED", 30, grow=1, calm=True),
+    Column("WHAT HAPPENED", 50, grow=1, calm=True),
     Column("KIND", 18, drop=1, calm=True),
 )
 

@@ -173,7 +173,7 @@ def _agent_cells(
         Cell(f"g{agent.generation}", "muted"),
         state_of_agent(agent),
         now_of_agent(state, agent, counts, live, now_ms),
-        Cell(count(agent.done)),
+        Cell(count(agent.done), "" if agent.done else "muted"),
         Cell(count(agent.failed), "warn" if agent.failed else "muted"),
         Cell(duration(median(agent.durations_ms)), "muted"),
     )

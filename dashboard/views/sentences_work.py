@@ -19,6 +19,7 @@ from engine.core.events import (
     Delegated,
     GroupEnded,
     GroupPlanned,
+    PlanAsked,
     RetryDue,
     RetryScheduled,
     RunFinished,
@@ -62,6 +63,10 @@ def _switched(event: StrategySwitched, names: Names) -> str:
 def _finished(event: RunFinished, names: Names) -> str:
     tail = f": {event.error}" if event.error else ""
     return f"run {names.of(event.run_id)} is {event.status.value}{tail}"
+
+
+def _plan_asked(event: PlanAsked, names: Names) -> str:
+    return f"{names.of(event.task_id)} is to be planned, once its whole text was read"
 
 
 def _planned(event: GroupPlanned, names: Names) -> str:
@@ -155,6 +160,7 @@ SENTENCES: dict[type, Callable[[Any, Names], str]] = {
     CancelRequested: _cancel,
     StrategySwitched: _switched,
     RunFinished: _finished,
+    PlanAsked: _plan_asked,
     GroupPlanned: _planned,
     GroupEnded: _group_ended,
     Delegated: _delegated,

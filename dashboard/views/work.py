@@ -46,12 +46,12 @@ def _at_work(state: State, agent: Agent, live: Mapping[str, str]) -> str:
     task_id, generation = min(agent.running.items(), key=lambda item: item[1])
     task = state.tasks.get(task_id)
     text = task.title if task is not None else task_id
-    if told := progress(live, task_id):
-        text += f"  {told}"
-    if len(agent.running) > 1:
-        text += f"  +{len(agent.running) - 1}"
     if generation != agent.generation:
         text += f"  → g{agent.generation}"
+    if len(agent.running) > 1:
+        text += f"  +{len(agent.running) - 1}"
+    if told := progress(live, task_id):
+        text += f"  {told}"
     return text
 
 

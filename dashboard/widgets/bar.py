@@ -55,22 +55,32 @@ class Bar(Toned, Widget):
     def render_line(self, y: int) -> Strip:
         base = self.rich_style
         width = self.size.width - 2
-        right = self._ends(base, width)
-        left = Strip(self.painted(self._left, base, gap=self._gap))
+        right = self._ends(width)
         room = max(0, width - right.cell_length - (2 if right.cell_length else 0))
-        if left.cell_length > room:
-            left = Strip([*left.crop(0, max(0, room - 1)), Segment("…", base)]) if room else Strip([])
-        blank = width - left.cell_length - right.cell_length
+        left = self._begins(room)
+        blank = Segment(" " * max(0, width - left.cell_length - right.cell_length), base)
         edge = Segment(" ", base)
-        strip = Strip([edge, *left, Segment(" " * max(0, blank), base), *right, edge])
-        return strip.adjust_cell_length(self.size.width, base).apply_offsets(0, y)
+        return Strip([edge, *left, blank, *right, edge]).adjust_cell_length(self.size.width, base)
 
-    def _ends(self, base: "object", width: int) -> Strip:
-        """The cells on the right, as many as leave half of the line to the left ones."""
-        style = self.rich_style
+    def _begins(self, room: int) -> Strip:
+        """The cells on the left that fit whole; the first one is cut where even that does not."""
+        base = self.rich_style
+        cells = list(self._left)
+        while cells:
+            strip = Strip(self.painted(cells, base, gap=self._gap))
+            if strip.cell_length <= room:
+                return strip
+            if len(cells) == 1:
+                return Strip([*strip.crop(0, room - 1), Segment("…", base)]) if room else Strip([])
+            cells.pop()
+        return Strip([])
+
+    def _ends(self, width: int) -> Strip:
+        """The cells on the right, as many as leave a third of the line to the left ones."""
+        base = self.rich_style
         cells = list(self._right)
         while cells:
-            strip = Strip(self.painted(cells, style, gap="   "))
+            strip = Strip(self.painted(cells, base, gap="   "))
             if len(cells) == 1 or strip.cell_length <= width - min(width // 3, 24):
                 return strip
             cells.pop()

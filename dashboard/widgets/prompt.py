@@ -101,11 +101,13 @@ class Prompt(Horizontal):
         line.value = text
         line.cursor_position = len(text)
         self.add_class("-open")
+        self.screen.add_class("-asking")
         line.focus()
 
     def close(self) -> None:
         """Go away."""
         self.remove_class("-open")
+        self.screen.remove_class("-asking")
 
     @property
     def is_open(self) -> bool:

@@ -225,6 +225,11 @@ class Table(Toned, ScrollView, can_focus=True):
         if again:
             self.action_open()
 
+    def on_resize(self) -> None:
+        """Keep the cursor on the screen."""
+        self.virtual_size = Size(self.size.width, len(self.rows.keys) + HEADINGS)
+        self.call_after_refresh(self.go_to, self.line)
+
     def on_focus(self) -> None:
         self.refresh()
 

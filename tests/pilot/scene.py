@@ -70,14 +70,18 @@ def _plan(work: World, titles: list[str]) -> None:
         else:
             work.now_ms += 30 * place
             work._over(key)
-            work.say(AttemptSucceeded(task_id=key[0], attempt=key[1], output={"lines": place}, duration_ms=41 + 90 * place))
+            work.say(
+                AttemptSucceeded(task_id=key[0], attempt=key[1], output={"lines": place}, duration_ms=41 + 90 * place)
+            )
     work.order(SwapAgent(agent="scout-thorough", registered="scout-fast"))
     counter = next(one for one in work.state.agents.values() if one.name == "counter")
     work.say(AgentUnusable(agent_id=counter.id, generation=1, error="crew.audit has no attribute 'count'"))
     work.order(Pause(target="grapher"))
     work.order(Submit(request="Which modules are never imported?", supervisor="metrics"))
     _tick(work, 300)
-    parser = next((key for key, start in work.started.items() if work.state.agents[start.agent_id].name == "parser"), None)
+    parser = next(
+        (key for key, start in work.started.items() if work.state.agents[start.agent_id].name == "parser"), None
+    )
     if parser is not None:
         work.fail(parser, "SyntaxError: bad_coding.py, line 1")
     _tick(work, 200)

@@ -1,0 +1,121 @@
+"""Laws of the views: whatever has happened, they draw it, and they change nothing."""
+
+from collections.abc import Callable
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dashboard.views.agents import ORDERS as AGENT_ORDERS
+from dashboard.views.agents import agents
+from dashboard.views.digest import digest, needs_person
+from dashboard.views.events import SENTENCES, sentence
+from dashboard.views.header import Situation, banner, condition, where
+from dashboard.views.names import Names
+from dashboard.views.network import Folding, network
+from dashboard.views.pages import agent_page, run_page, task_page
+from dashboard.views.rows import Listing
+from dashboard.views.runs import runs
+from dashboard.views.specs import candidate_line, candidates, changes, its_work
+from dashboard.views.targets import agent_behind, supervisor_behind, target_of
+from dashboard.views.tasks import ORDERS as TASK_ORDERS
+from dashboard.views.tasks import tasks
+from dashboard.views.texts import Texts
+from dashboard.views.verbs import completions
+from engine.core.codec import encode_state
+from engine.core.events import EVENTS
+from engine.core.state import State
+from tests.world import World, worlds
+
+some = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+needles = st.sampled_from(["", "ada", "below busy", "nothing like it", "parse"])
+
+
+def listings(state: State, needle: str, now_ms: int) -> list[Listing]:
+    counts = digest(state)
+    return [
+        network(state, counts, {}, now_ms=now_ms, folding=Folding(2), needle=needle),
+        network(state, counts, {}, now_ms=now_ms, folding=Folding(1_000), needle=needle),
+        *(agents(state, counts, {}, now_ms=now_ms, order=order, needle=needle) for order in AGENT_ORDERS),
+        *(tasks(state, counts, {}, now_ms=now_ms, order=order, needle=needle) for order in TASK_ORDERS),
+        runs(state, now_ms=now_ms, needle=needle),
+    ]
+
+
+def pages(state: State, now_ms: int) -> None:
+    counts = digest(state)
+    for agent in state.agents.values():
+        agent_page(state, agent.id, counts, {}, (), now_ms=now_ms)
+        its_work(agent, state, counts)
+        for name in candidates(state, agent):
+            candidate_line(state, agent, name)
+            changes(state.spec_of(agent), state.specs[state.registry[name]])
+    for task_id in [*state.tasks, "t999"]:
+        task_page(state, task_id, counts, {}, Texts(), (), now_ms=now_ms)
+    for run_id in [*state.runs, *(run.id for run in state.finished), "r999"]:
+        run_page(state, run_id, Texts(), now_ms=now_ms)
+
+
+@some
+@given(worlds(), needles)
+def test_every_view_draws_every_state_and_leaves_it_as_it_was(world: World, needle: str) -> None:
+    state, before = world.state, encode_state(world.state)
+    situation = Situation(db="team.db", engine=None, now_ms=world.now_ms, events_per_s=0.0)
+
+    for listing in listings(state, needle, world.now_ms):
+        rows = [listing.cells(index) for index in range(len(listing.keys))]
+        assert all(len(cells) <= len(listing.columns) for cells in rows)
+        assert len(set(listing.keys)) == len(listing.keys)
+        for key in listing.keys:
+            target = target_of(state, key)
+            agent_behind(state, target)
+            supervisor_behind(state, target)
+    pages(state, world.now_ms)
+    where(state, situation)
+    condition(state, situation, digest(state))
+    banner(state, situation, None)
+    needs_person(state)
+    completions("swap a", state, ("parallel",))
+
+    assert encode_state(state) == before
+
+
+@some
+@given(worlds())
+def test_every_event_that_happens_has_a_sentence(world: World) -> None:
+    names = Names()
+    names.learn(world.journal)
+
+    for event in world.journal:
+        assert sentence(event, names).text
+
+
+def test_every_kind_of_event_has_a_sentence() -> None:
+    assert set(SENTENCES) == set(EVENTS)
+
+
+@some
+@given(worlds())
+def test_without_a_filter_every_agent_is_in_the_lists(world: World) -> None:
+    state = world.state
+    counts = digest(state)
+
+    tree = network(state, counts, {}, now_ms=world.now_ms, folding=Folding(1_000))
+    flat = agents(state, counts, {}, now_ms=world.now_ms)
+
+    assert set(tree.keys) == {*state.agents, *state.supervisors}
+    assert set(flat.keys) == set(state.agents)
+
+
+@some
+@given(worlds())
+def test_a_row_of_what_is_gone_can_still_be_drawn(world: World) -> None:
+    empty = State()
+    makers: list[Callable[[State], Listing]] = [
+        lambda state: agents(state, digest(state), {}, now_ms=0),
+        lambda state: tasks(state, digest(state), {}, now_ms=0),
+        lambda state: runs(state, now_ms=0),
+    ]
+
+    for maker in makers:
+        stale = maker(world.state)
+        assert all(maker(empty).make(key) for key in stale.keys)
