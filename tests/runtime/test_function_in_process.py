@@ -1,0 +1,149 @@
+"""Function agents with `run_in="process"`: a child that runs them, dies with them, and is never in the way."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from engine.core.commands import Cancel
+from engine.core.spec import AgentSpec, Retry
+from tests.runtime import crew_for_processes as crew
+from tests.runtime.engines import Engine, Engines
+
+pytestmark = pytest.mark.anyio
+
+
+def agent(name: str, **fields: Any) -> AgentSpec:
+    return AgentSpec(name=name, run=getattr(crew, name), run_in="process", **fields)
+
+
+async def test_a_function_runs_in_a_process_of_its_own_that_is_used_again(engine: Engines) -> None:
+    async with engine(agent("pid")) as running:
+        first, second = await running.ask(), await running.ask()
+
+    assert first != os.getpid()
+    assert first == second
+
+
+async def test_it_gets_the_value_as_it_was_given(engine: Engines) -> None:
+    async def lead(task: Any, ctx: Any) -> Any:
+        return await ctx.map("back", [{"files": ["a", "b"]}, [1, None], "text"])
+
+    async with engine(AgentSpec(name="lead", run=lead), agent("back"), participants=["lead"]) as running:
+        assert await running.ask() == [{"files": ["a", "b"]}, [1, None], "text"]
+
+
+async def test_what_it_prints_or_starts_gets_into_no_answer(engine: Engines) -> None:
+    async with engine(agent("prints")) as running:
+        assert await running.ask() == "fine"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("leave", "exited with 3; it last said: about to leave"),
+        ("crash", "was killed by SIGSEGV"),
+        ("wrong", "wrong"),
+        ("unwritable", "set"),
+    ],
+)
+async def test_a_process_that_dies_or_raises_fails_the_attempt_and_the_next_one_works(
+    engine: Engines, name: str, said: str
+) -> None:
+    async with engine(agent(name), name="first") as running:
+        await running.hire(agent("shout"), name="second")
+
+        assert said in await running.fails()
+        assert await running.ask("a", supervisor="second") == "A"
+
+
+async def test_a_failed_process_is_tried_again(engine: Engines) -> None:
+    async with engine(agent("leave", on_failure=[Retry(retries=1, base_s=0.001)])) as running:
+        await running.fails()
+
+        assert len(await running.journal("attempt_failed")) == 2
+
+
+async def at_work(running: Engine, folder: Path) -> tuple[str, list[int]]:
+    """Begin a run and return it with its processes, once it shows progress."""
+    run_id = await running.submit(str(folder))
+    with anyio.fail_after(20):
+        while not running.store.live.texts():
+            await anyio.sleep(0.002)
+    pids = await anyio.Path(folder, "pids").read_text()
+    return run_id, [int(pid) for pid in pids.split()]
+
+
+async def gone(pids: list[int]) -> bool:
+    """Tell whether all of them end soon."""
+    with anyio.move_on_after(5):
+        while any(_is_there(pid) for pid in pids):
+            await anyio.sleep(0.005)
+        return True
+    return False
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+async def test_a_time_limit_kills_the_process_with_what_it_started(engine: Engines, tmp_path: Path) -> None:
+    async with engine(agent("long_work", timeout_s=1.0)) as running:
+        run_id, pids = await at_work(running, tmp_path)
+        summary, _ = await running.ended(run_id)
+
+        assert "time limit" in (summary.error or "")
+        assert await gone(pids)
+        assert running.state.agents["a1"].stuck == 0
+
+
+async def test_cancelling_kills_the_process_after_its_grace(engine: Engines, tmp_path: Path) -> None:
+    async with engine(agent("long_work"), host={"grace_s": 0.01}) as running:
+        run_id, pids = await at_work(running, tmp_path)
+        await running.host.order(Cancel(target=run_id))
+        summary, _ = await running.ended(run_id)
+
+        assert summary.status == "cancelled"
+        assert await gone(pids)
+
+
+async def test_an_engine_that_ends_leaves_no_process_behind(engine: Engines, tmp_path: Path) -> None:
+    async with engine(agent("long_work")) as running:
+        _, pids = await at_work(running, tmp_path)
+
+    assert await gone(pids)
+
+
+async def test_progress_of_a_process_is_shown(engine: Engines, tmp_path: Path) -> None:
+    async with engine(agent("long_work")) as running:
+        await at_work(running, tmp_path)
+
+        assert list(running.store.live.texts().values()) == ['{"done": 1, "total": 4, "note": "a quarter"}']
+
+
+@pytest.mark.parametrize(("name", "said"), [("not_plain", "plain def"), ("two", "one argument")])
+async def test_a_function_that_does_not_fit_a_process_puts_its_agent_in_error(
+    engine: Engines, name: str, said: str
+) -> None:
+    async with engine(agent(name)) as running:
+        await running.until(lambda state: said in (state.agents["a1"].error or ""))
+
+
+async def test_a_function_that_only_this_process_knows_puts_its_agent_in_error(engine: Engines) -> None:
+    async with engine(AgentSpec(name="bound", run=lambda text: text, run_in="process")) as running:
+        await running.until(lambda state: "put it into a module" in (state.agents["a1"].error or ""))
+
+
+async def test_a_module_of_the_team_s_folder_is_found_last(engine: Engines, tmp_path: Path) -> None:
+    tmp_path.joinpath("my_crew.py").write_text("def hi(text):\n    return 'hi ' + text\n", encoding="utf-8")
+    tmp_path.joinpath("json.py").write_text("raise RuntimeError('shadowed')\n", encoding="utf-8")
+    spec = AgentSpec(name="hi", run="my_crew:hi", run_in="process")
+
+    async with engine(spec, host={"folder": tmp_path}) as running:
+        assert await running.ask("you") == "hi you"
