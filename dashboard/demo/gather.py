@@ -40,9 +40,9 @@ class Context(Protocol):
 
     async def map(self, capability: str, items: Sequence[Any], *, return_failures: bool) -> list[Any]: ...
 
-    async def progress(self, done: int, total: int) -> None: ...
+    def progress(self, done: int, total: int) -> None: ...
 
-    async def emit(self, text: str) -> None: ...
+    def emit(self, text: str) -> None: ...
 
 
 @dataclass(slots=True)
@@ -74,7 +74,8 @@ def _survey(request: str, folder: str) -> tuple[Target, Listing]:
 def items_of(folder: str, names: Sequence[str], *, batch: int) -> list[dict[str, Any]]:
     """Work items of `batch` files each, or of more where that would make more than MAX_ITEMS."""
     size = max(batch, -(-len(names) // MAX_ITEMS))
-    return [{"folder": folder, "files": list(names[at : at + size])} for at in range(0, len(names), size)]
+    parts = [list(names[at : at + size]) for at in range(0, len(names), size)]
+    return [{"title": _label(part), "folder": folder, "files": part} for part in parts]
 
 
 async def gather(
@@ -101,7 +102,7 @@ async def gather(
         for item, result in zip(wave, results, strict=True):
             _sort_in(gathered, result, failed_as(item))
         gathered.items += len(wave)
-        await ctx.progress(gathered.items, len(items))
+        ctx.progress(gathered.items, len(items))
     return gathered
 
 
@@ -119,12 +120,11 @@ def _sort_in(gathered: Gathered, result: Any, file: str) -> None:
 async def gather_files(ctx: Context, capability: str, target: Target, names: Sequence[str], *, batch: int) -> Gathered:
     """`gather` for plain files."""
     items = items_of(target.folder_text, names, batch=batch)
-    return await gather(ctx, capability, items, failed_as=_label)
+    return await gather(ctx, capability, items, failed_as=lambda item: item["title"])
 
 
-def _label(item: dict[str, Any]) -> str:
-    others = len(item["files"]) - 1
-    return f"{item['files'][0]} and {others} more" if others else str(item["files"][0])
+def _label(files: Sequence[str]) -> str:
+    return f"{files[0]} and {len(files) - 1} more" if len(files) > 1 else files[0]
 
 
 def section(name: str, gathered: Gathered, found: dict[str, Any]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ _NOT_CODE = frozenset(("SVG", "CSV", "Notebook"))
 async def mapper(task: Task, ctx: Context) -> dict[str, Any]:
     """What is here: files, languages, sizes, odd encodings, and what was skipped and why."""
     target, listing = await survey_of(task)
-    await ctx.emit(f"{len(listing.files)} files to read, {len(listing.skipped)} entries skipped\n")
+    ctx.emit(f"{len(listing.files)} files to read, {len(listing.skipped)} entries skipped\n")
     found = await gather_files(ctx, "scan", target, listing.names(), batch=SCAN_BATCH)
     summary = await anyio.to_thread.run_sync(lambda: scan.summary(found.entries, folders=len(listing.folders)))
     return section("map", found, {"under": target.under, **summary, "skipped": _skipped(listing)})
@@ -99,8 +99,8 @@ async def duplicate_finder(task: Task, ctx: Context) -> dict[str, Any]:
     names = [name for name in listing.names() if language_of(name) in CODE]
     found = await gather_files(ctx, "fingerprints", target, names, batch=PRINTS_BATCH)
     pairs = await anyio.to_thread.run_sync(duplicates.suspects, found.entries)
-    await ctx.emit(f"{len(pairs)} pairs of files look alike\n")
-    items = [{"folder": target.folder_text, **pair} for pair in pairs]
+    ctx.emit(f"{len(pairs)} pairs of files look alike\n")
+    items = [{"title": f"{pair['left']} ~ {pair['right']}", "folder": target.folder_text, **pair} for pair in pairs]
     judged = await gather(ctx, "compare", items, failed_as=lambda item: item["left"])
     summary = await anyio.to_thread.run_sync(duplicates.summary, found.entries, judged.entries)
     found.failures += judged.failures
@@ -122,5 +122,5 @@ async def doc_checker(task: Task, ctx: Context) -> dict[str, Any]:
 async def writer(task: Task, ctx: Context) -> str:
     """The report, from whatever sections the rest of the crew has put out."""
     text = await anyio.to_thread.run_sync(report, sections_in([each.output for each in task.inputs]))
-    await ctx.emit(text)
+    ctx.emit(text)
     return text

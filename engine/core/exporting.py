@@ -66,9 +66,11 @@ def at_rest(state: State, *, keep: bool = True) -> State:
 
 def _document(resting: State, state: State) -> Document:
     document: Document = from_json(_adapter().dump_json(resting, exclude_defaults=True, exclude={"specs"}))
-    if resting.specs:
+    used = {agent.spec for agent in resting.agents.values()} | set(resting.registry.values())
+    specs = {key: spec for key, spec in resting.specs.items() if key in used}
+    if specs:
         # Whole: which policy it is of two stands in a field at its default.
-        document["specs"] = from_json(_specs_adapter().dump_json(resting.specs))
+        document["specs"] = from_json(_specs_adapter().dump_json(specs))
     for name in (*OF_ONE_FILE, "startable"):
         document.pop(name, None)
     for kind, names in DERIVED.items():

@@ -41,11 +41,15 @@ def held(value: JsonValue, seq: int, path: str) -> Held:
 
 
 def preview(value: JsonValue | TextRef, limit: int = INLINE_CHARS) -> str:
-    """Return the first line of `value`, at most `limit` characters, for titles and lists."""
+    """Return the first line of `value`, at most `limit` characters, for titles and lists.
+
+    Of an object that is its `title`, its `name`, or the first text in it.
+    """
     if isinstance(value, str):
         line = value.strip().split("\n", 1)[0][: limit + 1]
     elif isinstance(value, dict):
-        line = next((item for item in value.values() if isinstance(item, str)), "{…}")[: limit + 1]
+        texts = (value.get(key) for key in ("title", "name", *value))
+        line = next((text for text in texts if isinstance(text, str)), "{…}")[: limit + 1]
     elif isinstance(value, list):
         line = f"{len(value)} items"
     else:
