@@ -1,0 +1,115 @@
+"""From a journal to a state: folding alone, and reading and decoding before it, at a hundred to 100,000 tasks."""
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from engine.core.codec import decode_events, encode_event, kind_of
+from engine.core.events import AttemptDone, AttemptStarted, Delegated, Event, RunSubmitted
+from engine.core.fold import fold
+from engine.core.state import State
+from engine.folding import folded_from
+from store import Reader
+from tests.bench.databases import written
+from tests.bench.histories import folded, worked_off
+from tests.bench.measure import interleaved
+from tests.bench.report import Row
+
+BLOCK = 500
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """Measure each size, so that a cost that grows with the state shows."""
+    for tasks in (100, 1_000, 10_000) if quick else (100, 1_000, 10_000, 100_000):
+        journal = worked_off(tasks)
+        rounds = 3 if tasks > 10_000 else 5 if quick else 9
+        yield _folding(journal, tasks, rounds)
+        yield _reading(journal, tasks, rounds)
+    yield from _json(worked_off(2_000), 5 if quick else 15)
+
+
+def _folding(journal: list[Event], tasks: int, rounds: int) -> Row:
+    """Fold the work; the team before it is folded already."""
+    first = next(place for place, event in enumerate(journal) if type(event) is RunSubmitted)
+    team, work = journal[:first], journal[first:]
+    times = max(1, 20_000 // len(work))
+    states: list[State] = []
+
+    def prepare() -> None:
+        states[:] = [folded(team) for _ in range(times)]
+
+    took, floor = interleaved(
+        lambda: _folded_into(states, work),
+        lambda: [_bare(work) for _ in range(times)],
+        rounds,
+        before=prepare,
+    )
+    events = len(work) * times
+    return Row(
+        what=f"fold an event, {tasks:,} tasks",
+        took=took.per(events),
+        floor=floor.per(events),
+        floor_is="the same status and counts in plain dicts",
+        unit="µs",
+        budget=2.0,
+        computes=True,
+    )
+
+
+def _folded_into(states: list[State], work: list[Event]) -> None:
+    for state in states:
+        fold(state, work)
+
+
+def _bare(work: list[Event]) -> dict[str, dict[str, Any]]:
+    """Keep of each task what any fold keeps: where it stands, who works on it, and how many are at work."""
+    tasks: dict[str, dict[str, Any]] = {}
+    running: dict[str, set[str]] = defaultdict(set)
+    for event in work:
+        if type(event) is Delegated:
+            for child in event.children:
+                tasks[child.task_id] = {"status": "waiting", "title": child.title, "input": child.input}
+        elif type(event) is AttemptStarted:
+            tasks.setdefault(event.task_id, {})["status"] = "running"
+            running[event.agent_id or ""].add(event.task_id)
+        elif type(event) is AttemptDone:
+            tasks[event.task_id] |= {"status": "done", "output": event.output}
+            running[event.agent_id or ""].discard(event.task_id)
+    return tasks
+
+
+def _reading(journal: list[Event], tasks: int, rounds: int) -> Row:
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(Path(folder) / "team.db", journal)
+        with Reader(path) as reader:
+            took, floor = interleaved(lambda: folded_from(reader), lambda: _rows(reader), rounds)
+    return Row(
+        what=f"read, decode, fold an event, {tasks:,} tasks",
+        took=took.per(len(journal)),
+        floor=floor.per(len(journal)),
+        floor_is="read the rows",
+        unit="µs",
+        budget=4.0,
+        computes=True,
+    )
+
+
+def _rows(reader: Reader) -> None:
+    after = 0
+    while records := reader.records(after, 2_000):
+        after = records[-1].seq
+
+
+def _json(journal: list[Event], rounds: int) -> Iterator[Row]:
+    bodies = [encode_event(event) for event in journal]
+    found = [
+        (seq, kind_of(type(event)), body) for seq, (event, body) in enumerate(zip(journal, bodies, strict=True), 1)
+    ]
+    encoding, _ = interleaved(lambda: [encode_event(event) for event in journal], None, rounds)
+    yield Row(what="encode an event", took=encoding.per(len(journal)), unit="µs", computes=True)
+    decoding, _ = interleaved(
+        lambda: [decode_events(found[first : first + BLOCK]) for first in range(0, len(found), BLOCK)], None, rounds
+    )
+    yield Row(what="decode an event, in blocks of 500", took=decoding.per(len(journal)), unit="µs", computes=True)

@@ -1,0 +1,62 @@
+"""Journals of any length to measure on: the real core, driven as a shell would, without one."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from engine.core.commands import Submit
+from engine.core.events import Event
+from engine.core.fold import fold
+from engine.core.state import State
+from store import Row
+from tests.world import World, agent, team_world
+
+ITEMS_AT_ONCE = 10_000
+"""How many pieces of work one agent asks for at once."""
+
+
+@dataclass(slots=True)
+class Mapped:
+    """A team whose lead asked for many pieces of work."""
+
+    world: World
+    lead: tuple[str, int]
+    """The attempt that asked."""
+
+    def workers(self) -> Iterator[tuple[str, int]]:
+        """Yield the attempts at work, until no more begin."""
+        while keys := [key for key in self.world.started if key != self.lead]:
+            yield from keys
+
+
+def mapped(tasks: int, agents: int = 50) -> Mapped:
+    """Return a team in which `tasks` are asked for, and as many of them at work as there are agents."""
+    crew = [agent(f"a{number}", "parse") for number in range(agents)]
+    world = team_world(*crew, max_parallel=agents, max_agents=agents, participants=["a0"])
+    world.order(Submit(request="go"))
+    lead = next(iter(world.started))
+    for call, first in enumerate(range(0, tasks, ITEMS_AT_ONCE)):
+        count = min(ITEMS_AT_ONCE, tasks - first)
+        world.ask(lead, "parse", [f"item {first + place}" for place in range(count)], call=f"k{call}")
+    return Mapped(world, lead)
+
+
+def worked_off(tasks: int, agents: int = 50) -> list[Event]:
+    """Return the journal of a team that did `tasks`."""
+    history = mapped(tasks, agents)
+    for key in history.workers():
+        history.world.succeed(key, "ok")
+    return history.world.journal
+
+
+def folded(events: Sequence[Event]) -> State:
+    """Return the state of a journal."""
+    state = State()
+    fold(state, events)
+    return state
+
+
+def rows_of(events: Sequence[Event]) -> list[Row]:
+    """Return a journal as it is appended."""
+    from engine.host.batch import row_of
+
+    return [row_of(event) for event in events]

@@ -1,0 +1,62 @@
+"""`make bench`: everything that has a budget, measured against the floors of this machine in the same run.
+
+    .venv/bin/python -P tests/bench/run.py [--only NAME]... [--quick] [--json] [--list]
+
+It judges and never fails: the machine may be busy, so the table says how unsteady it was.
+"""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import TypeAlias
+
+from tests.bench.measure import Noise
+from tests.bench.report import Row, as_json, short, table
+
+Subject: TypeAlias = Callable[[bool], Iterable[Row]]
+"""Measures something; True asks for few rounds."""
+
+SUBJECTS = ("fold", "decide", "turns", "crowds")
+"""Modules beside this one; each has `rows(quick)`."""
+
+
+def main() -> int:
+    """Measure, print, return 0."""
+    parser = argparse.ArgumentParser(description="Measure against the floors of this machine.")
+    parser.add_argument(
+        "--only", action="append", metavar="NAME", choices=SUBJECTS, help="one subject; may be repeated"
+    )
+    parser.add_argument("--quick", action="store_true", help="few rounds, for a first look")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--list", action="store_true", help="name the subjects")
+    given = parser.parse_args()
+    if given.list:
+        print("\n".join(SUBJECTS))
+        return 0
+    began_s = time.perf_counter()
+    noise, rows = Noise(), []
+    noise.sample()
+    for name in given.only or SUBJECTS:
+        print(f"{name} …", file=sys.stderr, flush=True)
+        subject: Subject = import_module(f"tests.bench.{name}").rows
+        for row in subject(given.quick):
+            rows.append(row)
+            noise.sample()
+    print(file=sys.stderr)
+    if given.json:
+        print(as_json(rows, noise))
+        return 0
+    print(table(rows))
+    print(
+        f"\nnoise: a fixed loop took {short(noise.median_ms)} ms, and 9 of 10 times within {noise.spread:.0%} of that; "
+        f"load {', '.join(f'{one:.1f}' for one in os.getloadavg())} on {os.cpu_count()} cores; "
+        f"{time.perf_counter() - began_s:.0f} s"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
