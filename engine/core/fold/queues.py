@@ -6,6 +6,9 @@ dispatch never searches.
 
 from engine.core.state import Agent, Queue, State, Supervisor, Task, TaskStatus
 
+MANY_QUEUES = 200
+"""Queues by capability that are kept although they may be idle."""
+
 
 def own_queue(agent_id: str) -> str:
     """Return the key of the queue of tasks for one agent."""
@@ -96,6 +99,18 @@ def leave(state: State, agent: Agent) -> None:
         refresh_queue(state, queue)
         if not key.startswith("able:"):
             del state.queues[key]
+
+
+def forget_idle_queues(state: State) -> None:
+    """Drop queues by capability that nothing open came from, once there are many: agents may ask for anything."""
+    able = [key for key in state.queues if key.startswith("able:")]
+    if len(able) <= MANY_QUEUES:
+        return
+    used = {task.queue for task in state.tasks.values()}
+    for key in able:
+        if key not in used:
+            for agent_id in state.queues.pop(key).agents:
+                state.agents[agent_id].queues.remove(key)
 
 
 def enqueue(state: State, task: Task, *, first: bool = False) -> None:

@@ -12,7 +12,7 @@ from engine.core.events import (
 from engine.core.fold.ending import end
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
-from engine.core.fold.queues import dequeue, enqueue, is_ready
+from engine.core.fold.queues import dequeue, enqueue, forget_idle_queues, is_ready
 from engine.core.fold.task import add_node, add_task, wire
 from engine.core.state import SUMMARIES, Run, RunSummary, State, Task, TaskStatus
 from engine.core.values import held, preview
@@ -134,6 +134,7 @@ def _run_finished(state: State, event: RunFinished) -> None:
         )
     )
     del state.finished[:-SUMMARIES]
+    forget_idle_queues(state)
 
 
 HANDLERS: Handlers = {

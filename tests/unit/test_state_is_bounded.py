@@ -1,0 +1,43 @@
+"""The state stays small however long a team works."""
+
+from engine.core.codec import encode_state
+from engine.core.commands import Submit
+from engine.core.fold.queues import MANY_QUEUES
+from engine.core.state import OUTCOMES, SUMMARIES
+from tests.world import agent, team_world
+
+
+def test_finished_runs_and_commands_are_remembered_up_to_a_bound() -> None:
+    world = team_world(agent("ada"))
+    sizes = []
+    for runs in (OUTCOMES + 10, 100):
+        for _ in range(runs):
+            world.order(Submit(request="a request"))
+            world.settle()
+        sizes.append(len(encode_state(world.state)))
+
+    assert len(world.state.finished) == SUMMARIES
+    assert len(world.state.commands) == OUTCOMES
+    assert not world.state.tasks
+    assert sizes[1] - sizes[0] < 1_000
+
+
+def test_capabilities_that_nobody_asks_for_any_more_are_forgotten() -> None:
+    world = team_world(agent("ada"), agent("bob", "parse"), participants=["ada"])
+    for number in range(MANY_QUEUES + 20):
+        world.order(Submit(request="a request"))
+        (lead,) = world.started
+        world.ask(lead, f"parse {'really ' * (number % 7)}{'!' * number}", ["x"])
+        world.settle()
+
+    assert len([key for key in world.state.queues if key.startswith("able:")]) <= MANY_QUEUES
+    assert len(world.state.agents["a2"].queues) <= MANY_QUEUES + 2
+
+
+def test_a_long_text_is_in_the_journal_and_not_in_the_state() -> None:
+    world = team_world(agent("ada"), agent("bob"))
+    world.order(Submit(request="long " * 50_000))
+    (first,) = world.started
+    world.succeed(first, "output " * 50_000)
+
+    assert len(encode_state(world.state)) < 10_000
