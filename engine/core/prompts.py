@@ -14,10 +14,12 @@ from engine.core.events import (
     CallRejoined,
     CancelRequested,
     Delegated,
+    EngineStarted,
     Event,
     GroupEnded,
     GroupPlanned,
     RunSubmitted,
+    StateImported,
     StrategySwitched,
     TaskFailed,
     TaskReopened,
@@ -25,7 +27,7 @@ from engine.core.events import (
 )
 from engine.core.events.team import AgentRemoving, AgentSwapped
 from engine.core.fact import fact
-from engine.core.state import State
+from engine.core.state import State, TaskStatus
 
 
 @fact
@@ -121,6 +123,24 @@ def prompts_of(state: State, event: Event) -> list[Prompt]:
     return handler(state, event) if handler is not None else []
 
 
+def _engine_started(state: State, event: EngineStarted) -> list[Prompt]:
+    """Whoever was to read the text that a graph is planned from is gone."""
+    return _waiting_for_the_engine(state)
+
+
+def _state_imported(state: State, event: StateImported) -> list[Prompt]:
+    leaving = [agent.id for agent in state.agents.values() if agent.removing is not None]
+    return [*_waiting_for_the_engine(state), *(CheckAgentLoad(agent_id=agent_id) for agent_id in leaving)]
+
+
+def _waiting_for_the_engine(state: State) -> list[Prompt]:
+    return [
+        LookAt(task_id=task.id)
+        for task in state.tasks.values()
+        if task.kind != "agent" and task.status is TaskStatus.WAITING and not task.blockers and task.attempt is None
+    ]
+
+
 def _run_submitted(state: State, event: RunSubmitted) -> list[Prompt]:
     text = event.request if isinstance(event.request, str) else None
     return [PlanGroup(task_id=event.root_id, text=text)]
@@ -203,6 +223,8 @@ def _task_reopened(state: State, event: TaskReopened) -> list[Prompt]:
 
 
 _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
+    EngineStarted: _engine_started,
+    StateImported: _state_imported,
     RunSubmitted: _run_submitted,
     GroupPlanned: _group_planned,
     GroupEnded: _ended,

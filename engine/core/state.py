@@ -113,6 +113,8 @@ class Agent:
     supervisor_id: str
     spec: str
     """Content hash of the spec of the current generation."""
+    previous: str | None = None
+    """That of the generation before, which may still be at work."""
     generation: int = 1
     drained: int = 1
     """The last generation before which nothing is at work any more."""

@@ -99,7 +99,8 @@ def _imported(state: State, signal: StateReady, ctx: Context) -> list[Event]:
     if missing:
         raise NotTrusted(missing)
     empty = not state.supervisors and not state.runs
-    document = signal.state if empty else renamed(signal.state, Mint(state))
+    taken = {root.name for root in state.roots}
+    document = signal.state if empty else renamed(signal.state, Mint(state), taken=taken)
     used = [one for one in signal.trusted if one in references]
     return [
         *grant(state, used, ctx.now_ms),

@@ -109,6 +109,11 @@ def retry_work(state: State, command: RetryWork, ctx: Context) -> Applied:
         raise Refused(f"the outcome of task {task.id} was used already; submit the request again instead")
     if state.runs[task.run_id].cancelling or parent.cancelling:
         raise Refused(f"task {task.id} is part of what is being cancelled")
+    gone = [
+        one for one in _with_skipped(state, task) if state.tasks[one].kind == "agent" and not _has_queue(state, one)
+    ]
+    if gone:
+        raise Refused(f"the agent of task {gone[0]} was removed; submit the request again instead")
     event = TaskReopened(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, reopened=_with_skipped(state, task))
     return Applied(events=[event], summary=f"retrying {task.id}")
 
@@ -122,6 +127,10 @@ def _again(state: State, summary: RunSummary, ctx: Context) -> Applied:
     return Applied(
         events=again, summary=f"submitted {summary.id} again as {applied.result['run_id']}", result=applied.result
     )
+
+
+def _has_queue(state: State, task_id: str) -> bool:
+    return state.tasks[task_id].queue in state.queues
 
 
 def _with_skipped(state: State, task: Task) -> list[str]:

@@ -35,7 +35,8 @@ def _learn(state: State, spec: AgentSpec) -> str:
 
 def forget_unused_specs(state: State) -> None:
     """Drop specs that no agent and no name in the registry uses."""
-    used = {agent.spec for agent in state.agents.values()} | set(state.registry.values())
+    used = {key for agent in state.agents.values() for key in (agent.spec, agent.previous)}
+    used.update(state.registry.values())
     for key in [key for key in state.specs if key not in used]:
         del state.specs[key]
 
@@ -124,6 +125,7 @@ def _agent_removed(state: State, event: AgentRemoved) -> None:
 
 def _agent_swapped(state: State, event: AgentSwapped) -> None:
     agent = state.agents[event.agent_id]
+    agent.previous = agent.spec
     agent.spec = _learn(state, event.spec)
     agent.generation = event.generation
     agent.max_concurrency = event.spec.max_concurrency
