@@ -13,12 +13,13 @@ from anyio.abc import TaskGroup, TaskStatus
 from pydantic import JsonValue
 
 from engine.clock import Clock, RealClock
+from engine.core.codec import encode_command
 from engine.core.commands import Command, ImportState, Order
 from engine.core.events import CommandRefused
 from engine.core.signals import EngineBegan, EngineEnds, Signal
 from engine.core.state import RunSummary, State
 from engine.core.values import Held
-from engine.errors import HostStopped, UnknownRun
+from engine.errors import CommandRefusedError, HostStopped, UnknownRun
 from engine.host.attempts import GRACE_S, Attempts
 from engine.host.batch import Batch, Given, Then
 from engine.host.crew import Crew
@@ -35,7 +36,7 @@ from engine.runtimes.catalogue import built_in
 from engine.runtimes.processes import Processes
 from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
-from engine.runtimes.values import clean
+from engine.runtimes.values import clean, one_line
 from engine.texts import Texts
 from store import CommandRow
 from store.opening import Store
@@ -116,6 +117,7 @@ class Host:
         self._snapshot_seq = 0
         self._saving = False
         self._group: TaskGroup | None = None
+        self._ended = anyio.Event()
 
     # For the program around it
 
@@ -154,11 +156,11 @@ class Host:
             raise failure
 
     async def stop(self, reason: str = "stopped") -> None:
-        """End the engine cleanly: open runs go on with the next one. Returns once that is in the journal."""
-        if self.stopped is None:
-            slot: Slot[None] = Slot()
-            self.signal(EngineEnds(reason=reason), lambda error: slot.put(None))
-            await slot.wait()
+        """End the engine cleanly: open runs go on with the next one. Returns once it has ended."""
+        if self._group is not None:
+            if self.stopped is None:
+                self.signal(EngineEnds(reason=reason))
+            await self._ended.wait()
 
     async def order(
         self, command: Command, *, sender: str = "python", role: str = "operator", id: str | None = None
@@ -176,6 +178,10 @@ class Host:
             HostStopped: If the engine ended before it was decided.
         """
         self._check_open()
+        try:
+            encode_command(command)
+        except ValueError as error:
+            raise CommandRefusedError("bad_value", one_line(error)) from error
         order = Order(id=id or uuid.uuid4().hex, command=command, sender=sender, role=role)
         slot = self._orders.expect(order.id)
         self._loop.put(order)
@@ -270,6 +276,7 @@ class Host:
         self.threads.close()
         with anyio.CancelScope(shield=True):
             await self._processes.close()
+        self._ended.set()
 
     def _end(self, reason: str) -> None:
         if self._loop.stopped is None:

@@ -33,8 +33,8 @@ class Engine:
     def state(self) -> State:
         return self.host.state
 
-    async def hire(self, *specs: AgentSpec, name: str = "team", **settings: Any) -> None:
-        """Make a supervisor with these agents, and allow their code."""
+    async def hire(self, *specs: AgentSpec, name: str = "team", trust: bool = True, **settings: Any) -> None:
+        """Make a supervisor with these agents, and allow their code unless told not to."""
         members = []
         for spec in specs:
             referred, callables = refer(spec)
@@ -42,7 +42,7 @@ class Engine:
             members.append(referred)
         trusted = [reference for spec in members for reference in (spec.run, *spec.tools) if isinstance(reference, str)]
         team = SupervisorSpec(name=name, members=list(members), **settings)
-        await self.host.order(AddSupervisor(parent=None, team=team, trusted=trusted))
+        await self.host.order(AddSupervisor(parent=None, team=team, trusted=trusted if trust else []))
 
     async def submit(self, request: JsonValue = "go", *, supervisor: str | None = None) -> str:
         """Begin a run and return its id."""

@@ -1,0 +1,203 @@
+"""After a crash: what is recorded is not done again, and nothing is lost."""
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio.abc import TaskStatus
+
+from engine.clock import RealClock, VirtualClock
+from engine.core.commands import Ping, RegisterSpec, Submit
+from engine.core.spec import AgentSpec, Retry
+from engine.errors import DiskStayedFull, EngineError, HostStopped
+from engine.host import Host
+from engine.host.disk import BANNER
+from store import Deposed, StoreError
+from store.opening import Store, open_store
+from tests.runtime import crew_for_recovery as crew
+from tests.runtime.engines import running
+
+pytestmark = pytest.mark.anyio
+
+LEAD = AgentSpec(name="lead", run=crew.lead)
+WORKER = AgentSpec(name="worker", run=crew.worker)
+
+
+@pytest.fixture(autouse=True)
+def _fresh_crew() -> None:
+    crew.done.clear()
+    crew.reached = anyio.Event()
+    crew.go_on = anyio.Event()
+
+
+async def test_finished_steps_and_delegations_are_not_done_again(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    async with running(LEAD, WORKER, path=path, participants=["lead"]) as before:
+        await before.submit()
+        await crew.reached.wait()
+        first = list(crew.done)
+    crew.go_on.set()
+
+    async with running(path=path) as after:
+        _, output = await after.ended("r1")
+
+    assert first == ["step a", "work for lead", "step b"]
+    assert crew.done == [*first, "step c"]
+    assert output == ["A", "for lead: done", "B", "C"]
+
+
+async def test_long_outputs_of_finished_steps_come_from_the_journal(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    crew.long_texts = True
+    try:
+        async with running(LEAD, WORKER, path=path, participants=["lead"]) as before:
+            await before.submit()
+            await crew.reached.wait()
+        crew.go_on.set()
+        async with running(path=path) as after:
+            _, output = await after.ended("r1")
+    finally:
+        crew.long_texts = False
+
+    assert output == ["A" * 1000, "for lead: done", "B" * 1000, "C" * 1000]
+
+
+async def test_a_callable_of_the_ended_process_puts_its_agent_in_error_in_words(tmp_path: Path) -> None:
+    async def local(text: str) -> str:
+        return text
+
+    path = tmp_path / "team.db"
+    async with running(AgentSpec(name="local", run=local), path=path) as before:
+        assert await before.ask() == "go"
+
+    async with running(path=path) as after:
+        await after.until(lambda state: "bound to a process that has ended" in (state.agents["a1"].error or ""))
+
+
+async def test_a_clean_stop_suspends_runs_and_the_next_engine_goes_on_from_a_snapshot(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    async with running(LEAD, WORKER, path=path, participants=["lead"]) as before:
+        await before.submit()
+        await crew.reached.wait()
+        await before.host.stop("enough for today")
+        seq = before.state.seq
+        assert before.state.runs["r1"].status == "suspended"
+    async with open_store(path) as store:
+        snapshot = await store.snapshots.latest()
+        assert snapshot is not None
+        assert snapshot[0] == seq
+    crew.go_on.set()
+
+    async with running(path=path) as after:
+        summary, _ = await after.ended("r1")
+
+    assert summary.status == "done"
+
+
+async def test_a_snapshot_is_saved_every_so_many_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.host.host.SNAPSHOT_EVENTS", 20)
+    async with running(WORKER, path=tmp_path / "team.db") as engine:
+        for _ in range(10):
+            await engine.ask()
+        with anyio.fail_after(20):
+            while (found := await engine.store.snapshots.latest()) is None:
+                await anyio.sleep(0.001)
+
+        assert found[0] >= 20
+
+
+async def test_a_back_off_that_the_crash_interrupted_ends_at_its_moment(tmp_path: Path) -> None:
+    path, clock = tmp_path / "team.db", VirtualClock()
+    spec = AgentSpec(
+        name="flaky",
+        agent_type="scripted",
+        options={"script": [{"times": 1, "fail": "no"}, {"output": "yes"}]},
+        on_failure=[Retry(base_s=3600, cap_s=3600)],
+    )
+    async with running(spec, path=path, clock=RealClock()) as before:
+        await before.submit()
+        await before.until(lambda state: bool(state.timers))
+        (due_ms,) = (timer.due_ms for timer in before.state.timers.values())
+
+    async with running(path=path, clock=clock) as after:
+        _, output = await after.ended("r1")
+
+        assert output == "yes"
+        assert clock.now_ms() == due_ms
+
+
+@dataclass
+class Watched:
+    """A host on a file, and the error that it ends with."""
+
+    host: Host
+    error: Exception | None = None
+
+    async def run(self, *, task_status: TaskStatus[None]) -> None:
+        try:
+            await self.host.run(task_status=task_status)
+        except (StoreError, EngineError) as error:
+            self.error = error
+
+
+async def test_a_deposed_engine_ends_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    async with open_store(path) as store, anyio.create_task_group() as group:
+        watched = Watched(Host(store))
+        await group.start(watched.run)
+        with closing(sqlite3.connect(path)) as other, other:
+            other.execute("UPDATE lease SET token = token + 1")
+
+        with pytest.raises(HostStopped):
+            await watched.host.order(Ping())
+
+    assert isinstance(watched.error, Deposed)
+
+
+async def fill(store: Store) -> None:
+    """Let the file not grow any more."""
+    await store.journal._writer.execute_fetchall("PRAGMA max_page_count = 1")
+
+
+async def free(store: Store) -> None:
+    """Let it grow again."""
+    await store.journal._writer.execute_fetchall("PRAGMA max_page_count = 1000000")
+
+
+def big() -> Submit:
+    return Submit(request="x" * 100_000)
+
+
+async def test_on_a_full_disk_nothing_starts_and_everything_goes_on_once_there_is_room(tmp_path: Path) -> None:
+    async with running(WORKER, path=tmp_path / "team.db", clock=VirtualClock()) as engine:
+        await fill(engine.store)
+        async with anyio.create_task_group() as group:
+            group.start_soon(engine.host.order, big())
+            with anyio.fail_after(20):
+                while BANNER not in engine.store.live.texts():
+                    await anyio.sleep(0)
+            assert crew.done == []
+            await free(engine.store)
+        await engine.ended("r1")
+
+        assert engine.store.live.texts() == {}
+        assert crew.done == ["work for " + "x" * 100_000]
+
+
+async def test_an_engine_gives_up_a_disk_that_stays_full_and_loses_nothing(tmp_path: Path) -> None:
+    path, clock = tmp_path / "team.db", VirtualClock()
+    async with open_store(path) as store, anyio.create_task_group() as group:
+        watched = Watched(Host(store, clock=clock))
+        await group.start(watched.run)
+        await fill(store)
+        began_ms, seq = clock.now_ms(), store.journal.last_seq
+        with pytest.raises(HostStopped):
+            await watched.host.order(RegisterSpec(spec=AgentSpec(name='big', description='x' * 100_000)))
+
+        assert clock.now_ms() - began_ms == 60_000
+        assert store.journal.last_seq == seq
+
+    assert isinstance(watched.error, DiskStayedFull)
