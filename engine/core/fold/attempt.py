@@ -15,11 +15,13 @@ from engine.core.fold.queues import dequeue, enqueue, occupy, refresh_agent, sto
 from engine.core.state import DURATIONS, Agent, Attempt, State, Task, TaskStatus
 from engine.core.values import Usage, held
 
+_DONE, _RUNNING = TaskStatus.DONE, TaskStatus.RUNNING
+
 
 def _attempt_started(state: State, event: AttemptStarted) -> None:
     task = state.tasks[event.task_id]
     dequeue(state, task)
-    task.status = TaskStatus.RUNNING
+    task.status = _RUNNING
     task.attempts = event.attempt
     task.attempt = Attempt(
         number=event.attempt, agent_id=event.agent_id, generation=event.generation, started_ms=event.at_ms
@@ -52,13 +54,15 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
     """End the attempt of `task`: give back its slot."""
     attempt = task.attempt
     assert attempt is not None
-    stop_waiting_for_slot(state, task)
-    task.attempt = None
     state.runs[task.run_id].running -= 1
     if attempt.agent_id is None:
+        task.attempt = None
         return None
     agent = state.agents[attempt.agent_id]
-    agent.parked.pop(task.id, None)
+    if attempt.parked:
+        stop_waiting_for_slot(state, task)
+        del agent.parked[task.id]
+    task.attempt = None
     if stuck:
         agent.stuck += 1
     vacate(state, agent, task)
@@ -83,10 +87,11 @@ def _attempt_done(state: State, event: AttemptDone) -> None:
     if agent is not None:
         agent.done += 1
         agent.durations_ms.append(event.duration_ms)
-        del agent.durations_ms[:-DURATIONS]
+        if len(agent.durations_ms) > DURATIONS:
+            del agent.durations_ms[:-DURATIONS]
     _add_usage(state, task, agent, event.usage)
     task.output = held(event.output, state.seq, "output")
-    end(state, task, TaskStatus.DONE)
+    end(state, task, _DONE)
 
 
 def _attempt_failed(state: State, event: AttemptFailed) -> None:

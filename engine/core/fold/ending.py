@@ -3,37 +3,41 @@
 from engine.core.fold.queues import dequeue, enqueue, is_ready, wait_for_slot
 from engine.core.state import State, Task, TaskStatus
 
+# Looked up here once: an attribute of an enumeration costs as much as a call.
+_CANCELLED, _DONE, _FAILED, _WAITING = TaskStatus.CANCELLED, TaskStatus.DONE, TaskStatus.FAILED, TaskStatus.WAITING
+
 
 def end(state: State, task: Task, status: TaskStatus, *, error: str | None = None, unblock: bool = True) -> None:
     """Give `task` its outcome: leave its queue, count it, and let go on who waited for it."""
-    dequeue(state, task)
-    state.timers.pop(task.id, None)
+    if task.status is _WAITING:
+        dequeue(state, task)
+    if task.retry_at_ms is not None:
+        task.retry_at_ms = None
+        state.timers.pop(task.id, None)
     task.status = status
     task.error = error
     task.ended_ms = state.at_ms
-    task.retry_at_ms = None
     if task.kind == "agent":
         _count(state, task)
     if task.parent_id is not None:
         _tell_parent(state, task, state.tasks[task.parent_id])
-    if unblock:
+    if unblock and task.before:
         _unblock(state, task)
 
 
 def lets_pass(task: Task) -> bool:
     """Return True when those that depend on `task` may go on after its end."""
-    return task.status in (TaskStatus.DONE, TaskStatus.CANCELLED) or (
-        task.status is TaskStatus.FAILED and task.optional
-    )
+    status = task.status
+    return status is _DONE or status is _CANCELLED or (status is _FAILED and task.optional)
 
 
 def _count(state: State, task: Task) -> None:
     run = state.runs[task.run_id]
     run.ended += 1
-    if task.status is TaskStatus.DONE:
+    if task.status is _DONE:
         run.done += 1
         state.tasks_done += 1
-    elif task.status is TaskStatus.FAILED:
+    elif task.status is _FAILED:
         run.failed += 1
         state.tasks_failed += 1
 

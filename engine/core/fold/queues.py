@@ -57,12 +57,13 @@ def refresh_agent(state: State, agent: Agent) -> None:
     room = len(agent.running) + agent.stuck < agent.max_concurrency
     works = room and not agent.paused and agent.error is None
     takes = works and agent.removing is None
+    alike = takes or not room
     own = works and agent.removing in (None, "drain")
     agent_id, queues = agent.id, state.queues
     for key in agent.queues:
         queue = queues[key]
         first = key[1]  # aBle, aGent, bAck
-        is_free = takes if first == "b" else own if first == "g" else room
+        is_free = takes if alike or first == "b" else own if first == "g" else room
         free = queue.free
         if is_free != (agent_id in free):
             if is_free:
@@ -124,15 +125,15 @@ def enqueue(state: State, task: Task, *, first: bool = False) -> None:
     queue.ready[task.id] = state.seq
     if first:
         queue.ready.move_to_end(task.id, last=False)
-    refresh_queue(state, queue)
+    if queue.free:
+        refresh_queue(state, queue)
 
 
 def dequeue(state: State, task: Task) -> None:
     """Take a task out of the queue where it is ready, if it is."""
     task.held_back = False
     queue = state.queues.get(task.queue or "")
-    if queue is not None and task.id in queue.ready:
-        del queue.ready[task.id]
+    if queue is not None and queue.ready.pop(task.id, None) is not None and not queue.ready:
         refresh_queue(state, queue)
 
 
@@ -155,33 +156,40 @@ def stop_waiting_for_slot(state: State, task: Task) -> None:
 
 
 def occupy(state: State, agent: Agent, task: Task, generation: int) -> None:
-    """Give `task` a slot of `agent` and of its supervisor."""
+    """Give `task` a slot of `agent` and of its supervisor: less can start than before."""
     agent.running[task.id] = generation
-    supervisor = _supervisor(state, agent)
+    supervisor = state.supervisors[agent.supervisor_id]
     supervisor.running += 1
-    refresh_agent(state, agent)
+    opened, queues, agent_id = supervisor.open, state.queues, agent.id
+    has_room = agent.has_room
     for key in agent.queues:
-        free = state.queues[key].free
-        if agent.id in free:
-            free.move_to_end(agent.id)
-    if task.queue is not None and task.queue in supervisor.open:
-        supervisor.open.move_to_end(task.queue)
-    refresh_supervisor(state, supervisor)
+        free = queues[key].free
+        if agent_id not in free:
+            continue
+        if has_room:
+            free.move_to_end(agent_id)
+        else:
+            del free[agent_id]
+            if not free:
+                opened.pop(key, None)
+    if task.queue in opened:
+        opened.move_to_end(task.queue)
+    if supervisor.id in state.startable:
+        refresh_supervisor(state, supervisor)
 
 
 def vacate(state: State, agent: Agent, task: Task) -> None:
-    """Free the slot that `task` holds, if it holds one."""
-    if agent.running.pop(task.id, None) is not None:
-        supervisor = _supervisor(state, agent)
-        supervisor.running -= 1
+    """Free the slot that `task` holds, if it holds one: more can start than before."""
+    if agent.running.pop(task.id, None) is None:
+        return
+    supervisor = state.supervisors[agent.supervisor_id]
+    supervisor.running -= 1
+    if len(agent.running) + agent.stuck == agent.max_concurrency - 1:  # it was full until now
         refresh_agent(state, agent)
+    if supervisor.open and supervisor.id not in state.startable:
         refresh_supervisor(state, supervisor)
 
 
 def is_ready(task: Task) -> bool:
     """Return True when nothing that `task` depends on is open."""
-    return task.status is TaskStatus.WAITING and task.blockers == 0
-
-
-def _supervisor(state: State, agent: Agent) -> Supervisor:
-    return state.supervisors[agent.supervisor_id]
+    return task.blockers == 0 and task.status is TaskStatus.WAITING
