@@ -1,10 +1,10 @@
 """Engines for the tests of the shell: a real store, a real loop, and a clock that is moved only when time matters."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import anyio
 from pydantic import JsonValue
@@ -18,8 +18,18 @@ from engine.references import refer
 from store import Record
 from store.opening import Store, open_store
 
+T = TypeVar("T")
+
 PATIENCE_S = 20
 """How long anything in these tests may take before it counts as hung."""
+
+
+async def soon(look: Callable[[], Awaitable[T]]) -> T:
+    """Return what `look` finds, once it is something: for what other threads, processes and files come to."""
+    with anyio.fail_after(PATIENCE_S):
+        while not (found := await look()):  # noqa: ASYNC110 - nothing tells when a file or a process has changed
+            await anyio.sleep(0.001)
+    return found
 
 
 @dataclass
@@ -71,6 +81,10 @@ class Engine:
         """Return the records so far, all or those of a kind."""
         await self.host.written()
         return [record for record in await self.store.journal.read(0, 10_000) if kind in (None, record.kind)]
+
+    async def shown(self) -> dict[str, str]:
+        """Return the live texts of the moment."""
+        return self.store.live.texts()
 
     async def until(self, holds: Callable[[State], bool]) -> None:
         """Return once the state is as it should be."""

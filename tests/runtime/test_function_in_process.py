@@ -10,7 +10,7 @@ import pytest
 from engine.core.commands import Cancel
 from engine.core.spec import AgentSpec, Retry
 from tests.runtime import crew_for_processes as crew
-from tests.runtime.engines import Engine, Engines
+from tests.runtime.engines import Engine, Engines, soon
 
 pytestmark = pytest.mark.anyio
 
@@ -69,20 +69,18 @@ async def test_a_failed_process_is_tried_again(engine: Engines) -> None:
 async def at_work(running: Engine, folder: Path) -> tuple[str, list[int]]:
     """Begin a run and return it with its processes, once it shows progress."""
     run_id = await running.submit(str(folder))
-    with anyio.fail_after(20):
-        while not running.store.live.texts():
-            await anyio.sleep(0.002)
+    await soon(running.shown)
     pids = await anyio.Path(folder, "pids").read_text()
     return run_id, [int(pid) for pid in pids.split()]
 
 
 async def gone(pids: list[int]) -> bool:
-    """Tell whether all of them end soon."""
-    with anyio.move_on_after(5):
-        while any(_is_there(pid) for pid in pids):
-            await anyio.sleep(0.005)
-        return True
-    return False
+    """Return once all of them have ended."""
+
+    async def none_is_there() -> bool:
+        return not any(_is_there(pid) for pid in pids)
+
+    return await soon(none_is_there)
 
 
 def _is_there(pid: int) -> bool:

@@ -4,14 +4,14 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import anyio
+import anyio.to_thread
 import pytest
 
 from engine.clock import VirtualClock
 from engine.core.commands import Cancel
 from engine.core.spec import AgentSpec
 from engine.runtimes.child import report_progress
-from tests.runtime.engines import Engines
+from tests.runtime.engines import Engines, soon
 
 pytestmark = pytest.mark.anyio
 
@@ -75,8 +75,7 @@ async def test_progress_is_shown_live_and_taken_away_at_the_end(engine: Engines)
 
     async with engine(agent("work", work)) as running:
         run_id = await running.submit()
-        while not (shown := running.store.live.texts()):
-            await anyio.sleep(0.001)
+        shown = await soon(running.shown)
         go_on.set()
         await running.ended(run_id)
 
@@ -126,8 +125,7 @@ async def test_a_cancelled_thread_stops_at_its_next_call_on_ctx(engine: Engines)
 
     async with engine(agent("work", work)) as running:
         run_id = await running.submit()
-        while not begun.is_set():
-            await anyio.sleep(0.001)
+        await anyio.to_thread.run_sync(begun.wait, 10)
         await running.host.order(Cancel(target=run_id))
         go_on.set()
         summary, _ = await running.ended(run_id)
@@ -147,8 +145,7 @@ async def test_a_thread_that_looks_at_cancelled_returns_its_partial_result(engin
 
     async with engine(agent("work", work)) as running:
         run_id = await running.submit()
-        while not begun.is_set():
-            await anyio.sleep(0.001)
+        await anyio.to_thread.run_sync(begun.wait, 10)
         await running.host.order(Cancel(target=run_id))
         summary, _ = await running.ended(run_id)
         bodies = [record.body for record in await running.journal("attempt_cancelled")]

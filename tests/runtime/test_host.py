@@ -15,7 +15,7 @@ from engine.host import Host
 from engine.host.imports import Imported
 from store import CommandRow, InboxClient
 from store.opening import open_store
-from tests.runtime.engines import Engine, Engines, running
+from tests.runtime.engines import Engine, Engines, running, soon
 
 pytestmark = pytest.mark.anyio
 
@@ -29,10 +29,12 @@ ECHO = AgentSpec(name="echo", run=echo)
 
 async def outcome(running: Engine, command_id: str) -> Any:
     """Return what the inbox says of a command, once it says it."""
-    with anyio.fail_after(20):
-        while (found := await running.store.inbox.outcome(command_id)) is None or found.state == "pending":
-            await anyio.sleep(0.001)
-    return found
+
+    async def settled() -> Any:
+        found = await running.store.inbox.outcome(command_id)
+        return found if found is not None and found.state != "pending" else None
+
+    return await soon(settled)
 
 
 def row(command_id: str, command: Any) -> CommandRow:
@@ -161,9 +163,7 @@ async def test_a_subscription_ends_with_the_engine(engine: Engines) -> None:
 async def test_nothing_can_be_ordered_after_the_end(engine: Engines) -> None:
     async with engine(ECHO) as running:
         await running.host.order(StopEngine())
-        with anyio.fail_after(20):
-            while running.host.stopped is None:
-                await anyio.sleep(0)
+        await running.host.stop()
 
         with pytest.raises(HostStopped):
             await running.host.order(Ping())
@@ -197,7 +197,7 @@ async def test_an_unknown_run_is_an_error(engine: Engines) -> None:
 async def test_a_defect_in_deciding_is_said_and_the_team_goes_on(
     engine: Engines, caplog: pytest.LogCaptureFixture
 ) -> None:
-    heard = []
+    heard: list[Exception | None] = []
 
     async def lead(task: Any, ctx: Any) -> str:
         broken = StepFinished(task_id=task.id, attempt=1, name="x", key="x", output=object())  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from engine.host.disk import BANNER
 from store import Deposed, StoreError
 from store.opening import Store, open_store
 from tests.runtime import crew_for_recovery as crew
-from tests.runtime.engines import running
+from tests.runtime.engines import running, soon
 
 pytestmark = pytest.mark.anyio
 
@@ -102,10 +102,10 @@ async def test_a_snapshot_is_saved_every_so_many_events(tmp_path: Path, monkeypa
     async with running(WORKER, path=tmp_path / "team.db") as engine:
         for _ in range(10):
             await engine.ask()
-        with anyio.fail_after(20):
-            while (found := await engine.store.snapshots.latest()) is None:
-                await anyio.sleep(0.001)
 
+        found = await soon(engine.store.snapshots.latest)
+
+        assert found is not None
         assert found[0] >= 20
 
 
@@ -176,9 +176,7 @@ async def test_on_a_full_disk_nothing_starts_and_everything_goes_on_once_there_i
         await fill(engine.store)
         async with anyio.create_task_group() as group:
             group.start_soon(engine.host.order, big())
-            with anyio.fail_after(20):
-                while BANNER not in engine.store.live.texts():
-                    await anyio.sleep(0)
+            assert list(await soon(engine.shown)) == [BANNER]
             assert crew.done == []
             await free(engine.store)
         await engine.ended("r1")
@@ -195,7 +193,7 @@ async def test_an_engine_gives_up_a_disk_that_stays_full_and_loses_nothing(tmp_p
         await fill(store)
         began_ms, seq = clock.now_ms(), store.journal.last_seq
         with pytest.raises(HostStopped):
-            await watched.host.order(RegisterSpec(spec=AgentSpec(name='big', description='x' * 100_000)))
+            await watched.host.order(RegisterSpec(spec=AgentSpec(name="big", description="x" * 100_000)))
 
         assert clock.now_ms() - began_ms == 60_000
         assert store.journal.last_seq == seq

@@ -1,5 +1,6 @@
 """Scripted agents: on the engine's clock, and the same each time."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -12,8 +13,8 @@ from tests.runtime.engines import Engines
 pytestmark = pytest.mark.anyio
 
 
-def scripted(name: str, *rules: dict[str, JsonValue], **fields: Any) -> AgentSpec:
-    return AgentSpec(name=name, agent_type="scripted", options={"script": list(rules)}, **fields)
+def scripted(name: str, *rules: Mapping[str, Any], **fields: Any) -> AgentSpec:
+    return AgentSpec(name=name, agent_type="scripted", options={"script": [dict(rule) for rule in rules]}, **fields)
 
 
 async def test_without_a_rule_it_says_its_name_and_the_text(engine: Engines) -> None:

@@ -1,0 +1,90 @@
+"""JSON values at the edge to the user's code."""
+
+import enum
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.errors import NotJson
+from engine.runtimes import values
+from engine.runtimes.values import clean, json_value, one_line
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=50)
+@given(PLAIN)
+def test_what_is_json_stays_as_it_is(value: Any) -> None:
+    assert json_value(value) == value
+
+
+@settings(max_examples=50)
+@given(st.recursive(PLAIN | st.text(st.characters()), lambda inner: st.tuples(inner, inner), max_leaves=10))
+def test_whatever_comes_out_can_be_written_and_read_again(value: Any) -> None:
+    out = json_value(value)
+
+    assert json.loads(json.dumps(out, ensure_ascii=False).encode()) == out
+
+
+class Colour(enum.StrEnum):
+    RED = "red"
+
+
+def test_subclasses_become_what_they_are_made_of() -> None:
+    out = json_value({"colour": Colour.RED, "flag": enum.IntFlag("F", "A B").A})  # type: ignore[attr-defined]
+
+    assert out == {"colour": "red", "flag": 1}
+    assert isinstance(out, dict)
+    assert type(out["colour"]) is str
+    assert type(out["flag"]) is int
+
+
+def test_a_value_is_copied_so_that_later_changes_do_not_reach_the_journal() -> None:
+    given_list = [1]
+    out = json_value(given_list)
+    given_list.append(2)
+
+    assert out == [1]
+
+
+def test_what_holds_itself_is_too_deep() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+
+    with pytest.raises(NotJson, match="deeper than"):
+        json_value(endless)
+
+
+def test_too_much_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "MAX_CHARACTERS", 10)
+
+    with pytest.raises(NotJson, match="longer than"):
+        json_value(["12345", "123456"])
+
+
+def test_two_halves_of_a_character_become_whole_and_one_is_replaced() -> None:
+    assert clean("\ud83d\ude00 \ud83d") == "😀 \ufffd"
+
+
+@given(st.text(st.characters()))
+def test_an_error_is_one_printable_line(text: str) -> None:
+    line = one_line(ValueError(text))
+
+    assert line
+    assert len(line) <= values.ERROR_CHARACTERS
+    assert line.isprintable()
+
+
+def test_an_error_whose_text_raises_is_still_said() -> None:
+    class Nasty(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no text for you")
+
+    assert "RuntimeError" in one_line(Nasty())
