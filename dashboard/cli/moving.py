@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from dashboard.clean import clean
 from dashboard.cli.database import chosen_database, given_database
 from dashboard.cli.ordering import confirmed_trust
 from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, WRONG_USAGE, Failure, emit, fail, say
@@ -152,7 +153,7 @@ def _lines(file: Path, plan: ImportPlan) -> list[str]:
 
 
 def _listed(title: str, items: Sequence[str]) -> list[str]:
-    return [title, *(f"  {item}" for item in items)] if items else []
+    return [title, *(f"  {clean(item)}" for item in items)] if items else []
 
 
 def _say_next(db: Path, plan: ImportPlan) -> None:

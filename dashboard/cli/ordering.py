@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
+from dashboard.clean import clean
 from dashboard.cli.database import chosen_database
 from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, emit, fail, say
 from dashboard.client import Client, Outcome, folded
@@ -136,12 +137,12 @@ def confirmed_trust(needed: Sequence[str], source: str, *, trust: bool, folder: 
     """
     if not needed or trust:
         return list(needed)
-    shown = ", ".join(needed)
+    shown = ", ".join(map(clean, needed))
     if not is_interactive():
         fail("not_trusted", f"{source} runs code that is not trusted: {shown}", "allow it with --trust", REFUSED)
     say(f"{source} runs code that is not trusted yet:")
     for reference in needed:
-        say(f"  {reference}")
+        say(f"  {clean(reference)}")
     say(f"from the installed packages{f', then from {folder}' if folder else ''}")
     if not click.confirm("Trust it?", err=True):
         fail("not_trusted", "not trusted, so nothing was changed", "", REFUSED)

@@ -1,0 +1,233 @@
+"""Laws of carrying a state elsewhere, for every history: nothing is lost, nothing runs twice, nothing is mixed up."""
+
+from dataclasses import fields
+
+from hypothesis import HealthCheck, given, settings
+from pydantic import JsonValue
+
+from engine.archive.reading import complete_state, read_state
+from engine.core.codec import encode_state
+from engine.core.commands import Resume, Submit
+from engine.core.document import Document, references_in, text_refs
+from engine.core.exporting import at_rest, document_of, state_sha256
+from engine.core.importing import _FIELDS, renamed, state_from
+from engine.core.signals import EngineBegan, StateReady
+from engine.core.soundness import check_sound
+from engine.core.spec import Retry
+from engine.core.state import Agent, Queue, Run, RunSummary, State, Supervisor, Task, TaskStatus, Timer
+from engine.texts import walk
+from tests.world import World, agent, team_world, worlds
+
+some = settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+
+
+def exported(world: World) -> tuple[Document, list[JsonValue]]:
+    return document_of(world.state, lambda ref: walk(world.journal[ref.seq - 1], ref.path))
+
+
+def imported(found: tuple[Document, list[JsonValue]], *, into: World | None = None, paused: bool = False) -> World:
+    """Take a state into a world, an empty one where none is given."""
+    world = into if into is not None else World()
+    world.say(EngineBegan(pid=2, token=3, version="test"))
+    world.say(ready(found, paused=paused))
+    assert "state_imported" in {event.type for event in world.journal}
+    return world
+
+
+def ready(found: tuple[Document, list[JsonValue]], *, paused: bool) -> StateReady:
+    document, texts = found
+    return StateReady(
+        order_id="import",
+        sender="test",
+        role="operator",
+        path="team.zip",
+        sha256="0",
+        paused=paused,
+        state=document,
+        texts=texts,
+        trusted=references_in(document),
+    )
+
+
+def let_go_on(world: World) -> None:
+    """Resume everything that is paused, and let all work end."""
+    for kind in (world.state.runs, world.state.agents, world.state.supervisors):
+        for entity in list(kind.values()):
+            if entity.paused:  # type: ignore[attr-defined]  # the three kinds that can be paused
+                world.order(Resume(target=entity.id))  # type: ignore[attr-defined]
+    world.settle()
+
+
+@some
+@given(worlds())
+def test_an_export_changes_nothing_and_every_state_is_sound_in_it(world: World) -> None:
+    before = encode_state(world.state)
+
+    document, texts = exported(world)
+
+    assert encode_state(world.state) == before
+    archive = read_state(complete_state(document, texts))
+    assert archive.document == document
+
+
+@some
+@given(worlds())
+def test_a_state_is_the_same_after_a_round_trip(world: World) -> None:
+    document, texts = exported(world)
+
+    again, texts_again = exported(imported((document, texts), paused=True))
+
+    if not at_rest_follows_up(world.state):
+        assert state_sha256(again, texts_again) == state_sha256(document, texts)
+        assert sorted(map(str, texts_again)) == sorted(map(str, texts))
+
+
+def at_rest_follows_up(state: State) -> bool:
+    """Tell whether an import alone lets something end, such as an agent that was only waiting to leave."""
+    return any(each.removing is not None for each in state.agents.values())
+
+
+@some
+@given(worlds())
+def test_what_is_done_is_not_done_again_elsewhere_and_all_the_rest_is(world: World) -> None:
+    rests = at_rest(world.state)
+    ended = {task.id for task in rests.tasks.values() if task.ended}
+
+    twin = imported(exported(world))
+    let_go_on(twin)
+
+    assert ended.isdisjoint(start.task_id for start in twin.starts)
+    assert [run.id for run in twin.state.finished[: len(rests.finished)]] == [run.id for run in rests.finished]
+    assert all(waits_for_nobody(twin.state, run.id) for run in twin.state.runs.values())
+
+
+def waits_for_nobody(state: State, run_id: str) -> bool:
+    """Tell whether a run waits for a capability that nobody is left with: the one thing that time does not solve."""
+    tasks = (state.tasks[task_id] for task_id in state.runs[run_id].tasks)
+    return any(
+        task.status is TaskStatus.WAITING and task.queue in state.queues and not state.queues[task.queue].agents
+        for task in tasks
+    )
+
+
+@some
+@given(worlds(max_turns=25))
+def test_two_teams_in_one_database_are_not_mixed_up(world: World) -> None:
+    host = team_world(agent("ada", "parse"), agent("bob", "write"))
+    host.order(Submit(request="parse it"))
+    own = encode_state(State(agents=dict(host.state.agents), supervisors=dict(host.state.supervisors)))
+    ids = {*host.state.supervisors, *host.state.agents, *host.state.runs, *host.state.tasks}
+    rests = at_rest(world.state)
+    counts = [len(kind) for kind in (rests.supervisors, rests.agents, rests.runs)]
+
+    imported(exported(world), into=host, paused=True)
+
+    brought = [len(kind) for kind in (host.state.supervisors, host.state.agents, host.state.runs)]
+    assert [new - old for new, old in zip(brought, (1, 2, 1), strict=True)] == counts
+    kept = State(
+        agents={key: value for key, value in host.state.agents.items() if key in ids},
+        supervisors={key: value for key, value in host.state.supervisors.items() if key in ids},
+    )
+    assert encode_state(kept) == own
+    document, texts = exported(host)
+    check_sound(state_from(document, 0), text_refs(state_from(document, 0)), len(texts))
+    assert len({root.name for root in host.state.roots}) == 2
+
+
+@some
+@given(worlds(max_turns=25))
+def test_renaming_is_only_renaming(world: World) -> None:
+    document, texts = exported(world)
+    there: dict[str, str] = {}
+    count = dict.fromkeys("sart", 1000)
+
+    def mint(letter: str) -> str:
+        count[letter] += 1
+        return f"{letter}{count[letter]}"
+
+    other = renamed(document, mint)
+
+    assert isinstance(other, dict)
+    old, new = state_from(document, 0), state_from(other, 0)
+    for kind in ("supervisors", "agents", "runs", "tasks"):
+        there |= dict(zip(getattr(old, kind), getattr(new, kind), strict=True))
+    assert not set(there) & set(there.values())
+    assert {there[task.id]: there[task.run_id] for task in old.tasks.values()} == {
+        task.id: task.run_id for task in new.tasks.values()
+    }
+    check_sound(new, text_refs(new), len(texts))
+
+
+def test_every_field_with_an_id_is_known_to_renaming() -> None:
+    kinds: dict[str, type] = {
+        "supervisors": Supervisor, "agents": Agent, "queues": Queue, "runs": Run, "tasks": Task, "timers": Timer,
+        "finished": RunSummary,
+    }  # fmt: skip
+    of_ids = {"members", "queue", "queues", "agents", "after", "before", "children", "calls", "tasks"}
+    not_carried = {"running", "parked", "ready", "free", "open"}
+    for kind, cls in kinds.items():
+        names = {each.name for each in fields(cls)}
+        expected = {name for name in names if name.endswith("_id") or name in of_ids | {"id", "key"}}
+        if kind == "finished":
+            expected -= {"tasks"}
+        assert set(_FIELDS[kind]) == expected - not_carried
+
+
+def test_work_at_a_step_is_exported_with_its_steps_and_begins_again_with_them() -> None:
+    world = team_world(agent("ada"))
+    world.order(Submit(request="count"))
+    (key,) = world.started
+    world.record(key, "read", "three")
+
+    twin = imported(exported(world))
+
+    (start,) = twin.starts
+    assert start.attempt == 2
+    assert start.steps == {"read": "three"}
+
+
+def test_an_import_pauses_runs_and_starts_nothing_until_they_are_resumed() -> None:
+    world = team_world(agent("ada"))
+    world.order(Submit(request="count"))
+
+    twin = imported(exported(world), paused=True)
+
+    assert twin.starts == []
+    twin.order(Resume(target="r1"))
+    assert len(twin.starts) == 1
+
+
+def test_a_back_off_goes_on_by_the_clock_of_the_other_machine() -> None:
+    world = team_world(agent("ada", on_failure=[Retry(2, 10.0, 10.0)]))
+    world.order(Submit(request="count"))
+    world.fail(next(iter(world.started)))
+    left_ms = next(iter(world.state.timers.values())).due_ms - world.state.at_ms
+    twin = World()
+    twin.now_ms = 5_000_000
+
+    imported(exported(world), into=twin)
+
+    (timer,) = twin.state.timers.values()
+    assert timer.due_ms == twin.state.at_ms + left_ms
+    assert twin.state.tasks[timer.task_id].retry_at_ms == timer.due_ms
+    assert twin.state.tasks[timer.task_id].status is TaskStatus.RETRYING
+
+
+def test_texts_stand_once_and_the_event_that_imports_them_is_where_they_are_found() -> None:
+    long = "a long request " * 20
+    world = team_world(agent("ada"), agent("bob"))
+    world.order(Submit(request=long))
+    world.succeed(next(iter(world.started)), long * 2)
+
+    document, texts = exported(world)
+    twin = imported((document, texts))
+
+    assert texts == [long, long * 2]
+    refs = {(ref.seq, ref.path) for ref in text_refs(twin.state)}
+    assert {walk(twin.journal[seq - 1], path) for seq, path in refs} == set(texts)
+
+
+def test_what_is_said_of_one_file_stays_there() -> None:
+    document, _ = exported(team_world(agent("ada")))
+
+    assert not {"seq", "engine", "team", "trusted", "commands", "startable"} & document.keys()
