@@ -1,1 +1,107 @@
-"""The engine: what supervises agents, headless. The public names live here."""
+"""Teams of agents that are supervised, watched and changed while they work.
+
+What a program needs is here by name and loaded on first use; the engine's parts are in the modules below.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.attached import AttachedSupervisor
+    from engine.clock import Clock, RealClock, VirtualClock
+    from engine.core.spec import AgentCapability, AgentSpec, DiscoveryConfig, Retry, Skip
+    from engine.core.values import Usage
+    from engine.errors import (
+        CommandRefusedError,
+        DelegationFailed,
+        EngineError,
+        HostStopped,
+        UnknownRun,
+        UnknownRuntime,
+        Unusable,
+    )
+    from engine.metrics import AgentView, SupervisionMetrics
+    from engine.registry import AgentInfo, AgentRegistry, SpecifiedAgent, UnknownName, create_agent_from_spec
+    from engine.results import RunCancelled, RunFailed, RunResult, WorkStatus
+    from engine.runtimes.context import BlockingContext, Context
+    from engine.runtimes.task import Task
+    from engine.supervisor.dynamic import DynamicSupervisor
+    from engine.supervisor.errors import AlreadyStarted, NotEmpty, NotInThisVersion, NotRunning, UnknownOption
+    from store import StoreBusy
+
+_LOADED_ON_FIRST_USE = {
+    "engine.attached": ("AttachedSupervisor",),
+    "engine.clock": ("Clock", "RealClock", "VirtualClock"),
+    "engine.core.spec": ("AgentCapability", "AgentSpec", "DiscoveryConfig", "Retry", "Skip"),
+    "engine.core.values": ("Usage",),
+    "engine.errors": (
+        "CommandRefusedError",
+        "DelegationFailed",
+        "EngineError",
+        "HostStopped",
+        "UnknownRun",
+        "UnknownRuntime",
+        "Unusable",
+    ),
+    "engine.metrics": ("AgentView", "SupervisionMetrics"),
+    "engine.registry": ("AgentInfo", "AgentRegistry", "SpecifiedAgent", "UnknownName", "create_agent_from_spec"),
+    "engine.results": ("RunCancelled", "RunFailed", "RunResult", "WorkStatus"),
+    "engine.runtimes.context": ("BlockingContext", "Context"),
+    "engine.runtimes.task": ("Task",),
+    "engine.supervisor.dynamic": ("DynamicSupervisor",),
+    "engine.supervisor.errors": ("AlreadyStarted", "NotEmpty", "NotInThisVersion", "NotRunning", "UnknownOption"),
+    "store": ("StoreBusy",),
+}
+_MODULES = {name: module for module, names in _LOADED_ON_FIRST_USE.items() for name in names}
+
+__all__ = [
+    "AgentCapability",
+    "AgentInfo",
+    "AgentRegistry",
+    "AgentSpec",
+    "AgentView",
+    "AlreadyStarted",
+    "AttachedSupervisor",
+    "BlockingContext",
+    "Clock",
+    "CommandRefusedError",
+    "Context",
+    "DelegationFailed",
+    "DiscoveryConfig",
+    "DynamicSupervisor",
+    "EngineError",
+    "HostStopped",
+    "NotEmpty",
+    "NotInThisVersion",
+    "NotRunning",
+    "RealClock",
+    "Retry",
+    "RunCancelled",
+    "RunFailed",
+    "RunResult",
+    "Skip",
+    "SpecifiedAgent",
+    "StoreBusy",
+    "SupervisionMetrics",
+    "Task",
+    "UnknownName",
+    "UnknownOption",
+    "UnknownRun",
+    "UnknownRuntime",
+    "Unusable",
+    "Usage",
+    "VirtualClock",
+    "WorkStatus",
+    "create_agent_from_spec",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,168 @@
+"""A registry of agents that a program keeps: what could be added to a team, found by its words.
+
+It is the program's own object and may serve several supervisors; nothing in it lives or works.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+
+from engine.core.candidate import Candidate
+from engine.core.capability_index import CapabilityIndex
+from engine.core.spec import AgentCapability, AgentSpec, check_name
+from engine.errors import EngineError
+
+
+class UnknownName(EngineError):
+    """A registry does not have a name.
+
+    Attributes:
+        name: What was asked for.
+    """
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        names = list(known)
+        near = get_close_matches(name, names, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else "register it first"
+        super().__init__(f"the registry has no {name!r}; {hint}")
+        self.name = name
+
+
+@dataclass(frozen=True, slots=True)
+class SpecifiedAgent:
+    """An agent that is described and not in any team yet; made by `create_agent_from_spec`."""
+
+    spec: AgentSpec
+
+    @property
+    def name(self) -> str:
+        """Name of the spec."""
+        return self.spec.name
+
+    @property
+    def capability(self) -> AgentCapability:
+        """What it is able to do."""
+        return capability_of(self.spec)
+
+
+def create_agent_from_spec(spec: AgentSpec) -> SpecifiedAgent:
+    """Return the agent that `spec` describes, to be registered or added to a team."""
+    return SpecifiedAgent(replace(spec))
+
+
+def capability_of(spec: AgentSpec, name: str | None = None, score: float | None = None) -> AgentCapability:
+    """Return what an agent of `spec` is able to do.
+
+    Args:
+        spec: The blueprint.
+        name: Name of the agent; the spec's where it is left out.
+        score: Share of its tasks that succeeded, 0 to 1.
+    """
+    return AgentCapability(
+        name=name or spec.name,
+        agent_type=spec.agent_type or "",
+        description=spec.description,
+        specialties=tuple(spec.specialties),
+        tools=tuple(_tool_name(tool) for tool in spec.tools),
+        performance_score=score,
+    )
+
+
+def _tool_name(tool: object) -> str:
+    return tool if isinstance(tool, str) else str(getattr(tool, "__name__", type(tool).__name__))
+
+
+@dataclass(slots=True)
+class AgentInfo:
+    """An entry of a registry."""
+
+    agent: AgentSpec | SpecifiedAgent
+    name: str = ""
+    """What it is asked for by; the spec's name where it is left out."""
+    description: str = ""
+    capability: str | AgentCapability = ""
+    """What it is able to do, in words that requests are matched with."""
+
+    def __post_init__(self) -> None:
+        """Fill in what the spec says already."""
+        self.name = check_name(self.name or self._own.name, "agent")
+        self.description = self.description or self._own.description
+
+    @property
+    def _own(self) -> AgentSpec:
+        return self.agent.spec if isinstance(self.agent, SpecifiedAgent) else self.agent
+
+    @property
+    def spec(self) -> AgentSpec:
+        """The blueprint under this entry's name, with the words of its capability among the specialties."""
+        said = self.capability
+        words = said.split() if isinstance(said, str) else said.specialties
+        specialties = dict.fromkeys([*self._own.specialties, *words])
+        return replace(self._own, name=self.name, description=self.description, specialties=tuple(specialties))
+
+
+class AgentRegistry:
+    """Blueprints by name."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, AgentInfo] = {}
+        self._index = CapabilityIndex(())
+
+    def register_agent(self, agent: AgentInfo | AgentSpec | SpecifiedAgent) -> AgentInfo:
+        """Add an entry, in place of one with the same name."""
+        info = agent if isinstance(agent, AgentInfo) else AgentInfo(agent)
+        if info.name in self._entries:
+            self._index.remove(info.name)
+        self._entries[info.name] = info
+        self._index.add(candidate_for(info.spec, info.name))
+        return info
+
+    def unregister(self, name: str) -> AgentInfo:
+        """Remove an entry and return it; agents that were made from it stay.
+
+        Raises:
+            UnknownName: If there is none.
+        """
+        info = self.get(name)
+        del self._entries[name]
+        self._index.remove(name)
+        return info
+
+    def get(self, name: str) -> AgentInfo:
+        """Return an entry.
+
+        Raises:
+            UnknownName: If there is none.
+        """
+        if name not in self._entries:
+            raise UnknownName(name, self._entries)
+        return self._entries[name]
+
+    def search(self, text: str, limit: int = 10) -> list[AgentInfo]:
+        """Return the entries that the words of `text` speak of, the best first."""
+        return [self._entries[match.id] for match in self._index.search(text, limit)]
+
+    def list(self) -> list[AgentInfo]:
+        """Return all entries in the order in which they were registered."""
+        return [*self._entries.values()]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[AgentInfo]:
+        return iter(self.list())
+
+
+def candidate_for(spec: AgentSpec, id: str) -> Candidate:
+    """Return `spec` as the choice of agents sees it, under an id of the caller's."""
+    return Candidate(
+        id=id,
+        name=spec.name,
+        specialties=tuple(spec.specialties),
+        description=spec.description,
+        tools=tuple(_tool_name(tool) for tool in spec.tools),
+        category=spec.category,
+    )

@@ -1,0 +1,63 @@
+"""What a request came to, as a program gets it."""
+
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from engine.core.state import RunStatus, TaskStatus
+from engine.core.values import Usage
+from engine.errors import EngineError
+from engine.runtimes.task import as_text
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended."""
+
+    run_id: str
+    status: RunStatus
+    output: JsonValue
+    """What it came to; of a run that failed or was cancelled, what there was by then."""
+    usage: Usage
+    tasks: int
+    """How many tasks of agents it had."""
+    seq: int
+    """The event that ended it."""
+    error: str | None = None
+    """Why it failed; one line."""
+
+    def __str__(self) -> str:
+        """Return the output: a text as it is, anything else as JSON."""
+        return "" if self.output is None else as_text(self.output)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkStatus:
+    """Where a run or a task stands."""
+
+    id: str
+    status: RunStatus | TaskStatus
+    title: str
+    tasks: int
+    """Tasks of agents so far; of a task, those that it asked for."""
+    done: int
+    failed: int
+    output: JsonValue = None
+    """What it came to; None while it has not ended."""
+    error: str | None = None
+
+
+class RunFailed(EngineError):
+    """A run failed.
+
+    Attributes:
+        result: How it ended.
+    """
+
+    def __init__(self, result: RunResult) -> None:
+        super().__init__(f"run {result.run_id} {result.status.value}: {result.error or 'no reason was given'}")
+        self.result = result
+
+
+class RunCancelled(RunFailed):
+    """A run was cancelled by somebody else while it was waited for."""

@@ -1,0 +1,60 @@
+"""Whether an agent could work, before anything is given to it.
+
+A team at work waits until a person has mended an agent; a program is told at once what it got wrong.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.core.spec import AgentSpec
+from engine.runtimes.base import Runtime
+from engine.runtimes.catalogue import built_in, factory_for
+from engine.runtimes.code import Code
+from engine.runtimes.processes import Processes
+from engine.runtimes.threads import Threads
+
+
+def runtime_of(spec: AgentSpec, bound: Mapping[str, Callable[..., Any]], threads: Threads) -> Runtime:
+    """Return what would execute a spec that holds references.
+
+    Raises:
+        UnknownRuntime: If nothing is registered for its agent type.
+        Unusable: If its runtime cannot take it.
+    """
+    code = Code(
+        bound=bound,
+        is_trusted=lambda reference: True,
+        folder=Path.cwd(),
+        threads=threads,
+        processes=Processes(_starts_nothing),
+    )
+    return factory_for(spec.agent_type or "", built_in())(spec, code)
+
+
+def check_kind(spec: AgentSpec, bound: Mapping[str, Callable[..., Any]]) -> None:
+    """Look at all of a spec that can be looked at without waiting.
+
+    Raises:
+        UnknownRuntime, Unusable: As `runtime_of`.
+    """
+    runtime_of(spec, bound, Threads())
+
+
+async def check_usable(spec: AgentSpec, bound: Mapping[str, Callable[..., Any]]) -> None:
+    """Look at a spec and at the code that it names; code that runs in another process is looked at by the engine.
+
+    Raises:
+        UnknownRuntime, Unusable: As `runtime_of`, and where the code is not there or cannot be called as an agent.
+    """
+    threads = Threads()
+    try:
+        runtime = runtime_of(spec, bound, threads)
+        if spec.run_in != "process":
+            await runtime.check()
+    finally:
+        threads.close()
+
+
+def _starts_nothing(function: Callable[..., Any], /, *args: object) -> None:
+    raise AssertionError("looking at a spec starts no process")

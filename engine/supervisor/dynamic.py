@@ -1,0 +1,263 @@
+"""`DynamicSupervisor`: a live team in a program.
+
+What it can do is in one file a subject: `requests`, `changes`, `views`, and `specs` for the list of its agents' specs.
+Here is what it is made from, how teams join, and how all of it goes elsewhere as one value.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from pydantic import JsonValue
+
+from engine.clock import Clock
+from engine.core.commands import AddAgent, AddSupervisor, RegisterSpec, SupervisorSpec
+from engine.core.spec import AgentSpec, DiscoveryConfig, FailurePolicy
+from engine.host.orders import Applied
+from engine.registry import AgentRegistry, SpecifiedAgent
+from engine.supervisor import whole
+from engine.supervisor.adoption import tree_of
+from engine.supervisor.changes import Changes
+from engine.supervisor.errors import AlreadyStarted, NotInThisVersion
+from engine.supervisor.local import LocalEngine
+from engine.supervisor.options import refuse_later_features, refuse_unknown
+from engine.supervisor.requests import Requests
+from engine.supervisor.specs import AgentSpecs
+from engine.supervisor.views import Views
+from store import Durability
+
+if TYPE_CHECKING:
+    from engine.attached import AttachedSupervisor
+
+Self = TypeVar("Self", bound="DynamicSupervisor")
+
+
+class DynamicSupervisor(Requests, Changes, Views):
+    """A team of agents that works on requests, and may be changed while it does.
+
+    Every call works without set-up: it starts an engine for as long as it takes. `async with supervisor:` keeps one.
+    Between two calls the team stays as it is: in memory, or in the file that `store` names.
+
+    Args:
+        name: A letter, then up to 63 letters, digits, "_" or "-".
+        agent_specs: Its agents, in the order in which they take part.
+        agent_registry: What `add_agent_from_registry` takes agents from.
+        coordination_mode: Name of its coordination strategy: `sequential` or `parallel`.
+        auto_discover: Choose agents by the words of each request, instead of all of them.
+        discovery: How they are chosen.
+        participants: Names of those that take part, in order; None for all.
+        default_agent: Who takes a request that nobody matches.
+        aggregator: The agent that makes a synthesis of results.
+        max_agents: The most agents that it may have.
+        max_parallel: The most attempts that its own agents may run at once.
+        on_failure: Failure policies of agents whose specs have none.
+        store: Path of the team's file; None keeps everything in memory.
+        durability: Whether what is acknowledged is on disk (`full`) or may be lost in a power cut (`normal`).
+        clock: Where its time comes from; the computer's by default.
+        coordination_strategies: Not in this version.
+        lead: Not in this version.
+        limits: Not in this version.
+        enable_auto_evolution: Not in this version.
+
+    Raises:
+        UnknownOption: If an option has another name.
+        NotInThisVersion: If an option asks for what this version does not do.
+        CommandRefusedError: If the team cannot be right, such as a name that two agents have.
+        UnknownRuntime, Unusable: If an agent could not work.
+        ValueError: If a name or a number cannot be right.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        agent_specs: Iterable[AgentSpec | SpecifiedAgent] = (),
+        agent_registry: AgentRegistry | None = None,
+        coordination_mode: str = "sequential",
+        coordination_strategies: Mapping[str, str] | None = None,
+        auto_discover: bool = False,
+        discovery: DiscoveryConfig | None = None,
+        participants: Sequence[str] | None = None,
+        default_agent: str | None = None,
+        lead: AgentSpec | None = None,
+        aggregator: str | None = None,
+        max_agents: int = 50,
+        max_parallel: int = 10,
+        on_failure: Sequence[FailurePolicy] = (),
+        limits: object = None,
+        enable_auto_evolution: bool = False,
+        store: str | os.PathLike[str] | None = None,
+        durability: Durability = "full",
+        clock: Clock | None = None,
+        **unknown: NoReturn,
+    ) -> None:
+        refuse_unknown("DynamicSupervisor", unknown, DynamicSupervisor.__init__)
+        refuse_later_features(
+            coordination_strategies=coordination_strategies,
+            lead=lead,
+            limits=limits,
+            enable_auto_evolution=enable_auto_evolution,
+            on_failure=on_failure,
+        )
+        self.agent_registry = agent_registry
+        self._on_failure = tuple(on_failure)
+        self._path = (name,)
+        specs = [self._completed(agent) for agent in agent_specs]
+        if len(specs) > max_agents:
+            raise ValueError(f"supervisor {name!r} is given {len(specs)} agents, and max_agents is {max_agents}")
+        team = SupervisorSpec(
+            name=name,
+            mode=coordination_mode,
+            aggregator=aggregator,
+            participants=None if participants is None else list(participants),
+            auto_discover=auto_discover,
+            max_matches=(discovery or DiscoveryConfig()).max_matches,
+            default_agent=default_agent,
+            max_parallel=max_parallel,
+            max_agents=max_agents,
+            members=[*specs],
+        )
+        self._engine = LocalEngine(
+            AddSupervisor(parent=None, team=team),
+            store=None if store is None else Path(store),
+            durability=durability,
+            clock=clock,
+        )
+        self._engine.nodes.append(self)
+        self._kept: AsyncExitStack | None = None
+        for info in agent_registry or ():
+            self._engine.post(lambda spec=info.spec: RegisterSpec(spec=spec))  # type: ignore[misc]
+
+    @property
+    def _line(self) -> LocalEngine:  # type: ignore[override]  # a team that joins another changes its engine
+        return self._engine
+
+    @property
+    def agent_specs(self) -> AgentSpecs:
+        """What its own agents are; change the list to change the team."""
+        return AgentSpecs(self, self._completed)
+
+    @classmethod
+    def attach(cls, path: str | os.PathLike[str], supervisor: str | None = None) -> "AttachedSupervisor":
+        """Return a supervisor of a team that works elsewhere: the same calls, by way of its file, without its code.
+
+        Args:
+            path: The team's file.
+            supervisor: Its name; the first root by default.
+
+        Raises:
+            StoreError: If there is no database of ours.
+        """
+        from engine.attached import AttachedSupervisor  # of no use to most programs
+
+        return AttachedSupervisor(path, supervisor)
+
+    async def __aenter__(self: Self) -> Self:
+        """Keep an engine running until the block ends.
+
+        Raises:
+            StoreError: If the files of the team cannot be held, such as `StoreBusy`.
+            Unusable: If an agent of the program cannot work.
+        """
+        if self._kept is not None:
+            raise AlreadyStarted(self.name)
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._engine.running())
+            self._kept = stack.pop_all()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Let go of the engine; open runs of a file go on with its next one."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            await kept.aclose()
+
+    # Who joins
+
+    async def add_agent_from_registry(self, name: str, *, as_name: str | None = None) -> Applied:
+        """Add an agent from the program's registry, or else from the team's.
+
+        Args:
+            name: Of the entry.
+            as_name: What the agent is called, where not as the entry.
+
+        Raises:
+            CommandRefusedError: If neither has it, or the name of the agent is taken.
+        """
+        if self.agent_registry is not None and name in self.agent_registry:
+            return await self.add_agent(self.agent_registry.get(name).spec, name=as_name)
+        return await self._order(lambda: AddAgent(supervisor=self._here.id, registered=name, name=as_name))
+
+    async def add_sub_supervisor(self, name: str, unstarted: "DynamicSupervisor") -> Applied:
+        """Let another supervisor join, with its agents and everything under it; it becomes a view on this team.
+
+        Args:
+            name: What it is called here.
+            unstarted: One in memory that has not worked yet.
+
+        Raises:
+            AlreadyStarted: If it has, or would be under itself.
+            CommandRefusedError: If the name is taken.
+        """
+        theirs = unstarted._engine
+        if theirs is self._engine or not theirs.is_untouched:
+            raise AlreadyStarted(unstarted.name)
+        self._engine.callables.take_over(theirs.callables)
+        team = tree_of(theirs.state, unstarted._here, theirs.callables, name=name)
+        applied = await self._order(lambda: AddSupervisor(parent=self._here.id, team=team))
+        for node in theirs.nodes:
+            node._engine = self._engine
+            node._path = (*self._path, name, *node._path[len(unstarted._path) :])
+        self._engine.nodes += theirs.nodes
+        return applied
+
+    # All of it as one value
+
+    async def serialize_complete_state(self) -> dict[str, JsonValue]:
+        """Return agents, registry, open work, history and figures as one value of JSON, as an archive holds them.
+
+        What is at work is in it as work to be begun again, with the steps that it has finished.
+        """
+        if len(self._path) > 1:
+            raise NotInThisVersion("serialize_complete_state under another supervisor", "ask the one at the top")
+        if self._engine.is_at_hand:
+            return await whole.complete_state_of(self._engine)
+        async with self._engine.running():
+            return await whole.complete_state_of(self._engine)
+
+    async def deserialize_state(
+        self, state: Mapping[str, Any], paused: bool = False, *, trusted: Iterable[str] = ()
+    ) -> Applied:
+        """Take in what `serialize_complete_state` returned; its first supervisor goes on as this one.
+
+        Agents that this program declares are then said on top of it: by name they take over those in the state.
+
+        Args:
+            state: The value, from this process or another.
+            paused: Let its open runs wait for `resume`.
+            trusted: References to code in it that may be imported, besides what programs of this process were given.
+
+        Raises:
+            NotEmpty: If this supervisor has worked, or its file holds a team.
+            ImportRefused: If the value cannot be believed.
+            CommandRefusedError: If it refers to code that is not trusted.
+        """
+        if len(self._path) > 1:
+            raise NotInThisVersion("deserialize_state under another supervisor", "take it into a supervisor of its own")
+        await self._engine.take_in(whole.state_ready(state, self.name, self._engine, paused=paused, trusted=trusted))
+        return Applied(self._engine.state.seq, "took in a state", {})
+
+    async def enable_auto_coordination_optimization(self, settings: Mapping[str, Any]) -> NoReturn:
+        """Say that this version does not change a team's coordination by itself.
+
+        Raises:
+            NotInThisVersion: Always.
+        """
+        raise NotInThisVersion(
+            "enable_auto_coordination_optimization", "switch with reconfigure_coordination when your figures say so"
+        )

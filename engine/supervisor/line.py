@@ -1,0 +1,72 @@
+"""What a supervisor talks to its engine through: one in this process, or one behind a file."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from engine.core.commands import Command
+from engine.core.events import Event
+from engine.core.spec import AgentSpec
+from engine.core.state import RunSummary, State
+from engine.core.values import Held
+from engine.host.orders import Applied
+
+
+class Line(Protocol):
+    """An engine, as the calls of a supervisor see it."""
+
+    @property
+    def state(self) -> State:
+        """The state as it is known here; for reading."""
+
+    @property
+    def is_running(self) -> bool:
+        """True while an engine goes on by itself, whoever calls."""
+
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Have an engine for as long as the context is open.
+
+        Raises:
+            StoreError: If its files cannot be held.
+            Unusable: If an agent that this program declares cannot work.
+        """
+
+    async def order(self, make: Callable[[], Command]) -> Applied:
+        """Give the command that `make` returns once the state is known; returns when its outcome is on disk.
+
+        Raises:
+            CommandRefusedError: If it was not carried out; nothing changed then.
+        """
+
+    def post(self, make: Callable[[], Command]) -> None:
+        """Give a command without waiting: it is carried out before anything that is asked later.
+
+        Raises:
+            CommandRefusedError: If it is clear at once that it would be refused.
+        """
+
+    async def run_ended(self, run_id: str) -> RunSummary:
+        """Return the summary of a run once it has its outcome.
+
+        Raises:
+            UnknownRun: If there is none, or it ended too long ago.
+            HostStopped: If the engine ended first.
+        """
+
+    async def text(self, value: Held) -> JsonValue:
+        """Return a value that the state holds by reference."""
+
+    def events(self) -> AbstractContextManager[AsyncIterator[tuple[int, Event]]]:
+        """Return the events from now on, each with its seq."""
+
+    @property
+    def posted(self) -> list[Command]:
+        """What was posted and is not carried out yet."""
+
+    def is_ours(self, member_id: str) -> bool:
+        """Tell whether a member was made or taken over by this program, and not only left by an earlier one."""
+
+    def restored(self, spec: AgentSpec) -> AgentSpec:
+        """Return `spec` with the callables of this program in place of their references."""

@@ -1,0 +1,372 @@
+"""The engine of a supervisor in this process: started for a call or kept, on a file or in memory.
+
+One rule holds inside: what is asked is asked of the engine where one lives, else of what is at rest here. How an engine
+begins and ends with its users is in `shared`, what stands in memory between two engines in `rest`.
+"""
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+from anyio.abc import TaskStatus
+from pydantic import JsonValue
+
+from engine.archive.hosting import importer
+from engine.clock import Clock, RealClock
+from engine.core.commands import (
+    AddAgent,
+    AddSupervisor,
+    Cancel,
+    Command,
+    ImportState,
+    Ping,
+    RetryWork,
+    StopEngine,
+    Submit,
+    SwapAgent,
+)
+from engine.core.decide.team import specs_in
+from engine.core.signals import AgentUnusable, Signal, StateReady
+from engine.core.spec import AgentSpec, spec_hash
+from engine.core.state import RunSummary, State
+from engine.core.values import Held
+from engine.errors import CommandRefusedError, Unusable
+from engine.host.host import Host
+from engine.host.orders import Applied
+from engine.host.subscriptions import Subscription
+from engine.supervisor.adoption import Adoption
+from engine.supervisor.callables import Callables
+from engine.supervisor.checking import check_kind, check_usable
+from engine.supervisor.errors import NotEmpty
+from engine.supervisor.filed import text_in
+from engine.supervisor.rest import Rest
+from engine.supervisor.shared import Shared
+from store import Durability, Store, open_store
+
+_NEED_AN_ENGINE = (Submit, Cancel, RetryWork, StopEngine, Ping, ImportState)
+
+
+class LocalEngine:
+    """One engine at most, with what there is while none works.
+
+    Args:
+        team: The supervisor at the top, as the program declares it.
+        store: Its file; None keeps everything in memory.
+        durability: Whether an acknowledged command is on disk (`full`) or may be lost in a power cut (`normal`).
+        clock: Where its time comes from.
+
+    Raises:
+        CommandRefusedError: If the team cannot be right.
+    """
+
+    def __init__(
+        self, team: AddSupervisor, *, store: Path | None, durability: Durability = "full", clock: Clock | None = None
+    ) -> None:
+        self.callables = Callables()
+        self.adoption = Adoption(self.callables)
+        self.store = store
+        self._durability: Durability = durability
+        self._clock = clock
+        self._declared = team
+        self._team: AddSupervisor | None = team
+        self._rest = Rest()
+        self.nodes: list[Any] = []
+        """The supervisors of the program that are views on this engine."""
+        self._host: Host | None = None
+        self._shared = Shared(self._live)
+        self._posted: deque[Callable[[], Command]] = deque()
+        self._news = anyio.Event()
+        self._drained = anyio.Event()
+        self._refusals: list[Exception] = []
+        self._checked: set[str] = set()
+        self._decided_at_rest(team)
+        if store is None:
+            self._team = None
+
+    # What is known
+
+    @property
+    def state(self) -> State:
+        """The state of the moment, or as the last engine left it; on a file before the first: what is declared."""
+        return self._host.state if self._host is not None else self._rest.state
+
+    @property
+    def is_running(self) -> bool:
+        """True while anybody uses an engine."""
+        return self._host is not None
+
+    @property
+    def is_at_hand(self) -> bool:
+        """True while the state here is the whole truth, and not that of a file that others may have changed."""
+        return self._host is not None or self.store is None
+
+    @property
+    def is_untouched(self) -> bool:
+        """True while nothing was ever worked on and it is all in memory."""
+        state = self.state
+        return self.store is None and not self._shared.is_alive and not state.runs_total and not state.finished
+
+    def restored(self, spec: AgentSpec) -> AgentSpec:
+        """Return `spec` with the callables of this program in place of their references."""
+        return self.callables.restored(spec)
+
+    def is_ours(self, member_id: str) -> bool:
+        """Tell whether a member was made or taken over by this program, and not only left by an earlier one."""
+        return self.adoption.is_ours(member_id)
+
+    async def text(self, value: Held) -> JsonValue:
+        """Return a value that the state holds by reference."""
+        if self._host is not None:
+            return await self._host.text(value)
+        if self.store is not None:
+            return await anyio.to_thread.run_sync(text_in, self.store, value)
+        return self._rest.text(value)
+
+    # Orders
+
+    async def order(self, make: Callable[[], Command]) -> Applied:
+        """Give the command that `make` returns, with callables in its specs where the program has them.
+
+        Raises:
+            CommandRefusedError: If it was not carried out; nothing changed then.
+            Unusable: If an agent that it brings cannot work.
+        """
+        if self._is_at_rest and not isinstance(command := make(), _NEED_AN_ENGINE):
+            return self._decided_at_rest(command)
+        async with self.running():
+            return await self._ordered(self._running_host(), make())
+
+    def post(self, make: Callable[[], Command]) -> None:
+        """Give a command without waiting; from the loop that the engine runs in.
+
+        Raises:
+            CommandRefusedError: If it is refused, where that is known at once.
+            Unusable: Likewise.
+        """
+        command = make()
+        if self._is_at_rest:
+            self._decided_at_rest(command)
+            return
+        self._check_kinds(command)
+        self._posted.append(make)
+        self._news.set()
+
+    @property
+    def posted(self) -> list[Command]:
+        """What was posted and is not carried out yet."""
+        return [make() for make in self._posted]
+
+    async def run_ended(self, run_id: str) -> RunSummary:
+        """Return the summary of a run once it has its outcome."""
+        return await self._running_host().run_ended(run_id)
+
+    def events(self) -> Subscription:
+        """Return the events from now on."""
+        return self._running_host().subscribe()
+
+    @property
+    def _is_at_rest(self) -> bool:
+        """True while nobody is at work and nobody else could be, so that a change needs no engine."""
+        return self.store is None and not self._shared.is_alive and not self._rest.state.runs
+
+    def _decided_at_rest(self, command: Command) -> Applied:
+        outcome = Applied(self._rest.state.seq, "is there already", {})
+        for asked in self.adoption.asked(self._rest.state, command):
+            self._check_kinds(asked)
+            outcome = self._rest.order(asked, self._now_ms())
+        return outcome
+
+    def _check_kinds(self, command: Command) -> None:
+        for spec in _specs_of(command):
+            check_kind(self.callables.referred(spec), self.callables.by_reference)
+
+    async def _ordered(self, host: Host, command: Command) -> Applied:
+        outcome = Applied(host.state.seq, "is there already", {})
+        for asked in self.adoption.asked(host.state, command):
+            host.bind(self.callables.by_reference)
+            for spec in _specs_of(asked):
+                await self._check(spec)
+            outcome = await host.order(asked)
+        host.bind(self.callables.by_reference)
+        return outcome
+
+    async def _check(self, spec: AgentSpec) -> None:
+        if (key := spec_hash(spec)) not in self._checked:
+            await check_usable(spec, self.callables.by_reference)
+            self._checked.add(key)
+
+    def _now_ms(self) -> int:
+        if self._clock is None:
+            self._clock = RealClock()
+        return self._clock.now_ms()
+
+    # States from elsewhere
+
+    async def take_in(self, signal: StateReady) -> None:
+        """Take in a checked state in place of the declared team, whose agents are then said again on top of it.
+
+        Raises:
+            NotEmpty: If anything was worked on here, or the file holds a team.
+            CommandRefusedError: If the core refuses it.
+        """
+        team = self._declared
+        if self.store is None:
+            if not self.is_untouched:
+                raise NotEmpty(team.team.name)
+            rest = Rest()
+            rest.decide(signal, self._now_ms())
+            self._rest = rest
+            self.adoption.begin(rest.state, keep_modes=True)
+            self._decided_at_rest(team)
+            return
+        if self._shared.is_alive or self._team is None:
+            raise NotEmpty(team.team.name)
+        self._team = None
+        try:
+            async with self.running():
+                host = self._running_host()
+                await _taken_in(host, signal, team.team.name)
+                self.adoption.begin(host.state, keep_modes=True)
+                await self._ordered(host, team)
+        except BaseException:
+            self._team = team
+            raise
+
+    # The engine's life
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Use the engine; the first user starts it and the last one waits for its end.
+
+        Raises:
+            StoreError: If its files cannot be held.
+            CoreError: If what stands in them cannot be read.
+            Unusable: If an agent that the program declares cannot work.
+            HostStopped: If it was ended by somebody else while others still use it.
+        """
+        async with self._shared.used():
+            await self._flushed()
+            yield
+
+    async def _live(self, ready: Callable[[], None], stop: anyio.Event) -> None:
+        async with open_store(self.store or ":memory:", durability=self._durability) as store:
+            if self.store is None:
+                await self._rest.pour_into(store)
+            host = Host(
+                store, clock=self._clock, bound=self.callables.by_reference, folder=Path.cwd(), importer=importer
+            )
+            try:
+                await self._live_with(host, ready, stop)
+            finally:
+                self._host = None
+                self._drained.set()
+                await self._keep(store, host)
+
+    async def _live_with(self, host: Host, ready: Callable[[], None], stop: anyio.Event) -> None:
+        gone = anyio.Event()
+        async with anyio.create_task_group() as group:
+            await group.start(self._run, host, stop, gone)
+            await self._begin(host)
+            self._host = host
+            ready()
+            group.start_soon(self._apply_posted, host)
+            await stop.wait()
+            await host.stop("the program is done")
+            await gone.wait()
+            group.cancel_scope.cancel()
+
+    async def _run(self, host: Host, stop: anyio.Event, gone: anyio.Event, *, task_status: TaskStatus[None]) -> None:
+        try:
+            await host.run(task_status=task_status)
+        finally:
+            gone.set()
+            stop.set()
+
+    async def _begin(self, host: Host) -> None:
+        """Say to a file what the program declares, once; look whether all that it declares can work."""
+        if self._team is not None:
+            self.adoption.begin(host.state)
+            await self._ordered(host, self._team)
+            self._team = None
+        for agent in list(host.state.agents.values()):
+            try:
+                await self._check(host.state.spec_of(agent))
+            except Unusable as unusable:
+                if self.is_ours(agent.id):
+                    raise
+                # Said before anybody is given work: the engine's own look at its agents takes its time.
+                signal = AgentUnusable(agent_id=agent.id, generation=agent.generation, error=unusable.reason)
+                await _decided(host, signal)
+
+    async def _keep(self, store: Store, host: Host) -> None:
+        if self.store is None:
+            with anyio.CancelScope(shield=True):
+                await self._rest.take_from(store, host.state)
+        elif host.state.seq:
+            self._rest.state = host.state
+
+    def _running_host(self) -> Host:
+        if self._host is None:
+            raise self._shared.why_gone()
+        return self._host
+
+    # Commands that nobody waits for
+
+    async def _apply_posted(self, host: Host) -> None:
+        try:
+            while True:
+                self._news = anyio.Event()
+                while self._posted:
+                    await self._apply(host, self._posted[0])
+                    self._posted.popleft()
+                self._drained.set()
+                await self._news.wait()
+        finally:
+            self._drained.set()
+
+    async def _apply(self, host: Host, make: Callable[[], Command]) -> None:
+        try:
+            await self._ordered(host, make())
+        except (CommandRefusedError, Unusable) as refusal:
+            self._refusals.append(refusal)
+
+    async def _flushed(self) -> None:
+        """Return once all that was posted is carried out.
+
+        Raises:
+            CommandRefusedError, Unusable: What the first of it ran into that was not carried out.
+        """
+        if self._posted:
+            self._drained = anyio.Event()
+            self._news.set()
+            await self._drained.wait()
+        if self._refusals:
+            refusals, self._refusals = self._refusals, []
+            raise refusals[0]
+
+
+async def _taken_in(host: Host, signal: StateReady, name: str) -> None:
+    if host.state.supervisors:
+        raise NotEmpty(name)
+    await _decided(host, signal)
+    outcome = host.state.commands.get(signal.order_id)
+    if outcome is None or outcome.status == "refused":
+        raise CommandRefusedError("import_refused", (outcome and outcome.reason) or "the engine ended first")
+
+
+async def _decided(host: Host, signal: Signal) -> None:
+    """Return once the core has heard of something and that is on disk."""
+    heard = anyio.Event()
+    host.signal(signal, lambda error: heard.set())
+    await heard.wait()
+
+
+def _specs_of(command: Command) -> list[AgentSpec]:
+    """Return every spec that a command brings to work."""
+    if isinstance(command, AddSupervisor):
+        return specs_in(command.team)
+    return [command.spec] if isinstance(command, AddAgent | SwapAgent) and command.spec is not None else []

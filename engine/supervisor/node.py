@@ -1,0 +1,77 @@
+"""A supervisor as a program holds it: a place in a tree, and the line to the engine that the tree belongs to."""
+
+from collections.abc import Callable, Iterator
+
+from engine.core.commands import Command
+from engine.core.discovery import nearest
+from engine.core.errors import UnknownAgent, UnknownSupervisor
+from engine.core.state import Agent, State, Supervisor
+from engine.errors import CommandRefusedError
+from engine.host.orders import Applied
+from engine.supervisor.line import Line
+
+
+class Node:
+    """What every call of a supervisor stands on."""
+
+    _line: Line
+    _path: tuple[str, ...]
+    """Names from the root of its tree down to itself."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in its tree."""
+        return self._path[-1]
+
+    @property
+    def _state(self) -> State:
+        return self._line.state
+
+    @property
+    def _here(self) -> Supervisor:
+        """The supervisor in the state.
+
+        Raises:
+            CommandRefusedError: If it was removed.
+        """
+        found = supervisor_at(self._state, self._path)
+        if found is None:
+            near = nearest(self.name, (one.name for one in self._state.supervisors.values()))
+            raise refusal_of(UnknownSupervisor(self.name, near))
+        return found
+
+    @property
+    def _agents(self) -> Iterator[Agent]:
+        """Its own agents, in declared order."""
+        state = self._state
+        return (state.agents[member_id] for member_id in self._here.members if member_id in state.agents)
+
+    def _agent(self, name: str) -> Agent:
+        """Return the agent with that name or id among its own.
+
+        Raises:
+            CommandRefusedError: If there is none.
+        """
+        for agent in self._agents:
+            if name in (agent.name, agent.id):
+                return agent
+        raise refusal_of(UnknownAgent(name, nearest(name, [agent.name for agent in self._agents])))
+
+    async def _order(self, make: Callable[[], Command]) -> Applied:
+        return await self._line.order(make)
+
+
+def supervisor_at(state: State, path: tuple[str, ...]) -> Supervisor | None:
+    """Return the supervisor that the names of `path` lead to, from a root down; None if there is none."""
+    found = next((root for root in state.roots if root.name == path[0]), None)
+    for name in path[1:]:
+        if found is None:
+            return None
+        below = (state.supervisors.get(member_id) for member_id in found.members)
+        found = next((one for one in below if one is not None and one.name == name), None)
+    return found
+
+
+def refusal_of(refused: UnknownAgent | UnknownSupervisor) -> CommandRefusedError:
+    """Return what a program gets where the core would refuse."""
+    return CommandRefusedError(refused.code, refused.reason)

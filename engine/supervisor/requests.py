@@ -1,0 +1,234 @@
+"""Giving a supervisor something to do: run a request, queue one, follow it, stop it."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import suppress
+
+import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
+from pydantic import JsonValue
+
+from engine.core.commands import Cancel, Pause, Resume, Submit
+from engine.core.decide.plan import cast_for
+from engine.core.errors import Refused
+from engine.core.events import Event, RunFinished, StrategySwitched
+from engine.core.spec import FailurePolicy
+from engine.core.state import Agent, RunStatus, RunSummary, State, Supervisor
+from engine.errors import CommandRefusedError, HostStopped, UnknownRun, Unusable
+from engine.host.orders import Applied
+from engine.results import RunCancelled, RunFailed, RunResult, WorkStatus
+from engine.runtimes.task import as_text
+from engine.runtimes.values import json_value
+from engine.supervisor.errors import NotInThisVersion, NotRunning
+from engine.supervisor.node import Node
+
+STOP_S = 10.0
+"""How long a cancelled caller waits for its run to stop."""
+
+
+class Requests(Node):
+    """Requests to a supervisor, and what becomes of them."""
+
+    async def arun(self, request: JsonValue) -> RunResult:
+        """Work on a request and return what it came to. Cancelling the caller cancels the run.
+
+        Starts an engine for the call where none is running.
+
+        Args:
+            request: A text, or any JSON value.
+
+        Raises:
+            RunFailed: If it failed; `RunCancelled` if somebody else cancelled it.
+            CommandRefusedError: If nobody can work on it.
+            Unusable: If an agent of the program cannot work.
+            StoreError: If the files of the team cannot be held, such as `StoreBusy`.
+        """
+        async with self._line.running():
+            run_id = await self._submitted(request)
+            ended = False
+            try:
+                summary = await self._line.run_ended(run_id)
+                ended = True
+            finally:
+                if not ended:
+                    await self._abandon(run_id)
+            return await self._succeeded(summary)
+
+    async def stream(self, request: JsonValue) -> AsyncIterator[Event]:
+        """Work on a request and yield what happens to it, as it happens. Leaving the loop early cancels the run.
+
+        Raises:
+            RunFailed: After the last event, if it failed.
+            SubscriberTooSlow: If events are taken so slowly that they pile up.
+        """
+        async with self._line.running():
+            with self._line.events() as events:
+                run_id = await self._submitted(request)
+                ended = False
+                try:
+                    async for _, event in events:
+                        if _is_about(event, run_id):
+                            ended = isinstance(event, RunFinished)
+                            yield event
+                        if ended:
+                            break
+                    summary = await self._line.run_ended(run_id)
+                    ended = True
+                finally:
+                    if not ended:
+                        await self._abandon(run_id)
+            await self._succeeded(summary)
+
+    async def submit(
+        self,
+        request: JsonValue,
+        *,
+        on_failure: Sequence[FailurePolicy] = (),
+        priority: int | None = None,
+        deadline_s: float | None = None,
+    ) -> str:
+        """Queue a request on a running engine and return the id of its run at once.
+
+        Raises:
+            NotRunning: If no engine is running that would go on with it.
+            CommandRefusedError: If nobody can work on it.
+        """
+        if priority is not None or deadline_s is not None:
+            what = "priority" if priority is not None else "deadline_s"
+            raise NotInThisVersion(f"submit({what}=…)", "requests are worked on in the order in which they came")
+        if on_failure:
+            raise NotInThisVersion("submit(on_failure=…)", "give each agent's spec its own on_failure=[Retry(3)]")
+        if not self._line.is_running:
+            raise NotRunning(self.name)
+        return await self._submitted(request)
+
+    async def status(self, id: str) -> WorkStatus:
+        """Return where a run or a task stands.
+
+        Args:
+            id: What `submit` returned, or the id of a task of an open run.
+
+        Raises:
+            UnknownRun: If there is none, or it ended more than 200 runs ago.
+        """
+        state = self._state
+        if id in state.runs:
+            run = state.runs[id]
+            return WorkStatus(
+                id=id, status=run.status, title=run.title, tasks=run.total, done=run.done, failed=run.failed
+            )
+        if id in state.tasks:
+            task = state.tasks[id]
+            below = [state.tasks[child_id].status for child_id in task.children]
+            return WorkStatus(
+                id=id,
+                status=task.status,
+                title=task.title,
+                tasks=len(below),
+                done=below.count("done"),  # type: ignore[arg-type]  # it is that text
+                failed=below.count("failed"),  # type: ignore[arg-type]
+                output=await self._line.text(task.output),
+                error=task.error,
+            )
+        summary = next((one for one in reversed(state.finished) if one.id == id), None)
+        if summary is None:
+            raise UnknownRun(id)
+        return WorkStatus(
+            id=id,
+            status=summary.status,
+            title=summary.title,
+            tasks=summary.tasks,
+            done=summary.done,
+            failed=summary.failed,
+            output=await self._line.text(summary.output),
+            error=summary.error,
+        )
+
+    async def cancel(self, id: str, reason: str = "cancelled by the program") -> Applied:
+        """Stop a run or a task at its next steps; what is done stays.
+
+        Raises:
+            CommandRefusedError: If there is none, or it has ended.
+        """
+        return await self._order(lambda: Cancel(target=id, reason=reason))
+
+    async def pause(self, target: str | None = None) -> Applied:
+        """Let an agent, a run or the supervisor itself start nothing new; what is at work goes on.
+
+        Args:
+            target: Name of an agent, or id of a run; None for the supervisor itself.
+
+        Raises:
+            CommandRefusedError: If there is none, or it is paused already.
+        """
+        return await self._order(lambda: Pause(target=self._target(target)))
+
+    async def resume(self, target: str | None = None) -> Applied:
+        """Let go on what was paused.
+
+        Raises:
+            CommandRefusedError: If there is none, or it is not paused.
+        """
+        return await self._order(lambda: Resume(target=self._target(target)))
+
+    def _target(self, name: str | None) -> str:
+        if name is None:
+            return self._here.id
+        return next((agent.id for agent in self._agents if agent.name == name), name)
+
+    async def _submitted(self, request: JsonValue) -> str:
+        value = json_value(request)
+        self._refuse_broken(as_text(value))
+        await checkpoint_if_cancelled()
+        with anyio.CancelScope(shield=True):
+            applied = await self._order(lambda: Submit(request=value, supervisor=self._here.id))
+        return str(applied.result["run_id"])
+
+    def _refuse_broken(self, text: str) -> None:
+        """Raise where somebody would take part who cannot work: the run would wait until a person mends that."""
+        state = self._state
+        for agent in cast_under(state, self._here, text):
+            if agent.error is not None:
+                raise Unusable(f"agent {agent.name!r} cannot work: {agent.error}")
+
+    async def _abandon(self, run_id: str) -> None:
+        """Cancel a run that nobody waits for any more, and wait until it has stopped."""
+        with (
+            anyio.CancelScope(shield=True),
+            anyio.move_on_after(STOP_S),
+            suppress(CommandRefusedError, HostStopped, UnknownRun),
+        ):
+            await self._order(lambda: Cancel(target=run_id, reason="its caller was cancelled"))
+            await self._line.run_ended(run_id)
+
+    async def _succeeded(self, summary: RunSummary) -> RunResult:
+        result = RunResult(
+            run_id=summary.id,
+            status=summary.status,
+            output=await self._line.text(summary.output),
+            usage=summary.usage,
+            tasks=summary.tasks,
+            seq=summary.seq,
+            error=summary.error,
+        )
+        if summary.status is RunStatus.DONE:
+            return result
+        raise RunCancelled(result) if summary.status is RunStatus.CANCELLED else RunFailed(result)
+
+
+def _is_about(event: Event, run_id: str) -> bool:
+    if isinstance(event, StrategySwitched):
+        return any(group.run_id == run_id for group in event.groups)
+    return getattr(event, "run_id", None) == run_id
+
+
+def cast_under(state: State, supervisor: Supervisor, text: str) -> Iterator[Agent]:
+    """Yield the agents that a request would be given to, down the tree; nobody where the core will refuse it."""
+    try:
+        members = cast_for(state, supervisor, text).members
+    except Refused:
+        return
+    for member_id in members:
+        if member_id in state.agents:
+            yield state.agents[member_id]
+        else:
+            yield from cast_under(state, state.supervisors[member_id], text)

@@ -1,0 +1,95 @@
+"""A journal in memory while no engine works on it.
+
+Between two calls of a program without a store there is no engine, and its team is still there: what happened stands
+here, goes into the next engine's journal as it is, and is taken from it again at its end. A change to a team that has
+no open work needs no engine at all: it is decided here by the same core.
+"""
+
+import json
+import uuid
+
+from pydantic import JsonValue
+
+from engine.core.codec import decode_events, encode_state
+from engine.core.commands import Command, Order
+from engine.core.context import Context
+from engine.core.events import CommandApplied, CommandRefused, Event
+from engine.core.fold import fold
+from engine.core.signals import Signal
+from engine.core.state import State
+from engine.core.step import step
+from engine.core.values import Held, TextRef
+from engine.errors import CommandRefusedError
+from engine.host.batch import row_of
+from engine.host.orders import Applied
+from engine.texts import walk
+from store import Row
+from store.opening import Store
+
+_PAGE = 2_000
+_SNAPSHOT_PAYS = 500
+"""From how many events on a snapshot is read faster than they are."""
+
+
+class Rest:
+    """What happened so far, and the state that it comes to."""
+
+    def __init__(self) -> None:
+        self.state = State()
+        self.rows: list[Row] = []
+
+    def order(self, command: Command, now_ms: int) -> Applied:
+        """Carry out a command here and now.
+
+        Raises:
+            CommandRefusedError: If it is refused; nothing changed then.
+        """
+        order = Order(id=uuid.uuid4().hex, command=command, sender="python")
+        return self.decide(order, now_ms)
+
+    def decide(self, message: Order | Signal, now_ms: int) -> Applied:
+        """Decide a command, or a signal that ends one.
+
+        Raises:
+            CommandRefusedError: If it is refused.
+        """
+        context = Context(now_ms=max(now_ms, self.state.at_ms), jitter=0.5)
+        events, _ = step(self.state, message, context)
+        self.rows += [row_of(event) for event in events]
+        return self._outcome(events)
+
+    def _outcome(self, events: list[Event]) -> Applied:
+        for event in events:
+            if isinstance(event, CommandApplied):
+                return Applied(self.state.seq, event.summary, event.result)
+            if isinstance(event, CommandRefused):
+                raise CommandRefusedError(event.code, event.reason)
+        raise AssertionError("the core neither applied nor refused a command")
+
+    def text(self, value: Held) -> JsonValue:
+        """Return a value that the state holds."""
+        if not isinstance(value, TextRef):
+            return value
+        found: JsonValue = walk(json.loads(self.rows[value.seq - 1].body), value.path)
+        return found
+
+    async def pour_into(self, store: Store) -> None:
+        """Write all of it into an empty journal."""
+        for start in range(0, len(self.rows), _PAGE):
+            await store.journal.append(start + 1, self.rows[start : start + _PAGE])
+        if len(self.rows) > _SNAPSHOT_PAYS:
+            await store.snapshots.save(len(self.rows), encode_state(self.state))
+
+    async def take_from(self, store: Store, state: State) -> None:
+        """Take what was written since, and the state that it came to."""
+        while records := await store.journal.read(len(self.rows), _PAGE):
+            self.rows += [
+                Row(one.at_ms, one.kind, bytes(one.body), one.run_id, one.task_id, one.agent_id) for one in records
+            ]
+        self.state = state if state.seq == len(self.rows) else self._folded()
+
+    def _folded(self) -> State:
+        """Return the state anew: memory led what was written when the engine was cancelled."""
+        state = State()
+        fold(state, decode_events([(seq, row.kind, row.body) for seq, row in enumerate(self.rows, 1)]))
+        return state

@@ -1,0 +1,60 @@
+"""Looking at a team: who is in it, who could be, how it does. Nothing here waits or changes anything."""
+
+from engine.core.capability_index import CapabilityIndex
+from engine.core.decide.find import candidate_of
+from engine.core.discovery import choose
+from engine.core.spec import AgentSpec
+from engine.metrics import AgentView, SupervisionMetrics, agent_view, metrics_of
+from engine.registry import AgentRegistry, SpecifiedAgent, candidate_for, create_agent_from_spec
+from engine.supervisor.node import Node
+
+
+class Views(Node):
+    """What a program sees of a supervisor."""
+
+    agent_registry: AgentRegistry | None = None
+    """What could be added by name, besides what the team's own registry holds."""
+
+    @property
+    def active_agents(self) -> dict[str, AgentView]:
+        """Its own agents by name, as they are at this moment; a copy."""
+        state, restored = self._state, self._line.restored
+        return {agent.name: agent_view(agent, restored(state.spec_of(agent))) for agent in self._agents}
+
+    def list_active_agents(self) -> list[str]:
+        """Return the names of its own agents, in declared order."""
+        return [agent.name for agent in self._agents]
+
+    def list_available_agents(self) -> list[str]:
+        """Return the names that an agent can be added by: those of the program's registry, then of the team's."""
+        ours = [info.name for info in self.agent_registry or ()]
+        return list(dict.fromkeys([*ours, *self._state.registry]))
+
+    def get_supervision_metrics(self) -> SupervisionMetrics:
+        """Return the figures of the supervisor with everything under it."""
+        return metrics_of(self._state, self._here)
+
+    def discover_agents(self, request: str) -> list[AgentView]:
+        """Return its own agents that would be chosen for `request`, in the order in which it speaks of them."""
+        found = choose(
+            request, [candidate_of(self._state, agent) for agent in self._agents], limit=self._here.max_matches
+        )
+        views = {view.id: view for view in self.active_agents.values()}
+        return [views[match.id] for match in found.matches]
+
+    def find_matching_agent_specs(self, request: str, limit: int = 10) -> list[AgentSpec]:
+        """Return specs that the words of `request` speak of, the best first: of its agents and of the registries."""
+        specs = self._known_specs()
+        index = CapabilityIndex(candidate_for(spec, name) for name, spec in specs.items())
+        return [specs[match.id] for match in index.search(request, limit)]
+
+    @staticmethod
+    def create_agent_from_spec(spec: AgentSpec) -> SpecifiedAgent:
+        """Return the agent that `spec` describes, to be registered or added."""
+        return create_agent_from_spec(spec)
+
+    def _known_specs(self) -> dict[str, AgentSpec]:
+        state, restored = self._state, self._line.restored
+        team = {name: restored(state.specs[key]) for name, key in state.registry.items()}
+        ours = {info.name: info.spec for info in self.agent_registry or ()}
+        return team | ours | {agent.name: restored(state.spec_of(agent)) for agent in self._agents}

@@ -1,0 +1,59 @@
+"""A whole team as one value of JSON, and back."""
+
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import anyio.to_thread
+from pydantic import JsonValue
+
+from engine.archive.reading import complete_state, read_state
+from engine.core.codec import decode_state, encode_state
+from engine.core.document import bound_in, entities, references_in, text_refs
+from engine.core.exporting import at_rest, document_of
+from engine.core.signals import StateReady
+from engine.supervisor.local import LocalEngine
+
+
+async def complete_state_of(engine: LocalEngine) -> dict[str, JsonValue]:
+    """Return everything that an engine's state holds, texts included, as it is at the moment of the call."""
+    body = encode_state(engine.state)
+    copy = await anyio.to_thread.run_sync(lambda: at_rest(decode_state(body), keep=False))
+    texts = {(ref.seq, ref.path): await engine.text(ref) for ref in list(text_refs(copy))}
+    document, found = document_of(copy, lambda ref: texts[ref.seq, ref.path], keep=False)
+    return complete_state(document, found)
+
+
+def state_ready(
+    value: Mapping[str, Any], name: str, engine: LocalEngine, *, paused: bool, trusted: Iterable[str]
+) -> StateReady:
+    """Check a value that `complete_state_of` made, and return what the core is to take in.
+
+    Args:
+        value: The value, from anywhere.
+        name: What its first supervisor is called from now on.
+        engine: Whose callables take the places of references that were bound to this process.
+        paused: Whether its open runs wait.
+        trusted: References that may be imported.
+
+    Raises:
+        ImportRefused: If it cannot be believed.
+    """
+    archive = read_state(value)
+    root = next((one for one in entities(archive.document, "supervisors") if one.get("parent_id") is None), None)
+    if root is not None:
+        root["name"] = name
+    allowed = set(trusted)
+    for reference in bound_in(archive.document):
+        engine.callables.adopt(reference)
+    return StateReady(
+        order_id=uuid.uuid4().hex,
+        sender="python",
+        role="operator",
+        path="",
+        sha256="",
+        paused=paused,
+        state=archive.document,
+        texts=archive.texts,
+        trusted=[one for one in references_in(archive.document) if one in allowed or engine.callables.adopt(one)],
+    )
