@@ -5,6 +5,7 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 pyth
 
 # -P keeps the current folder off sys.path, as in production.
 RUN := .venv/bin/python -P -m
+PARALLEL := -n auto --maxprocesses 8 --dist loadfile
 STAMP := .venv/.made-from-lock
 
 .DEFAULT_GOAL := help
@@ -23,10 +24,10 @@ check: $(STAMP) ## Lint, format, types, import contracts, unit and contract test
 	$(RUN) ruff format --check .
 	$(RUN) mypy
 	.venv/bin/lint-imports --no-logo
-	$(RUN) pytest -q tests/unit tests/contract
+	$(RUN) pytest -q $(PARALLEL) tests/unit tests/contract
 
 test: $(STAMP) ## Every test but the long chaos runs
-	$(RUN) pytest -q -n auto --maxprocesses 8 --dist loadfile -m "not chaos_long" tests
+	$(RUN) pytest -q $(PARALLEL) -m "not chaos_long" tests
 
 bench: $(STAMP) ## Measure against the floors of this machine
 	.venv/bin/python -P tests/bench/run.py

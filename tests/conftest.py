@@ -7,8 +7,9 @@ from typing import Literal
 import pytest
 from hypothesis import settings
 
-settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+# Few and different examples at each run of a person who waits for it; many and always the same ones where nobody does.
+settings.register_profile("local", deadline=None, max_examples=30)
+settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
