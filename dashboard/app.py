@@ -9,9 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from rich.text import Text
 from textual.app import App
 from textual.binding import Binding
+from textual.worker import WorkerFailed
 
+from dashboard.clean import clean
 from dashboard.client import Client, Outcome
 from dashboard.feed import Feed
 from dashboard.screens.agents import AgentsScreen
@@ -46,6 +49,7 @@ SAID_MS = 10_000
 """How long a message stays, in milliseconds."""
 PATIENCE_S = 10.0
 """How long an outcome is waited for before the command is called queued."""
+_HERE = Path(__file__).resolve().parent
 _SCREENS: dict[str, type[Frame]] = {
     "network": NetworkScreen,
     "agents": AgentsScreen,
@@ -64,7 +68,7 @@ class QuarterdeckApp(Transfers, App[int]):
     """The dashboard of one database."""
 
     TITLE = "Quarterdeck"
-    CSS_PATH = ["screens/frame.tcss", "screens/dialog.tcss"]
+    CSS_PATH = [_HERE / "screens" / "frame.tcss", _HERE / "screens" / "dialog.tcss"]
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [Binding("ctrl+c,ctrl+q", "leave", "quit", show=False, priority=True)]
 
@@ -74,6 +78,7 @@ class QuarterdeckApp(Transfers, App[int]):
         *,
         readonly: bool = False,
         ask_engine: bool = False,
+        debug: bool = False,
         clock: Callable[[], int] = wall_ms,
         feed: Feed | None = None,
     ) -> None:
@@ -86,6 +91,7 @@ class QuarterdeckApp(Transfers, App[int]):
         self.message: Cell | None = None
         """What the status line says; None when nothing was said lately."""
         self._ask_engine = ask_engine
+        self._shows_defects = debug
         self._clock = clock
         self._said_ms = 0
         self._drawn: tuple[object, ...] = ()
@@ -209,6 +215,16 @@ class QuarterdeckApp(Transfers, App[int]):
             frame.filter("")
             frame.table.select(selected)
 
+    def _fatal_error(self) -> None:
+        """A defect of ours is one line, and the team goes on."""
+        if self._shows_defects:
+            super()._fatal_error()
+            return
+        found = self._exception
+        defect = found.error if isinstance(found, WorkerFailed) else found
+        told = f"the dashboard ran into a defect, the team goes on: {type(defect).__name__}: {defect}; where: --debug"
+        self.panic(Text(clean(told)))
+
     def action_leave(self) -> None:
         """Quit; where this program started the engine, ask first whether it goes on."""
         info = self.feed.engine
@@ -248,6 +264,6 @@ def run_dashboard(db: Path, *, readonly: bool = False, ask_engine: bool = False,
     """
     with Reader(db):
         pass
-    app = QuarterdeckApp(db, readonly=readonly, ask_engine=ask_engine)
+    app = QuarterdeckApp(db, readonly=readonly, ask_engine=ask_engine, debug=debug)
     status = app.run()
     return status if status is not None else app.return_code or 0

@@ -1,5 +1,6 @@
 """What an operator can do from every screen: it finds its target, says what it will do, sends a command."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -205,7 +206,7 @@ class Actions(Screen[None]):
             self.deck.order(Submit(request=request))
 
 
-_VERBS = {
+_VERBS: dict[str, Callable[[Actions, Spoken], None]] = {
     "swap": Actions.say_swap,
     "strategy": Actions.say_strategy,
     "pause": lambda at, said: at.action_pause(said.word(0), True),

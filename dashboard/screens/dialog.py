@@ -108,14 +108,16 @@ class Dialog(ModalScreen[Answer]):
     @on(OptionList.OptionSelected)
     def confirm(self) -> None:
         """Answer, where there is an answer."""
-        command = self.answer()
+        command = self.answer() if self.is_current else None
         if command is not None:
             self.dismiss(command)
 
     @on(Button.Pressed, "#decline")
     def action_decline(self) -> None:
         """Change nothing."""
-        self.dismiss(None)
+        # A second key may come while it closes; it must not close what is below.
+        if self.is_current:
+            self.dismiss(None)
 
 
 class Choices(OptionList):
@@ -124,7 +126,7 @@ class Choices(OptionList):
     DEFAULT_CSS = """
     Choices {
         height: auto;
-        max-height: 8;
+        max-height: 6;
         border: none;
         padding: 0;
         background: transparent;

@@ -145,7 +145,7 @@ class Frame(Actions, Screen[None]):
         """Take the filter off; without one, leave a screen that stands above another."""
         if self.needle:
             self.filter("")
-        elif not self.PLACE:
+        elif not self.PLACE and self.is_current:
             self.app.pop_screen()
 
     def filter(self, needle: str) -> None:

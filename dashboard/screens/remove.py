@@ -37,7 +37,7 @@ class RemoveDialog(Dialog):
     def begin(self) -> None:
         glimpse = self.deck.glimpse
         agent = glimpse.state.agents[self._agent_id]
-        self.query_one(Told).show([Cell(its_work(agent, glimpse.state, glimpse.counts), "", "its work: ")])
+        self.query_one(Told).show([Cell(its_work(agent, glimpse.state), "", "its work: ")])
         choices = self.query_one(Choices)
         choices.offer(MODES)
         choices.focus()

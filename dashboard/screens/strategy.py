@@ -27,6 +27,7 @@ class StrategyDialog(Dialog):
         super().__init__()
         self._supervisor_id = supervisor_id
         self._mode = mode
+        self._misnamed = ""
         self._shown: tuple[str | None, int] = (None, -1)
 
     def title_line(self) -> str:
@@ -49,11 +50,13 @@ class StrategyDialog(Dialog):
         if self._mode is not None and self._mode not in {name for name, _, _ in others}:
             known = ", ".join(name for name, _ in strategies())
             is_now = self._mode == supervisor.mode
-            self.problem(f"it is {self._mode} already" if is_now else f"no strategy {self._mode!r}; there are {known}")
+            self._misnamed = f"it is {self._mode} already" if is_now else f"no strategy {self._mode!r}; there are {known}"
         self.look(self.deck.glimpse)
 
     @on(OptionList.OptionHighlighted)
     def _chosen(self) -> None:
+        if self._shown[0] is not None:
+            self._misnamed = ""
         self.look(self.deck.glimpse)
 
     def look(self, glimpse: Glimpse) -> None:
@@ -68,7 +71,7 @@ class StrategyDialog(Dialog):
         except Refused as error:
             self.problem(f"would be refused: {error}")
             return
-        self.problem("")
+        self.problem(self._misnamed)
         name = glimpse.state.supervisors[self._supervisor_id].name
         change = event.groups[-1] if event.groups else None
         shell = Cell(f"quarterdeck strategy {name} {mode}", "muted", "in a shell  ")

@@ -85,7 +85,7 @@ class SwapDialog(Dialog):
         if new is not None:
             self.query_one("#changes", Told).show(changes(glimpse.state.spec_of(agent), new))
         lines = [
-            Cell(its_work(agent, glimpse.state, glimpse.counts), "", "its work  "),
+            Cell(its_work(agent, glimpse.state), "", "its work  "),
             Cell("what is under way ends on the old spec; what waits goes to the new one", "", "drain     "),
         ]
         if self._references and new is self._of_file:

@@ -45,7 +45,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
     def confirm(self) -> None:
         """Export to the path that stands there."""
         path = self.query_one(Input).value.strip()
-        if path:
+        if path and self.is_current:
             self.app.pop_screen()
             self.deck.export(Path(path).expanduser())
 

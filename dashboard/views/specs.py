@@ -4,7 +4,6 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from dashboard.views.amounts import counted, duration, median, percent
-from dashboard.views.digest import Digest
 from dashboard.views.rows import Cell
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, State
@@ -97,10 +96,10 @@ def candidate_line(state: State, agent: Agent, name: str) -> str:
     return ", ".join(told)
 
 
-def its_work(agent: Agent, state: State, counts: Digest) -> str:
+def its_work(agent: Agent, state: State) -> str:
     """Return what an agent has in hand, for a person who is about to change it."""
     at_work = [state.tasks[task].title for task in (*agent.running, *agent.parked) if task in state.tasks]
     first = f" ({at_work[0]})" if at_work else ""
-    waiting = counts.waiting_of[agent.id]
+    waiting = sum(len(state.queues[key].ready) for key in agent.queues if key in state.queues)
     under_way = f"{counted(len(at_work), 'attempt')} under way{first}" if at_work else "nothing under way"
-    return f"{under_way}, {counted(waiting, 'task')} waiting"
+    return f"{under_way}, {counted(waiting, 'task')} waiting in its queues"

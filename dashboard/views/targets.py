@@ -41,9 +41,8 @@ def named(state: State, name: str) -> Target | None:
     if (found := target_of(state, name)) is not None:
         return found
     above, _, last = name.rpartition("/")
-    members: list[Agent | Supervisor] = [
-        member for member in (*state.agents.values(), *state.supervisors.values()) if member.name == last
-    ]
+    members: list[Agent | Supervisor] = [agent for agent in state.agents.values() if agent.name == last]
+    members += [supervisor for supervisor in state.supervisors.values() if supervisor.name == last]
     if above:
         members = [member for member in members if _above(state, member) == above]
     return target_of(state, members[0].id) if len(members) == 1 else None

@@ -131,7 +131,7 @@ class StillFeed(Feed):
             heartbeat_ms=200 if alive else None,
             loop_ms=100 if alive else None,
             host="deck",
-            started=0,
+            started="",
             boot_id="",
         )
 

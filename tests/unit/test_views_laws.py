@@ -26,7 +26,7 @@ from engine.core.events import EVENTS
 from engine.core.state import State
 from tests.world import World, worlds
 
-some = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+some = settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 needles = st.sampled_from(["", "ada", "below busy", "nothing like it", "parse"])
 
 
@@ -45,7 +45,7 @@ def pages(state: State, now_ms: int) -> None:
     counts = digest(state)
     for agent in state.agents.values():
         agent_page(state, agent.id, counts, {}, (), now_ms=now_ms)
-        its_work(agent, state, counts)
+        its_work(agent, state)
         for name in candidates(state, agent):
             candidate_line(state, agent, name)
             changes(state.spec_of(agent), state.specs[state.registry[name]])

@@ -1,0 +1,112 @@
+"""What agents say is hostile: on no screen does any of it reach the terminal as more than text."""
+
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from dashboard.app import QuarterdeckApp
+from engine.core.commands import RegisterSpec, Submit
+from engine.core.signals import AgentUnusable, AttemptSucceeded
+from engine.core.spec import AgentSpec
+from engine.host.batch import row_of
+from store import open_store
+from tests.pilot.scene import NOW_MS, StillFeed, audit
+from tests.world import World
+
+EVIL = "\x1b]0;owned\x07\x1b[2J\u202egnp.exe\u2066 [@click=app.exit]x[/] [/x] \x00\t\r\nnext\ud800\u200bz\u0301\u0301\u0301"
+SAFE = EVIL.replace("\ud800", "")
+"""The same without what no journal can hold."""
+
+
+def evil_world() -> World:
+    work = audit(*(f"{number} {SAFE}" for number in range(6)))
+    for key in list(work.started)[1:3]:
+        work.fail(key, f"failed {SAFE}")
+    broken = next(iter(work.state.agents.values()))
+    work.say(AgentUnusable(agent_id=broken.id, generation=1, error=SAFE))
+    spec = AgentSpec(name="evil", run="crew:evil", description=SAFE, specialties=("scan", SAFE), options={"x": SAFE})
+    work.order(RegisterSpec(spec=spec, trusted=["crew:evil"]))
+    work.order(Submit(request=SAFE, supervisor="metrics"))
+    for key in list(work.started)[1:3]:
+        work._over(key)
+        work.say(AttemptSucceeded(task_id=key[0], attempt=key[1], output={"said": SAFE * 20}, duration_ms=3))
+    return work
+
+
+async def evil_app(folder: Path) -> QuarterdeckApp:
+    work, db = evil_world(), folder / "team.db"
+    async with open_store(db) as store:
+        await store.journal.append(1, [row_of(event) for event in work.journal])
+    live = {"engine.banner": EVIL}
+    for task in work.state.tasks.values():
+        live[f"progress:{task.id}"] = '{"done": 1, "total": 2, "note": "\\u001b[2J\\u202e"}'
+        live[f"text:{task.id}"] = EVIL
+    return QuarterdeckApp(db, feed=StillFeed(db, work, live=live), clock=lambda: NOW_MS)
+
+
+def drawn(app: QuarterdeckApp) -> str:
+    """Every character that the terminal would get, beside our own style codes."""
+    lines = app.screen._compositor.render_strips()
+    return "".join(segment.text for line in lines for segment in line)
+
+
+def assert_harmless(app: QuarterdeckApp, where: str) -> None:
+    odd = {character for character in drawn(app) if not character.isprintable()}
+    assert odd == set(), where
+
+
+async def press(pilot: Pilot[int], *keys: str) -> None:
+    await pilot.press(*keys)
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+WAYS = {
+    "network": (),
+    "network filtered": ("slash", "s", "c", "enter"),
+    "agents": ("2",),
+    "tasks": ("3",),
+    "events": ("4",),
+    "runs": ("5",),
+    "agent page": ("j", "j", "j", "enter"),
+    "task page": ("3", "enter"),
+    "failed task page": ("3", "j", "j", "j", "enter"),
+    "run page": ("5", "enter"),
+    "event page": ("4", "k", "k", "enter"),
+    "swap": ("j", "j", "j", "h"),
+    "swap, another": ("j", "j", "j", "h", "down", "down"),
+    "strategy": ("S",),
+    "remove": ("j", "j", "j", "ctrl+d"),
+    "cancel": ("3", "ctrl+d"),
+    "cancel run": ("5", "ctrl+d"),
+    "request": ("n",),
+    "export": ("x",),
+    "import": ("i",),
+    "help": ("question_mark",),
+    "command line": ("colon", "c", "a", "n", "c", "e", "l", "space"),
+}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("way", WAYS)
+async def test_nothing_an_agent_says_reaches_the_terminal_as_more_than_text(tmp_path: Path, way: str) -> None:
+    app = await evil_app(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await press(pilot)
+        await press(pilot, *WAYS[way])
+        app.say(f"refused: {EVIL}", "error")
+        await pilot.pause()
+
+        assert_harmless(app, way)
+        assert app.is_running
+
+
+def test_the_scene_is_as_hostile_as_it_says() -> None:
+    work = evil_world()
+
+    assert any("\x1b" in task.title for task in work.state.tasks.values())
+    assert any("\x1b" in (agent.error or "") for agent in work.state.agents.values())
+    assert any("\x1b" in run.title for run in work.state.runs.values())
+
+
