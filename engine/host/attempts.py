@@ -22,8 +22,8 @@ GRACE_S = 2.0
 class Starter(Protocol):
     """Starts a task in the loop, as a task group does."""
 
-    def __call__(self, function: Callable[..., Any], /, *args: object) -> object:
-        """Run `function` with `args` besides what runs now."""
+    def __call__(self, function: Callable[..., Any], /, *args: object, name: object = None) -> object:
+        """Run `function` with `args` besides what runs now; a name given spares looking for one."""
 
 
 class Attempts:
@@ -55,7 +55,7 @@ class Attempts:
             return
         work = Work(effect, spec, self._crew.folder, self._services, self._give_up)
         self._works[effect.task_id, effect.attempt] = work
-        self._start(self._run, work)
+        self._start(self._run, work, name="attempt")
 
     def stop(self, effect: StopAttempt) -> None:
         """Ask an attempt to stop at its next step, or stop it now; one that has ended has nothing to stop."""

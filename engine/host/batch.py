@@ -38,6 +38,8 @@ class Batch:
     """Runs that end with it."""
     then: list[Then] = field(default_factory=list)
     """Who waits for the disk."""
+    is_last: bool = False
+    """The engine ends with it."""
 
 
 def row_of(event: Event) -> Row:

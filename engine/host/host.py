@@ -286,9 +286,9 @@ class Host:
         if self.stopped is not None:
             raise HostStopped(self.stopped)
 
-    def _start(self, function: Callable[..., Any], /, *args: object) -> None:
+    def _start(self, function: Callable[..., Any], /, *args: object, name: object = None) -> None:
         assert self._group is not None
-        self._group.start_soon(function, *args)
+        self._group.start_soon(function, *args, name=name)
 
     async def _watched(self, background: Callable[[], Awaitable[None]]) -> None:
         """Run what has to run for the engine to be one; its failure ends the loop."""

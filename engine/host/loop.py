@@ -16,7 +16,7 @@ from anyio.lowlevel import checkpoint
 from engine.clock import Clock
 from engine.core.commands import Order
 from engine.core.context import Context
-from engine.core.effects import Effect, EndRun, effects_of
+from engine.core.effects import Effect, EndRun, StopLoop, effects_of
 from engine.core.events import Event
 from engine.core.fold import fold
 from engine.core.state import State
@@ -165,7 +165,7 @@ class Loop:
                 break
             if then is not None:
                 batch.then.append(then)
-            if time.perf_counter_ns() >= until_ns:
+            if batch.is_last or time.perf_counter_ns() >= until_ns:
                 break
         return batch
 
@@ -192,6 +192,8 @@ class Loop:
             if type(effect) is EndRun:
                 found = (summary for summary in reversed(self.state.finished) if summary.id == effect.run_id)
                 batch.ended[effect.run_id] = next(found)
+            elif type(effect) is StopLoop:
+                batch.is_last = True
 
     async def _recover(self, found: Found) -> None:
         """Take the state from the journal again, and say what became of the message."""
