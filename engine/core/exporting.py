@@ -47,7 +47,7 @@ def document_of(
 
 def at_rest(state: State, *, keep: bool = True) -> State:
     """Return the state as it would be with every attempt lost and nothing begun anew."""
-    if all(task.attempt is None for task in state.tasks.values()):
+    if not state.runs:
         return state
     resting = decode_state(encode_state(state)) if keep else state
     now = Context(now_ms=resting.at_ms, jitter=0.0)
@@ -81,6 +81,11 @@ def _document(resting: State, state: State) -> Document:
         # At rest every run is paused; the document says which were.
         if not state.runs[run["id"]].paused:
             run.pop("paused", None)
+    for task in entities(document, "tasks"):
+        # The engine's own work begins anew wherever it is: how often it has begun says nothing.
+        if task["kind"] == "join" and "ended_ms" not in task:
+            task.pop("attempts", None)
+            task.pop("started_ms", None)
     for timer in entities(document, "timers"):
         timer["due_ms"] = max(0, timer["due_ms"] - resting.at_ms)
     for summary in entities(document, "finished"):
