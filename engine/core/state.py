@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from engine.core.fact import entity
-from engine.core.spec import AgentSpec, Aggregation
-from engine.core.values import NO_USAGE, Held, Usage
+from engine.core.spec import AgentSpec, Aggregation, FailurePolicy
+from engine.core.values import Held, Usage
 
 SUMMARIES = 200
 """How many finished runs are remembered in one line each."""
@@ -135,7 +135,7 @@ class Agent:
     done: int = 0
     failed: int = 0
     cancelled: int = 0
-    usage: Usage = NO_USAGE
+    usage: Usage = field(default_factory=Usage)
     durations_ms: list[int] = field(default_factory=list)
     last_error: str | None = None
 
@@ -289,6 +289,8 @@ class Run:
     root_id: str
     """The group task that stands for the whole request."""
     sender: str = ""
+    on_failure: list[FailurePolicy] = field(default_factory=list)
+    """What happens when a task of it fails, in place of what its agents' specs say; empty leaves it to them."""
     paused: bool = False
     suspended: bool = False
     """Its engine ended and no other has taken it up."""
@@ -304,7 +306,7 @@ class Run:
     running: int = 0
     """Attempts at work, those that wait for delegations included."""
     strategy: str = ""
-    usage: Usage = NO_USAGE
+    usage: Usage = field(default_factory=Usage)
     started_ms: int = 0
 
     @property
@@ -401,7 +403,7 @@ class State:
     tasks_done: int = 0
     tasks_failed: int = 0
     runs_total: int = 0
-    usage: Usage = NO_USAGE
+    usage: Usage = field(default_factory=Usage)
 
     @property
     def roots(self) -> list[Supervisor]:

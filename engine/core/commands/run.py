@@ -1,12 +1,13 @@
 """Commands about requests and the way they are worked on."""
 
+from dataclasses import field
 from typing import Literal
 
 from pydantic import JsonValue
 
 from engine.core.commands.team import Target
 from engine.core.fact import fact
-from engine.core.spec import Aggregation
+from engine.core.spec import Aggregation, FailurePolicy
 
 
 @fact
@@ -17,6 +18,8 @@ class Submit:
     request: JsonValue
     supervisor: Target | None = None
     """None is the first root."""
+    on_failure: list[FailurePolicy] = field(default_factory=list)
+    """What happens when a task of it fails, in place of what its agents' specs say."""
 
 
 @fact

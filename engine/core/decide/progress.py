@@ -202,7 +202,8 @@ def apply_policy(state: State, prompt: ApplyPolicy, ctx: Context) -> list[Event]
     if task is None or task.status is not TaskStatus.WAITING:
         return []
     agent = state.agents.get(task.agent_id or "")
-    policies = state.spec_of(agent).on_failure if agent is not None else ()
+    own = state.spec_of(agent).on_failure if agent is not None else ()
+    policies = state.runs[task.run_id].on_failure or own
     retry = next((policy for policy in policies if isinstance(policy, Retry)), None)
     if retry is None or task.retries >= retry.retries or is_cancelled(state, task):
         error = task.error or "failed"

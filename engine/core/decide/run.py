@@ -27,6 +27,7 @@ def submit(state: State, command: Submit, ctx: Context) -> Applied:
         root_id=mint("t"),
         request=command.request,
         sender="",
+        on_failure=command.on_failure,
     )
     return Applied(
         events=[event], summary=f"submitted {event.run_id} to {supervisor.name}", result={"run_id": event.run_id}

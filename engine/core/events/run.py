@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from engine.core.events.task import NodePlan
 from engine.core.fact import fact
-from engine.core.spec import Aggregation
+from engine.core.spec import Aggregation, FailurePolicy
 from engine.core.state import RunStatus
 from engine.core.values import Held
 
@@ -24,6 +24,8 @@ class RunSubmitted:
     """The group task that stands for the whole run."""
     request: JsonValue
     sender: str
+    on_failure: list[FailurePolicy] = field(default_factory=list)
+    """Failure policies that come with the request."""
 
 
 @fact

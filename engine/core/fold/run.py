@@ -28,6 +28,7 @@ def _run_submitted(state: State, event: RunSubmitted) -> None:
         title=preview(event.request),
         root_id=event.root_id,
         sender=event.sender,
+        on_failure=event.on_failure,
         started_ms=event.at_ms,
     )
     state.runs[run.id] = run
@@ -43,6 +44,7 @@ def _run_submitted(state: State, event: RunSubmitted) -> None:
         input=request,
         created_ms=event.at_ms,
     )
+    note(state, root.id)
     add_task(state, root)
 
 
