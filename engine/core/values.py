@@ -29,15 +29,14 @@ Held: TypeAlias = TextRef | str | bool | int | float | None
 """A JSON value as the state keeps it: short scalars themselves, all else by reference."""
 
 
-def held(value: JsonValue, seq: int, path: str) -> Held:
+def held(value: JsonValue, seq: int, *path: str | int) -> Held:
     """Return what the state keeps of a `value` that event `seq` carries at `path`."""
     if isinstance(value, str):
-        return value if len(value) <= INLINE_CHARS else TextRef(seq=seq, path=path)
-    if value is None or isinstance(value, bool | float):
+        if len(value) <= INLINE_CHARS:
+            return value
+    elif value is None or isinstance(value, bool | float) or (isinstance(value, int) and -(2**53) < value < 2**53):
         return value
-    if isinstance(value, int) and -(2**53) < value < 2**53:
-        return value
-    return TextRef(seq=seq, path=path)
+    return TextRef(seq=seq, path=".".join(map(str, path)))
 
 
 def preview(value: JsonValue | TextRef, limit: int = INLINE_CHARS) -> str:
@@ -65,11 +64,6 @@ class Usage:
     tokens_out: int | None = None
     cost_usd: Decimal | None = None
     time_ms: int = 0
-
-    @property
-    def is_nothing(self) -> bool:
-        """True when adding it changes no sum."""
-        return not self.time_ms and self.tokens_in is None and self.tokens_out is None and self.cost_usd is None
 
     def plus(self, other: "Usage") -> "Usage":
         """Return the sum; unknown plus known is known, unknown plus unknown stays unknown."""

@@ -6,7 +6,7 @@ from engine.core.commands import Order, Ping
 from engine.core.context import Context
 from engine.core.decide import decide
 from engine.core.signals import AttemptErred, AttemptSucceeded, Signal
-from tests.bench.histories import Mapped, mapped
+from tests.bench.histories import Mapped, mapped, succeed
 from tests.bench.measure import Series, interleaved
 from tests.bench.report import Row
 from tests.world import World
@@ -36,7 +36,7 @@ def _ends(history: Mapped, messages: int, *, fails: bool) -> Series:
         some = [next(keys) for _ in range(100)]
         with took.timing(100):
             for key in some:
-                world.fail(key) if fails else world.succeed(key, "ok")
+                world.fail(key) if fails else succeed(world, key)
     return took
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from engine.core.commands import Submit
 from engine.core.events import Event
 from engine.core.fold import fold
+from engine.core.signals import AttemptSucceeded
 from engine.core.state import State
+from engine.core.values import Usage
 from store import Row
 from tests.world import World, agent, team_world
 
@@ -44,8 +46,15 @@ def worked_off(tasks: int, agents: int = 50) -> list[Event]:
     """Return the journal of a team that did `tasks`."""
     history = mapped(tasks, agents)
     for key in history.workers():
-        history.world.succeed(key, "ok")
+        succeed(history.world, key)
     return history.world.journal
+
+
+def succeed(world: World, key: tuple[str, int]) -> None:
+    """End an attempt as a runtime does: with how long it took."""
+    del world.started[key]
+    signal = AttemptSucceeded(task_id=key[0], attempt=key[1], output="ok", duration_ms=3, usage=Usage(time_ms=3))
+    world.say(signal)
 
 
 def folded(events: Sequence[Event]) -> State:

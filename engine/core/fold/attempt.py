@@ -72,13 +72,21 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
 
 
 def _add_usage(state: State, task: Task, agent: Agent | None, usage: Usage) -> None:
-    if usage.is_nothing:
-        return
-    run = state.runs[task.run_id]
-    run.usage = run.usage.plus(usage)
-    state.usage = state.usage.plus(usage)
+    _add(state.runs[task.run_id].usage, usage)
+    _add(state.usage, usage)
     if agent is not None:
-        agent.usage = agent.usage.plus(usage)
+        _add(agent.usage, usage)
+
+
+def _add(total: Usage, usage: Usage) -> None:
+    """Add in place what `Usage.plus` would: a total belongs to one entity, and a new one for each event costs more."""
+    total.time_ms += usage.time_ms
+    if usage.tokens_in is not None:
+        total.tokens_in = usage.tokens_in + (total.tokens_in or 0)
+    if usage.tokens_out is not None:
+        total.tokens_out = usage.tokens_out + (total.tokens_out or 0)
+    if usage.cost_usd is not None:
+        total.cost_usd = usage.cost_usd + (total.cost_usd or 0)
 
 
 def _attempt_done(state: State, event: AttemptDone) -> None:

@@ -57,14 +57,12 @@ def refresh_agent(state: State, agent: Agent) -> None:
     room = len(agent.running) + agent.stuck < agent.max_concurrency
     works = room and not agent.paused and agent.error is None
     takes = works and agent.removing is None
-    alike = takes or not room
-    own = works and agent.removing in (None, "drain")
+    alike = takes or not room  # the same for all of them
     agent_id, queues = agent.id, state.queues
     for key in agent.queues:
         queue = queues[key]
-        first = key[1]  # aBle, aGent, bAck
-        is_free = takes if alike or first == "b" else own if first == "g" else room
         free = queue.free
+        is_free = takes if alike else _is_free_for(key, agent, works=works)
         if is_free != (agent_id in free):
             if is_free:
                 free[agent_id] = 0
@@ -72,6 +70,13 @@ def refresh_agent(state: State, agent: Agent) -> None:
                 del free[agent_id]
             if queue.ready:
                 refresh_queue(state, queue)
+
+
+def _is_free_for(key: str, agent: Agent, *, works: bool) -> bool:
+    """Return whether an agent that has room, and takes no new tasks, takes from one of its queues."""
+    if key.startswith("agent:"):
+        return works and agent.removing == "drain"
+    return key.startswith("back:")
 
 
 def serve(state: State, agent: Agent, keys: list[str]) -> None:
@@ -117,10 +122,9 @@ def forget_idle_queues(state: State) -> None:
 def enqueue(state: State, task: Task, *, first: bool = False) -> None:
     """Make a waiting task ready, or hold it back while its run is paused."""
     assert task.queue is not None
-    if state.runs[task.run_id].paused:
-        task.held_back = True
+    task.held_back = state.runs[task.run_id].paused
+    if task.held_back:
         return
-    task.held_back = False
     queue = state.queues[task.queue]
     queue.ready[task.id] = state.seq
     if first:
@@ -172,7 +176,7 @@ def occupy(state: State, agent: Agent, task: Task, generation: int) -> None:
             del free[agent_id]
             if not free:
                 opened.pop(key, None)
-    if task.queue in opened:
+    if task.queue is not None and task.queue in opened:
         opened.move_to_end(task.queue)
     if supervisor.id in state.startable:
         refresh_supervisor(state, supervisor)

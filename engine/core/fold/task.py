@@ -25,8 +25,7 @@ from engine.core.values import held
 
 
 def add_task(state: State, task: Task) -> None:
-    """Put a new task into the state and into its run."""
-    note(state, task.id)
+    """Put a new task, whose id is noted, into the state and into its run."""
     state.tasks[task.id] = task
     run = state.runs[task.run_id]
     run.tasks[task.id] = None
@@ -37,6 +36,7 @@ def add_task(state: State, task: Task) -> None:
 
 def add_node(state: State, group: Task, node: NodePlan) -> Task:
     """Put a planned node into the state; its edges are drawn by `wire`."""
+    note(state, node.task_id)
     task = Task(
         id=node.task_id,
         run_id=group.run_id,
@@ -118,7 +118,7 @@ def park(state: State, task: Task, call_key: str) -> None:
 
 
 def _delegated(state: State, event: Delegated) -> None:
-    parent = state.tasks[event.task_id]
+    parent, seq = state.tasks[event.task_id], state.seq
     for place, child in enumerate(event.children):
         task = Task(
             id=child.task_id,
@@ -129,19 +129,20 @@ def _delegated(state: State, event: Delegated) -> None:
             title=child.title,
             queue=child.queue,
             worker_id=child.worker_id,
-            input=held(child.input, state.seq, f"children.{place}.input"),
+            input=held(child.input, seq, "children", place, "input"),
             optional=child.optional,
             call_key=event.call_key,
             created_ms=event.at_ms,
         )
         add_task(state, task)
-        parent.children.append(task.id)
-        parent.open += 1
         if task.kind == "agent":
             enqueue(state, task)
     children = [child.task_id for child in event.children]
+    parent.children += children
+    parent.open += len(children)
     parent.calls[event.call_key] = Call(key=event.call_key, kind=event.call_kind, children=children, open=len(children))
     if children:
+        note(state, children[-1])  # they were minted in order
         park(state, parent, event.call_key)
 
 
