@@ -1,5 +1,6 @@
 """Attempts at work: begun, stopped, answered, and reported when they end, however they end."""
 
+import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -17,6 +18,8 @@ from engine.runtimes.work import Services, Work
 
 GRACE_S = 2.0
 """How long an attempt that is asked to stop may go on to its next step."""
+
+log = logging.getLogger(__name__)
 
 
 class Starter(Protocol):
@@ -42,9 +45,16 @@ class Attempts:
         self._start = start
         self._grace_ms = round(grace_s * 1000)
         self._works: dict[tuple[str, int], Work] = {}
+        self._leaky: set[str] = set()
+        """Specs whose code leaves cancel scopes open."""
 
     def __len__(self) -> int:
         return len(self._works)
+
+    @property
+    def has_leaked(self) -> bool:
+        """True when tasks are left that end with a RuntimeError of their scopes."""
+        return bool(self._leaky)
 
     def begin(self, effect: StartAttempt) -> None:
         """Start an attempt."""
@@ -76,13 +86,12 @@ class Attempts:
 
     async def _run(self, work: Work) -> None:
         signal: Signal | None = None
+        left_open = False
         try:
             with work.scope:
-                signal = await self._outcome(work)
+                signal = await (self._isolated(work) if work.effect.spec in self._leaky else self._outcome(work))
         except RuntimeError:
-            # Code that was given up inside of its own cancel scopes leaves them open; its end is reported already.
-            if not work.over:
-                raise
+            left_open = True
         finally:
             ended_before = work.over
             work.close()
@@ -90,6 +99,34 @@ class Attempts:
             work.came_back()
         else:
             self._report(work, signal or _interrupted(work))
+        if left_open:
+            await self._leak(work)
+
+    async def _leak(self, work: Work) -> None:
+        """Keep a task whose code left cancel scopes open: its end would take the host's task group with it."""
+        effect = work.effect
+        self._leaky.add(effect.spec)
+        log.warning(
+            "the code of agent %r left a cancel scope open (an async generator that was not closed?);"
+            " from now on it runs in tasks of its own",
+            effect.agent,
+        )
+        await anyio.sleep_forever()
+
+    async def _isolated(self, work: Work) -> Signal | None:
+        """Run the attempt in a task of its own, which may break."""
+        found: Signal | None = None
+
+        async def inside() -> None:
+            nonlocal found
+            found = await self._outcome(work)
+
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(inside)
+        except ExceptionGroup:
+            log.debug("the code of agent %r left a cancel scope open again", work.effect.agent)
+        return found
 
     async def _outcome(self, work: Work) -> Signal:
         try:

@@ -47,6 +47,7 @@ class Performer:
         orders: Who waits for commands.
         start: Starts a task in the loop.
         on_stop: Ends the loop, for a reason.
+        on_failure: Ends the loop, with an error: the journal cannot be read, or we are at fault.
     """
 
     def __init__(
@@ -59,12 +60,14 @@ class Performer:
         orders: Orders,
         start: Starter,
         on_stop: Callable[[str], None],
+        on_failure: Callable[[Exception], None],
     ) -> None:
         self._services = services
         self._state = state
         self._crew = crew
         self._start = start
         self._on_stop = on_stop
+        self._on_failure = on_failure
         self._timers: dict[str, Callable[[], None]] = {}
         self._how: dict[type, Callable[[Any], None]] = {
             StartAttempt: attempts.begin,
@@ -153,5 +156,7 @@ class Performer:
     async def _held(self, function: Callable[..., Any], args: tuple[object, ...]) -> None:
         try:
             await function(*args)
+        except Exception as error:  # ended in order, with the reason, instead of torn down by the task group
+            self._on_failure(error)
         finally:
             self._services.clock.release()

@@ -111,6 +111,7 @@ class Host:
             orders=self._orders,
             start=self._start,
             on_stop=self._end,
+            on_failure=self._loop.fail,
         )
         self._importing: set[str] = set()
         self._run_slots: dict[str, list[Slot[RunSummary]]] = {}
@@ -150,6 +151,11 @@ class Host:
                     log.error("the engine ends: %s", error)
                     self._end(f"{type(error).__name__}: {error}")
                 group.cancel_scope.cancel()
+        except BaseExceptionGroup as errors:
+            # Tasks whose code left cancel scopes open end like this, and only now.
+            _, others = errors.split(RuntimeError)
+            if others is not None or not self._attempts.has_leaked:
+                raise
         finally:
             await self._close()
         if failure is not None:

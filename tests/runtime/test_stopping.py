@@ -1,6 +1,8 @@
 """Cancel, abort and time limits, also for code that does not want to stop."""
 
+import contextlib
 import threading
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import anyio
@@ -123,6 +125,28 @@ async def test_one_that_swallows_every_cancellation_is_given_up_and_the_engine_g
             await running.until(lambda state: state.agents["a1"].stuck == 0)
 
             assert await running.ask("again") == "fine"
+
+
+async def test_code_that_leaves_a_cancel_scope_open_harms_nobody(engine: Engines) -> None:
+    kept = []
+
+    async def ticks() -> AsyncGenerator[str, None]:
+        with anyio.fail_after(60):
+            yield "first"
+            yield "second"
+
+    async def leaky(text: str) -> str:
+        generator = ticks()
+        kept.append(generator)
+        return await anext(generator)
+
+    async with engine(AgentSpec(name="leaky", run=leaky)) as running:
+        assert [await running.ask() for _ in range(3)] == ["first"] * 3
+        await running.host.stop()
+    # Closed by nobody else, each would complain when it is collected.
+    for generator in kept:
+        with contextlib.suppress(RuntimeError):
+            await generator.aclose()
 
 
 async def test_a_thread_that_a_coroutine_waits_for_takes_a_slot_until_it_returns(engine: Engines) -> None:
