@@ -95,7 +95,7 @@ def _manifest(parts: Mapping[str, bytes]) -> Manifest:
     if not isinstance(found, dict):
         raise NotStrict("its manifest is no object")
     _check_version(found.get("format"), found.get("version"))
-    manifest = manifest_adapter().validate_python(found)
+    manifest = manifest_adapter().validate_json(parts[MANIFEST])
     if manifest.parts.keys() != parts.keys() - {MANIFEST}:
         raise NotStrict("its manifest names other parts than there are")
     for name, sha256 in manifest.parts.items():

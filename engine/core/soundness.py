@@ -5,7 +5,7 @@ edits an archive by hand gets one line that says what is wrong first. Work and i
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any
@@ -21,6 +21,8 @@ DEEPEST = 64
 _ID = re.compile(r"[a-z][1-9][0-9]{0,14}")
 _TEXT = re.compile(r"texts\.(0|[1-9][0-9]{0,8})")
 _LARGEST = 2**53
+_LAST_MS = 253_402_300_799_000
+"""The end of the year 9999: no clock shows a later time."""
 _OPEN_RUN = frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.SUSPENDED})
 
 
@@ -87,10 +89,10 @@ def _texts(refs: Iterable[TextRef], texts: int) -> Iterator[str]:
 
 def _numbers(state: State) -> Iterator[str]:
     for _, entities in _by_letter(state):
-        yield from _negative(list(entities.values()))
-    yield from _negative(list(state.timers.values()))
-    yield from _negative([state])
-    yield from _negative(state.finished)
+        yield from _unbounded(list(entities.values()))
+    yield from _unbounded(list(state.timers.values()))
+    yield from _unbounded([state])
+    yield from _unbounded(state.finished)
     spent: list[Agent | Run | RunSummary | State] = [
         state,
         *state.agents.values(),
@@ -99,27 +101,33 @@ def _numbers(state: State) -> Iterator[str]:
     ]
     for each in spent:
         yield from _usage(each.usage)
-    if any(duration < 0 for agent in state.agents.values() for duration in agent.durations_ms):
+    if any(not 0 <= each < _LARGEST for agent in state.agents.values() for each in agent.durations_ms):
         yield "an agent has worked for less than no time"
 
 
-def _negative(entities: list[Any]) -> Iterator[str]:
-    """Name the first count or time below 0 among entities of one class."""
+def _unbounded(entities: list[Any]) -> Iterator[str]:
+    """Name the first entity of one class with a count or a time that nothing can have."""
     if not entities:
         return
-    names = [each.name for each in fields(entities[0]) if each.type is int]
-    if len(names) < 2:
-        names *= 2
-    values = attrgetter(*names)
+    counts, times = _getter(entities[0], times=False), _getter(entities[0], times=True)
     for entity in entities:
-        if min(values(entity)) < 0:
-            yield f"{type(entity).__name__} {_shown(getattr(entity, 'id', ''))} holds a number below 0"
+        fits = 0 <= min(counts(entity)) and max(counts(entity)) < _LARGEST
+        if not fits or not all(0 <= (time or 0) <= _LAST_MS for time in times(entity)):
+            yield f"{type(entity).__name__} {_shown(getattr(entity, 'id', ''))} holds a number that cannot be"
+
+
+def _getter(entity: Any, *, times: bool) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what reads all counts of an entity, or all its times; twice where there is but one."""
+    names = [each.name for each in fields(entity) if each.type in (int, int | None)]
+    found = [name for name in names if name.endswith("_ms") == times]
+    return attrgetter(*(found if len(found) > 1 else found * 2)) if found else lambda _: (0,)
 
 
 def _usage(usage: Usage) -> Iterator[str]:
     cost = usage.cost_usd
-    if min(usage.tokens_in or 0, usage.tokens_out or 0, usage.time_ms) < 0:
-        yield "usage below 0"
+    spent = (usage.tokens_in or 0, usage.tokens_out or 0, usage.time_ms)
+    if min(spent) < 0 or max(spent) >= _LARGEST:
+        yield "usage below 0 or beyond measure"
     if cost is not None and not (cost.is_finite() and 0 <= cost < 10**12 and abs(cost.adjusted()) < 100):
         yield "a cost that nothing can have"
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from engine.core.state import Run, State, Task, TaskStatus
 
+LONGEST_BACK_OFF_MS = 86_400_000
 AT_REST = {
     "agent": frozenset(TaskStatus) - {TaskStatus.RUNNING},
     "join": frozenset(TaskStatus) - {TaskStatus.RUNNING, TaskStatus.RETRYING},
@@ -26,6 +27,8 @@ def faults_of_work(state: State, deepest: int) -> Iterator[str]:
     for run in state.runs.values():
         yield from _run(state, run, deepest)
     for timer_id, timer in state.timers.items():
+        if timer.due_ms > LONGEST_BACK_OFF_MS:
+            yield "a timer waits longer than any back-off"
         task = state.tasks.get(timer_id)
         if timer.id != timer_id or timer.task_id != timer_id or task is None or task.status is not TaskStatus.RETRYING:
             yield f"a timer waits for {timer_id[:40]!a}, which waits for none"
