@@ -111,7 +111,7 @@ def _unbounded(entities: list[Any]) -> Iterator[str]:
         return
     counts, times = _getter(entities[0], times=False), _getter(entities[0], times=True)
     for entity in entities:
-        fits = 0 <= min(counts(entity)) and max(counts(entity)) < _LARGEST
+        fits = min(counts(entity)) >= 0 and max(counts(entity)) < _LARGEST
         if not fits or not all(0 <= (time or 0) <= _LAST_MS for time in times(entity)):
             yield f"{type(entity).__name__} {_shown(getattr(entity, 'id', ''))} holds a number that cannot be"
 
