@@ -12,6 +12,7 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
 from dashboard.cli.up import is_loaded
+from engine.archive.hosting import importer
 from engine.core.commands import LoadTeam
 from engine.host import Host
 from store import Durability
@@ -59,7 +60,7 @@ class Serving:
             open_store(self._terms.db, takeover=self._terms.takeover, durability=self._terms.durability) as store,
             anyio.create_task_group() as group,
         ):
-            host = Host(store)
+            host = Host(store, folder=Path.cwd(), importer=importer)
             group.start_soon(self._watch_signals, host)
             await group.start(self._live, host, group)
             if self._terms.while_fd is not None:
