@@ -47,6 +47,15 @@ class Adoption:
         self._keep_modes = keep_modes
         self._left = {*state.agents, *state.supervisors}
 
+    def bind_ahead(self, state: State, command: Command) -> None:
+        """Bind the callables that `command` brings to who is there already; nobody is taken over yet.
+
+        An engine looks at its agents when it starts: by then their code has to be there.
+        """
+        left = set(self._left)
+        self.asked(state, command)
+        self._left = left
+
     def is_ours(self, member_id: str) -> bool:
         """Tell whether a member was made or taken over by this program."""
         return member_id not in self._left

@@ -6,7 +6,7 @@ begins and ends with its users is in `shared`, what stands in memory between two
 
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +30,13 @@ from engine.core.commands import (
     SwapAgent,
 )
 from engine.core.decide.team import specs_in
-from engine.core.signals import AgentUnusable, Signal, StateReady
+from engine.core.signals import AgentUnusable, AgentUsable, Signal, StateReady
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import RunSummary, State
 from engine.core.values import Held
 from engine.errors import CommandRefusedError, Unusable
 from engine.host.host import Host
+from engine.host.opening import folded
 from engine.host.orders import Applied
 from engine.host.subscriptions import Subscription
 from engine.supervisor.adoption import Adoption
@@ -192,7 +193,16 @@ class LocalEngine:
                 await self._check(spec)
             outcome = await host.order(asked)
         host.bind(self.callables.by_reference)
+        if isinstance(command, AddAgent | AddSupervisor):
+            await self._mend(host)
         return outcome
+
+    async def _mend(self, host: Host) -> None:
+        """Let agents work again whose code came with their being taken over."""
+        for agent in list(host.state.agents.values()):
+            if agent.error is not None and self.is_ours(agent.id):
+                await check_usable(host.state.spec_of(agent), self.callables.by_reference)
+                await _decided(host, AgentUsable(agent_id=agent.id, generation=agent.generation))
 
     async def _check(self, spec: AgentSpec) -> None:
         if (key := spec_hash(spec)) not in self._checked:
@@ -256,6 +266,8 @@ class LocalEngine:
         async with open_store(self.store or ":memory:", durability=self._durability) as store:
             if self.store is None:
                 await self._rest.pour_into(store)
+            elif self._team is not None:
+                await self._look_ahead(store, self._team)
             host = Host(
                 store, clock=self._clock, bound=self.callables.by_reference, folder=Path.cwd(), importer=importer
             )
@@ -265,6 +277,16 @@ class LocalEngine:
                 self._host = None
                 self._drained.set()
                 await self._keep(store, host)
+
+    async def _look_ahead(self, store: Store, team: AddSupervisor) -> None:
+        """Read what a file holds before its engine starts, and bind the program's callables to who is there."""
+        state = await folded(store)
+        self.adoption.begin(state)
+        if any(root.name == team.team.name for root in state.roots):
+            self._rest.state = state
+            for make in (lambda: team, *self._posted):
+                with suppress(CommandRefusedError):  # said again when it is carried out
+                    self.adoption.bind_ahead(state, make())
 
     async def _live_with(self, host: Host, ready: Callable[[], None], stop: anyio.Event) -> None:
         gone = anyio.Event()
@@ -289,7 +311,6 @@ class LocalEngine:
     async def _begin(self, host: Host) -> None:
         """Say to a file what the program declares, once; look whether all that it declares can work."""
         if self._team is not None:
-            self.adoption.begin(host.state)
             await self._ordered(host, self._team)
             self._team = None
         for agent in list(host.state.agents.values()):

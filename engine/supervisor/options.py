@@ -45,6 +45,16 @@ def refuse_later_features(
         raise NotInThisVersion("limits", "set timeout_s on the agents' specs")
     if enable_auto_evolution:
         raise NotInThisVersion("enable_auto_evolution", "look at get_supervision_metrics and change the team yourself")
-    for policy in on_failure:
-        if not isinstance(policy, Retry | Skip):
-            raise NotInThisVersion(f"on_failure with {policy!r:.60}", "there are Retry and Skip")
+    refuse_other_policies("on_failure", on_failure)
+
+
+def refuse_other_policies(where: str, policies: Sequence[object], only: tuple[type, ...] = (Retry, Skip)) -> None:
+    """Pass where all of `policies` are failure policies that may stand there.
+
+    Raises:
+        NotInThisVersion: If one is not.
+    """
+    for policy in policies:
+        if not isinstance(policy, only):
+            known = " and ".join(one.__name__ for one in only)
+            raise NotInThisVersion(f"{where} with {policy!r:.60}", f"it takes {known}")

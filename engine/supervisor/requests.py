@@ -9,17 +9,19 @@ from pydantic import JsonValue
 
 from engine.core.commands import Cancel, Pause, Resume, Submit
 from engine.core.decide.plan import cast_for
-from engine.core.errors import Refused
+from engine.core.errors import CoreError, Refused
 from engine.core.events import Event, RunFinished, StrategySwitched
-from engine.core.spec import FailurePolicy
+from engine.core.spec import FailurePolicy, Retry
 from engine.core.state import Agent, RunStatus, RunSummary, State, Supervisor
-from engine.errors import CommandRefusedError, HostStopped, UnknownRun, Unusable
+from engine.errors import EngineError, UnknownRun, Unusable
 from engine.host.orders import Applied
 from engine.results import RunCancelled, RunFailed, RunResult, WorkStatus
 from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value
 from engine.supervisor.errors import NotInThisVersion, NotRunning
 from engine.supervisor.node import Node
+from engine.supervisor.options import refuse_other_policies
+from store import StoreError
 
 STOP_S = 10.0
 """How long a cancelled caller waits for its run to stop."""
@@ -88,6 +90,12 @@ class Requests(Node):
     ) -> str:
         """Queue a request on a running engine and return the id of its run at once.
 
+        Args:
+            request: A text, or any JSON value.
+            on_failure: `[Retry(3)]` tries its tasks again, whatever the specs of the agents say.
+            priority: Not in this version.
+            deadline_s: Not in this version.
+
         Raises:
             NotRunning: If no engine is running that would go on with it.
             CommandRefusedError: If nobody can work on it.
@@ -95,11 +103,20 @@ class Requests(Node):
         if priority is not None or deadline_s is not None:
             what = "priority" if priority is not None else "deadline_s"
             raise NotInThisVersion(f"submit({what}=…)", "requests are worked on in the order in which they came")
-        if on_failure:
-            raise NotInThisVersion("submit(on_failure=…)", "give each agent's spec its own on_failure=[Retry(3)]")
+        refuse_other_policies("submit(on_failure=…)", on_failure, only=(Retry,))
         if not self._line.is_running:
             raise NotRunning(self.name)
-        return await self._submitted(request)
+        return await self._submitted(request, on_failure)
+
+    async def wait(self, id: str) -> RunResult:
+        """Return how a run that was submitted ended, once it has; cancelling the caller leaves the run alone.
+
+        Raises:
+            RunFailed: If it failed; `RunCancelled` if it was cancelled.
+            UnknownRun: If there is none, or it ended more than 200 runs ago.
+        """
+        async with self._line.running():
+            return await self._succeeded(await self._line.run_ended(id))
 
     async def status(self, id: str) -> WorkStatus:
         """Return where a run or a task stands.
@@ -175,12 +192,14 @@ class Requests(Node):
             return self._here.id
         return next((agent.id for agent in self._agents if agent.name == name), name)
 
-    async def _submitted(self, request: JsonValue) -> str:
+    async def _submitted(self, request: JsonValue, on_failure: Sequence[FailurePolicy] = ()) -> str:
         value = json_value(request)
         self._refuse_broken(as_text(value))
         await checkpoint_if_cancelled()
         with anyio.CancelScope(shield=True):
-            applied = await self._order(lambda: Submit(request=value, supervisor=self._here.id))
+            applied = await self._order(
+                lambda: Submit(request=value, supervisor=self._here.id, on_failure=list(on_failure))
+            )
         return str(applied.result["run_id"])
 
     def _refuse_broken(self, text: str) -> None:
@@ -195,7 +214,7 @@ class Requests(Node):
         with (
             anyio.CancelScope(shield=True),
             anyio.move_on_after(STOP_S),
-            suppress(CommandRefusedError, HostStopped, UnknownRun),
+            suppress(EngineError, CoreError, StoreError),
         ):
             await self._order(lambda: Cancel(target=run_id, reason="its caller was cancelled"))
             await self._line.run_ended(run_id)
