@@ -106,8 +106,7 @@ class QuarterdeckApp(Transfers, App[int]):
             self.register_theme(theme)
         self.theme = DARK.name
         self.feed.start()
-        self._frames["network"] = NetworkScreen()
-        self.push_screen(self._frames["network"])
+        self.push_screen(self._frame("network"))
         self.set_interval(FLUSH_S, self.flush)
 
     def on_unmount(self) -> None:
@@ -201,12 +200,18 @@ class QuarterdeckApp(Transfers, App[int]):
         """Show one of the screens."""
         if self.screen.is_modal or place not in PLACES:
             return
-        frame = self._frames.setdefault(place, _SCREENS[place]())
+        frame = self._frame(place)
         while len(self.screen_stack) > 2:
             self.pop_screen()
         if self.screen is not frame:
             self.switch_screen(frame)
         self.call_after_refresh(self._arrive, frame, filtered, selected)
+
+    def _frame(self, place: str) -> Frame:
+        if place not in self._frames:
+            self._frames[place] = _SCREENS[place]()
+            self.install_screen(self._frames[place], place)  # else a screen that is left is closed for good
+        return self._frames[place]
 
     def _arrive(self, frame: Frame, filtered: str | None, selected: str | None) -> None:
         if filtered is not None:
