@@ -28,6 +28,14 @@ def _make_adapter(kind: Any) -> TypeAdapter[Any]:
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(_make_adapter)
 
 
+def _make_writer(kind: Any) -> Callable[[Any], bytes]:
+    # Half the time of `dump_json`, which is this behind a dozen options.
+    return _adapter(kind).serializer.to_json
+
+
+_writer: Callable[[Any], Callable[[Any], bytes]] = cache(_make_writer)
+
+
 @cache
 def _events_adapter() -> TypeAdapter[list[Event]]:
     for kind in KINDS.values():
@@ -57,7 +65,7 @@ def encode_event(event: Event) -> bytes:
         ValueError: If a text in it cannot be written as UTF-8.
     """
     try:
-        return _adapter(type(event)).dump_json(event)
+        return _writer(type(event))(event)
     except PydanticSerializationError as error:
         raise ValueError(f"{type(event).__name__} cannot be written as JSON: {error}") from error
 
