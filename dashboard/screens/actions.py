@@ -102,13 +102,18 @@ class Actions(Screen[None]):
             self.deck.say(f"{target.said} has ended already", "warn")
             return
         if run is not None:
-            left = counted(run.total - run.ended, "task")
-            told = f"{counted(run.running, 'attempt')} stop at their next step, {left} of {run.total:,} end"
+            stops = (
+                f"{counted(run.running, 'attempt')} stop at the next step" if run.running else "nothing is under way"
+            )
+            told = f"{stops}; of {counted(run.total, 'task')} {run.total - run.done - run.failed:,} are not done"
         else:
             told = "it stops at its next step; what waits for it goes on without its output or is skipped"
         command = Cancel(target=target.id)
         dialog = Confirm(
-            f"Cancel {target.said}?", (told, "What is done stays done."), f"Cancel the {target.kind}", command
+            f"Cancel {target.kind} “{target.name}”",
+            (told, "What is done stays done."),
+            f"Cancel the {target.kind}",
+            command,
         )
         self.app.push_screen(dialog, self.deck.order)
 
@@ -121,7 +126,9 @@ class Actions(Screen[None]):
             self.app.push_screen(RemoveDialog(target.id), self.deck.order)
         elif target.kind == "supervisor":
             told = ("It goes only when nobody is under it.", "Its name may be used again, its events stay.")
-            dialog = Confirm(f"Remove {target.said}?", told, "Remove it", RemoveMember(target=target.id))
+            dialog = Confirm(
+                f"Remove {target.kind} “{target.name}”", told, "Remove it", RemoveMember(target=target.id)
+            )
             self.app.push_screen(dialog, self.deck.order)
         else:
             self.deck.say(f"{target.said} is not a member of the team; ctrl+d cancels it", "warn")

@@ -48,6 +48,7 @@ class Dialog(ModalScreen[Answer]):
         Binding("tab,down", "app.focus_next", "next", show=False),
         Binding("shift+tab,up", "app.focus_previous", "previous", show=False),
     ]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
     DOES: ClassVar[str] = "Do it"
     """What the first button says."""
 
@@ -82,7 +83,7 @@ class Dialog(ModalScreen[Answer]):
             yield Bar(id="problem")
             with Horizontal(id="buttons"):
                 yield Button(Text(f"{clean(self.does())}  enter"), id="confirm", compact=True)
-                yield Button(Text("Cancel  esc"), id="decline", compact=True)
+                yield Button(Text("Back  esc"), id="decline", compact=True)
 
     def on_mount(self) -> None:
         self.query_one("#title", Bar).show([Cell(self.title_line(), "strong")])
@@ -130,7 +131,8 @@ class Choices(OptionList):
         border: none;
         padding: 0;
         background: transparent;
-        &:focus { border: none; background: transparent; }
+        scrollbar-size-vertical: 1;
+        &:focus { border: none; background: transparent; background-tint: transparent 0%; }
         & > .option-list--option-highlighted { background: $selected; color: $foreground; text-style: none; }
         &:focus > .option-list--option-highlighted { background: $selected; color: $tone-strong; text-style: none; }
     }

@@ -50,7 +50,9 @@ class StrategyDialog(Dialog):
         if self._mode is not None and self._mode not in {name for name, _, _ in others}:
             known = ", ".join(name for name, _ in strategies())
             is_now = self._mode == supervisor.mode
-            self._misnamed = f"it is {self._mode} already" if is_now else f"no strategy {self._mode!r}; there are {known}"
+            self._misnamed = (
+                f"it is {self._mode} already" if is_now else f"no strategy {self._mode!r}; there are {known}"
+            )
         self.look(self.deck.glimpse)
 
     @on(OptionList.OptionHighlighted)

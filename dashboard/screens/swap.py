@@ -85,15 +85,15 @@ class SwapDialog(Dialog):
         if new is not None:
             self.query_one("#changes", Told).show(changes(glimpse.state.spec_of(agent), new))
         lines = [
-            Cell(its_work(agent, glimpse.state), "", "its work  "),
-            Cell("what is under way ends on the old spec; what waits goes to the new one", "", "drain     "),
+            Cell(its_work(agent, glimpse.state), "", "its work    "),
+            Cell("what is under way ends on the old spec, the rest is for the new", "", "drain       "),
         ]
         if self._references and new is self._of_file:
-            lines.append(Cell(f"runs {', '.join(self._references)}; swapping trusts it", "draining", "code      "))
+            lines.append(Cell(f"runs {', '.join(self._references)}; swapping trusts it", "draining", "code        "))
         if new is not None:
             using = self._choice if new is self._of_file else new.name
             shell = f"quarterdeck swap {agent.name} --with {using} --mode drain"
-            lines.append(Cell(shell, "muted", "in a shell "))
+            lines.append(Cell(shell, "muted", "in a shell  "))
         self.query_one("#work", Told).show(lines)
 
     def _spec(self) -> AgentSpec | None:

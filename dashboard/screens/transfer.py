@@ -63,7 +63,6 @@ class ImportDialog(Dialog):
         super().__init__()
         self._db, self._path = db, path
         self._plan: ImportPlan | None = None
-        self._sha256 = ""
 
     def title_line(self) -> str:
         return "Take in an archive"
@@ -90,19 +89,19 @@ class ImportDialog(Dialog):
                 self._look_into(path)
             return None
         archive = str(Path(path).expanduser().resolve())
-        return ImportState(path=archive, sha256=self._sha256, trusted=list(self._plan.needs_trust))
+        return ImportState(path=archive, sha256=self._plan.sha256, trusted=list(self._plan.needs_trust))
 
     def _look_into(self, path: str) -> None:
         self.deck.plan_import(Path(path).expanduser(), self._show)
 
-    def _show(self, found: "tuple[ImportPlan, str] | str") -> None:
+    def _show(self, found: "ImportPlan | str") -> None:
         if not self.is_mounted:
             return
         if isinstance(found, str):
             self.problem(found)
             return
         self.problem("")
-        self._plan, self._sha256 = found
-        told = plan_lines(self._plan.creates, self._plan.needs_trust, self._plan.clashes)
+        self._plan = found
+        told = plan_lines(found.creates, found.needs_trust, found.clashes, found.bound)
         self.query_one(Told).show(told)
         self.say_what("Take it in and trust its code" if self._plan.needs_trust else "Take it in")

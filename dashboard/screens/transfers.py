@@ -1,6 +1,5 @@
 """What the app does with files: archives out and in, agents of a file. All of it in threads; each says one line."""
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,16 +43,17 @@ class Transfers(App[int]):
         self.say("… exporting", "muted")
         self.run_worker(exporting, thread=True)
 
-    def plan_import(self, archive: Path, then: "Callable[[tuple[ImportPlan, str] | str], None]") -> None:
-        """Look into an archive; go on with its plan and its hash, or with what is wrong in one line."""
+    def plan_import(self, archive: Path, then: "Callable[[ImportPlan | str], None]") -> None:
+        """Look into an archive; go on with its plan, or with what is wrong in one line."""
         from engine.archive import ArchiveError, plan_import
+        from engine.core.errors import CoreError
         from store import StoreError
 
         def looking() -> None:
-            found: tuple[ImportPlan, str] | str
+            found: ImportPlan | str
             try:
-                found = plan_import(archive, self.path), hashlib.sha256(archive.read_bytes()).hexdigest()
-            except (ArchiveError, StoreError, OSError) as error:
+                found = plan_import(archive, self.path)
+            except (ArchiveError, CoreError, StoreError, OSError) as error:
                 found = str(error).split("\n", 1)[0]
             self.call_from_thread(then, found)
 

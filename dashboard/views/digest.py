@@ -84,9 +84,17 @@ def _chain(state: State, supervisor_id: str) -> list[str]:
 
 
 def needs_person(state: State) -> list[str]:
-    """Ids of what a person has to look at: agents in error, then tasks that failed or are in doubt."""
+    """Ids of what a person has to look at: agents in error, then tasks that are in doubt or failed with nobody to tell.
+
+    A task that an agent asked for is that agent's to deal with.
+    """
     broken = [agent.id for agent in state.agents.values() if agent.status is AgentStatus.ERROR]
     if len(state.tasks) > 0:
-        wanted = (TaskStatus.FAILED, TaskStatus.IN_DOUBT)
-        broken += [task.id for task in state.tasks.values() if task.status in wanted and task.kind == "agent"]
+        broken += [task.id for task in state.tasks.values() if task.kind == "agent" and _is_stranded(task)]
     return broken
+
+
+def _is_stranded(task: Task) -> bool:
+    if task.status is TaskStatus.FAILED:
+        return task.call_key is None and not task.optional
+    return task.status is TaskStatus.IN_DOUBT

@@ -102,4 +102,4 @@ def its_work(agent: Agent, state: State) -> str:
     first = f" ({at_work[0]})" if at_work else ""
     waiting = sum(len(state.queues[key].ready) for key in agent.queues if key in state.queues)
     under_way = f"{counted(len(at_work), 'attempt')} under way{first}" if at_work else "nothing under way"
-    return f"{under_way}, {counted(waiting, 'task')} waiting in its queues"
+    return f"{under_way}, {counted(waiting, 'task')} waiting"

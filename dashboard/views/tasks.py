@@ -11,10 +11,10 @@ from dashboard.views.waiting import why
 from engine.core.state import State, Task, TaskStatus
 
 COLUMNS = (
-    Column("TASK", 24, grow=2),
+    Column("TASK", 20, grow=2),
     Column("STATE", 11),
-    Column("AGENT", 16, drop=1),
-    Column("WHY, OR HOW FAR", 20, grow=5, calm=True),
+    Column("AGENT", 14, drop=1),
+    Column("WHY, OR HOW FAR", 27, grow=5, calm=True),
     Column("TRY", 3, right=True, drop=4),
     Column("SINCE", 8, drop=5),
     Column("TOOK", 11, right=True, drop=2, calm=True),

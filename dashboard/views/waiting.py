@@ -57,7 +57,7 @@ def _in_queue(state: State, task: Task, queue: Queue, counts: Digest) -> str:
     if supervisor is not None and supervisor.running >= supervisor.max_parallel:
         return f"all {counted(supervisor.max_parallel, 'slot')} of {supervisor.name} are in use"
     ahead = counts.ahead(queue, task.id)
-    whose = f"{agents[0].name}'s queue" if len(agents) == 1 else f"the queue for {_capability(queue)}"
+    whose = f"{agents[0].name}'s queue" if len(agents) == 1 else f"the {_capability(queue)} queue"
     if ahead:
         return f"behind {ahead:,} in {whose}"
     return f"next in {whose}"

@@ -14,7 +14,10 @@ from store import open_store
 from tests.pilot.scene import NOW_MS, StillFeed, audit
 from tests.world import World
 
-EVIL = "\x1b]0;owned\x07\x1b[2J\u202egnp.exe\u2066 [@click=app.exit]x[/] [/x] \x00\t\r\nnext\ud800\u200bz\u0301\u0301\u0301"
+EVIL = (
+    "\x1b]0;owned\x07\x1b[2J\u202egnp.exe\u2066 "
+    "[@click=app.exit]x[/] [/x] \x00\t\r\nnext\ud800\u200bz\u0301\u0301\u0301"
+)
 SAFE = EVIL.replace("\ud800", "")
 """The same without what no journal can hold."""
 
@@ -108,5 +111,3 @@ def test_the_scene_is_as_hostile_as_it_says() -> None:
     assert any("\x1b" in task.title for task in work.state.tasks.values())
     assert any("\x1b" in (agent.error or "") for agent in work.state.agents.values())
     assert any("\x1b" in run.title for run in work.state.runs.values())
-
-

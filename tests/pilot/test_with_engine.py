@@ -1,0 +1,147 @@
+"""The dashboard and a real engine in another process: what a person does, and what they are told."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dashboard.app import QuarterdeckApp
+from dashboard.widgets.bar import Bar
+from dashboard.widgets.pane import Pane
+from tests.pilot.engines import until
+
+pytestmark = pytest.mark.anyio
+SIZE = (120, 36)
+
+
+def told(app: QuarterdeckApp) -> str:
+    return app.message.text if app.message is not None else ""
+
+
+def line(app: QuarterdeckApp, bar: str) -> str:
+    return app.screen.query_one(f"#{bar}", Bar).text
+
+
+def status_of(app: QuarterdeckApp, name: str) -> str:
+    return next((agent.status.value for agent in app.feed.state.agents.values() if agent.name == name), "")
+
+
+async def test_a_request_is_worked_on_and_its_output_can_be_read(
+    engine: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    app = QuarterdeckApp(tmp_path / "team.db")
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: len(app.feed.state.agents) == 3)
+        assert "● engine" in line(app, "header")
+
+        await pilot.press("n", *"how much is it", "enter")
+        await until(pilot, lambda: app.feed.state.finished)
+        assert "applied at seq" in told(app)
+
+        await pilot.press("5", "enter")
+        await until(pilot, lambda: "read: how much is it" in app.screen.query_one(Pane).text)
+
+
+async def test_a_change_is_said_with_its_seq_and_a_refusal_with_its_reason(
+    engine: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    app = QuarterdeckApp(tmp_path / "team.db")
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: len(app.feed.state.agents) == 3)
+
+        await pilot.press("j", "h")
+        await pilot.pause()
+        await pilot.press("enter")
+        await until(pilot, lambda: "✓ swapped reader to g2, applied at seq" in told(app))
+        await pilot.press("z")
+        await until(pilot, lambda: "✓ paused reader" in told(app) and status_of(app, "reader") == "paused")
+        await pilot.press("z")
+        await until(pilot, lambda: status_of(app, "reader") == "idle")
+        await pilot.press("S", "enter")
+        await until(pilot, lambda: "✓ switched desk from parallel to sequential" in told(app))
+        await pilot.press(*":remove desk", "enter")
+        await pilot.pause()
+        await pilot.press("enter")
+        await until(pilot, lambda: told(app).startswith("refused: ") and "remove them first" in told(app))
+
+
+async def test_work_under_way_is_cancelled_after_a_question_that_names_it(
+    engine: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    app = QuarterdeckApp(tmp_path / "team.db")
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: len(app.feed.state.agents) == 3)
+        await pilot.press(*":run be slow", "enter")
+        await until(pilot, lambda: status_of(app, "reader") == "busy")
+
+        await pilot.press("5", "ctrl+d")
+        await pilot.pause()
+        assert line(app, "title") == "Cancel run “be slow”"
+        await pilot.press("enter")
+        await until(pilot, lambda: [run.status.value for run in app.feed.state.finished] == ["cancelled"])
+
+
+async def test_an_archive_goes_out_and_its_import_is_shown_before_it_happens(
+    engine: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    app = QuarterdeckApp(tmp_path / "team.db")
+    archive = tmp_path / "out.zip"
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: len(app.feed.state.agents) == 3)
+        app.screen.perform(f"export {archive}")  # type: ignore[attr-defined]
+        await until(pilot, lambda: told(app).startswith("✓ exported") and archive.exists())
+
+        app.screen.perform(f"import {archive}")  # type: ignore[attr-defined]
+        await pilot.pause()
+        await until(pilot, lambda: "brings" in app.screen.query_one("#told", Pane).text)
+        await pilot.press("enter")
+        await until(pilot, lambda: "applied at seq" in told(app) or told(app).startswith("refused"))
+
+
+async def test_a_killed_engine_is_said_at_once_with_what_to_do(engine: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    app = QuarterdeckApp(tmp_path / "team.db")
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: "● engine" in line(app, "header"))
+
+        os.kill(engine.pid, signal.SIGKILL)
+        engine.wait()
+
+        await until(pilot, lambda: f"✕ engine {engine.pid} gone since" in line(app, "header"))
+        assert f"go on with: quarterdeck engine --db {tmp_path / 'team.db'}" in line(app, "status")
+        await pilot.press(*":pause reader", "enter")
+        await until(pilot, lambda: told(app).startswith("queued: "))
+
+
+async def test_read_only_refuses_every_action_and_says_so(engine: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    app = QuarterdeckApp(tmp_path / "team.db", readonly=True)
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: len(app.feed.state.agents) == 3)
+        seq = app.feed.state.seq
+        for key in ("h", "S", "z", "r", "R", "ctrl+d", "n", "i"):
+            app.message = None
+            await pilot.press("j", key)
+            await pilot.pause()
+            assert "read-only" in told(app), key
+            assert not app.screen.is_modal, key
+
+        assert app.feed.state.seq == seq
+
+
+async def test_leaving_asks_about_the_engine_and_can_stop_it(engine: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    app = QuarterdeckApp(tmp_path / "team.db", ask_engine=True)
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: "● engine" in line(app, "header"))
+        await pilot.press("q")
+        await pilot.pause()
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not app.screen.is_modal
+
+        await pilot.press("q")
+        await pilot.pause()
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: not app.is_running)
+
+    assert engine.wait(timeout=30) == 0

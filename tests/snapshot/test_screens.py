@@ -1,0 +1,86 @@
+"""Pictures of every screen and dialog. After a change: look at each new one before it is kept."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from dashboard.app import QuarterdeckApp
+from engine.core.state import TaskStatus
+from tests.pilot.scene import NOW_MS, StillFeed, audit, written
+from tests.world import World
+
+Compare = Callable[..., bool]
+SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
+SCREENS = {
+    "network": (),
+    "network_filtered": ("slash", *"scout"),
+    "agents": ("2", "s"),
+    "tasks": ("3",),
+    "events": ("4",),
+    "runs": ("5",),
+    "agent": ("j", "j", "j", "j", "enter"),
+    "task": ("3", "j", "enter"),
+    "swap": ("j", "j", "j", "j", "h"),
+    "strategy": ("S",),
+    "remove": ("j", "j", "j", "ctrl+d"),
+    "cancel": ("5", "ctrl+d"),
+    "command": ("colon", *"strategy metrics "),
+    "help": ("question_mark",),
+}
+
+
+def app_on(work: World, *, alive: bool = True) -> QuarterdeckApp:
+    db = written(Path("team.db"), work)
+    running = [task.id for task in work.state.tasks.values() if task.status is TaskStatus.RUNNING]
+    live = {f"progress:{task_id}": json.dumps({"done": 3, "total": 7, "note": "headers"}) for task_id in running[2:4]}
+    return QuarterdeckApp(db, feed=StillFeed(db, work, alive=alive, live=live), clock=lambda: NOW_MS)
+
+
+async def settled(pilot: Pilot[int]) -> None:
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+def pressing(*keys: str) -> Callable[[Pilot[int]], object]:
+    async def press(pilot: Pilot[int]) -> None:
+        await settled(pilot)
+        for key in keys:
+            await pilot.press(key)
+            await settled(pilot)
+
+    return press
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_screen_looks_as_it_was_approved(snap_compare: Compare, screen: str, size: str) -> None:
+    app = app_on(audit())
+
+    assert snap_compare(app, terminal_size=SIZES[size], run_before=pressing(*SCREENS[screen]))
+
+
+def test_many_idle_agents_are_folded_into_one_line(snap_compare: Compare) -> None:
+    app = app_on(audit(idle=37))
+
+    assert snap_compare(app, terminal_size=(120, 40), run_before=pressing("j", "j"))
+
+
+def test_an_engine_that_is_gone_is_said_with_what_to_do(snap_compare: Compare) -> None:
+    app = app_on(audit(), alive=False)
+
+    assert snap_compare(app, terminal_size=(120, 24), run_before=pressing())
+
+
+def test_an_empty_file_says_what_would_be_here(snap_compare: Compare) -> None:
+    app = app_on(World())
+
+    assert snap_compare(app, terminal_size=(80, 24), run_before=pressing())
+
+
+def test_the_light_theme_is_as_readable(snap_compare: Compare) -> None:
+    app = app_on(audit())
+
+    assert snap_compare(app, terminal_size=(120, 24), run_before=pressing("colon", *"theme light", "enter"))
