@@ -1,0 +1,55 @@
+"""What the crew of a chaos run says that it did, held against what the journal says.
+
+The ledger is written by the crew itself, from inside its functions; the journal by the engine. Neither knows the other.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.core.events import AttemptDone, Event, StepRecorded
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the ledger."""
+
+    what: str
+    """`begin`, `end` or `failed`."""
+    name: str
+    """A task or a step of one; or the text of a task whose function gets nothing else."""
+
+
+def lines_of(ledger: Path) -> list[Line]:
+    """Return the lines so far; one that a kill cut off is no line."""
+    if not ledger.exists():
+        return []
+    whole = ledger.read_bytes().split(b"\n")[:-1]
+    said = [json.loads(line) for line in whole]
+    return [Line(one["what"], one["name"]) for one in said]
+
+
+def finished_in(journal: Iterable[Event]) -> set[str]:
+    """Return the names, as the ledger has them, of everything that the journal has as finished."""
+    names: set[str] = set()
+    for event in journal:
+        if isinstance(event, StepRecorded):
+            names.add(f"{event.task_id}/{event.name}")
+        elif isinstance(event, AttemptDone):
+            names.add(event.task_id)
+            if isinstance(event.output, dict) and "item" in event.output:
+                names.add(str(event.output["item"]))
+    return names
+
+
+def done_again(lines: Iterable[Line], finished: set[str]) -> list[Line]:
+    """Return the lines of work that was finished before."""
+    return [line for line in lines if line.name in finished]
+
+
+def ended_twice(lines: Iterable[Line]) -> list[str]:
+    """Return what came to its end more than once."""
+    ends = Counter(line.name for line in lines if line.what == "end")
+    return [name for name, times in ends.items() if times > 1]
