@@ -33,7 +33,8 @@ def document_of(
         resolve: Returns what a reference stands for.
         keep: False lets `state` be used up, which saves a copy of it where work is under way.
     """
-    document = _document(at_rest(state, keep=keep), state)
+    paused = {run.id for run in state.runs.values() if run.paused}
+    document = _document(at_rest(state, keep=keep), paused)
     texts: list[JsonValue] = []
     lines: dict[tuple[int, str], int] = {}
     for entity, name in text_places(document):
@@ -64,7 +65,7 @@ def at_rest(state: State, *, keep: bool = True) -> State:
     return resting
 
 
-def _document(resting: State, state: State) -> Document:
+def _document(resting: State, paused: set[str]) -> Document:
     document: Document = from_json(_adapter().dump_json(resting, exclude_defaults=True, exclude={"specs"}))
     used = {agent.spec for agent in resting.agents.values()} | set(resting.registry.values())
     specs = {key: spec for key, spec in resting.specs.items() if key in used}
@@ -79,7 +80,7 @@ def _document(resting: State, state: State) -> Document:
                 entity.pop(name, None)
     for run in entities(document, "runs"):
         # At rest every run is paused; the document says which were.
-        if not state.runs[run["id"]].paused:
+        if run["id"] not in paused:
             run.pop("paused", None)
     for task in entities(document, "tasks"):
         # The engine's own work begins anew wherever it is: how often it has begun says nothing.

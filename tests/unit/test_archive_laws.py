@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from pydantic import JsonValue
 
 from engine.archive.reading import complete_state, read_state
-from engine.core.codec import encode_state
+from engine.core.codec import decode_state, encode_state
 from engine.core.commands import Resume, Submit
 from engine.core.document import Document, references_in, text_refs
 from engine.core.exporting import at_rest, document_of, state_sha256
@@ -21,8 +21,10 @@ from tests.world import World, agent, team_world, worlds
 some = settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
-def exported(world: World) -> tuple[Document, list[JsonValue]]:
-    return document_of(world.state, lambda ref: walk(world.journal[ref.seq - 1], ref.path))
+def exported(world: World, used_up: State | None = None) -> tuple[Document, list[JsonValue]]:
+    """Export the state of a world, or a copy of it that is not needed any more."""
+    state = used_up if used_up is not None else world.state
+    return document_of(state, lambda ref: walk(world.journal[ref.seq - 1], ref.path), keep=used_up is None)
 
 
 def imported(found: tuple[Document, list[JsonValue]], *, into: World | None = None, paused: bool = False) -> World:
@@ -66,6 +68,7 @@ def test_an_export_changes_nothing_and_every_state_is_sound_in_it(world: World) 
     document, texts = exported(world)
 
     assert encode_state(world.state) == before
+    assert exported(world, used_up=decode_state(before)) == (document, texts)
     archive = read_state(complete_state(document, texts))
     assert archive.document == document
 
