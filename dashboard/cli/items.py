@@ -18,6 +18,7 @@ def agent_item(state: State, agent: Agent, counts: Digest) -> Item:
     """Return an agent; `queue` counts the tasks that are ready and wait for it alone."""
     spec = state.spec_of(agent)
     ended = agent.done + agent.failed
+    p50_ms = median(agent.durations_ms)
     return {
         "id": agent.id,
         "name": agent.name,
@@ -31,7 +32,7 @@ def agent_item(state: State, agent: Agent, counts: Digest) -> Item:
         "done": agent.done,
         "failed": agent.failed,
         "success_rate": agent.done / ended if ended else None,
-        "p50_ms": median(agent.durations_ms),
+        "p50_ms": None if p50_ms is None else round(p50_ms),
         **_usage(agent.usage),
     }
 

@@ -16,7 +16,7 @@ class ImportPlan:
     """What an import of one archive into one database would do."""
 
     creates: dict[str, int]
-    """How many of each kind it adds."""
+    """How many of each kind it adds; of tasks those of agents, as everywhere."""
     needs_trust: list[str]
     """References that its agents call and that the operator has not allowed there."""
     clashes: list[str]
@@ -45,7 +45,13 @@ def plan_import(path: Path, db: Path | None) -> ImportPlan:
     needed = [reference for reference in references_in(archive.document) if reference not in state.trusted]
     counts = archive.manifest.counts
     return ImportPlan(
-        creates={kind: counts[kind] for kind in ("supervisors", "agents", "runs", "tasks", "finished")},
+        creates={
+            "supervisors": counts["supervisors"],
+            "agents": counts["agents"],
+            "runs": counts["runs"],
+            "tasks": sum(task.kind == "agent" for task in archive.state.tasks.values()),
+            "finished": counts["finished"],
+        },
         needs_trust=needed,
         clashes=[] if is_empty(state) else clashes(state, archive.state),
         sha256=sha256,

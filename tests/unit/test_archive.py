@@ -113,7 +113,7 @@ def test_a_plan_says_what_comes_what_it_calls_and_which_names_are_in_use(archive
 
     alone, beside = plan_import(archive, None), plan_import(archive, here)
 
-    assert alone.creates == {"supervisors": 1, "agents": 2, "runs": 1, "tasks": 3, "finished": 0}
+    assert alone.creates == {"supervisors": 1, "agents": 2, "runs": 1, "tasks": 2, "finished": 0}
     assert alone.needs_trust == ["crew:ada", "crew:bob"]
     assert alone.clashes == []
     assert beside.needs_trust == ["crew:bob"]

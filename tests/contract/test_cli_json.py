@@ -1,0 +1,173 @@
+"""What `--json` writes, whole: scripts rely on these shapes, so a change of one is a change of its golden file.
+
+Made anew with UPDATE_GOLDEN=1 in the environment of one test run, then looked at.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dashboard.cli import main
+from engine.core.commands import Pause, Submit, SupervisorSpec
+from engine.core.spec import Retry
+from tests.databases import write_database
+from tests.world import World, agent, team_world
+
+GOLDEN = Path(__file__).parent / "golden"
+PATHS = {"db", "path"}
+"""Fields that hold a path of this run: its name alone is compared."""
+NOT_COMPARED = {"bytes", "command_id", "since_ms", "pid"}
+
+KEYS = {
+    "agents": "id name supervisor type status generation specialties task_id queue done failed success_rate p50_ms "
+    "tokens_in tokens_out cost_usd",
+    "tasks": "id run_id title status waits_for agent_id agent attempt priority deadline_ms created_ms started_ms "
+    "ended_ms error",
+    "runs": "id request status strategy tasks_total tasks_done started_ms ended_ms tokens_in tokens_out cost_usd",
+    "ps": "id name parent strategy status agents running waiting",
+}
+"""The fields of an item by kind, in their order, as ARCHITECTURE.md has them."""
+
+
+def team() -> World:
+    """A small team with one finished run, one at work with a retry in it, and one paused."""
+    below = SupervisorSpec(name="below", mode="parallel", members=[agent("cyd", "sum"), agent("dan", "sum")])
+    world = team_world(agent("ada", "parse", on_failure=[Retry(1, 10.0, 10.0)]), agent("bob", "write"), below)
+    world.order(Submit(request="the first request"))
+    world.now_ms += 500
+    world.settle()
+    world.now_ms += 500
+    world.order(Submit(request="the second request"))
+    world.succeed(next(iter(world.started)))
+    world.ask(next(iter(world.started)), "sum", ["x", "y", "z"])
+    world.order(Submit(request="the third request"))
+    world.fail(next(key for key in world.started if world.state.tasks[key[0]].run_id == "r3"))
+    world.order(Pause(target="dan"))
+    world.order(Pause(target="r3"))
+    return world
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_database(tmp_path_factory.mktemp("golden") / "team.db", team().journal)
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command line in this process: its exit status, what it wrote to stdout and to stderr."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        status = main(words)
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run
+
+
+def plain(value: Any, name: str = "") -> Any:
+    """Leave out what differs from run to run."""
+    if isinstance(value, dict):
+        return {key: plain(each, key) for key, each in value.items()}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    if name in NOT_COMPARED and value is not None:
+        return f"<{name}>"
+    return Path(value).name if name in PATHS and isinstance(value, str) else value
+
+
+def check(name: str, text: str) -> None:
+    """Compare lines of JSON with a golden file."""
+    found = "".join(
+        json.dumps(plain(json.loads(line)), indent=1, ensure_ascii=False) + "\n" for line in text.splitlines()
+    )
+    path = GOLDEN / f"{name}.json"
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(found, encoding="utf-8")
+    assert found == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", ["ps", "agents", "tasks", "runs"])
+def test_a_list_has_the_shape_that_scripts_rely_on(kind: str, database: Path, run: Run) -> None:
+    status, out, err = run(kind, "--json", "--db", str(database))
+
+    assert (status, err, out.count("\n")) == (0, "", 1)
+    body = json.loads(out)
+    assert (body["v"], body["kind"], body["seq"]) == (1, kind, len(team().journal))
+    assert all(list(item) == KEYS[kind].split() for item in body["items"])
+    check(kind, out)
+
+
+def test_tasks_of_finished_runs_are_shown_as_they_were_at_their_end(database: Path, run: Run) -> None:
+    _, every, _ = run("tasks", "--json", "--all", "--db", str(database))
+    _, one, _ = run("tasks", "--json", "--run", "r1", "--db", str(database))
+
+    items = json.loads(every)["items"]
+    assert {item["run_id"] for item in items} == {"r1", "r2", "r3"}
+    assert [item for item in items if item["run_id"] == "r1"] == json.loads(one)["items"]
+    check("tasks-of-a-finished-run", one)
+
+
+def test_events_are_one_object_a_line(database: Path, run: Run) -> None:
+    status, out, _ = run("events", "--json", "--since", "0", "--db", str(database))
+
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert status == 0
+    assert [line["seq"] for line in lines] == list(range(1, len(team().journal) + 1))
+    assert {tuple(line) for line in lines} == {("seq", "at_ms", "kind", "run_id", "task_id", "agent_id", "body")}
+    check("events", out)
+
+
+def test_a_queued_command_has_an_outcome_that_is_pending(database: Path, run: Run) -> None:
+    status, out, err = run("pause", "ada", "--queue", "--json", "--db", str(database))
+
+    assert (status, err) == (0, "")
+    check("outcome", out)
+
+
+def test_without_an_engine_a_change_is_exit_4_and_says_what_to_do(database: Path, run: Run) -> None:
+    status, out, err = run("pause", "ada", "--json", "--db", str(database))
+
+    assert (status, out) == (4, "")
+    check("error", err)
+
+
+def test_export_and_import_have_their_shapes(database: Path, run: Run, tmp_path: Path) -> None:
+    archive = str(tmp_path / "team.zip")
+
+    exported, wrote, _ = run("export", archive, "--json", "--db", str(database))
+    looked, plan, _ = run("import", archive, "--dry-run", "--json", "--db", str(database))
+
+    assert (exported, looked) == (0, 0)
+    check("export", wrote)
+    check("import", plan)
+
+
+def test_a_dry_run_of_a_strategy_says_what_stays_and_what_changes(database: Path, run: Run) -> None:
+    status, out, _ = run("strategy", "chief", "parallel", "--dry-run", "--json", "--db", str(database))
+
+    assert status == 0
+    check("strategy", out)
+
+
+def test_what_is_not_there_is_exit_2_or_3_with_one_line(database: Path, run: Run) -> None:
+    for words, expected in (
+        (("tasks", "--run", "r99"), 2),
+        (("agents", "--under", "nobody"), 2),
+        (("events", "--kind", "agent_aded"), 2),
+        (("events", "--since", "yesterday"), 2),
+        (("strategy", "nobody", "parallel", "--dry-run"), 3),
+        (("strategy", "chief", "guess", "--dry-run"), 3),
+        (("import", "/etc/passwd"), 2),
+        (("export", str(database)), 2),
+        (("swap", "ada", "--with", "none.yaml"), 2),
+    ):
+        status, out, err = run(*words, "--db", str(database))
+        assert (status, out, err.count("\n")) == (expected, "", 1), (words, err)
