@@ -1,6 +1,7 @@
 """`check`: say everything that is wrong with a team file, before it runs."""
 
 import json
+import subprocess
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -39,6 +40,32 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
         return _faulty(ctx, team, TeamFileError(team, problems), file)
     emit(ctx, _body(team, [], file, trusted=trusted), "\n".join(_all_is_well(file, team, trusted=trusted)))
     return DONE
+
+
+def check_code(file: TeamFile) -> None:
+    """Look whether the code of a trusted team file is there, in a process of its own.
+
+    Raises:
+        TeamFileError: If some of it is not.
+        Failure: If its code ends that process.
+    """
+    if not file.references:
+        return
+    command = [sys.executable, "-P", "-m", "dashboard", "check", str(file.path), "--json"]
+    done = subprocess.run(
+        command, cwd=file.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    try:
+        found = json.loads(done.stdout.splitlines()[-1])["problems"]
+    except (IndexError, ValueError, KeyError, TypeError):
+        last = (done.stderr.splitlines() or ["it said nothing"])[-1]
+        fail(
+            "code_failed",
+            f"the code of {file.path} could not be looked at: {last}",
+            f"see: quarterdeck check {file.path}",
+        )
+    if found:
+        raise TeamFileError(file.path, [Problem(each["line"], each["field"], each["message"]) for each in found])
 
 
 def _missing_code(file: TeamFile) -> list[Problem]:

@@ -14,9 +14,10 @@ import dashboard.demo
 from dashboard.cli.database import given_database, made_data_folder
 from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
 from dashboard.cli.room import has_terminal, open_dashboard
-from dashboard.cli.run import submit, write_end
+from dashboard.cli.run import still_running, submit, write_end
 from dashboard.cli.up import Launched, launch
 from dashboard.cli.watching import Progress, await_run
+from dashboard.process import is_alive
 from engine.core.commands import Submit
 from engine.folding import folded
 from engine.teamfile import read_team
@@ -45,13 +46,14 @@ def demo(
     chosen, named = _folder(folder, stdlib=stdlib)
     db = given_database(ctx) or _database_for(named)
     launched = _launched(db, chosen)
-    run_id = _first_run(db) or submit(db, Submit(request=REQUEST))[0]
+    looking = not (no_dashboard or settings.json or output is not None) and has_terminal()
+    run_id = _run_to_watch(launched, looking=looking)
     if detach:
         emit(ctx, launched.body() | {"run_id": run_id}, "\n".join(_said(chosen, launched, run_id)))
         return DONE
-    if no_dashboard or settings.json or output is not None or not has_terminal():
-        return _waited(ctx, launched, run_id, output)
-    return open_dashboard(db, ask_engine=True, debug=settings.debug)
+    if looking:
+        return open_dashboard(db, ask_engine=True, debug=settings.debug)
+    return _waited(ctx, launched, run_id, output)
 
 
 def crew_file() -> Path:
@@ -79,10 +81,8 @@ def _database_for(named: str) -> Path:
 
 def _launched(db: Path, folder: Path) -> Launched:
     """Bring the crew up on a folder; the copy of the library is made first, where an engine does not use it yet."""
-    from dashboard.process import is_alive
-
     if folder.name == "stdlib" and not is_alive(db):
-        from dashboard.demo.stdlib import stdlib_folder
+        from dashboard.demo.stdlib import stdlib_folder  # with the crew's workers, which only make this folder here
 
         say("copying a part of Python's library to read …")
         stdlib_folder(folder)
@@ -90,10 +90,14 @@ def _launched(db: Path, folder: Path) -> Launched:
     return launch(db, command)
 
 
-def _first_run(db: Path) -> str | None:
-    """Return the run that is open, or the last one where the crew has had its first already."""
-    state = folded(db)
-    return next(iter(state.runs), None) or (state.finished[-1].id if state.finished else None)
+def _run_to_watch(launched: Launched, *, looking: bool) -> str:
+    """Return the open run; else a new one, but whoever only looks at a crew that was up already gives it no work."""
+    state = folded(launched.db)
+    if state.runs:
+        return next(iter(state.runs))
+    if looking and state.finished and not launched.started:
+        return state.finished[-1].id
+    return submit(launched.db, Submit(request=REQUEST))[0]
 
 
 def _waited(ctx: click.Context, launched: Launched, run_id: str, output: Path | None) -> int:
@@ -102,7 +106,7 @@ def _waited(ctx: click.Context, launched: Launched, run_id: str, output: Path | 
         ended = await_run(launched.db, run_id, progress)
     except KeyboardInterrupt:
         progress.end()
-        say(f"still running: quarterdeck wait {run_id} --db {launched.db}")
+        say(still_running(run_id, launched.db))
         return INTERRUPTED
     progress.end()
     status = write_end(ctx, ended, output)

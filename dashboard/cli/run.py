@@ -97,7 +97,7 @@ def finish(ctx: click.Context, db: Path, run_id: str, output: Path | None, *, bo
         if bound:
             say(f"stopped; run {run_id} goes on with: quarterdeck engine --db {db}")
         else:
-            say(f"still running: quarterdeck wait {run_id} --db {db}")
+            say(still_running(run_id, db))
         return INTERRUPTED
     progress.end()
     return write_end(ctx, ended, output)
@@ -135,6 +135,11 @@ def _submitted(ctx: click.Context, db: Path, command: Submit, output: Path | Non
     return DONE
 
 
+def still_running(run_id: str, db: Path) -> str:
+    """Return what is said when somebody stops waiting."""
+    return f"still running: quarterdeck wait {run_id} --db {db}"
+
+
 def submit(db: Path, command: Submit) -> tuple[str, Outcome]:
     """Give a request to the engine of a database and return the id of its run.
 
@@ -142,7 +147,15 @@ def submit(db: Path, command: Submit) -> tuple[str, Outcome]:
         Failure: If it is refused, or nobody answers.
     """
     with Client(db) as client:
-        outcome = client.perform(command, ANSWER_WITHIN_S)
+        command_id = client.send(command)
+        try:
+            outcome = client.wait(command_id, ANSWER_WITHIN_S)
+        except KeyboardInterrupt:
+            # It is in the inbox: a second later it is known what became of it, and can be said.
+            outcome = client.wait(command_id, 1.0)
+            run_id = outcome.result.get("run_id", "")
+            say(still_running(str(run_id), db) if run_id else f"look what became of it: quarterdeck runs --db {db}")
+            raise click.exceptions.Exit(INTERRUPTED) from None
     if outcome.status == "refused":
         fail(outcome.code or "refused", outcome.reason or "the engine refused it", "", REFUSED)
     if outcome.status == "pending":

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from dashboard.cli.check import check_code
 from dashboard.cli.database import given_database, made_data_folder
 from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, Settings, emit, fail, say
 from dashboard.cli.room import has_terminal, open_dashboard
@@ -15,7 +16,7 @@ from engine.core.commands import LoadTeam
 from engine.core.state import State
 from engine.folding import folded
 from engine.teamfile import TeamFile, read_team
-from store import Reader
+from store import MissingFile, NotOurFile, Reader
 
 LOADED_WITHIN_S = 60.0
 
@@ -59,8 +60,12 @@ def up(ctx: click.Context, team: Path, *, detach: bool, trusting: bool) -> int:
     file = read_team(team)
     ensure_trusted(file, allowed=trusting)
     db = given_database(ctx) or made_data_folder() / f"{file.name}.db"
-    _check_same_team(db, file, asked=given_database(ctx) is not None)
-    launched = launch(db, file.load_command(trusted=True))
+    command = file.load_command(trusted=True)
+    state = state_of(db)
+    _check_same_team(db, state, file, asked=given_database(ctx) is not None)
+    if not is_loaded(state, command):
+        check_code(file)
+    launched = launch(db, command)
     settings = ctx.ensure_object(Settings)
     if settings.json or detach or not has_terminal():
         emit(ctx, launched.body(), "\n".join(_said(file, launched)))
@@ -77,6 +82,7 @@ def launch(db: Path, command: LoadTeam) -> Launched:
         Failure: If the team is refused; an engine that was started for it is ended again.
         EngineDidNotStart: If it did not.
     """
+    state_of(db)
     started = None if is_alive(db) else start_engine(db, folder=Path(command.folder))
     try:
         if started is not None:
@@ -110,12 +116,26 @@ def is_loaded(state: State, command: LoadTeam) -> bool:
     return team is not None and (team.sha256, team.path, team.folder) == (command.sha256, command.path, command.folder)
 
 
-def _check_same_team(db: Path, file: TeamFile, *, asked: bool) -> None:
+def state_of(db: Path) -> State:
+    """Return what a database holds, nothing where it is to be made.
+
+    Raises:
+        StoreError: If something that is not ours stands there; so no log is written beside it.
+    """
+    try:
+        return folded(db)
+    except MissingFile:
+        return State()
+    except NotOurFile:
+        if db.is_file() and db.stat().st_size == 0:
+            return State()
+        raise
+
+
+def _check_same_team(db: Path, state: State, file: TeamFile, *, asked: bool) -> None:
     """Refuse to mix two teams that happen to have the same name."""
-    if asked or not db.exists():
-        return
-    team = folded(db).team
-    if team is not None and Path(team.path) != file.path:
+    team = state.team
+    if team is not None and Path(team.path) != file.path and not asked:
         hint = f"give this team a database of its own: --db FILE; or name that one to go on with it: --db {db}"
         fail("other_team", f"{db} holds the team {file.name!r} of another file, {team.path}", hint)
 

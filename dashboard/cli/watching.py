@@ -97,14 +97,10 @@ def await_run(db: Path, run_id: str, progress: "Progress") -> RunEnd:
     Raises:
         Failure: If there is no such run, or no engine is at work on it.
     """
-    ended = end_of(db, run_id)
-    if ended is not None:
-        return ended
     with Reader(db) as reader:
         state = folded_from(reader)
-    if run_id not in state.runs and end_of(db, run_id) is None:
-        open_runs = ", ".join(state.runs) or "none is open"
-        fail("unknown_work", f"there is no run {run_id!r}", f"open runs: {open_runs}", WRONG_USAGE)
+    if run_id not in state.runs:
+        return _ended(db, run_id, state)
     progress(state)
     with _while_engine_lives(db, progress.tick) as stop:
         for batch in Tail(db, state.seq).batches(stop):
@@ -116,6 +112,15 @@ def await_run(db: Path, run_id: str, progress: "Progress") -> RunEnd:
     if ended is None:
         hint = f"it goes on with: quarterdeck engine --db {db}"
         fail("no_engine", f"no engine is at work on run {run_id}", hint, NO_ENGINE)
+    return ended
+
+
+def _ended(db: Path, run_id: str, state: State) -> RunEnd:
+    """Return how a run ended that is not open any more, or never was there."""
+    ended = end_of(db, run_id)
+    if ended is None:
+        open_runs = ", ".join(state.runs) or "none is open"
+        fail("unknown_work", f"there is no run {run_id!r}", f"open runs: {open_runs}", WRONG_USAGE)
     return ended
 
 

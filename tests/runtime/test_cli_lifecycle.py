@@ -1,0 +1,307 @@
+"""Engines started, used, killed and ended from the command line, each in processes of its own as a person has them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from store import EngineInfo, Reader, StoreError, Tail
+
+SLOW = """\
+version: 1
+supervisor: {name: slow, strategy: sequential}
+agents:
+  - {name: first, script: [{delay_s: 1.5, output: "first: {text}"}]}
+  - {name: second, script: [{output: "second: {text}"}]}
+"""
+CREW = """\
+version: 1
+supervisor: {name: shouters}
+agents:
+  - {name: shouter, run: "shouting:shout"}
+"""
+CODE = "def shout(text):\n    print('noise of the team')\n    return text.upper()\n"
+PROGRAM = [sys.executable, "-P", "-m", "dashboard"]
+
+
+class Console:
+    """A shell in a folder with a data folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        self._environment = os.environ | {"XDG_DATA_HOME": str(self.data)}
+
+    def run(self, *words: str, **options: Any) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [*PROGRAM, *words], cwd=self.folder, env=self._environment, capture_output=True, text=True, timeout=60,
+            check=False, stdin=subprocess.DEVNULL, **options,
+        )  # fmt: skip
+
+    def done(self, *words: str) -> str:
+        """Run what must succeed, and return what it printed."""
+        ended = self.run(*words)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    def json(self, *words: str) -> Any:
+        return json.loads(self.done(*words, "--json"))
+
+    def begin(self, *words: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [*PROGRAM, *words], cwd=self.folder, env=self._environment, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def write(self, name: str, text: str) -> Path:
+        (self.folder / name).write_text(text)
+        return self.folder / name
+
+    def database(self, name: str) -> Path:
+        return self.data / "quarterdeck" / f"{name}.db"
+
+
+@pytest.fixture
+def console(tmp_path: Path) -> Iterator[Console]:
+    yield Console(tmp_path)
+    for db in tmp_path.rglob("*.db"):
+        engine = engine_of(db)
+        if engine is not None and engine.alive:
+            os.kill(engine.pid, signal.SIGKILL)
+
+
+def engine_of(db: Path) -> EngineInfo | None:
+    try:
+        with Reader(db) as reader:
+            return reader.engine()
+    except StoreError:
+        return None
+
+
+def await_event(db: Path, kind: str, *, after_seq: int = 0) -> int:
+    """Return the seq of the next event of a kind, as soon as it is in the file."""
+    stop = threading.Event()
+    late = threading.Timer(30, stop.set)
+    late.start()
+    try:
+        for batch in Tail(db, after_seq).batches(stop):
+            for record in batch:
+                if record.kind == kind:
+                    return record.seq
+    finally:
+        late.cancel()
+    raise AssertionError(f"no {kind} in {db}")
+
+
+def test_a_team_outlives_the_command_that_started_it_and_is_taken_over_when_its_file_changes(console: Console) -> None:
+    console.write("slow.yaml", SLOW)
+    up = console.json("up", "slow.yaml")
+    again = console.json("up", "slow.yaml")
+    console.write("slow.yaml", SLOW + "  - {name: third, script: []}\n")
+    changed = console.json("up", "slow.yaml")
+    stopped = console.json("stop")
+
+    assert up["started"]
+    assert up["loaded"] == {"agents_added": 2, "agents_swapped": 0}
+    assert (again["pid"], again["started"], again["loaded"]) == (up["pid"], False, None)
+    assert (changed["pid"], changed["loaded"]["agents_added"]) == (up["pid"], 1)
+    assert stopped["status"] == "applied"
+    engine = engine_of(console.database("slow"))
+    assert engine is not None
+    assert not engine.alive
+    assert engine.ended_ms is not None
+
+
+def test_a_request_is_answered_on_stdout_alone_and_in_the_promised_shape(console: Console) -> None:
+    console.write("slow.yaml", SLOW)
+    console.done("up", "slow.yaml")
+    answer = console.run("run", "hello", "-o", "out.txt", "--json")
+    run_id = console.done("run", "again", "--detach").strip()
+    waited = console.done("wait", run_id)
+
+    assert json.loads(answer.stdout) == {
+        "v": 1, "kind": "run", "run_id": "r1", "status": "done", "output": "second: first: hello", "tasks": 2,
+        "usage": {"tokens_in": None, "tokens_out": None, "cost_usd": None}, "seq": json.loads(answer.stdout)["seq"],
+    }  # fmt: skip
+    assert (console.folder / "out.txt").read_text() == "second: first: hello\n"
+    assert waited == "second: first: again\n"
+
+
+def test_without_an_engine_a_request_has_one_for_itself_and_leaves_none(console: Console) -> None:
+    console.write("crew.yaml", CREW)
+    console.write("shouting.py", CODE)
+    console.done("up", "crew.yaml", "--trust")
+    console.done("stop")
+    answer = console.run("run", "hello")
+    engine = engine_of(console.database("shouters"))
+
+    assert (answer.returncode, answer.stdout) == (0, "HELLO\n")
+    assert engine is not None
+    assert not engine.alive
+    assert "noise of the team" in console.database("shouters").with_name("shouters.db.log").read_text()
+
+
+def test_an_engine_that_was_killed_goes_on_with_nothing_but_the_file(console: Console) -> None:
+    team = console.write("slow.yaml", SLOW)
+    up = console.json("up", "slow.yaml")
+    db = Path(up["db"])
+    run_id = console.done("run", "hello", "--detach").strip()
+    await_event(db, "attempt_started")
+    os.kill(up["pid"], signal.SIGKILL)
+    team.unlink()
+    orphaned = console.run("wait", run_id)
+    engine = console.begin("engine", "--db", str(db))
+    await_event(db, "run_finished")
+
+    assert orphaned.returncode == 4
+    assert f"quarterdeck engine --db {db}" in orphaned.stderr
+    assert console.done("wait", run_id) == "second: first: hello\n"
+    engine.terminate()
+    assert engine.wait(30) == 0
+    engine.communicate()
+
+
+def test_an_engine_that_was_started_for_one_request_ends_with_who_asked(console: Console) -> None:
+    console.write("slow.yaml", SLOW)
+    console.done("up", "slow.yaml")
+    console.done("stop")
+    db = console.database("slow")
+    asking = console.begin("run", "hello", "--db", str(db))
+    seq = await_event(db, "attempt_started")
+    asking.kill()
+    asking.communicate()
+
+    await_event(db, "engine_stopped", after_seq=seq)
+    assert console.run("wait", "r1").returncode == 4
+
+
+def test_ctrl_c_leaves_the_request_running_and_says_how_to_come_back(console: Console) -> None:
+    console.write("slow.yaml", SLOW)
+    db = Path(console.json("up", "slow.yaml")["db"])
+    asking = console.begin("run", "hello")
+    await_event(db, "attempt_started")
+    asking.send_signal(signal.SIGINT)
+    _, said = asking.communicate(timeout=30)
+
+    assert (asking.returncode, said) == (130, f"still running: quarterdeck wait r1 --db {db}\n")
+    assert console.done("wait", "r1") == "second: first: hello\n"
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGHUP, 0)])
+def test_a_signal_ends_an_engine_in_order(console: Console, number: signal.Signals, status: int) -> None:
+    team = console.write("slow.yaml", SLOW)
+    engine = console.begin("engine", "--team", str(team), "--db", "team.db", "--json")
+    assert engine.stdout is not None
+    began = json.loads(engine.stdout.readline())
+    engine.send_signal(number)
+    engine.communicate(timeout=30)
+
+    assert began == {"v": 1, "kind": "engine", "db": str(console.folder / "team.db"), "pid": engine.pid}
+    assert engine.returncode == status
+    found = engine_of(console.folder / "team.db")
+    assert found is not None
+    assert found.ended_ms is not None
+
+
+def test_two_who_start_the_same_team_at_once_share_one_engine(console: Console) -> None:
+    console.write("slow.yaml", SLOW)
+    starting = [console.begin("up", "slow.yaml", "--json") for _ in range(2)]
+    said = [process.communicate(timeout=60) for process in starting]
+
+    assert [process.returncode for process in starting] == [0, 0], said
+    pids = {json.loads(out)["pid"] for out, _ in said}
+    assert len(pids) == 1
+
+
+def test_code_that_nobody_trusted_is_not_run_and_trust_ends_with_an_edit(console: Console) -> None:
+    console.write("crew.yaml", CREW)
+    console.write("shouting.py", CODE)
+    untrusted = console.run("up", "crew.yaml")
+    console.done("trust", "crew.yaml")
+    console.done("up", "crew.yaml")
+    console.write("crew.yaml", CREW.replace("shouter,", "bawler,"))
+    edited = console.run("up", "crew.yaml", "--json")
+
+    assert untrusted.returncode == 3
+    assert "is not trusted; it runs shouting:shout" in untrusted.stderr
+    assert edited.returncode == 3
+    assert json.loads(edited.stderr)["code"] == "untrusted_file"
+
+
+def test_code_that_is_missing_is_told_by_line_before_anything_starts(console: Console) -> None:
+    team = console.write("crew.yaml", CREW)
+    ended = console.run("up", "crew.yaml", "--trust")
+
+    said = "agents[shouter].run: 'shouting:shout': no module 'shouting'; install it or put it beside the team"
+    assert (ended.returncode, ended.stderr) == (2, f"{team}:4: {said}\n")
+    assert not console.database("shouters").exists()
+
+
+def test_two_teams_of_one_name_are_not_mixed(console: Console) -> None:
+    console.write("one.yaml", SLOW)
+    console.write("other.yaml", SLOW)
+    console.done("up", "one.yaml")
+    mixed = console.run("up", "other.yaml")
+
+    assert mixed.returncode == 2
+    assert "of another file" in mixed.stderr
+    assert console.json("up", "other.yaml", "--db", "other.db")["started"]
+
+
+def test_a_request_that_waits_for_an_engine_is_taken_up_by_the_next(console: Console) -> None:
+    console.write("slow.yaml", SLOW)
+    console.done("up", "slow.yaml")
+    console.done("stop")
+    db = str(console.database("slow"))
+    refused = console.run("run", "hello", "--detach")
+    queued = console.json("run", "hello", "--queue")
+    console.done("up", "slow.yaml")
+    seq = await_event(Path(db), "run_submitted")
+
+    assert refused.returncode == 4
+    assert queued["status"] == "pending"
+    assert seq > 0
+    assert console.done("wait", "r1") == "second: first: hello\n"
+
+
+def test_the_team_that_init_writes_runs_at_once(console: Console) -> None:
+    console.done("init", "mine")
+    console.done("up", "mine/team.yaml", "--trust")
+    report = console.done("run", "Report on this folder")
+
+    assert report.startswith("# Report on this folder\n\nAbout the texts in mine/.")
+    assert all(f"## {agent}\n" in report for agent in ("counter", "wordsmith", "stylist"))
+
+
+def test_the_demo_reads_a_folder_and_waits_for_the_next_request(console: Console) -> None:
+    (console.folder / "source").mkdir()
+    console.write("source/shouting.py", CODE)
+    first = console.run("demo", "source", "--no-dashboard")
+    second = console.json("demo", "source")
+    outside = console.run("run", "audit ../..")
+
+    assert first.returncode == 0, first.stderr
+    assert "shouting.py" in first.stdout
+    assert "the crew waits for the next request" in first.stderr
+    assert (second["kind"], second["status"], second["run_id"]) == ("run", "done", "r2")
+    assert outside.returncode == 1
+    assert "outside the folder" in outside.stderr
+
+
+def test_an_engine_that_cannot_start_says_why(console: Console) -> None:
+    console.write("slow.yaml", SLOW)
+    console.write("team.db-lock", "").unlink()
+    (console.folder / "team.db-lock").mkdir()
+    ended = console.run("up", "slow.yaml", "--db", "team.db")
+
+    assert ended.returncode == 4
+    assert ended.stderr.startswith("quarterdeck: the engine did not start: ")
+    assert "team.db-lock" in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
