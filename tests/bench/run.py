@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import TypeAlias
@@ -19,7 +20,7 @@ from tests.bench.report import Row, as_json, short, table
 Subject: TypeAlias = Callable[[bool], Iterable[Row]]
 """Measures something; True asks for few rounds."""
 
-SUBJECTS = ("fold", "decide", "turns", "crowds")
+SUBJECTS = ("fold", "decide", "turns", "crowds", "graphs", "choosing", "archives", "imports", "following")
 """Modules beside this one; each has `rows(quick)`."""
 
 
@@ -41,10 +42,13 @@ def main() -> int:
     noise.sample()
     for name in given.only or SUBJECTS:
         print(f"{name} …", file=sys.stderr, flush=True)
-        subject: Subject = import_module(f"tests.bench.{name}").rows
-        for row in subject(given.quick):
-            rows.append(row)
-            noise.sample()
+        try:
+            subject: Subject = import_module(f"tests.bench.{name}").rows
+            for row in subject(given.quick):
+                rows.append(row)
+                noise.sample()
+        except Exception:  # one subject that cannot be measured does not hide the others
+            traceback.print_exc()
     print(file=sys.stderr)
     if given.json:
         print(as_json(rows, noise))

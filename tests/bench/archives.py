@@ -1,0 +1,106 @@
+"""Export and import of a whole team, from a database to a file and from a file into another state."""
+
+import io
+import json
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from engine.archive import export_archive, read_archive
+from engine.core.codec import encode_state
+from engine.core.context import Context
+from engine.core.signals import EngineBegan, StateReady
+from engine.core.state import State
+from engine.core.step import step
+from tests.bench.databases import written
+from tests.bench.histories import Mapped, mapped, succeed
+from tests.bench.measure import interleaved
+from tests.bench.report import Row
+from tests.world import World
+
+_MESSAGE = "What an agent had to say, in a few more words than the state itself would keep of an item. " * 3
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """Measure a small team with long messages, and a large one with much that waits."""
+    yield from _both("50 agents, 1,000 messages", _talkative(), 5.0, 8.0, 5 if quick else 15)
+    yield from _both("1,000 agents, 10,000 tasks", mapped(10_000, 1_000).world, 50.0, 100.0, 3 if quick else 7)
+
+
+def _talkative() -> World:
+    """Return a team in which 1,000 tasks are done whose texts stand in the journal."""
+    world = mapped(0).world
+    history = Mapped(world, next(iter(world.started)))
+    world.ask(history.lead, "parse", [f"{number}: {_MESSAGE}" for number in range(1_000)], call="texts")
+    for key in history.workers():
+        succeed(world, key)
+    return world
+
+
+def _both(what: str, world: World, export_ms: float, import_ms: float, rounds: int) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        database = written(Path(folder) / "team.db", world.journal, snapshot=encode_state(world.state))
+        target = Path(folder) / "team.zip"
+        took, floor = interleaved(
+            lambda: export_archive(database, target, overwrite=True), lambda: _packed(target), rounds
+        )
+        yield Row(
+            what=f"export {what}",
+            took=took,
+            floor=floor,
+            floor_is="json.dumps of the same state and texts, zipped",
+            budget=export_ms,
+            computes=True,
+        )
+        took, floor = interleaved(lambda: _imported(target), lambda: _unpacked(target), rounds)
+        yield Row(
+            what=f"import {what}",
+            took=took,
+            floor=floor,
+            floor_is="json.loads of the same, unzipped",
+            budget=import_ms,
+            computes=True,
+        )
+
+
+def _imported(path: Path) -> State:
+    """Read and check an archive, and let an empty team take it in."""
+    archive = read_archive(path)
+    state, context = State(), Context(now_ms=1_000, jitter=0.5)
+    step(state, EngineBegan(pid=1, token=1, version="bench"), context)
+    references = sorted({str(spec.run) for spec in archive.state.specs.values()})
+    ready = StateReady(
+        order_id="c1",
+        sender="bench",
+        role="operator",
+        path=str(path),
+        sha256="0",
+        paused=True,
+        state=archive.document,
+        texts=archive.texts,
+        trusted=references,
+    )
+    step(state, ready, context)
+    return state
+
+
+def _unpacked(path: Path) -> list[object]:
+    with zipfile.ZipFile(path) as archive:
+        lines = archive.read("texts.jsonl").splitlines()
+        return [json.loads(archive.read("state.json")), *(json.loads(line) for line in lines)]
+
+
+_PARTS: dict[Path, list[object]] = {}
+
+
+def _packed(path: Path) -> bytes:
+    """Write the parts of the archive at `path` again, with nothing around it."""
+    if path not in _PARTS:
+        _PARTS[path] = _unpacked(path)
+    state, *texts = _PARTS[path]
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("state.json", json.dumps(state))
+        archive.writestr("texts.jsonl", "\n".join(map(json.dumps, texts)))
+    return whole.getvalue()

@@ -1,0 +1,79 @@
+"""Who answers a request, among a thousand specs and a hundred thousand."""
+
+import random
+from collections.abc import Iterator
+
+from engine.core.candidate import Candidate
+from engine.core.capability_index import CapabilityIndex
+from engine.core.discovery import choose
+from tests.bench.measure import Series, interleaved
+from tests.bench.report import Row
+
+_SUBJECTS = ("invoice", "contract", "dataset", "image", "kernel", "protein", "market", "satellite", "poem", "recipe")
+_VERBS = ("parse", "summarize", "translate", "classify", "audit", "draw", "forecast", "repair", "explain", "merge")
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """Measure searches, and adding and removing one."""
+    for specs, budget_ms in ((1_000, 0.5), (100_000, 5.0)):
+        if quick and specs > 1_000:
+            break
+        candidates = [_candidate(number) for number in range(specs)]
+        index = CapabilityIndex(candidates)
+        yield _search(index, candidates, specs, budget_ms, 100 if quick else 400)
+        yield _change(index, specs, 100)
+
+
+def _candidate(number: int) -> Candidate:
+    verb, subject = _VERBS[number % 10], _SUBJECTS[number // 10 % 10]
+    return Candidate(
+        id=f"a{number}",
+        name=f"agent-{number}",
+        specialties=(f"{verb} {subject}", f"topic{number}"),
+        description=f"can {verb} every {subject} of department {number % 97}",
+    )
+
+
+def _search(index: CapabilityIndex, candidates: list[Candidate], specs: int, budget_ms: float, rounds: int) -> Row:
+    draws = random.Random(1)
+    texts = [
+        f"{draws.choice(_VERBS)} the {draws.choice(_SUBJECTS)} about topic{draws.randrange(specs)}, then "
+        f"{draws.choice(_VERBS)} it for department {draws.randrange(97)}"
+        for _ in range(rounds)
+    ]
+    by_word: dict[str, set[str]] = {}
+    for candidate in candidates:
+        for word in " ".join((*candidate.specialties, candidate.description)).split():
+            by_word.setdefault(word, set()).add(candidate.id)
+    took, floor = Series(), Series()
+    for text in texts:
+        with floor.timing():
+            _looked_up(by_word, text)
+        with took.timing():
+            choose(text, index)
+    return Row(
+        what=f"choose agents among {specs:,}",
+        took=took,
+        floor=floor,
+        floor_is="look each word up in a dict of sets, and unite them",
+        budget=budget_ms,
+        at_p95=True,
+        computes=True,
+    )
+
+
+def _looked_up(by_word: dict[str, set[str]], text: str) -> set[str]:
+    return set().union(*(by_word.get(word, ()) for word in text.split()))
+
+
+def _change(index: CapabilityIndex, specs: int, times: int) -> Row:
+    newcomers = [_candidate(specs + number) for number in range(times)]
+
+    def change() -> None:
+        for one in newcomers:
+            index.add(one)
+        for one in newcomers:
+            index.remove(one.id)
+
+    took, _ = interleaved(change, None, 5)
+    return Row(what=f"add or remove one of {specs:,}", took=took.per(2 * times), unit="ms", budget=1.0, computes=True)

@@ -1,0 +1,50 @@
+"""The execution graph, rewired by a switch of strategy in the middle of a run."""
+
+from collections.abc import Iterator
+from itertools import cycle, pairwise
+
+from engine.core.commands import Submit, SwitchStrategy
+from tests.bench.measure import interleaved
+from tests.bench.report import Row
+from tests.world import World, agent, team_world
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """Measure small and large graphs."""
+    yield _rewired(50, 1.0, 4 if quick else 40)
+    yield _rewired(5_000, 20.0, 4 if quick else 8)
+
+
+def _rewired(nodes: int, budget_ms: float, rounds: int) -> Row:
+    world = _running(nodes)
+    modes = cycle(("parallel", "sequential"))
+    took, floor = interleaved(lambda: _switch(world, next(modes)), lambda: _wired(nodes), rounds)
+    return Row(
+        what=f"a graph of {nodes:,} nodes rewired",
+        took=took,
+        floor=floor,
+        floor_is="two lists a node, filled from its edges",
+        budget=budget_ms,
+        computes=True,
+    )
+
+
+def _running(nodes: int) -> World:
+    """Return a team whose run has as many nodes as members, the first at work."""
+    members = [agent(f"a{number}", "parse") for number in range(nodes)]
+    world = team_world(*members, mode="sequential", max_parallel=10, max_agents=nodes)
+    world.order(Submit(request="go"))
+    return world
+
+
+def _switch(world: World, mode: str) -> None:
+    world.order(SwitchStrategy(supervisor="chief", mode=mode))
+
+
+def _wired(nodes: int) -> dict[str, tuple[list[str], list[str]]]:
+    names = [f"t{number}" for number in range(nodes)]
+    graph: dict[str, tuple[list[str], list[str]]] = {name: ([], []) for name in names}
+    for before, after in pairwise(names):
+        graph[after][0].append(before)
+        graph[before][1].append(after)
+    return graph
