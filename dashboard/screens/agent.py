@@ -50,8 +50,9 @@ class AgentScreen(Frame):
 
         def then(records: list[Record]) -> None:
             self._reading = False
-            self._history = told(records, self.deck.glimpse)
-            self.show(self.deck.glimpse)
+            if self.is_attached:  # else the page was left meanwhile
+                self._history = told(records, self.deck.glimpse)
+                self.show(self.deck.glimpse)
 
         self.deck.read(read, then)
 

@@ -115,8 +115,9 @@ class TextScreen(Frame):
             bodies, records = found
             for ref in missing:
                 self._texts.add(ref, bodies.get(ref.seq))
-            self._history = told(records, self.deck.glimpse)
-            self.show(self.deck.glimpse)
+            if self.is_attached:  # else the page was left meanwhile
+                self._history = told(records, self.deck.glimpse)
+                self.show(self.deck.glimpse)
 
         self.deck.read(read, then)
 

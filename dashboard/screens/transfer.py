@@ -95,7 +95,7 @@ class ImportDialog(Dialog):
         self.deck.plan_import(Path(path).expanduser(), self._show)
 
     def _show(self, found: "ImportPlan | str") -> None:
-        if not self.is_mounted:
+        if not self.is_attached:
             return
         if isinstance(found, str):
             self.problem(found)

@@ -1,0 +1,70 @@
+"""Pages and dialogs that are left before what they asked for has been read."""
+
+import threading
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from dashboard.app import QuarterdeckApp
+from dashboard.screens.text import TaskText, TextScreen
+from dashboard.screens.transfer import ImportDialog
+from dashboard.views.glimpse import Glimpse
+from store import Reader, Record
+from tests.pilot.engines import until
+from tests.pilot.scene import NOW_MS, StillFeed, audit, written
+
+pytestmark = pytest.mark.anyio
+SIZE = (100, 30)
+READ_WITHIN_S = 30.0
+
+
+class SlowPage(TaskText):
+    """A task whose events are read no sooner than the test says."""
+
+    def __init__(self, task_id: str) -> None:
+        super().__init__(task_id)
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
+        self.begun.set()
+        assert self.go_on.wait(READ_WITHIN_S)
+        return super().records(reader, glimpse)
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> QuarterdeckApp:
+    work = audit()
+    db = written(tmp_path / "team.db", work)
+    return QuarterdeckApp(db, feed=StillFeed(db, work), clock=lambda: NOW_MS)
+
+
+async def left(pilot: Pilot[int]) -> None:
+    await pilot.press("escape")
+    await pilot.pause()
+
+
+async def test_a_page_may_be_left_while_its_events_are_read(app: QuarterdeckApp) -> None:
+    page = SlowPage(next(iter(app.feed.state.tasks)))
+    async with app.run_test(size=SIZE) as pilot:
+        app.push_screen(TextScreen(page))
+        await until(pilot, page.begun.is_set)
+        await left(pilot)
+
+        page.go_on.set()
+        await app.workers.wait_for_complete()
+
+        assert app.is_running
+        assert not isinstance(app.screen, TextScreen)
+
+
+async def test_an_import_may_be_left_while_its_archive_is_looked_into(app: QuarterdeckApp, tmp_path: Path) -> None:
+    dialog = ImportDialog(tmp_path / "team.db", "")
+    async with app.run_test(size=SIZE) as pilot:
+        app.push_screen(dialog)
+        await pilot.pause()
+        await left(pilot)
+
+        dialog._show("no archive")
+
+        assert app.is_running
