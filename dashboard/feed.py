@@ -66,12 +66,12 @@ class Feed:
         """The newest events that were folded, without gaps."""
         self.looked = False
         """True once the file was asked for its engine."""
-        self.trouble: str | None = None
-        """Why the file cannot be followed, in one line; None while it can."""
         self._arrived: queue.Queue[_Start | _Block] = queue.Queue(WAITING_BLOCKS)
         self._rate: deque[tuple[float, int]] = deque(maxlen=round(RATE_S / LOOK_S))
         self._stop = threading.Event()
         self._broken = False
+        self._troubles: dict[str, str] = {}
+        self._identity = _identity(path)
         self._threads = [
             threading.Thread(target=self._follow, name="feed-follow", daemon=True),
             threading.Thread(target=self._look, name="feed-look", daemon=True),
@@ -88,6 +88,12 @@ class Feed:
         for thread in self._threads:
             if thread.is_alive():
                 thread.join(timeout_s)
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the file cannot be followed, in one line; None while it can."""
+        troubles = self._troubles.copy()
+        return troubles.get("file") or next(iter(troubles.values()), None)
 
     @property
     def behind(self) -> int:
@@ -127,7 +133,7 @@ class Feed:
         try:
             fold(self.state, block.events)
         except CoreError as error:
-            self.trouble, self._broken = str(error), True
+            self._troubles["fold"], self._broken = str(error), True
             self._stop.set()
         self.names.learn(block.events)
         self.recent.extend(map(Entry.of, block.records, block.events))
@@ -142,13 +148,16 @@ class Feed:
                 for last_seq, block in self._blocks(after):
                     self._hand_over(block)
                     after = last_seq
-                    self.trouble = None
             except CoreError as error:
-                self.trouble = str(error)
+                self._troubles["decode"] = str(error)
                 return
             except StoreError as error:
-                self.trouble = str(error)
+                # Another file at this path has other events under the same seqs.
+                if self._moved_away():
+                    return
+                self._troubles["follow"] = str(error)
                 self._stop.wait(RETRY_S)
+                self._forget("follow")
 
     def _first(self) -> int:
         """Hand over the newest snapshot; without one the journal is read from its start."""
@@ -176,19 +185,23 @@ class Feed:
 
     def _look(self) -> None:
         """Look at what is not in the journal: the engine, what agents publish, whether the file is still the same."""
-        file_id = _identity(self.path)
         while not self._stop.is_set():
             try:
                 with Reader(self.path) as reader:
+                    self._forget("look")
                     while not self._stop.is_set():
                         self._look_once(reader)
-                        if _identity(self.path) != file_id:
-                            self._moved_away()
+                        if self._moved_away():
                             return
                         self._stop.wait(LOOK_S)
             except StoreError as error:
-                self.trouble = str(error)
+                if self._moved_away():
+                    return
+                self._troubles["look"] = str(error)
                 self._stop.wait(RETRY_S)
+
+    def _forget(self, whose: str) -> None:
+        self._troubles.pop(whose, None)
 
     def _look_once(self, reader: Reader) -> None:
         if reader.changed() or not self.looked:
@@ -198,11 +211,15 @@ class Feed:
         self.live = reader.live()
         self.looked = True
 
-    def _moved_away(self) -> None:
-        gone = _identity(self.path) is None
-        what = "was deleted or moved away" if gone else "was replaced by another file"
-        self.trouble = f"{self.path} {what} while it was open: what you see is its last state; open it again"
+    def _moved_away(self) -> bool:
+        """Stop, and say so, where another file or none stands at the path now."""
+        now = _identity(self.path)
+        if self._identity is None or now == self._identity:
+            return False
+        what = "was deleted or moved away" if now is None else "was replaced by another file"
+        self._troubles["file"] = f"{self.path} {what} while it was open: what you see is its last state; open it again"
         self._stop.set()
+        return True
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

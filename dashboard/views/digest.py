@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from engine.core.state import AgentStatus, Queue, State, Task, TaskStatus
+from engine.core.state import Queue, State, Task, TaskStatus
 
 
 @dataclass(slots=True)
@@ -84,17 +84,11 @@ def _chain(state: State, supervisor_id: str) -> list[str]:
 
 
 def needs_person(state: State) -> list[str]:
-    """Ids of what a person has to look at: agents in error, then tasks that are in doubt or failed with nobody to tell.
-
-    A task that an agent asked for is that agent's to deal with.
-    """
-    broken = [agent.id for agent in state.agents.values() if agent.status is AgentStatus.ERROR]
-    if len(state.tasks) > 0:
-        broken += [task.id for task in state.tasks.values() if task.kind == "agent" and _is_stranded(task)]
-    return broken
-
-
-def _is_stranded(task: Task) -> bool:
-    if task.status is TaskStatus.FAILED:
-        return task.call_key is None and not task.optional
-    return task.status is TaskStatus.IN_DOUBT
+    """Ids of what a person has to look at: agents in error, then tasks that failed or are in doubt."""
+    failed, in_doubt = TaskStatus.FAILED, TaskStatus.IN_DOUBT
+    broken = [agent.id for agent in state.agents.values() if agent.error is not None]
+    return broken + [
+        task.id
+        for task in state.tasks.values()
+        if (task.status is failed or task.status is in_doubt) and task.kind == "agent"
+    ]

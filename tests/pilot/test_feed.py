@@ -1,0 +1,148 @@
+"""What the dashboard says about its file: newer, damaged, replaced, gone."""
+
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import pytest
+
+from dashboard.feed import Feed
+from engine.core.codec import encode_state
+from engine.host.batch import row_of
+from store import Row, open_store
+from tests.pilot.scene import audit, written
+from tests.world import World
+
+PATIENCE_S = 20.0
+
+
+def advanced(feed: Feed, until: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not until():
+        assert time.monotonic() < deadline, feed.trouble
+        feed.advance()
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def work() -> World:
+    return audit()
+
+
+def test_a_feed_folds_to_the_state_that_was_decided_on(tmp_path: Path, work: World) -> None:
+    feed = Feed(written(tmp_path / "team.db", work))
+    feed.start()
+    advanced(feed, lambda: feed.state.seq == work.state.seq)
+    feed.stop()
+
+    assert encode_state(feed.state) == encode_state(work.state)
+    assert feed.trouble is None
+    assert [entry.seq for entry in feed.recent] == list(range(1, work.state.seq + 1))
+
+
+def test_a_feed_begins_at_the_newest_snapshot(tmp_path: Path, work: World) -> None:
+    async def write() -> None:
+        async with open_store(tmp_path / "team.db") as store:
+            await store.journal.append(1, [row_of(event) for event in work.journal])
+            await store.snapshots.save(work.state.seq, encode_state(work.state))
+
+    anyio.run(write)
+    feed = Feed(tmp_path / "team.db")
+    feed.start()
+    advanced(feed, lambda: feed.state.seq == work.state.seq)
+    feed.stop()
+
+    assert encode_state(feed.state) == encode_state(work.state)
+    assert len(feed.recent) == 0
+
+
+def test_a_slice_of_time_folds_only_a_part(tmp_path: Path, work: World) -> None:
+    feed = Feed(written(tmp_path / "team.db", work))
+    feed.start()
+    advanced(feed, lambda: feed.file_seq)
+
+    assert feed.advance(0.0) is False
+
+    feed.stop()
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (Row(1, "agent_painted", b"{}"), "does not know; update quarterdeck"),
+        (Row(1, "task_failed", b'{"type": "task_failed"}'), "the journal is damaged at seq 76"),
+        (
+            Row(1, "retry_due", b'{"type": "retry_due", "at_ms": 1, "run_id": "r9", "task_id": "t999"}'),
+            "the journal is damaged at seq 76",
+        ),
+    ],
+)
+def test_what_cannot_be_folded_is_one_clear_line(tmp_path: Path, work: World, row: Row, said: str) -> None:
+    db = written(tmp_path / "team.db", work)
+
+    async def write() -> None:
+        async with open_store(db) as store:
+            await store.journal.append(work.state.seq + 1, [row])
+
+    anyio.run(write)
+    feed = Feed(db)
+    feed.start()
+    advanced(feed, lambda: feed.trouble)
+    feed.stop()
+
+    assert said in (feed.trouble or "")
+    assert "\n" not in (feed.trouble or "")
+
+
+def test_a_file_that_is_replaced_is_said(tmp_path: Path, work: World) -> None:
+    db = written(tmp_path / "team.db", work)
+    feed = Feed(db)
+    feed.start()
+    advanced(feed, lambda: feed.state.seq == work.state.seq)
+    db.rename(tmp_path / "old.db")
+    written(db, audit())
+    advanced(feed, lambda: feed.trouble)
+    feed.stop()
+
+    assert "was replaced by another file" in (feed.trouble or "") or "deleted or moved away" in (feed.trouble or "")
+
+
+def test_a_file_that_is_deleted_is_said_and_its_last_state_stays(tmp_path: Path, work: World) -> None:
+    db = written(tmp_path / "team.db", work)
+    feed = Feed(db)
+    feed.start()
+    advanced(feed, lambda: feed.state.seq == work.state.seq)
+    for path in tmp_path.iterdir():
+        path.unlink()
+    advanced(feed, lambda: feed.trouble)
+    feed.stop()
+
+    assert "was deleted or moved away" in (feed.trouble or "")
+    assert feed.state.agents
+
+
+def test_an_engine_that_ended_is_known(tmp_path: Path, work: World) -> None:
+    feed = Feed(written(tmp_path / "team.db", work))
+    feed.start()
+    advanced(feed, lambda: feed.looked)
+    feed.stop()
+
+    assert feed.engine is not None
+    assert not feed.engine.alive
+
+
+def test_a_reader_never_writes(tmp_path: Path, work: World) -> None:
+    db = written(tmp_path / "team.db", work)
+    with sqlite3.connect(db) as connection:
+        before = connection.total_changes, connection.execute("SELECT count(*) FROM journal").fetchone()
+    connection.close()
+    feed = Feed(db)
+    feed.start()
+    advanced(feed, lambda: feed.state.seq == work.state.seq)
+    feed.stop()
+
+    with sqlite3.connect(db) as connection:
+        assert (connection.total_changes, connection.execute("SELECT count(*) FROM journal").fetchone()) == before
+    connection.close()
