@@ -20,6 +20,8 @@ class Line:
     """`begin`, `end` or `failed`."""
     name: str
     """A task or a step of one; or the text of a task whose function gets nothing else."""
+    engine: int
+    """Process of the engine that it was done for."""
 
 
 def lines_of(ledger: Path) -> list[Line]:
@@ -28,7 +30,7 @@ def lines_of(ledger: Path) -> list[Line]:
         return []
     whole = ledger.read_bytes().split(b"\n")[:-1]
     said = [json.loads(line) for line in whole]
-    return [Line(one["what"], one["name"]) for one in said]
+    return [Line(one["what"], one["name"], one["engine"]) for one in said]
 
 
 def finished_in(journal: Iterable[Event]) -> set[str]:
@@ -50,6 +52,6 @@ def done_again(lines: Iterable[Line], finished: set[str]) -> list[Line]:
 
 
 def ended_twice(lines: Iterable[Line]) -> list[str]:
-    """Return what came to its end more than once."""
-    ends = Counter(line.name for line in lines if line.what == "end")
-    return [name for name, times in ends.items() if times > 1]
+    """Return what came to its end more than once under one engine."""
+    ends = Counter((line.engine, line.name) for line in lines if line.what == "end")
+    return [name for (_, name), times in ends.items() if times > 1]

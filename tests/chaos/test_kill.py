@@ -1,4 +1,4 @@
-"""kill -9 of real engines at random points of a real run: nothing that was acknowledged or finished is lost or redone."""
+"""kill -9 of real engines at random points of a real run: what was acknowledged stays, what was finished stays done."""
 
 import os
 import random
@@ -70,7 +70,8 @@ def plan(chance: random.Random, voyage: Voyage) -> list[tuple[int, Callable[[], 
     def order(command: Command) -> Callable[[], object]:
         return lambda: voyage.send(command)
 
-    acts: list[Callable[[], object]] = [kill] * chance.randint(1, 3) + [stop] * chance.randint(0, 1)
+    acts: list[Callable[[], object]] = [kill for _ in range(chance.randint(1, 3))]
+    acts += [stop for _ in range(chance.randint(0, 1))]
     acts += [order(command) for command in commands(chance)]
     chance.shuffle(acts)
     begins_at = 25
@@ -83,22 +84,19 @@ def commands(chance: random.Random) -> list[Command]:
     other = AgentSpec(name="counter-c", run="chaos_crew:count", specialties=["count"])
     drawn: list[Command] = [TrustReferences(references=REFERENCES)]
     for _ in range(chance.randint(3, 7)):
-        drawn.append(
-            chance.choice(
-                [
-                    SwapAgent(agent="counter-a", spec=anew),
-                    SwapAgent(agent="counter-b", spec=anew),
-                    SwitchStrategy(supervisor="drills", mode=chance.choice(["sequential", "parallel"])),
-                    SwitchStrategy(supervisor="survey", mode="parallel", scope="new"),
-                    AddAgent(supervisor="survey", spec=other),
-                    RemoveMember(target="counter-b", mode=chance.choice(["drain", "requeue"])),
-                    Pause(target=chance.choice(PAUSABLE)),
-                    Resume(target=chance.choice(PAUSABLE)),
-                    Pause(target="nobody"),
-                    Ping(),
-                ]
-            )
-        )
+        possible: list[Command] = [
+            SwapAgent(agent="counter-a", spec=anew),
+            SwapAgent(agent="counter-b", spec=anew),
+            SwitchStrategy(supervisor="drills", mode=chance.choice(["sequential", "parallel"])),
+            SwitchStrategy(supervisor="survey", mode="parallel", scope="new"),
+            AddAgent(supervisor="survey", spec=other),
+            RemoveMember(target="counter-b", mode=chance.choice(["drain", "requeue"])),
+            Pause(target=chance.choice(PAUSABLE)),
+            Resume(target=chance.choice(PAUSABLE)),
+            Pause(target="nobody"),
+            Ping(),
+        ]
+        drawn.append(chance.choice(possible))
     return drawn
 
 

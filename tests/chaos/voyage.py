@@ -95,7 +95,7 @@ class Voyage:
             self.start("--team", str(self.folder / "team.yaml"), "--trust", "--ready-fd", str(told))
         finally:
             os.close(told)
-        with open(ready, "rb") as pipe:
+        with os.fdopen(ready, "rb") as pipe:
             assert pipe.read() == b"up\n"
 
     def end(self, how: signal.Signals) -> int:
@@ -149,7 +149,7 @@ class Voyage:
         self.send(Submit(request="go", supervisor="chief"))
 
     def answers(self) -> list[tuple[str, str]]:
-        """Return the ids of the commands of the inbox as the journal has them, in its order, with what became of them."""
+        """Return the ids of the inbox's commands in the order of the journal, each with what became of it."""
         return [
             (event.command_id, "applied" if isinstance(event, CommandApplied) else "refused")
             for event in self.read()

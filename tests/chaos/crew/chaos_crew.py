@@ -17,9 +17,9 @@ LEDGER = Path(__file__).with_name("ledger.jsonl")
 PIECE_S = 0.004
 
 
-def note(what: str, name: str) -> None:
+def note(what: str, name: str, *, engine: int | None = None) -> None:
     """Append one line to the ledger, on disk when this returns."""
-    line = json.dumps({"what": what, "name": name, "pid": os.getpid()}).encode() + b"\n"
+    line = json.dumps({"what": what, "name": name, "engine": engine or os.getpid()}).encode() + b"\n"
     ledger = os.open(LEDGER, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         os.write(ledger, line)
@@ -112,7 +112,10 @@ def weigh(task: Any, ctx: Any) -> int:
 
 def grind(text: str) -> dict[str, Any]:
     """Grind one thing, in a process of its own."""
-    blocking_piece(text)
+    engine = os.getppid()
+    note("begin", text, engine=engine)
+    time.sleep(PIECE_S)
+    note("end", text, engine=engine)
     return {"item": text, "ground": text[::-1]}
 
 

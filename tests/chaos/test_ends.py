@@ -1,0 +1,93 @@
+"""Other ends of an engine than kill -9: a stop on purpose, a deposition, a standstill."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from engine.core.commands import Pause
+from engine.core.events import EngineStarted, EngineStopped, RunFinished
+from engine.core.state import RunStatus
+from engine.folding import folded
+from store import Reader, verify
+from tests.chaos.ledger import done_again, finished_in, lines_of
+from tests.chaos.voyage import Voyage
+
+EVERYTHING = 1_000_000
+"""A seq that is never reached: what there is to do is done first."""
+
+
+def test_a_run_that_is_stopped_by_sigterm_is_suspended_and_goes_on_with_the_next_engine(
+    tmp_path: Path, undisturbed: dict[str, object]
+) -> None:
+    with Voyage(tmp_path) as voyage:
+        voyage.launch()
+        voyage.submit()
+        with voyage.watched() as watch:
+            watch.until(150)
+
+        assert voyage.end(signal.SIGTERM) == 0
+
+        assert isinstance(voyage.read()[-1], EngineStopped)
+        assert [run.status for run in folded(voyage.db).runs.values()] == [RunStatus.SUSPENDED]
+        voyage.start()
+        voyage.finish()
+        assert voyage.end(signal.SIGTERM) == 0
+        assert voyage.ended_as() == undisturbed
+
+
+def test_a_deposed_engine_writes_nothing_more_and_the_one_that_took_over_does_nothing_twice(
+    tmp_path: Path, undisturbed: dict[str, object]
+) -> None:
+    with Voyage(tmp_path) as deposed, Voyage(tmp_path) as voyage:
+        deposed.launch()
+        deposed.submit()
+        with deposed.watched() as watch:
+            watch.until(100)
+            deposed.send(Pause(target="r1"))
+            watch.until(EVERYTHING)
+        # Somebody tidies up: without the lock file nothing keeps a second engine away but the token.
+        (tmp_path / "team.db-lock").unlink()
+        voyage.start()
+        with voyage.watched() as watch:
+            watch.until(EVERYTHING)
+        voyage.finish()
+
+        assert deposed.ended() != 0
+
+        assert "another engine took over" in deposed.log
+        assert voyage.ended_as() == undisturbed
+        journal = voyage.read()
+        began = max(place for place, event in enumerate(journal) if isinstance(event, EngineStarted))
+        mine = [line for line in lines_of(tmp_path / "ledger.jsonl") if line.engine == voyage.pid]
+        assert mine
+        assert done_again(mine, finished_in(journal[:began])) == []
+        assert sum(isinstance(event, RunFinished) for event in journal) == 1
+        assert verify(voyage.db).ok
+
+
+@pytest.mark.chaos_long
+def test_an_engine_that_stands_still_is_taken_over_and_never_writes_again(
+    tmp_path: Path, undisturbed: dict[str, object]
+) -> None:
+    with Voyage(tmp_path) as still, Voyage(tmp_path) as voyage:
+        still.launch()
+        still.submit()
+        with still.watched() as watch, Reader(still.db) as reader:
+            watch.until(100)
+            os.kill(still.pid, signal.SIGSTOP)
+            while not hangs(reader):
+                watch.until(watch.seq + 1)
+        voyage.start("--takeover")
+        voyage.finish()
+
+        assert still.ended() == -signal.SIGKILL
+        assert voyage.end(signal.SIGTERM) == 0
+        assert voyage.ended_as() == undisturbed
+        assert verify(voyage.db).ok
+
+
+def hangs(reader: Reader) -> bool:
+    engine = reader.engine()
+    return engine is not None and engine.hung
