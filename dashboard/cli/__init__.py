@@ -16,6 +16,8 @@ from dashboard.cli.group import LazyGroup, shared_options
 from dashboard.cli.output import DONE, INTERRUPTED, Failure, Settings, show_failure
 from dashboard.cli.shadowing import check_packages
 
+_COMPLETION = "_QUARTERDECK_COMPLETE"
+"""Set by a shell that asks how a line could go on."""
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -66,17 +68,30 @@ def main(args: Sequence[str] | None = None) -> int:
     _keep_output_from_failing()
     try:
         check_packages()
-        status = quarterdeck.main(words, "quarterdeck", standalone_mode=False, obj=settings)
-        sys.stdout.flush()
-        return status if isinstance(status, int) else DONE
+        return _invoked(words, settings)
     except BrokenPipeError:
         return _closed_pipe()
     except (KeyboardInterrupt, click.Abort):
+        if sys.stderr.isatty():
+            sys.stderr.write("\n")
         return INTERRUPTED
     except Exception as error:
         if settings.debug and not isinstance(error, click.ClickException | Failure):
             raise
         return _ended(error, settings)
+
+
+def _invoked(words: list[str], settings: Settings) -> int:
+    if _COMPLETION in os.environ:
+        quarterdeck.main(words, "quarterdeck", complete_var=_COMPLETION)
+    # Not `main` of click, which has its own mind about closed pipes and Ctrl-C.
+    try:
+        with quarterdeck.make_context("quarterdeck", words, obj=settings) as ctx:
+            status = quarterdeck.invoke(ctx)
+    except click.exceptions.Exit as ended:
+        status = ended.exit_code
+    sys.stdout.flush()
+    return status if isinstance(status, int) else DONE
 
 
 def _ended(error: Exception, settings: Settings) -> int:

@@ -8,6 +8,7 @@ import sys
 
 import click
 
+from dashboard.cli.group import UnknownCommand
 from dashboard.cli.output import NO_ENGINE, REFUSED, WORK_FAILED, WRONG_USAGE, Failure
 
 
@@ -36,7 +37,7 @@ def failure_of(error: BaseException) -> Failure:
 
 def _of_click(error: click.ClickException) -> Failure:
     hint = ""
-    if isinstance(error, click.UsageError) and error.ctx is not None and "quarterdeck" not in error.message:
+    if isinstance(error, click.UsageError) and error.ctx is not None and not isinstance(error, UnknownCommand):
         hint = f"see: {error.ctx.command_path} --help"
     message = " ".join(error.format_message().split()).rstrip(".")
     return Failure("usage", message[:1].lower() + message[1:], hint, error.exit_code or WRONG_USAGE)

@@ -1,0 +1,322 @@
+"""What the command line says when something cannot be: one line, what to do next, and a status that scripts rely on."""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dashboard.cli import main, quarterdeck
+from dashboard.cli.doctor import sqlite_finding
+from dashboard.cli.group import COMMANDS
+from dashboard.cli.output import Table
+
+MAKE = """
+import sys, anyio
+from store import open_store
+
+async def make():
+    async with open_store(sys.argv[1]):
+        pass
+
+anyio.run(make)
+"""
+TEAM = "version: 1\nsupervisor: {name: chief}\nagents: [{name: a, script: []}]\n"
+
+
+@pytest.fixture(autouse=True)
+def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """Status, stdout and stderr of one line."""
+    status = main(words)
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["agnts"], "there is no command 'agnts'; did you mean agents?"),
+        (["xyzzy"], "there is no command 'xyzzy'; see: quarterdeck --help"),
+        (["team.db"], "there is no command 'team.db'; to open a database: quarterdeck --db team.db"),
+        (["check", "--nope"], "no such option '--nope'; see: quarterdeck check --help"),
+        (["up"], "missing argument 'TEAM'; see: quarterdeck up --help"),
+        (["ps", "--db", ""], "invalid value for '--db': it is empty; give a path; see: quarterdeck ps --help"),
+        (["ps", "--db", "no.db"], "{here}/no.db does not exist: check the path, or start an engine on it to make it"),
+        (["stop", "--db", "no.db"], "{here}/no.db does not exist: check the path, or start an engine on it to make it"),
+        (["engine", "--db", "no.db"], "{here}/no.db does not exist; begin with a team: quarterdeck up TEAM"),
+        (["run", " ", "--db", "no.db"], "the request is empty; say what is to be done: quarterdeck run 'Write …'"),
+        (["run", "x", "--db", "no.db", "-o", "no/x"], "the folder {here}/no does not exist; make it first"),
+        (["run", "x", "--db", "no.db", "-o", "."], ". is a folder; name a file"),
+        (["ps"], "there is no team yet; see one at work: quarterdeck demo; or begin your own: quarterdeck init"),
+        (["trust"], "give a team file, or --list; see: quarterdeck trust --help"),
+        (["check"], "give a team file, or --schema; see: quarterdeck check --help"),
+        (["demo", "no"], "no is not a folder; name a folder of source code, or take --stdlib"),
+        (["demo", ".", "--stdlib"], "give a folder or --stdlib, not both; see: quarterdeck demo --help"),
+        (["--json"], "the dashboard has no JSON; ask with a command: quarterdeck ps --json"),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_what_to_do(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, words: list[str], line: str
+) -> None:
+    line = line.format(here=tmp_path)
+    if words == ["--json"]:
+        status, out, err = said(capsys, *words)
+        assert json.loads(err)["message"] in line
+        assert (status, out) == (2, "")
+        return
+
+    assert said(capsys, *words) == (2, "", f"quarterdeck: {line}\n")
+
+
+def test_with_json_a_mistake_is_an_object_on_stderr_also_where_the_line_is_not_understood(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status, out, err = said(capsys, "check", "--json", "--nope")
+
+    assert (status, out) == (2, "")
+    assert json.loads(err) == {
+        "v": 1,
+        "kind": "error",
+        "code": "usage",
+        "message": "no such option '--nope'",
+        "hint": "see: quarterdeck check --help",
+    }
+
+
+def test_a_team_file_with_faults_is_told_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "team.yaml").write_text("version: 1\nsupervisor: {nam: x}\nagents: [{name: 1}]\n")
+
+    status, out, err = said(capsys, "check", "team.yaml")
+    json_status, json_out, _ = said(capsys, "check", "team.yaml", "--json")
+
+    assert (status, out) == (2, "")
+    assert err.splitlines() == [
+        "team.yaml:2: supervisor.name: is missing; every supervisor and agent has one",
+        "team.yaml:2: supervisor.nam: is not a key here; did you mean name?",
+        "team.yaml:3: agents[1].name: must be text, not the number 1",
+    ]
+    found = json.loads(json_out)
+    assert (json_status, found["ok"], len(found["problems"])) == (2, False, 3)
+    assert found["problems"][1] == {
+        "line": 2,
+        "field": "supervisor.nam",
+        "message": "is not a key here; did you mean name?",
+    }
+
+
+def test_a_good_file_is_said_to_be_good_and_the_schema_is_json(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "team.yaml").write_text(TEAM)
+
+    assert said(capsys, "check", "team.yaml") == (0, "team.yaml: all is well\n", "")
+    assert json.loads(said(capsys, "check", "--schema")[1])["title"] == "Quarterdeck team file"
+
+
+def test_init_writes_a_team_that_is_well_and_never_writes_over_anything(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    first = said(capsys, "init", "mine")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "crew.py").symlink_to("nowhere")
+    second = said(capsys, "init", "other")
+
+    assert first[0] == 0
+    assert said(capsys, "check", "mine/team.yaml", "--trust") == (0, "mine/team.yaml: all is well\n", "")
+    assert second == (2, "", "quarterdeck: other/crew.py is there already, nothing was written; name another folder\n")
+    assert not (tmp_path / "other" / "team.yaml").exists()
+
+
+def test_what_is_trusted_is_listed_and_revoked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "team.yaml").write_text(TEAM.replace("script: []", 'run: "crew:work"'))
+
+    assert said(capsys, "trust", "team.yaml")[0] == 0
+    (item,) = json.loads(said(capsys, "trust", "--list", "--json")[1])["items"]
+    assert (item["path"], item["references"]) == (str(tmp_path / "team.yaml"), ["crew:work"])
+    assert said(capsys, "trust", "team.yaml", "--revoke")[0] == 0
+    assert said(capsys, "trust", "--list") == (0, "no file is trusted\n", "")
+    assert said(capsys, "trust", "team.yaml", "--revoke")[0] == 2
+
+
+def test_without_a_team_the_dashboard_says_how_to_get_one(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = said(capsys)
+
+    assert (status, out) == (2, "")
+    assert all(command in err for command in ("quarterdeck demo", "quarterdeck init", "quarterdeck up team.yaml"))
+
+
+def test_without_a_terminal_there_is_no_dashboard(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    make_database(tmp_path / "team.db")
+
+    status, _, err = said(capsys, "--db", "team.db")
+
+    assert status == 2
+    assert (
+        err == f"quarterdeck: there is no terminal to draw on; look with: quarterdeck ps --db {tmp_path / 'team.db'}\n"
+    )
+
+
+def test_where_several_databases_are_meant_they_are_listed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "quarterdeck"
+    (folder / "demo").mkdir(parents=True)
+    for name in ("one.db", "demo/two.db"):
+        make_database(folder / name)
+    (folder / "notes.db").write_text("not ours")
+
+    status, _, err = said(capsys, "ps")
+
+    assert status == 2
+    assert err.splitlines() == [
+        "quarterdeck: no engine is at work; say which with --db FILE:",
+        f"  {folder / 'demo/two.db'}  no engine",
+        f"  {folder / 'one.db'}  no engine",
+    ]
+
+
+def test_the_database_of_the_environment_is_taken_and_an_option_wins(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUARTERDECK_DB", str(tmp_path / "variable.db"))
+
+    assert "variable.db does not exist" in said(capsys, "stop")[2]
+    assert "option.db does not exist" in said(capsys, "stop", "--db", "option.db")[2]
+    assert "front.db does not exist" in said(capsys, "--db", "front.db", "stop")[2]
+
+
+def test_stop_without_an_engine_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    make_database(tmp_path / "team.db")
+
+    status, _, err = said(capsys, "stop", "--db", "team.db")
+
+    assert status == 4
+    assert "no engine is at work on" in err
+
+
+def test_doctor_names_each_fault_with_what_to_do(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    make_database(tmp_path / "team.db")
+    (tmp_path / "other.db").write_text("not ours")
+
+    well = json.loads(said(capsys, "doctor", "--verify", "--json", "--db", "team.db")[1])
+    status, out, _ = said(capsys, "doctor", "--db", "other.db")
+
+    assert well["ok"]
+    assert {"quarterdeck", "Python", "SQLite", "textual"} <= {item["what"] for item in well["items"]}
+    assert status == 2
+    assert "FAULT" in out.splitlines()[-1]
+    assert out.splitlines()[-1].endswith("nothing was changed: choose another path")
+
+
+@pytest.mark.parametrize(
+    ("version", "level"),
+    [((3, 37, 2), "fault"), ((3, 38, 0), "note"), ((3, 51, 2), "note"), ((3, 51, 3), "ok"), ((3, 52, 0), "ok")],
+)
+def test_a_sqlite_that_can_damage_a_log_is_told(version: tuple[int, int, int], level: str) -> None:
+    assert sqlite_finding(version).level == level
+
+
+def test_every_command_that_help_names_is_there_and_takes_what_all_take() -> None:
+    context = click.Context(click.Group("quarterdeck"))
+    for name, address in COMMANDS.items():
+        module, _, attribute = address.partition(":")
+        assert isinstance(getattr(importlib.import_module(module), attribute), click.Command), name
+        command = quarterdeck.get_command(context, name)
+        assert command is not None
+        options = [option for parameter in command.params for option in parameter.opts]
+        assert {"--db", "--json", "--debug"} <= set(options), name
+        assert len(options) == len(set(options)), name
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["agnts"]])
+def test_help_loads_nothing_that_takes_its_time(words: list[str]) -> None:
+    heavy = {"textual", "litellm", "pydantic", "anyio", "store", "engine", "rich"}
+    program = (
+        f"import sys\nfrom dashboard.cli import main\nmain({words})\nprint('LOADED', *({heavy!r} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[-1] == "LOADED"
+
+
+def test_a_package_in_the_place_of_ours_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "engine").mkdir()
+    (tmp_path / "engine" / "__init__.py").write_text("raise SystemExit('the wrong one')")
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "dashboard", "doctor"],
+        env=os.environ | {"PYTHONPATH": "."}, cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "takes the place of quarterdeck's own package 'engine'" in done.stderr
+
+
+def test_a_reader_that_goes_away_ends_it_quietly() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "dashboard", "check", "--schema"],
+        stdout=writing, stderr=subprocess.PIPE, check=False,
+    )  # fmt: skip
+    os.close(writing)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+words = st.sampled_from(
+    [
+        "check",
+        "trust",
+        "doctor",
+        "wait",
+        "stop",
+        "run",
+        "--db",
+        "x",
+        "team.yaml",
+        "--json",
+        "--list",
+        "-o",
+        "",
+        "\udcff",
+        "…",
+        "--",
+    ]
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(words, max_size=6))
+def test_whatever_is_typed_there_is_no_traceback(capsys: pytest.CaptureFixture[str], line: list[str]) -> None:
+    status, _, err = said(capsys, *line)
+
+    assert status in (0, 2, 3, 4)
+    assert "defect" not in err
+    assert "Traceback" not in err
+
+
+cells = st.none() | st.integers() | st.floats() | st.text(st.characters(codec="utf-8"), max_size=8)
+
+
+@given(st.lists(st.tuples(cells, cells), min_size=1, max_size=5))
+def test_a_table_is_as_many_lines_as_it_has_rows_and_holds_nothing_a_terminal_acts_on(rows: list[Any]) -> None:
+    lines = str(Table(("LEFT", "RIGHT"), rows)).split("\n")
+
+    assert len(lines) == 1 + len(rows)
+    assert all(line.isprintable() for line in lines)
+
+
+def make_database(path: Path) -> None:
+    """Make an empty database, as an engine would."""
+    subprocess.run([sys.executable, "-P", "-c", MAKE, str(path)], check=True)
