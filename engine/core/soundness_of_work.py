@@ -1,6 +1,7 @@
 """Whether the work in an imported state means something: runs, their tasks, graphs, calls and timers."""
 
 from collections.abc import Iterator
+from functools import cache
 
 from engine.core.state import Run, State, Task, TaskStatus
 
@@ -29,8 +30,9 @@ def faults_of_work(state: State, deepest: int) -> Iterator[str]:
     for timer_id, timer in state.timers.items():
         if timer.due_ms > LONGEST_BACK_OFF_MS:
             yield "a timer waits longer than any back-off"
-        task = state.tasks.get(timer_id)
-        if timer.id != timer_id or timer.task_id != timer_id or task is None or task.status is not TaskStatus.RETRYING:
+        waiting = state.tasks.get(timer_id)
+        found = waiting is not None and waiting.status is TaskStatus.RETRYING
+        if timer.id != timer_id or timer.task_id != timer_id or not found:
             yield f"a timer waits for {timer_id[:40]!a}, which waits for none"
 
 
@@ -47,8 +49,25 @@ def _run(state: State, run: Run, deepest: int) -> Iterator[str]:
         yield f"tasks of the run {run.id} go in circles, deeper than {deepest} levels, or belong to nobody"
     else:
         yield from _counts(run, tasks)
+        links = _Links(state)
         for task in tasks:
-            yield from _task(state, task)
+            yield from _task(state, task, links)
+
+
+class _Links:
+    """The lists of ids that tasks hold, as sets: a task is looked for in lists as long as its whole graph."""
+
+    def __init__(self, state: State) -> None:
+        tasks = state.tasks
+        self.children = cache(lambda task_id: frozenset(tasks[task_id].children))
+        self.after = cache(lambda task_id: frozenset(tasks[task_id].after))
+        self.before = cache(lambda task_id: frozenset(tasks[task_id].before))
+        self.asked = cache(lambda task_id: _asked(tasks[task_id]))
+
+
+def _asked(task: Task) -> dict[str, str]:
+    """Return who was asked by which call."""
+    return {child: key for key, call in task.calls.items() for child in call.children}
 
 
 def _reached(state: State, root: Task, deepest: int) -> int:
@@ -81,15 +100,15 @@ def _counts(run: Run, tasks: list[Task]) -> Iterator[str]:
         yield f"the run {run.id} counts its tasks wrongly"
 
 
-def _task(state: State, task: Task) -> Iterator[str]:
+def _task(state: State, task: Task, links: _Links) -> Iterator[str]:
     if task.status not in AT_REST[task.kind] or task.attempt is not None or task.held_back:
         yield f"the task {task.id} is at work, which nothing in an archive can be"
     if task.open != sum(not state.tasks[child].ended for child in task.children):
         yield f"the task {task.id} counts its open tasks wrongly"
     if (task.status is TaskStatus.RETRYING) != (task.id in state.timers):
         yield f"the task {task.id} waits for a timer that is not there"
-    yield from _edges(state, task)
-    yield from _calls(state, task)
+    yield from _edges(state, task, links)
+    yield from _calls(state, task, links)
     if not task.ended:
         yield from _open_task(state, task)
     if task.outcome_id is not None and task.outcome_id not in task.children:
@@ -105,15 +124,15 @@ def _open_task(state: State, task: Task) -> Iterator[str]:
         yield f"the task {task.id} is for a supervisor that is not there"
 
 
-def _edges(state: State, task: Task) -> Iterator[str]:
-    siblings = set(state.tasks[task.parent_id].children) if task.parent_id is not None and task.after else set()
+def _edges(state: State, task: Task, links: _Links) -> Iterator[str]:
+    siblings = links.children(task.parent_id) if task.parent_id is not None and task.after else frozenset()
     if not siblings.issuperset(task.after) or len(set(task.after)) != len(task.after):
         yield f"the task {task.id} comes after tasks of another graph"
     elif task.blockers != sum(not state.tasks[other].ended for other in task.after):
         yield f"the task {task.id} counts wrongly what it waits for"
-    elif any(other not in state.tasks or task.id not in state.tasks[other].after for other in task.before):
+    elif any(other not in state.tasks or task.id not in links.after(other) for other in task.before):
         yield f"the task {task.id} comes before tasks that do not wait for it"
-    elif any(task.id not in state.tasks[other].before for other in task.after):
+    elif any(task.id not in links.before(other) for other in task.after):
         yield f"the task {task.id} waits for tasks that do not know it"
     if task.kind == "group" and _is_circular(state, task):
         yield f"the graph of the task {task.id} goes in a circle"
@@ -134,7 +153,7 @@ def _is_circular(state: State, group: Task) -> bool:
     return gone != len(waits)
 
 
-def _calls(state: State, task: Task) -> Iterator[str]:
+def _calls(state: State, task: Task, links: _Links) -> Iterator[str]:
     asked = [child for call in task.calls.values() for child in call.children]
     if asked and (len(set(asked)) != len(asked) or not set(asked).issubset(task.children)):
         yield f"the task {task.id} asked for tasks that are not its own"
@@ -144,7 +163,6 @@ def _calls(state: State, task: Task) -> Iterator[str]:
             yield f"the task {task.id} counts wrongly what it asked for"
         if any(state.tasks[child].call_key != key for child in call.children):
             yield f"the task {task.id} asked for tasks that do not know it"
-    if task.call_key is not None:
-        asker = state.tasks[task.parent_id].calls.get(task.call_key) if task.parent_id is not None else None
-        if asker is None or task.id not in asker.children:
-            yield f"the task {task.id} was asked for by a call that is not there"
+    asked = links.asked(task.parent_id) if task.parent_id is not None else {}
+    if task.call_key is not None and asked.get(task.id) != task.call_key:
+        yield f"the task {task.id} was asked for by a call that is not there"
