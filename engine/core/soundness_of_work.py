@@ -163,6 +163,6 @@ def _calls(state: State, task: Task, links: _Links) -> Iterator[str]:
             yield f"the task {task.id} counts wrongly what it asked for"
         if any(state.tasks[child].call_key != key for child in call.children):
             yield f"the task {task.id} asked for tasks that do not know it"
-    asked = links.asked(task.parent_id) if task.parent_id is not None else {}
-    if task.call_key is not None and asked.get(task.id) != task.call_key:
+    asked_for = links.asked(task.parent_id) if task.parent_id is not None else {}
+    if task.call_key is not None and asked_for.get(task.id) != task.call_key:
         yield f"the task {task.id} was asked for by a call that is not there"
