@@ -10,7 +10,7 @@ import unicodedata
 MARKS = 2
 """How many combining marks may stand on one character; more would run into the lines above and below."""
 # Letters and symbols by their category, yet drawn as nothing at all.
-_INVISIBLE = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U0001d159")
 # Ask for the other of two glyphs, of another width than the tables say.
 _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), 0x180B, 0x180C, 0x180D, 0x180F)))
 _NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}

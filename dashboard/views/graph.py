@@ -16,9 +16,10 @@ from engine.core.state import State, TaskStatus
 
 STACK = 5
 """Nodes of one layer that are shown."""
-LEAST = 6
-"""Characters that a name keeps; layers that do not fit go below."""
-ARROW = " ─▶ "
+ARROW = 5
+"""Characters between two layers."""
+INDENT = 3
+"""Characters before layers that go on below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +58,21 @@ def after(state: State, change: GroupChange) -> list[Node]:
 
 
 def drawn(nodes: Sequence[Node], width: int) -> list[Cell]:
-    """Return the graph as lines of at most `width` characters."""
-    columns = [_stack(layer) for layer in _layers(nodes)]
-    blocks: list[list[list[str]]] = [[]]
-    for column in columns:
-        natural = max(cell_len(text) for text in column)
-        used = sum(max(cell_len(text) for text in other) + len(ARROW) for other in blocks[-1])
-        if blocks[-1] and used + min(natural, LEAST) > width:
+    """Return the graph as lines of at most `width` characters; layers that find no room go below."""
+    blocks: list[list[list[str]]] = []
+    used = width
+    for layer in _layers(nodes):
+        column = [_cut(text, width - INDENT) for text in _stack(layer)]
+        room = max(cell_len(text) for text in column)
+        if used + ARROW + room > width:
             blocks.append([])
-        blocks[-1].append([text if cell_len(text) <= width // 2 else _cut(text, width // 2) for text in column])
-    lines: list[Cell] = []
-    for place, block in enumerate(blocks):
-        lines += [Cell(line) for line in _block(block, continues=place > 0)]
-    return lines
+            used = INDENT if len(blocks) > 1 else 0
+        else:
+            used += ARROW
+        blocks[-1].append(column)
+        used += room
+    lines = [_block(block, continues=place > 0) for place, block in enumerate(blocks)]
+    return [Cell(line) for block in lines for line in block]
 
 
 def _shows(state: State, task_id: str) -> bool:
@@ -133,4 +136,4 @@ def _between(left: int, right: int, row: int) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    return set_cell_size(text, max(1, width - 1)) + "…"
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"

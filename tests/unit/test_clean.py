@@ -9,7 +9,10 @@ from dashboard.clean import MARKS, clean, clean_lines
 from dashboard.widgets.tones import fit
 
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-HIDDEN = "\u00ad\u034f\u115f\u1160\u180e\u200b\u200c\u200d\u2060\u2061\ufeff\u3164\uffa0\u2028\u2029\ufe0f\U000e0041"
+HIDDEN = (
+    "\u17b4\U0001d159\u00ad\u034f\u115f\u1160\u180e\u200b\u200c\u200d"
+    "\u2060\u2061\ufeff\u3164\uffa0\u2028\u2029\ufe0f\U000e0041"
+)
 hostile = st.text(st.characters() | st.sampled_from("\x00\x07\x08\t\n\r\x1b\x7f\x9b\ud800\udfff" + BIDI + HIDDEN))
 
 

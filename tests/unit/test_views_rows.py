@@ -1,0 +1,143 @@
+"""How rows are fitted, counted, timed and found."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.views.amounts import count, counted, duration, median, percent, remaining, size, stopwatch
+from dashboard.views.event_log import BLOCK, Entry, WholeLog
+from dashboard.views.graph import Node, drawn
+from dashboard.views.names import REMEMBERED, Names
+from dashboard.views.rows import GAP, Column, fitted, matches
+from engine.core.events import EngineStopped, SpecUnregistered
+from engine.core.events import RunSubmitted as Submitted
+
+columns = st.lists(
+    st.builds(Column, st.just("X"), st.integers(1, 40), grow=st.integers(0, 3), drop=st.integers(0, 5)),
+    min_size=1,
+    max_size=9,
+)
+
+
+@given(columns, st.integers(1, 240))
+def test_columns_fit_wherever_those_that_may_never_fall_away_do(given_columns: list[Column], width: int) -> None:
+    shown = fitted(given_columns, width)
+
+    used = sum(room for _, room in shown) + GAP * (len(shown) - 1)
+    firm = [column for column in given_columns if column.drop == 0] or [
+        min(given_columns, key=lambda column: column.drop)
+    ]
+    least = sum(column.width for column in firm) + GAP * (len(firm) - 1)
+    assert used <= max(width, least)
+    assert [index for index, _ in shown] == sorted(index for index, _ in shown)
+    assert all(room >= given_columns[index].width for index, room in shown)
+
+
+@given(columns, st.integers(1, 200), st.integers(1, 200))
+def test_a_wider_table_shows_at_least_the_columns_of_a_narrower_one(
+    given_columns: list[Column], width: int, more: int
+) -> None:
+    narrow = {index for index, _ in fitted(given_columns, width)}
+
+    assert narrow <= {index for index, _ in fitted(given_columns, width + more)}
+
+
+@pytest.mark.parametrize(
+    ("ms", "said"),
+    [
+        (None, "–"),
+        (0, "0 ms"),
+        (41, "41 ms"),
+        (999.4, "999 ms"),
+        (1_900, "1.9 s"),
+        (59_949, "59.9 s"),
+        (59_951, "1 min 00 s"),
+        (204_000, "3 min 24 s"),
+        (7_500_000, "2 h 05 min"),
+        (273_600_000, "3 d 4 h"),
+    ],
+)
+def test_a_time_is_said_in_two_units_at_most(ms: float | None, said: str) -> None:
+    assert duration(ms) == said
+
+
+def test_amounts_read_as_a_person_writes_them() -> None:
+    assert [count(18_204), count(None), counted(1, "task"), counted(12, "task")] == [
+        "18,204",
+        "–",
+        "1 task",
+        "12 tasks",
+    ]
+    assert [percent(None), percent(0.756)] == ["–", "76%"]
+    assert [stopwatch(767_000), stopwatch(90_000_000)] == ["00:12:47", "1 d 01:00:00"]
+    assert [remaining(2_400), remaining(-5), remaining(61_000)] == ["3 s", "0 s", "1 min 01 s"]
+    assert [size(820), size(14_200), size(3_800_000)] == ["820 B", "14 kB", "3.8 MB"]
+    assert [median([]), median([3, 1, 2]), median([4, 1])] == [None, 2, 2.5]
+
+
+def test_a_filter_means_every_word_of_it_in_any_case() -> None:
+    assert matches("", None)
+    assert matches("Scout BUSY", "scout-fast", "busy")
+    assert not matches("scout idle", "scout-fast", "busy")
+
+
+@given(st.integers(1, 3_000), st.integers(0, 2_999), st.integers(1, 40))
+def test_the_log_shows_the_event_of_a_seq_or_asks_for_it(last_seq: int, index: int, recent: int) -> None:
+    entries = [
+        Entry(seq, seq, "engine_stopped", EngineStopped(at_ms=seq, reason=f"number {seq}"))
+        for seq in range(1, last_seq + 1)
+    ]
+    log = WholeLog(Names())
+    log.grow(last_seq, entries[-recent:])
+    index %= last_seq
+
+    if log.entry(index + 1) is None:
+        (block,) = log.wanted
+        log.put(block, [entry for entry in entries if entry.seq // BLOCK == block])
+
+    assert log.cells(index)[2].text == f"the engine stopped: number {index + 1}"
+    assert log.index(log.keys[index]) == index
+
+
+def test_names_are_remembered_up_to_a_bound() -> None:
+    names = Names()
+    names.learn(
+        Submitted(at_ms=0, run_id=f"r{place}", supervisor_id="s1", root_id=f"t{place}", request="do it", sender="")
+        for place in range(REMEMBERED)
+    )
+
+    assert names.of(f"r{REMEMBERED - 1}") == "do it"
+    assert names.of("r0") == "r0"
+    assert names.of(None) == "engine"
+    names.learn([SpecUnregistered(at_ms=0, name="x")])
+
+
+graphs = st.lists(st.tuples(st.text("abcdef/.", min_size=1, max_size=30), st.sets(st.integers(0, 11))), max_size=12)
+
+
+@given(graphs, st.integers(40, 120))
+def test_a_graph_is_drawn_within_its_width_even_where_it_has_a_circle(
+    given_nodes: list[tuple[str, set[int]]], width: int
+) -> None:
+    nodes = [Node(str(place), "○", title, tuple(map(str, after))) for place, (title, after) in enumerate(given_nodes)]
+
+    lines = drawn(nodes, width)
+
+    assert bool(lines) == bool(nodes)
+    assert all(len(line.text) <= width for line in lines)
+
+
+def test_a_chain_is_one_line_and_a_fan_has_its_brackets() -> None:
+    chain = [Node("a", "✓", "parse", ()), Node("b", "●", "count", ("a",)), Node("c", "◌", "join", ("b",))]
+    fan = [
+        Node("a", "✓", "parse", ()),
+        *(Node(n, "●", n, ("a",)) for n in "bcd"),
+        Node("e", "◌", "join", ("b", "c", "d")),
+    ]
+
+    assert [line.text for line in drawn(chain, 60)] == ["✓ parse ──▶ ● count ──▶ ◌ join"]
+    assert [line.text for line in drawn(fan, 60)] == [
+        "✓ parse ─┬▶ ● b ─┬▶ ◌ join",
+        "         ├▶ ● c ─┤",
+        "         └▶ ● d ─┘",
+    ]

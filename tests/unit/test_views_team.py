@@ -1,0 +1,235 @@
+"""What the screens say about a team: why a task waits, who is folded, what the header warns of."""
+
+import pytest
+
+from dashboard.views.digest import digest, needs_person
+from dashboard.views.glyphs import AGENT, RUN, TASK
+from dashboard.views.header import Situation, banner, engine
+from dashboard.views.network import IDLE_SHOWN, STAYS_MS, Folding, network
+from dashboard.views.outcomes import spoken
+from dashboard.views.specs import candidates, changes
+from dashboard.views.targets import named, supervisor_behind
+from dashboard.views.verbs import VERBS, Misspoken, completions, understand
+from dashboard.views.waiting import why
+from engine.core.commands import Pause, RegisterSpec, Submit, SupervisorSpec, SwapAgent
+from engine.core.signals import AgentUnusable
+from engine.core.spec import Retry
+from engine.core.state import AgentStatus, RunStatus, Task, TaskStatus
+from store import EngineInfo
+from tests.world import World, agent, team_world
+
+
+def mapped(*names: str, items: int = 3, max_parallel: int = 10, **fields: object) -> World:
+    """A planner that has handed out work which the others can do."""
+    world = team_world(
+        agent("planner", "plan"),
+        SupervisorSpec(
+            name="below", members=[agent(name, "scan", **fields) for name in names], max_parallel=max_parallel
+        ),
+        participants=["planner"],
+    )
+    world.order(Submit(request="scan it all"))
+    world.ask(next(iter(world.started)), "scan", [f"file {number}" for number in range(items)])
+    return world
+
+
+def reason(world: World, title: str) -> str:
+    task = task_named(world, title)
+    return why(world.state, task, digest(world.state), world.now_ms)
+
+
+def task_named(world: World, title: str) -> Task:
+    return next(task for task in world.state.tasks.values() if task.title == title and task.kind != "group")
+
+
+def agent_id(world: World, name: str) -> str:
+    return next(one.id for one in world.state.agents.values() if one.name == name)
+
+
+def test_a_waiting_task_says_its_place_in_the_queue() -> None:
+    world = mapped("scout")
+
+    assert reason(world, "file 0") == ""
+    assert reason(world, "file 1") == "next in scout's queue"
+    assert reason(world, "file 2") == "behind 1 in scout's queue"
+    assert reason(world, "planner") == "waits for 3 delegated tasks"
+
+
+def test_a_waiting_task_says_which_queue_several_agents_take_from() -> None:
+    assert reason(mapped("ada", "bob", items=4), "file 3") == "behind 1 in the scan queue"
+
+
+def test_a_waiting_task_says_who_is_paused_in_error_or_full() -> None:
+    world = mapped("scout")
+    world.order(Pause(target="scout"))
+    assert reason(world, "file 1") == "scout is paused"
+
+    world.order(Pause(target="below"))
+    assert reason(world, "file 1") == "supervisor below is paused"
+
+    world = mapped("ada", "bob")
+    world.order(Pause(target="ada"))
+    world.say(AgentUnusable(agent_id=agent_id(world, "bob"), generation=1, error="gone"))
+    assert reason(world, "file 2") == "none of 2 agents takes tasks: ada is paused"
+
+    assert reason(mapped("ada", "bob", max_parallel=1), "file 2") == "all 1 slot of below are in use"
+
+
+def test_a_task_in_back_off_says_for_how_long() -> None:
+    world = mapped("scout", on_failure=[Retry(retries=3, base_s=6.0)])
+    key = next(key for key in world.started if key[0] == task_named(world, "file 0").id)
+    world.fail(key)
+
+    assert reason(world, "file 0") == "backing off 3 s"
+
+
+def test_a_task_says_which_one_it_comes_after_and_that_its_run_is_paused() -> None:
+    world = team_world(agent("ada", "a"), agent("bob", "b"))
+    world.order(Submit(request="do it"))
+    assert reason(world, "bob") == "waits for ada"
+
+    world.order(Pause(target=next(iter(world.state.runs))))
+    assert reason(world, "bob") == "its run is paused"
+
+
+def test_idle_agents_are_folded_only_where_the_tree_has_no_room() -> None:
+    state = team_world(*(agent(f"idle-{number}", "x") for number in range(30))).state
+    counts = digest(state)
+
+    whole = network(state, counts, {}, now_ms=0, folding=Folding(31))
+    folded = network(state, counts, {}, now_ms=0, folding=Folding(20))
+
+    assert len(whole.keys) == 31
+    assert len(folded.keys) == 1 + IDLE_SHOWN + 1
+    assert folded.cells(IDLE_SHOWN + 1)[0].text == "+27 idle"
+    opened = Folding(20, frozenset({state.roots[0].id}))
+    assert len(network(state, counts, {}, now_ms=0, folding=opened).keys) == 31
+
+
+def test_an_agent_that_was_at_work_stays_for_a_while() -> None:
+    state = team_world(*(agent(f"idle-{number}", "x") for number in range(30))).state
+    last = list(state.agents)[-1]
+
+    def shown(now_ms: int) -> bool:
+        folding = Folding(20, active_ms={last: 1_000})
+        return last in network(state, digest(state), {}, now_ms=now_ms, folding=folding).keys
+
+    assert shown(1_000 + STAYS_MS - 1)
+    assert not shown(1_000 + STAYS_MS)
+
+
+def test_a_filter_keeps_what_is_above_what_it_finds() -> None:
+    state = mapped("scout", "parser").state
+
+    found = network(state, digest(state), {}, now_ms=0, folding=Folding(50), needle="parser")
+
+    assert [found.cells(index)[0].text for index in range(len(found.keys))] == ["chief", "below", "parser"]
+    nothing = network(state, digest(state), {}, now_ms=0, folding=Folding(50), needle="no such")
+    assert nothing.keys == []
+    assert "nothing matches" in nothing.empty[0]
+
+
+def test_every_status_has_a_glyph_a_word_and_a_tone() -> None:
+    assert (set(AGENT), set(TASK), set(RUN)) == (set(AgentStatus), set(TaskStatus), set(RunStatus))
+
+
+def situation(info: EngineInfo | None, *, trouble: str | None = None) -> Situation:
+    return Situation(db="team.db", engine=info, now_ms=9_000, events_per_s=0, trouble=trouble)
+
+
+def info(*, alive: bool, ended_ms: int | None = None, heartbeat_ms: int | None = 100) -> EngineInfo:
+    return EngineInfo(
+        pid=4211, alive=alive, since_ms=1_000, token=1, heartbeat_ms=heartbeat_ms, loop_ms=100, host="deck",
+        started="", boot_id="", ended_ms=ended_ms,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("told", "in_header", "in_banner"),
+    [
+        (None, "no engine yet", "start one with: quarterdeck engine --db team.db"),
+        (info(alive=False), "✕ engine 4211 gone since", "go on with: quarterdeck engine --db team.db"),
+        (info(alive=False, ended_ms=5), "■ engine 4211 stopped", "go on with: quarterdeck engine --db team.db"),
+        (info(alive=True, heartbeat_ms=8_000), "has not answered for 8 s", "--takeover"),
+    ],
+)
+def test_an_engine_that_does_not_work_is_said_with_what_to_do(
+    told: EngineInfo | None, in_header: str, in_banner: str
+) -> None:
+    state = World().state
+    line = banner(state, situation(told), None)
+
+    assert in_header in engine(state, situation(told)).text
+    assert line is not None
+    assert in_banner in line.text
+
+
+def test_a_file_in_trouble_is_said_before_anything_else() -> None:
+    line = banner(World().state, situation(None, trouble="the journal is damaged at seq 7"), "disk full")
+
+    assert line is not None
+    assert line.text == "✕ the journal is damaged at seq 7"
+    assert banner(World().state, situation(info(alive=True)), None) is None
+
+
+def test_who_needs_a_person_are_agents_in_error_and_failed_tasks() -> None:
+    world = mapped("scout")
+    assert needs_person(world.state) == []
+
+    world.fail(next(key for key in world.started if key[0] == task_named(world, "file 0").id))
+    world.say(AgentUnusable(agent_id=agent_id(world, "scout"), generation=1, error="gone"))
+
+    assert needs_person(world.state) == [agent_id(world, "scout"), task_named(world, "file 0").id]
+
+
+def test_specs_are_offered_by_likeness_and_compared_field_by_field() -> None:
+    world = mapped("scout")
+    for spec in (agent("other", "x"), agent("scout-fast", "scan", timeout_s=5.0)):
+        world.order(RegisterSpec(spec=spec, trusted=[str(spec.run)]))
+    scout = world.state.agents[agent_id(world, "scout")]
+
+    assert candidates(world.state, scout)[0] == "scout-fast"
+    new = world.state.specs[world.state.registry["scout-fast"]]
+    told = [f"{cell.lead.strip()} {cell.text}" for cell in changes(world.state.spec_of(scout), new)]
+    assert told == ["type function", "- run crew:scout", "+ run crew:scout-fast", "+ timeout s 5.0"]
+
+
+def test_a_name_means_one_object_or_none() -> None:
+    state = team_world(agent("ada", "a"), SupervisorSpec(name="below", members=[agent("bob", "b")])).state
+
+    found = named(state, "below/bob")
+    assert found is not None
+    assert found.said == "agent bob"
+    assert supervisor_behind(state, found) == state.agents[found.id].supervisor_id
+    assert named(state, "chief/bob") is None
+    assert named(state, "nobody") is None
+
+
+def test_a_command_line_is_understood_or_refused_in_one_line() -> None:
+    assert understand("sw scout --with scout-fast").options == {"with": "scout-fast"}
+    assert understand("run what's the  matter?").words == ("what's the  matter?",)
+    assert understand("q").verb == "quit"
+    for line in ("fly", "s x", "export 'a"):
+        with pytest.raises(Misspoken, match=r"^[^\n]+$"):
+            understand(line)
+
+
+def test_the_line_completes_words_names_and_modes() -> None:
+    state = team_world(agent("ada", "a")).state
+    modes = ("parallel", "sequential")
+
+    assert completions("st", state, modes) == ["strategy"]
+    assert completions("strategy chief ", state, modes) == ["strategy chief parallel", "strategy chief sequential"]
+    assert completions("swap a", state, modes) == ["swap ada"]
+    assert completions("swap ada --with ", state, modes) == ["swap ada --with ada"]
+    assert len(completions("", state, modes)) == len(VERBS)
+
+
+def test_an_outcome_is_said_with_its_seq_or_its_reason() -> None:
+    command = SwapAgent(agent="a1", registered="x")
+
+    assert (
+        spoken(command, "applied", 18_231, summary="swapped a to g3").text == "✓ swapped a to g3, applied at seq 18,231"
+    )
+    assert spoken(command, "refused", 7, reason="no agent").text == "refused: no agent"
+    assert spoken(command, "pending", None).text.startswith("queued: swap agent")
