@@ -8,6 +8,7 @@ goes through `output`, which database they mean is decided in `database`.
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -106,7 +107,10 @@ def _ended(error: Exception, settings: Settings) -> int:
 
 
 def _keep_output_from_failing() -> None:
-    """Let a character that the terminal's encoding lacks be escaped, never raise."""
+    """Let nothing that is printed raise: a closed stream takes it, and what the encoding lacks is escaped."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("r+"))
     for stream in (sys.stdout, sys.stderr):
         reconfigure: Any = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
