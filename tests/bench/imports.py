@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 
 from tests.bench.measure import Series
+from tests.bench.processes import environment
 from tests.bench.report import Row
 
 _FLOOR = "import asyncio, dataclasses, json, sqlite3"
@@ -17,21 +18,28 @@ def rows(quick: bool) -> Iterator[Row]:
         ("import engine", "import engine"),
         ("import engine, and take DynamicSupervisor", "from engine import DynamicSupervisor"),
     ):
-        took, floor = Series(), Series()
-        for turn in range(rounds + 1):
-            for series, program in ((took, line), (floor, _FLOOR)):
-                measured = _imported(program)
-                if turn:
-                    series.add(*measured)
+        took, floor = _interleaved(line, rounds)
         yield Row(what=what, took=took, floor=floor, floor_is=_FLOOR, budget=300.0)
 
 
-def _imported(line: str) -> tuple[float, float]:
+def _interleaved(line: str, rounds: int) -> tuple[Series, Series]:
+    found = Series(), Series()
+    with environment() as variables:
+        for turn in range(rounds + 1):
+            for series, program in zip(found, (line, _FLOOR), strict=True):
+                measured = _imported(program, variables)
+                if turn:
+                    series.add(*measured)
+    return found
+
+
+def _imported(line: str, variables: dict[str, str]) -> tuple[float, float]:
     """Return what a line takes in a new process, in seconds: by the clock, and of the processor."""
     program = (
         f"import time\na, b = time.perf_counter(), time.process_time()\n{line}\n"
         "print(time.perf_counter() - a, time.process_time() - b)"
     )
-    answer = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-P", "-c", program]
+    answer = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
     wall_s, cpu_s = map(float, answer.stdout.split())
     return wall_s, cpu_s

@@ -1,0 +1,21 @@
+"""Processes to measure: with their bytecode at hand, as an installed program has it, and nothing of this person's."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def environment() -> Iterator[dict[str, str]]:
+    """Return what processes are started with; the first one of each program fills the bytecode cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name != "PYTHONDONTWRITEBYTECODE" and not name.startswith("QUARTERDECK_")
+        }
+        home = Path(folder) / "home"
+        home.mkdir()
+        yield kept | {"PYTHONPYCACHEPREFIX": str(Path(folder) / "bytecode"), "HOME": str(home)}
