@@ -8,7 +8,6 @@ goes through `output`, which database they mean is decided in `database`.
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -108,9 +107,10 @@ def _ended(error: Exception, settings: Settings) -> int:
 
 def _keep_output_from_failing() -> None:
     """Let nothing that is printed raise: a closed stream takes it, and what the encoding lacks is escaped."""
-    for name in ("stdin", "stdout", "stderr"):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open("r+"))
+            # Takes the lowest number, which is the one that is missing: else a database would get it.
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
     for stream in (sys.stdout, sys.stderr):
         reconfigure: Any = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
