@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from dashboard.cli.failures import failure_of
 from dashboard.cli.group import LazyGroup, shared_options
 from dashboard.cli.output import DONE, INTERRUPTED, Failure, Settings, show_failure
 from dashboard.cli.shadowing import check_packages
@@ -95,8 +96,6 @@ def _invoked(words: list[str], settings: Settings) -> int:
 
 
 def _ended(error: Exception, settings: Settings) -> int:
-    from dashboard.cli.failures import failure_of  # knows every package's errors, so it costs their import
-
     failure = failure_of(error)
     try:
         show_failure(failure, as_json=settings.json)
