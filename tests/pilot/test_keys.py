@@ -1,0 +1,217 @@
+"""Keys and the mouse on a team that stands still."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from dashboard.app import QuarterdeckApp
+from dashboard.screens.agent import AgentScreen
+from dashboard.screens.frame import Frame
+from dashboard.screens.text import TextScreen
+from dashboard.widgets.bar import Bar
+from dashboard.widgets.log import Log
+from dashboard.widgets.pane import Pane
+from dashboard.widgets.table import FRESH_MS, HEADINGS, Table
+from engine.core.signals import AttemptSucceeded
+from engine.host.batch import row_of
+from store import open_store
+from tests.pilot.scene import NOW_MS, StillFeed, audit
+from tests.world import World
+
+pytestmark = pytest.mark.anyio
+
+
+class Hand:
+    """The app, its clock and what can be seen of it."""
+
+    def __init__(self, app: QuarterdeckApp, pilot: Pilot[int], work: World, clock: list[int]) -> None:
+        self.app, self.pilot, self.work, self.clock = app, pilot, work, clock
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.app.workers.wait_for_complete()
+        await self.pilot.pause()
+
+    @property
+    def table(self) -> Table:
+        return self.app.screen.query_one("#body", Table)
+
+    @property
+    def said(self) -> str:
+        return self.app.message.text if self.app.message is not None else ""
+
+    @property
+    def place(self) -> str:
+        assert isinstance(self.app.screen, Frame)
+        return self.app.screen.PLACE
+
+    @property
+    def chosen(self) -> str:
+        key = self.table.selected or ""
+        state = self.app.feed.state
+        return state.agents[key].name if key in state.agents else state.supervisors[key].name
+
+    def line(self, y: int) -> str:
+        return "".join(segment.text for segment in self.table.render_line(y))
+
+
+@asynccontextmanager
+async def opened(folder: Path, *, idle: int = 0, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Hand]:
+    work, db, clock = audit(idle=idle), folder / "team.db", [NOW_MS]
+    async with open_store(db) as store:
+        await store.journal.append(1, [row_of(event) for event in work.journal])
+    app = QuarterdeckApp(db, feed=StillFeed(db, work), clock=lambda: clock[0])
+    async with app.run_test(size=size) as pilot:
+        hand = Hand(app, pilot, work, clock)
+        await hand.press()
+        yield hand
+
+
+async def test_numbers_and_clicks_on_tabs_go_to_the_screens(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        for key, place in zip("23451", ("agents", "tasks", "events", "runs", "network"), strict=True):
+            await hand.press(key)
+            assert hand.place == place
+
+        await hand.pilot.click("#tabs", offset=(26, 0))
+        await hand.press()
+        assert hand.place == "tasks"
+
+
+async def test_the_cursor_moves_by_keys_and_by_mouse_and_stays_on_its_row(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("j", "down", "k")
+        assert hand.chosen == "planner"
+        await hand.press("G")
+        assert hand.chosen == "writer"
+        await hand.press("g")
+        assert hand.chosen == "chief"
+        await hand.pilot.click("#body", offset=(10, HEADINGS + 3))
+        await hand.press()
+        assert hand.chosen == "scout"
+
+        await hand.press("slash", *"scout", "enter")
+        assert hand.chosen == "scout"
+        await hand.press("escape")
+        assert hand.chosen == "scout"
+        assert len(hand.table.rows.keys) == 11
+
+
+async def test_enter_opens_an_agent_and_escape_goes_back(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("j", "j", "j", "j", "enter")
+        assert isinstance(hand.app.screen, AgentScreen)
+        text = hand.app.screen.query_one(Pane).text
+        assert "scout-thorough" in text
+        assert "was swapped to g2" in text
+
+        await hand.press("escape", "escape", "escape")
+        assert hand.place == "network"
+
+
+async def test_a_filter_acts_while_it_is_typed_and_escape_takes_it_off(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("3", "slash", *"json")
+        assert {hand.line(y).split()[0] for y in (1, 2)} == {"lib/json/decoder.py", "lib/json/encoder.py"}
+        await hand.press("escape")
+        assert len(hand.table.rows.keys) > 20
+
+
+async def test_the_log_follows_until_somebody_looks_elsewhere(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(100, 20)) as hand:
+        await hand.press("4")
+        log = hand.app.screen.query_one(Log)
+        last = hand.work.state.seq
+        assert log.selected == str(last)
+
+        await hand.press("k", "k")
+        assert (log.following, log.selected) == (False, str(last - 2))
+        await hand.press("g")
+        assert hand.line(1).split()[0] == "1"
+        await hand.press("end")
+        assert (log.following, log.selected) == (True, str(last))
+
+
+async def test_the_log_finds_events_by_agent_by_kind_and_by_text(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("4", "slash", *"parser", "enter")
+        await hand.press()
+        assert "failed at parser" in hand.line(3)
+        await hand.press("escape", "slash", *"agent_broke", "enter")
+        await hand.press()
+        assert "counter cannot work" in hand.line(1)
+        await hand.press("enter")
+        assert isinstance(hand.app.screen, TextScreen)
+        assert '"type": "agent_broke"' in hand.app.screen.query_one(Pane).text
+
+
+async def test_idle_agents_are_folded_and_unfolded(tmp_path: Path) -> None:
+    async with opened(tmp_path, idle=60) as hand:
+        folded = len(hand.table.rows.keys)
+        await hand.press("j", "j", "space")
+        assert len(hand.table.rows.keys) > folded + 40
+        await hand.press("space")
+        assert len(hand.table.rows.keys) == folded
+
+
+async def test_tab_completes_a_command_and_a_wrong_one_is_one_line(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("colon", *"age", "tab", "enter")
+        assert hand.place == "agents"
+        await hand.press("colon", *"fly", "enter")
+        assert hand.said.startswith("no command 'fly'; there are swap, strategy")
+        await hand.press("colon", *"pause nobody", "enter")
+        assert hand.said == "there is no 'nobody' here"
+        assert hand.app.focused is hand.table
+
+
+async def test_the_next_that_needs_a_person_is_one_key_away(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("5", "exclamation_mark")
+        assert hand.place == "agents"
+        assert hand.chosen == "counter"
+
+
+async def test_sorting_goes_through_the_orders(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("2", "s")
+        assert hand.line(1).split()[0] == "counter"
+        assert "sorted: state" in hand.app.screen.query_one("#tabs", Bar).text
+
+
+async def test_what_changed_is_bright_for_two_seconds_and_nothing_else_is_painted(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        key = next(key for key in hand.work.started if hand.work.state.tasks[key[0]].title == "lib/hashlib.py")
+        bright = hand.table.get_component_rich_style("cell--fresh", partial=True).color
+
+        def fresh() -> list[str]:
+            row = hand.table.render_line(HEADINGS + 5)
+            return [segment.text.strip() for segment in row if segment.style and segment.style.color == bright]
+
+        assert fresh() == []
+        hand.work.say(AttemptSucceeded(task_id=key[0], attempt=key[1], output="x", duration_ms=10))
+        hand.clock[0] += 1_000
+        hand.app.flush()
+        assert "5" in fresh()
+        hand.clock[0] += FRESH_MS
+        hand.app.flush()
+        assert fresh() == []
+
+
+async def test_help_tells_the_keys_of_the_screen(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("3", "question_mark")
+        assert "sort" in hand.app.screen.query_one(Pane).text
+        await hand.press("escape")
+        assert hand.place == "tasks"
+
+
+async def test_quitting_ends_the_app(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.pilot.press("q")
+        await hand.pilot.pause()
+
+        assert hand.app.return_value == 0
