@@ -244,9 +244,11 @@ class QuarterdeckApp(Transfers, App[int]):
             self.exit(0)
             return
 
+        token = self.feed.engine.token if self.feed.engine is not None else None
+
         def stopping() -> None:
             with Client(self.path, sender="dashboard") as client:
-                client.perform(StopEngine(), PATIENCE_S)
+                client.perform(StopEngine(token=token), PATIENCE_S)
             self.call_from_thread(self.exit, 0)
 
         self.run_worker(stopping, thread=True, exit_on_error=True)

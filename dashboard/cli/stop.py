@@ -23,11 +23,10 @@ def stop(ctx: click.Context) -> None:
     if engine is None or not engine.alive:
         fail("no_engine", f"no engine is at work on {db}", "list what there is: quarterdeck doctor", NO_ENGINE)
     if engine.hung:
-        # A command that waits in the inbox would end the next engine instead.
         hint = f"end it with: kill -9 {engine.pid}; nothing that was acknowledged is lost"
         fail("no_answer", f"the engine {engine.pid} hangs", hint, NO_ENGINE)
     with Client(db) as client:
-        outcome = client.perform(StopEngine(), ANSWER_WITHIN_S)
+        outcome = client.perform(StopEngine(token=engine.token), ANSWER_WITHIN_S)
     if outcome.status == "refused":
         fail(outcome.code or "refused", outcome.reason or "the engine refused to stop", "", REFUSED)
     if not wait_until_gone(db, timeout_s=END_WITHIN_S if outcome.status == "applied" else 0):

@@ -62,6 +62,15 @@ class UnknownAgent(Refused):
         super().__init__(f"no agent {name!r}; {_or_nearest(near, 'list them with: quarterdeck agents')}")
 
 
+class NoTeam(Refused):
+    """There is nobody to give work to."""
+
+    code = "no_team"
+
+    def __init__(self) -> None:
+        super().__init__("there is no team here yet; load one with: quarterdeck up TEAM.yaml")
+
+
 class UnknownSupervisor(Refused):
     """A command named a supervisor that is not there."""
 

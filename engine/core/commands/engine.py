@@ -11,6 +11,8 @@ class StopEngine:
     """End the engine cleanly; open runs are suspended until the next one."""
 
     type: Literal["stop_engine"] = "stop_engine"
+    token: int | None = None
+    """The lease token of the engine that is meant, so that a command which waited too long ends no later one."""
 
 
 @fact

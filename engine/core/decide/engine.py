@@ -68,6 +68,8 @@ def engine_ends(state: State, signal: EngineEnds, ctx: Context) -> list[Event]:
 
 def stop_engine(state: State, command: StopEngine, ctx: Context) -> Applied:
     """End the engine; open runs are suspended."""
+    if command.token is not None and state.engine is not None and command.token != state.engine.token:
+        raise Refused("the engine that was to stop has ended already; this is another")
     stopped = EngineStopped(at_ms=ctx.now_ms, reason="stopped by command")
     return Applied(events=[stopped], summary="stopped the engine", result={"suspended": len(state.runs)})
 

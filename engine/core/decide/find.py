@@ -7,6 +7,7 @@ from engine.core.discovery import nearest
 from engine.core.errors import (
     AmbiguousName,
     NoAgentMatches,
+    NoTeam,
     UnknownAgent,
     UnknownSpec,
     UnknownSupervisor,
@@ -59,13 +60,14 @@ def find_supervisor(state: State, target: str | None) -> Supervisor:
     """Return the supervisor with the id or the name in `target`, or the first root.
 
     Raises:
+        NoTeam: If there is no supervisor at all.
         UnknownSupervisor: If there is none.
         AmbiguousName: If there are several.
     """
     if target is None:
         roots = state.roots
         if not roots:
-            raise UnknownSupervisor("(the first)", ())
+            raise NoTeam
         return roots[0]
     if target in state.supervisors:
         return state.supervisors[target]
