@@ -66,13 +66,13 @@ def events(
     with Reader(path) as reader:
         state = folded_from(reader) if agent is not None or not as_json else State()
         wanted = _Wanted(_kinds_named(kinds), _agent_id(state, agent), run_id)
-        write = _write_json if as_json else _sentences(state)
+        write = _write_json if as_json else _Sentences(reader, state).write
         last_seq = reader.last_seq()
         for record in _past(reader, wanted, since, limit, follow=follow):
             write(record)
             last_seq = max(last_seq, record.seq)
-    if follow:
-        _follow(Tail(path, last_seq), wanted, write)
+        if follow:
+            _follow(Tail(path, last_seq), wanted, write)
     return DONE
 
 
@@ -116,18 +116,31 @@ def _write_json(record: Record) -> None:
     )
 
 
-def _sentences(state: State) -> Callable[[Record], None]:
-    """Return what writes an event as a sentence, with the names that are known by then."""
-    names = Names()
-    names.learn_state(state)
-    now_ms = time.time_ns() // 1_000_000
+class _Sentences:
+    """Writes events as sentences, with names in place of ids; names that the state has forgotten are looked up once."""
 
-    def write(record: Record) -> None:
+    def __init__(self, reader: Reader, state: State) -> None:
+        self._reader = reader
+        self._names = Names()
+        self._names.learn_state(state)
+        self._looked_up = {*state.agents, *state.runs}
+        self._now_ms = time.time_ns() // 1_000_000
+
+    def write(self, record: Record) -> None:
         (event,) = events_of([record])
-        names.learn([event])
-        write_text(f"{record.seq:>9,}  {moment(record.at_ms, now_ms)}  {clean(sentence(event, names).text)}")
+        self._look_up(record.agent_id, ("agent_added",), agent_id=record.agent_id)
+        self._look_up(record.run_id, ("run_submitted", "group_planned", "delegated"), run_id=record.run_id)
+        self._names.learn([event])
+        said = clean(sentence(event, self._names).text)
+        write_text(f"{record.seq:>9,}  {moment(record.at_ms, self._now_ms)}  {said}")
 
-    return write
+    def _look_up(
+        self, an_id: str | None, kinds: Collection[str], *, agent_id: str | None = None, run_id: str | None = None
+    ) -> None:
+        if an_id is not None and an_id not in self._looked_up:
+            self._looked_up.add(an_id)
+            found = self._reader.records(0, 1 if agent_id else _PAGE, kinds=kinds, agent_id=agent_id, run_id=run_id)
+            self._names.learn(events_of(found))
 
 
 def _kinds_named(kinds: tuple[str, ...]) -> list[str] | None:

@@ -137,7 +137,8 @@ def confirmed_trust(needed: Sequence[str], source: str, *, trust: bool, folder: 
     """
     if not needed or trust:
         return list(needed)
-    shown = ", ".join(map(clean, needed))
+    more = f" and {len(needed) - 3} more" if len(needed) > 3 else ""
+    shown = ", ".join(map(clean, needed[:3])) + more
     if not is_interactive():
         fail("not_trusted", f"{source} runs code that is not trusted: {shown}", "allow it with --trust", REFUSED)
     say(f"{source} runs code that is not trusted yet:")

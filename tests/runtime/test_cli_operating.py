@@ -1,0 +1,269 @@
+"""A team at work is changed from a shell: by real engines, in processes of their own."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from dashboard.cli import main
+from dashboard.client import Client, folded
+from dashboard.process import Detached, let_go, start_engine, wait_until_up
+from engine.core.commands import Ping, Submit
+from engine.core.state import AgentStatus, State
+from engine.teamfile import read_team
+from store import Reader, Tail
+
+TEAM = """
+version: 1
+supervisor: {name: crew, strategy: sequential}
+agents:
+  - {name: waiter, run: "hands:wait", on_failure: [{retry: {retries: 1, base_s: 3000, cap_s: 3000}}]}
+  - {name: helper, run: "hands:help_out", specialties: [helping]}
+registry:
+  - {name: other, run: "hands:help_out"}
+"""
+HANDS = '''
+from pathlib import Path
+import anyio
+
+async def wait(text):
+    """Wait until somebody makes the file that the request names; fail where it says so."""
+    while not Path(text).exists():
+        await anyio.sleep(0.01)
+    if Path(text).read_text() == "fail":
+        raise ValueError("it was told to fail")
+    return "waited"
+
+async def help_out(text):
+    return "helped"
+'''
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Detached]:
+    folder = tmp_path_factory.mktemp("operating")
+    (folder / "team.yaml").write_text(TEAM)
+    (folder / "hands.py").write_text(HANDS)
+    engine = start_engine(folder / "team.db", folder=folder, bound=True)
+    try:
+        wait_until_up(engine)
+        with Client(engine.db) as client:
+            load = read_team(folder / "team.yaml").load_command(trusted=True)
+            assert client.perform(load).status == "applied"
+        yield engine
+    finally:
+        let_go(engine)
+
+
+@pytest.fixture
+def run(engine: Detached, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a subcommand on the engine's database: its exit status, what it wrote to stdout and to stderr."""
+
+    def run(*words: object, db: Path = engine.db) -> tuple[int, str, str]:
+        status = main([*map(str, words), "--db", str(db)])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run
+
+
+def until(db: Path, holds: Callable[[State], bool]) -> State:
+    """Return the state once it is as it should be, or the test hangs no longer than 20 s."""
+    stop = threading.Event()
+    timer = threading.Timer(20, stop.set)
+    timer.start()
+    try:
+        if holds(state := folded(db)):
+            return state
+        for _ in Tail(db, state.seq).batches(stop):
+            if holds(state := folded(db)):
+                return state
+        raise AssertionError("the state never came to be so")
+    finally:
+        stop.set()
+        timer.cancel()
+
+
+def submit(engine: Detached, request: object) -> str:
+    with Client(engine.db) as client:
+        run_id = str(client.perform(Submit(request=str(request))).result["run_id"])
+    until(engine.db, lambda state: any(task.attempt for task in state.tasks.values() if task.run_id == run_id))
+    return run_id
+
+
+def test_an_agent_is_swapped_while_it_works_and_drains(engine: Detached, run: Run, tmp_path: Path) -> None:
+    run_id = submit(engine, tmp_path / "go")
+
+    status, out, err = run("swap", "waiter", "--with", "other")
+
+    assert (status, err) == (0, "")
+    assert out.startswith("✓ swapped waiter to g2, applied at seq ")
+    waiter = next(agent for agent in folded(engine.db).agents.values() if agent.name == "waiter")
+    assert waiter.status is AgentStatus.DRAINING
+    (tmp_path / "go").touch()
+    until(engine.db, lambda state: run_id not in state.runs)
+    spec = tmp_path / "back.yaml"
+    spec.write_text('{name: waiter, run: "hands:wait", on_failure: [{retry: {retries: 1, base_s: 3000, cap_s: 3000}}]}')
+    assert run("swap", "waiter", "--with", spec)[0] == 0  # every reference of it is trusted already
+
+
+def test_code_that_nobody_trusts_is_not_swapped_in(run: Run, tmp_path: Path) -> None:
+    spec = tmp_path / "evil.yaml"
+    spec.write_text('{name: waiter, run: "os:abort"}')
+
+    status, out, err = run("swap", "waiter", "--with", spec, "--json")
+
+    assert (status, out) == (3, "")
+    assert json.loads(err)["code"] == "not_trusted"
+
+
+def test_agents_of_a_file_are_added_once_and_removed(run: Run, tmp_path: Path) -> None:
+    spec = tmp_path / "more.yaml"
+    spec.write_text('agents: [{name: one, run: "hands:help_out"}, {name: two, run: "hands:wait"}]')
+
+    assert run("add", spec)[1].count("✓") == 2
+    status, out, err = run("add", spec, "--json")
+    assert status == 3
+    assert json.loads(out)["status"] == "refused"
+    assert json.loads(err)["code"] == "duplicate_name"
+    assert [run("remove", name)[0] for name in ("one", "two", "two")] == [0, 0, 3]
+
+
+def test_a_whole_team_is_added_under_a_supervisor(engine: Detached, run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "below.yaml"
+    file.write_text('version: 1\nsupervisor: {name: below}\nagents: [{name: deep, run: "hands:help_out"}]')
+
+    assert run("add", file, "--under", "crew")[0] == 0
+
+    below = next(each for each in folded(engine.db).supervisors.values() if each.name == "below")
+    assert folded(engine.db).supervisors[below.parent_id or ""].name == "crew"
+    assert [run("remove", name)[0] for name in ("deep", "below")] == [0, 0]
+
+
+def test_a_strategy_is_looked_at_switched_and_switched_back(engine: Detached, run: Run, tmp_path: Path) -> None:
+    run_id = submit(engine, tmp_path / "go")
+
+    looked, plan, _ = run("strategy", "crew", "parallel", "--dry-run")
+    before = folded(engine.db).supervisors["s1"].mode
+    switched, out, _ = run("strategy", "crew", "parallel")
+
+    assert (looked, before, switched) == (0, "sequential", 0)
+    assert "re-planned   helper" in plan
+    assert "goes on      waiter" in plan
+    assert out.startswith("✓ switched crew from sequential to parallel, applied at seq ")
+    assert folded(engine.db).runs[run_id].strategy == "parallel"
+    (tmp_path / "go").touch()
+    until(engine.db, lambda state: run_id not in state.runs)
+    assert run("strategy", "crew", "sequential", "--new-only")[0] == 0
+
+
+def test_what_is_paused_starts_nothing_until_it_is_resumed(engine: Detached, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "go").touch()
+    for target in ("waiter", "crew"):
+        assert run("pause", target)[1].startswith("✓ paused")
+        with Client(engine.db) as client:
+            run_id = str(client.perform(Submit(request=str(tmp_path / "go"))).result["run_id"])
+        assert not any(task.attempt for task in folded(engine.db).tasks.values())
+        assert run("pause", target)[0] == 3
+        assert run("resume", target)[1].startswith("✓ resumed")
+        until(engine.db, lambda state, run_id=run_id: run_id not in state.runs)  # type: ignore[misc]
+
+
+def test_a_run_is_cancelled_and_a_task_is_tried_again(engine: Detached, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "go").write_text("fail")
+    with Client(engine.db) as client:
+        run_id = str(client.perform(Submit(request=str(tmp_path / "go"))).result["run_id"])
+    state = until(engine.db, lambda state: any(task.status == "retrying" for task in state.tasks.values()))
+    task_id = next(task.id for task in state.tasks.values() if task.status == "retrying")
+    (tmp_path / "go").write_text("")
+
+    assert run("retry", task_id)[1].startswith("✓ retrying")
+    until(engine.db, lambda state: run_id not in state.runs)
+    stopped = submit(engine, tmp_path / "never")
+    assert run("cancel", stopped, "-y")[0] == 0
+    until(engine.db, lambda state: stopped not in state.runs)
+    items = {item["id"]: item["status"] for item in json.loads(run("runs", "--json")[1])["items"]}
+    assert (items[run_id], items[stopped]) == ("done", "cancelled")
+
+
+def test_an_engine_that_stands_still_is_exit_4_and_the_command_is_not_lost(engine: Detached, run: Run) -> None:
+    engine.process.send_signal(signal.SIGSTOP)
+    try:
+        status, out, err = run("pause", "helper", "--timeout", "0.1", "--json")
+    finally:
+        engine.process.send_signal(signal.SIGCONT)
+
+    assert status == 4
+    assert json.loads(out)["status"] == "pending"
+    assert json.loads(err)["code"] == "no_answer"
+    until(engine.db, lambda state: any(agent.paused for agent in state.agents.values()))
+    assert run("resume", "helper")[0] == 0
+
+
+def test_a_client_learns_from_the_journal_what_became_of_its_commands(engine: Detached) -> None:
+    with Client(engine.db, sender="test") as client:
+        ids = [client.send(Ping()) for _ in range(5)]
+        outcomes = [client.wait(command_id) for command_id in reversed(ids)]
+        again = client.wait(ids[0], timeout_s=0)
+        unknown = client.wait("0" * 32, timeout_s=0)
+
+    assert [outcome.status for outcome in outcomes] == ["applied"] * 5
+    assert again == outcomes[-1]
+    assert unknown.status == "pending"
+    with Reader(engine.db) as reader:
+        assert json.loads(reader.record(again.seq or 0).body)["sender"] == "test"
+
+
+def test_events_are_followed_line_by_line_and_a_closed_pipe_is_quiet(engine: Detached) -> None:
+
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "dashboard",
+        "events",
+        "--follow",
+        "--json",
+        "-n",
+        "1",
+        "--db",
+        str(engine.db),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as follower:
+        assert follower.stdout is not None
+        assert follower.stderr is not None
+        first = json.loads(follower.stdout.readline())
+        with Client(engine.db) as client:
+            outcome = client.perform(Ping())
+        following = json.loads(follower.stdout.readline())
+        follower.stdout.close()
+        with Client(engine.db) as client:
+            client.perform(Ping())
+        assert follower.wait(20) == 0
+        said = follower.stderr.read()
+
+    assert (following["seq"], following["kind"]) == (outcome.seq, "command_applied")
+    assert first["seq"] == following["seq"] - 1
+    assert said == ""
+
+
+def test_a_team_is_carried_into_a_new_file_and_into_one_that_works(engine: Detached, run: Run, tmp_path: Path) -> None:
+    archive = tmp_path / "team.zip"
+    assert run("export", archive)[0] == 0
+
+    refused, _, why = run("import", archive, db=tmp_path / "new.db")
+    done, out, _ = run("import", archive, "--trust", "--json", db=tmp_path / "new.db")
+    beside, _, told = run("import", archive)
+
+    assert (refused, done, beside) == (3, 0, 0)
+    assert "not trusted: hands:help_out, hands:wait; allow it" in why
+    assert json.loads(out)["creates"]["agents"] == 2
+    assert "it comes in as crew-2" in told
+    assert [root.name for root in folded(tmp_path / "new.db").roots] == ["crew"]
+    assert [root.name for root in folded(engine.db).roots] == ["crew", "crew-2"]
