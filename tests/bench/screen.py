@@ -1,0 +1,131 @@
+"""The dashboard in a real terminal: its first frame, and how soon a key is on the screen while 1,000 agents work."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tests.bench.databases import long, written
+from tests.bench.histories import mapped
+from tests.bench.measure import Series
+from tests.bench.processes import environment
+from tests.bench.report import Row
+from tests.bench.terminal import PYTHON, Terminal
+
+DASHBOARD = (*PYTHON, "-m", "dashboard")
+TRIVIAL = (*PYTHON, "-m", "tests.bench.trivial_app")
+_FLOOR_IS = "a Textual app of one text and one input"
+_TYPED = (("a", "/ a "), ("1", "/ a1 "), ("2", "/ a12 "), ("\x7f", "/ a1 "), ("\x7f", "/ a "), ("\x7f", "/ filter"))
+"""Keys in the line for a filter, and what stands at the right of the tabs once each is on the screen."""
+_ECHOED = tuple((key, "qwxyz"[: place + 1]) for place, key in enumerate("qwxyz"))
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """Measure an empty file, a long one, and keys at two rates of events."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        variables = stack.enter_context(environment())
+        empty = written(folder / "empty.db", [])
+        yield _first_frame("empty file", empty, "no team here yet", 500.0, variables, 2 if quick else 8)
+        events = 100_000 if quick else 1_000_000
+        full = long(folder / "full.db", mapped(1_000, 1_000).world.journal, events)
+        yield _first_frame(f"{events:,} events, 1,000 agents", full, "a1 ", 1_000.0, variables, 2 if quick else 8)
+        busy = long(folder / "busy.db", mapped(9_000 if quick else 25_000, 1_000).world.journal, events)
+        yield _keys(busy, 1_000, 35.0, variables, 5 if quick else 20)
+        yield _idle(full, variables)
+
+
+def _first_frame(what: str, path: Path, shows: str, budget_ms: float, variables: Mapping[str, str], rounds: int) -> Row:
+    took, floor = Series(), Series()
+    for turn in range(rounds + 1):
+        for series, command, text in ((took, DASHBOARD, shows), (floor, TRIVIAL, "nothing else")):
+            wall_s, cpu_s = _started(command, text, {**variables, "QUARTERDECK_DB": str(path)})
+            if turn:
+                series.add(wall_s, cpu_s)
+    return Row(what=f"first frame; {what}", took=took, floor=floor, floor_is=_FLOOR_IS, budget=budget_ms)
+
+
+def _started(command: Sequence[str], text: str, variables: Mapping[str, str]) -> tuple[float, float]:
+    with _running(command, variables) as terminal:
+        return terminal.wait_for(text) - terminal.began_s, terminal.cpu_s()
+
+
+def _keys(path: Path, rate: int, budget_ms: float, variables: Mapping[str, str], rounds: int) -> Row:
+    here = {**variables, "QUARTERDECK_DB": str(path)}
+    with _running(DASHBOARD, here) as terminal, _ticking(path, rate, variables):
+        terminal.wait_for("a1 ")
+        terminal.press("2")
+        terminal.wait_for("AGENT")
+        time.sleep(1.0)
+        terminal.press("/")
+        terminal.wait_for("/")
+        took = _typed(terminal, _TYPED, rounds)
+    with _running(TRIVIAL, here) as terminal:
+        terminal.wait_for("nothing else")
+        time.sleep(0.5)
+        floor = Series()
+        for _ in range(rounds):
+            some = _typed(terminal, _ECHOED, 1)
+            floor.wall_s += some.wall_s
+            floor.cpu_s += some.cpu_s
+            terminal.press("\x7f" * len(_ECHOED))
+            terminal.quiet(0.1)
+    return Row(
+        what=f"a key on the screen; 1,000 agents, {rate:,} events/s",
+        took=took,
+        floor=floor,
+        floor_is="a key in that app, nothing else going on",
+        budget=budget_ms,
+        at_p95=True,
+    )
+
+
+def _typed(terminal: Terminal, keys: Sequence[tuple[str, str]], rounds: int) -> Series:
+    """Type one key after the other, at moments that keep no step with anything."""
+    took = Series()
+    for turn in range(rounds):
+        for place, (key, text) in enumerate(keys):
+            cpu_s = terminal.cpu_s()
+            pressed_s = terminal.press(key)
+            took.add(terminal.wait_for(text, 10.0) - pressed_s, terminal.cpu_s() - cpu_s)
+            time.sleep(0.05 + 0.013 * ((7 * turn + 3 * place) % 11))
+    return took
+
+
+def _idle(path: Path, variables: Mapping[str, str]) -> Row:
+    """Measure what the dashboard costs while nothing happens, in milliseconds of processor time a second."""
+    took = Series()
+    with _running(DASHBOARD, {**variables, "QUARTERDECK_DB": str(path)}) as terminal:
+        terminal.wait_for("a1 ")
+        terminal.quiet(1.0)
+        for _ in range(3):
+            before_s = terminal.cpu_s()
+            terminal.quiet(0.2)
+            time.sleep(2.0)
+            used_s = (terminal.cpu_s() - before_s) / 2.2
+            took.add(used_s, used_s)
+    return Row(what="dashboard while nothing happens; processor time a second", took=took, budget=50.0)
+
+
+@contextmanager
+def _running(command: Sequence[str], variables: Mapping[str, str]) -> Iterator[Terminal]:
+    terminal = Terminal(command, variables)
+    try:
+        yield terminal
+    finally:
+        terminal.close()
+
+
+@contextmanager
+def _ticking(path: Path, rate: int, variables: Mapping[str, str]) -> Iterator[None]:
+    command = [sys.executable, "-P", "-m", "tests.bench.ticker", str(path), str(rate)]
+    with subprocess.Popen(command, env=dict(variables), stdout=subprocess.PIPE) as ticker:
+        assert ticker.stdout is not None
+        ticker.stdout.readline()
+        try:
+            yield
+        finally:
+            ticker.terminate()
