@@ -1,0 +1,155 @@
+"""An agent leaves: its work is drained, done by another, or ended now."""
+
+from engine.core.commands import RemoveMember, Submit, SupervisorSpec
+from engine.core.effects import StopAttempt
+from engine.core.state import AgentStatus, RunStatus, TaskStatus
+from tests.story import applied, attempt, ended, kinds, member, only, refused, start_of, submitted
+from tests.world import World, agent, team_world
+
+
+def pair() -> World:
+    """Two of a kind, one after the other."""
+    world = team_world(agent("ada", "sum"), agent("bob", "sum"))
+    submitted(world)
+    return world
+
+
+def names(world: World) -> list[str]:
+    return [one.name for one in world.state.agents.values()]
+
+
+def test_an_idle_agent_goes_at_once() -> None:
+    world = team_world(agent("ada"), agent("bob"))
+
+    events = world.order(RemoveMember(target="ada"))
+
+    assert "agent_removed" in kinds(events)
+    assert names(world) == ["bob"]
+
+
+def test_what_becomes_of_the_work_of_a_busy_agent_has_to_be_said() -> None:
+    world = pair()
+
+    assert "drain, requeue or abort" in refused(world, RemoveMember(target="ada"))
+    assert "drain, requeue or abort" in refused(world, RemoveMember(target="bob"))
+
+
+def test_drained_it_ends_all_its_work_and_then_goes() -> None:
+    world = pair()
+    world.order(RemoveMember(target="bob", mode="drain"))
+    assert member(world, "bob").status is AgentStatus.DRAINING
+
+    world.settle()
+
+    assert [start.agent for start in world.starts] == ["ada", "bob"]
+    assert names(world) == ["ada"]
+    assert ended(world).status is RunStatus.DONE
+
+
+def test_requeued_its_work_stops_at_the_next_step_and_is_done_by_one_with_the_same_specialty() -> None:
+    world = pair()
+    key = attempt(world, "ada")
+    world.record(key, "read", "page")
+
+    events = world.order(RemoveMember(target="ada", mode="requeue"))
+
+    assert "agent_removed" not in kinds(events)
+    assert [effect.now for effect in world.effects if isinstance(effect, StopAttempt)] == [False]
+    moved = only(world.stop(key), "task_requeued")
+    assert moved.reason == "ada is removed; bob takes over"
+    assert names(world) == ["bob"]
+    assert start_of(world, "bob").task_id == key[0]
+    assert start_of(world, "bob").steps == {"read": "page"}
+
+
+def test_aborted_its_work_is_stopped_now_and_is_done_by_another() -> None:
+    world = pair()
+    key = attempt(world, "ada")
+
+    world.order(RemoveMember(target="ada", mode="abort"))
+
+    assert [effect.now for effect in world.effects if isinstance(effect, StopAttempt)] == [True]
+    world.stop(key)
+    assert start_of(world, "bob").task_id == key[0]
+
+
+def test_work_that_nobody_else_can_do_fails() -> None:
+    world = team_world(agent("ada", "sum"), agent("bob", "sing"))
+    submitted(world)
+    world.order(RemoveMember(target="ada", mode="requeue"))
+
+    failed = only(world.stop(attempt(world, "ada")), "task_failed")
+
+    assert failed.error == "ada was removed and no other agent has one of its specialties"
+    assert ended(world).status is RunStatus.FAILED
+
+
+def test_tasks_that_wait_for_it_alone_move_at_once() -> None:
+    world = pair()
+
+    events = world.order(RemoveMember(target="bob", mode="requeue"))
+
+    assert {"task_requeued", "agent_removed"} <= set(kinds(events))
+    world.settle()
+    assert [start.agent for start in world.starts] == ["ada", "ada"]
+
+
+def test_what_was_asked_of_a_capability_is_left_to_the_others_that_have_it() -> None:
+    world = team_world(agent("lead"), agent("ada", "sum"), agent("bob", "sum"), participants=["lead"])
+    submitted(world)
+    world.ask(attempt(world, "lead"), "sum", ["x", "y", "z"])
+    key = attempt(world, "ada")
+
+    world.order(RemoveMember(target="ada", mode="abort"))
+    world.stop(key)
+    world.settle()
+
+    assert [start.agent for start in world.starts] == ["lead", "ada", "bob", "bob", "bob"]
+    assert ended(world).done == 4
+
+
+def test_an_agent_that_is_lost_with_its_engine_while_it_leaves_is_replaced_by_another() -> None:
+    world = pair()
+    key = attempt(world, "ada")
+    world.order(RemoveMember(target="ada", mode="requeue"))
+
+    world.crash()
+
+    assert names(world) == ["bob"]
+    assert start_of(world, "bob").task_id == key[0]
+
+
+def test_a_drain_can_be_sharpened_and_the_same_is_not_asked_twice() -> None:
+    world = pair()
+    world.order(RemoveMember(target="ada", mode="drain"))
+
+    assert "being removed already (drain)" in refused(world, RemoveMember(target="ada", mode="drain"))
+    applied(world, RemoveMember(target="ada", mode="abort"))
+    assert attempt(world, "ada") in world.stopping
+
+
+def test_one_that_leaves_takes_part_in_no_new_request() -> None:
+    world = pair()
+    world.order(RemoveMember(target="bob", mode="drain"))
+
+    planned = only(world.order(Submit(request="more")), "group_planned")
+
+    assert [node.title for node in planned.nodes] == ["ada"]
+
+
+def test_a_supervisor_goes_once_nothing_is_under_it_and_nothing_open_is_for_it() -> None:
+    below = SupervisorSpec(name="below", members=[agent("cyd")])
+    world = team_world(agent("ada"), below)
+    assert "has 1 members" in refused(world, RemoveMember(target="below"))
+    submitted(world)
+    world.order(RemoveMember(target="cyd", mode="abort"))
+    assert [task.status for task in world.state.tasks.values() if task.title == "below"] == [TaskStatus.WAITING]
+    assert "part of an open run" in refused(world, RemoveMember(target="below"))
+
+    world.settle()
+
+    assert "supervisor_removed" in kinds(world.order(RemoveMember(target="below")))
+
+
+def test_the_only_root_stays() -> None:
+    assert "the only root" in refused(team_world(), RemoveMember(target="chief"))

@@ -1,0 +1,264 @@
+"""A strategy switched in the middle of a run: done stays done, what is at work goes on, the rest is rewired."""
+
+from engine.core.commands import Cancel, SupervisorSpec, SwitchStrategy
+from engine.core.spec import Retry, Skip
+from engine.core.state import RunStatus, TaskStatus
+from tests.story import (
+    applied,
+    attempt,
+    ended,
+    only,
+    refused,
+    start_of,
+    submitted,
+    works,
+)
+from tests.world import World, agent, team_world
+
+FOUR = (agent("ada"), agent("bob"), agent("cyd"), agent("dan"))
+
+
+def sequential() -> World:
+    """Ada is done, bob is at work, cyd and dan have not started."""
+    world = team_world(*FOUR)
+    submitted(world)
+    world.succeed(attempt(world, "ada"), "from ada")
+    return world
+
+
+def parallel() -> World:
+    """Ada is done, bob and cyd are at work, dan waits for a slot."""
+    world = team_world(*FOUR, mode="parallel", max_parallel=2)
+    submitted(world)
+    world.succeed(attempt(world, "ada"), "from ada")
+    return world
+
+
+def starts_of(world: World) -> list[str]:
+    return [start.agent for start in world.starts]
+
+
+def test_to_parallel_what_has_not_started_gets_the_request_and_what_is_done_at_once() -> None:
+    world = sequential()
+
+    applied(world, SwitchStrategy(mode="parallel"))
+
+    assert works(world) == ["bob", "cyd", "dan"]
+    for name in ("cyd", "dan"):
+        start = start_of(world, name)
+        assert (start.takes, start.input, [one.output for one in start.inputs]) == ("context", "go", ["from ada"])
+
+
+def test_to_parallel_everything_is_joined_what_was_done_before_as_well() -> None:
+    world = sequential()
+    world.order(SwitchStrategy(mode="parallel", aggregation="vote"))
+    for name in ("bob", "cyd", "dan"):
+        world.succeed(attempt(world, name), f"from {name}")
+
+    ((key, join),) = world.joins.items()
+
+    assert (join.join, [one.agent for one in join.inputs]) == ("vote", ["ada", "bob", "cyd", "dan"])
+    world.join(key)
+    assert ended(world).status is RunStatus.DONE
+
+
+def test_to_sequential_what_has_not_started_is_chained_after_everything_that_is_at_work() -> None:
+    world = parallel()
+    assert works(world) == ["bob", "cyd"]
+
+    applied(world, SwitchStrategy(mode="sequential"))
+
+    world.succeed(attempt(world, "bob"), "from bob")
+    assert works(world) == ["cyd"]
+    world.succeed(attempt(world, "cyd"), "from cyd")
+    start = start_of(world, "dan")
+    assert (start.takes, [one.output for one in start.inputs]) == ("context", ["from bob", "from cyd"])
+    world.succeed(attempt(world, "dan"), "from dan")
+    assert ended(world).output == "from dan"
+
+
+def test_to_sequential_the_join_has_no_place_any_more() -> None:
+    world = parallel()
+
+    event = only(world.order(SwitchStrategy(mode="sequential")), "strategy_switched")
+
+    (change,) = event.groups
+    assert [world.state.tasks[task_id].kind for task_id in change.removed] == ["join"]
+    assert world.state.tasks[change.removed[0]].status is TaskStatus.SKIPPED
+
+
+def test_done_and_running_nodes_never_run_again_however_often_the_strategy_is_switched() -> None:
+    world = sequential()
+    for mode in ("parallel", "sequential", "parallel", "sequential"):
+        world.order(SwitchStrategy(mode=mode))
+
+    world.settle()
+
+    assert sorted(starts_of(world)) == ["ada", "bob", "cyd", "dan"]
+    assert ended(world).status is RunStatus.DONE
+
+
+def test_one_event_says_what_is_kept_cancelled_added_and_removed() -> None:
+    world = sequential()
+    ada = next(iter(world.state.tasks.values())).children[0]
+    bob = attempt(world, "bob")[0]
+
+    event = only(world.order(SwitchStrategy(mode="parallel")), "strategy_switched")
+
+    (change,) = event.groups
+    assert (event.previous, event.mode, event.scope) == ("sequential", "parallel", "open")
+    assert (change.kept, change.cancelled, change.removed) == ([ada, bob], [], [])
+    assert [node.kind for node in change.added] == ["join"]
+    assert len(change.after) == 2
+
+
+def test_without_preserving_states_what_is_at_work_is_stopped_and_its_partial_result_is_context() -> None:
+    world = sequential()
+    bob = attempt(world, "bob")
+
+    event = only(world.order(SwitchStrategy(mode="sequential", preserve_agent_states=False)), "strategy_switched")
+
+    assert event.groups[0].cancelled == [bob[0]]
+    assert world.stopping == {bob}
+    world.stop(bob, "half of it")
+    start = start_of(world, "cyd")
+    assert [one.output for one in start.inputs] == ["from ada", "half of it"]
+    world.settle()
+    assert sorted(starts_of(world)) == ["ada", "bob", "cyd", "dan"]
+    assert ended(world).status is RunStatus.DONE
+
+
+def test_without_preserving_states_to_parallel_the_others_start_at_once() -> None:
+    world = sequential()
+
+    world.order(SwitchStrategy(mode="parallel", preserve_agent_states=False))
+
+    assert works(world) == ["bob", "cyd", "dan"]
+    world.settle()
+    assert ended(world).status is RunStatus.DONE
+
+
+def test_a_task_that_backs_off_keeps_its_place() -> None:
+    world = team_world(agent("ada", on_failure=[Retry()]), agent("bob"))
+    submitted(world)
+    world.fail(attempt(world, "ada"))
+
+    world.order(SwitchStrategy(mode="parallel"))
+
+    assert works(world) == ["bob"]
+    world.settle()
+    assert starts_of(world) == ["ada", "bob", "ada"]
+    assert ended(world).status is RunStatus.DONE
+
+
+def test_what_failed_but_may_is_no_context_and_what_was_skipped_stays_skipped() -> None:
+    world = team_world(agent("ada", on_failure=[Skip()]), agent("bob"), agent("cyd"))
+    submitted(world)
+    world.fail(attempt(world, "ada"))
+
+    world.order(SwitchStrategy(mode="parallel"))
+
+    assert works(world) == ["bob", "cyd"]
+    assert (start_of(world, "cyd").takes, start_of(world, "cyd").inputs) == ("request", [])
+
+
+def test_with_scope_new_open_runs_go_on_as_they_were_planned() -> None:
+    world = sequential()
+
+    result = applied(world, SwitchStrategy(mode="parallel", scope="new"))
+
+    assert works(world) == ["bob"]
+    assert (result["kept"], result["replanned"]) == (0, 0)
+    submitted(world, "another")
+    assert works(world) == ["bob", "ada", "cyd", "dan"]
+
+
+def test_the_strategy_of_a_sub_supervisor_is_switched_alone() -> None:
+    below = SupervisorSpec(name="below", members=[agent("bob"), agent("cyd")])
+    world = team_world(agent("ada"), below, agent("dan"))
+    submitted(world)
+    world.succeed(attempt(world, "ada"))
+    assert works(world) == ["bob"]
+
+    world.order(SwitchStrategy(supervisor="below", mode="parallel"))
+
+    assert works(world) == ["bob", "cyd"]
+    assert [one.mode for one in world.state.supervisors.values()] == ["sequential", "parallel"]
+
+
+def test_a_synthesis_that_is_switched_to_gets_a_node_for_its_aggregator() -> None:
+    world = team_world(*FOUR, participants=["ada", "bob", "cyd"])
+    submitted(world)
+    world.succeed(attempt(world, "ada"), "from ada")
+
+    applied(world, SwitchStrategy(mode="parallel", aggregation="synthesis", aggregator="dan"))
+
+    for name in ("bob", "cyd"):
+        world.succeed(attempt(world, name), f"from {name}")
+    assert [one.agent for one in start_of(world, "dan").inputs] == ["ada", "bob", "cyd"]
+
+
+def test_an_aggregator_that_has_not_started_takes_its_own_place() -> None:
+    world = sequential()
+
+    world.order(SwitchStrategy(mode="parallel", aggregation="synthesis", aggregator="cyd"))
+
+    assert works(world) == ["bob", "dan"]
+    world.settle()
+    assert starts_of(world) == ["ada", "bob", "dan", "cyd"]
+
+
+def test_the_aggregation_alone_can_be_changed() -> None:
+    world = team_world(*FOUR, mode="parallel")
+    submitted(world)
+
+    event = only(world.order(SwitchStrategy(aggregation="vote")), "strategy_switched")
+
+    assert (event.mode, event.aggregation) == ("parallel", "vote")
+    for name in works(world):
+        world.succeed(attempt(world, name))
+    assert [join.join for join in world.joins.values()] == ["vote"]
+
+
+def test_results_that_are_being_joined_are_joined_as_before() -> None:
+    world = team_world(agent("ada"), agent("bob"), mode="parallel")
+    submitted(world)
+    world.succeed(attempt(world, "ada"))
+    world.succeed(attempt(world, "bob"))
+
+    world.order(SwitchStrategy(mode="sequential"))
+
+    world.settle()
+    assert ended(world).output == "joined"
+
+
+def test_a_run_that_is_cancelled_is_not_rewired() -> None:
+    world = sequential()
+    world.order(Cancel(target="r1"))
+
+    event = only(world.order(SwitchStrategy(mode="parallel")), "strategy_switched")
+
+    assert event.groups == []
+
+
+def test_a_run_that_has_ended_stays_as_it_ended() -> None:
+    world = team_world(agent("ada"))
+    submitted(world)
+    world.succeed(attempt(world, "ada"), "from ada")
+
+    event = only(world.order(SwitchStrategy(mode="parallel")), "strategy_switched")
+
+    assert event.groups == []
+    assert ended(world).output == "from ada"
+
+
+def test_what_cannot_be_right_is_refused_and_nothing_changes() -> None:
+    world = sequential()
+
+    assert "parallel, sequential" in refused(world, SwitchStrategy(mode="zigzag"))
+    assert "no aggregation" in refused(world, SwitchStrategy(aggregation="sum"))  # type: ignore[arg-type]
+    assert "no supervisor" in refused(world, SwitchStrategy(supervisor="chef", mode="parallel"))
+    assert "no agent 'eve'" in refused(
+        world, SwitchStrategy(mode="parallel", aggregation="synthesis", aggregator="eve")
+    )
+    assert world.state.supervisors["s1"].mode == "sequential"

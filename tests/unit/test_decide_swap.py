@@ -1,0 +1,124 @@
+"""Swap by drain: new attempts use the new generation at once, running ones end on the old."""
+
+import pytest
+
+from engine.core.commands import RegisterSpec, SwapAgent
+from engine.core.spec import AgentSpec, Retry
+from engine.core.state import AgentStatus
+from tests.story import applied, attempt, attempts, kinds, member, refused, submitted
+from tests.world import World, agent, team_world
+
+ANEW = agent("ada", "sum", timeout_s=9)
+
+
+def pool(**fields: int) -> World:
+    """A lead that has asked ada for two things."""
+    world = team_world(agent("lead"), agent("ada", "sum", **fields), participants=["lead"])
+    submitted(world)
+    world.ask(attempt(world, "lead"), "sum", ["x", "y"])
+    return world
+
+
+def swap(world: World, spec: AgentSpec = ANEW) -> dict[str, object]:
+    return applied(world, SwapAgent(agent="ada", spec=spec, trusted=[str(spec.run)]))
+
+
+def test_an_idle_agent_is_swapped_at_once() -> None:
+    world = team_world(agent("ada"))
+
+    events = world.order(SwapAgent(agent="ada", spec=ANEW))
+
+    assert kinds(events)[:2] == ["agent_swapped", "command_applied"]
+    assert (member(world, "ada").generation, member(world, "ada").status) == (2, AgentStatus.IDLE)
+
+
+def test_what_is_at_work_ends_on_the_old_generation_and_the_next_attempt_is_of_the_new_one() -> None:
+    world = pool()
+    before = world.started[attempt(world, "ada")]
+
+    assert swap(world)["still_running"] == 1
+
+    assert member(world, "ada").status is AgentStatus.DRAINING
+    world.succeed(attempt(world, "ada"))
+    after = world.started[attempt(world, "ada")]
+    assert (before.generation, after.generation) == (1, 2)
+    assert before.spec != after.spec == member(world, "ada").spec
+
+
+def test_a_swap_is_drained_when_the_last_attempt_of_the_old_generation_has_ended() -> None:
+    world = pool(max_concurrency=2)
+    swap(world, agent("ada", "sum", max_concurrency=2, timeout_s=9))
+    first, second = attempts(world, "ada")
+
+    assert "swap_drained" not in kinds(world.succeed(first))
+    assert "swap_drained" in kinds(world.succeed(second))
+    assert not member(world, "ada").draining
+
+
+def test_an_attempt_that_waits_for_others_goes_on_with_the_generation_it_began_with() -> None:
+    world = team_world(agent("ada"), agent("bob", "sum"), participants=["ada"])
+    submitted(world)
+    key = attempt(world, "ada")
+    world.ask(key, "sum", ["x"])
+    applied(world, SwapAgent(agent="ada", spec=agent("ada", timeout_s=9)))
+
+    world.succeed(attempt(world, "bob"))
+
+    assert member(world, "ada").running == {key[0]: 1}
+    assert member(world, "ada").status is AgentStatus.DRAINING
+
+
+def test_an_agent_is_not_swapped_again_before_the_last_swap_is_drained() -> None:
+    world = pool()
+    swap(world)
+
+    assert "swapping already" in refused(world, SwapAgent(agent="ada", spec=agent("ada", "sum", timeout_s=1)))
+
+
+def test_a_swap_to_the_same_spec_is_refused() -> None:
+    assert "has this spec already" in refused(pool(), SwapAgent(agent="ada", spec=agent("ada", "sum")))
+
+
+def test_a_swap_to_code_that_is_not_trusted_is_refused_and_changes_nothing() -> None:
+    world = pool()
+
+    reason = refused(world, SwapAgent(agent="ada", spec=AgentSpec(name="ada", run="other:code")))
+
+    assert "not trusted: other:code" in reason
+    assert member(world, "ada").generation == 1
+
+
+@pytest.mark.parametrize("fields", [{}, {"spec": ANEW, "registered": "ada"}])
+def test_a_swap_names_one_spec(fields: dict[str, object]) -> None:
+    assert "either" in refused(pool(), SwapAgent(agent="ada", **fields))  # type: ignore[arg-type]
+
+
+def test_an_agent_can_be_swapped_to_a_spec_of_the_registry() -> None:
+    world = pool()
+    applied(world, RegisterSpec(spec=agent("eve", "sum"), trusted=["crew:eve"]))
+
+    applied(world, SwapAgent(agent="ada", registered="eve"))
+
+    assert (member(world, "ada").generation, world.state.spec_of(member(world, "ada")).run) == (2, "crew:eve")
+    assert "no spec 'eva'" in refused(world, SwapAgent(agent="ada", registered="eva"))
+
+
+def test_there_is_no_swap_mode_but_drain() -> None:
+    assert "no swap mode" in refused(pool(), SwapAgent(agent="ada", spec=ANEW, mode="leap"))
+
+
+def test_a_swapped_agent_serves_what_its_new_spec_claims() -> None:
+    world = pool()
+    swap(world, agent("ada", "sing", timeout_s=9))
+
+    world.succeed(attempt(world, "ada"))
+
+    assert attempts(world, "ada") == []
+    assert len([task for task in world.state.tasks.values() if task.queue and task.queue.endswith(":sum")]) == 2
+
+
+def test_retries_follow_the_policy_of_the_new_spec() -> None:
+    world = pool()
+    swap(world, agent("ada", "sum", on_failure=[Retry()]))
+
+    assert "retry_scheduled" in kinds(world.fail(attempt(world, "ada")))

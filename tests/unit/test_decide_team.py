@@ -1,0 +1,212 @@
+"""Who is in the team: files loaded again, names, trust, the registry, and the engine's own commands."""
+
+import pytest
+
+from engine.core.commands import (
+    AddAgent,
+    AddSupervisor,
+    Command,
+    ImportState,
+    LoadTeam,
+    Ping,
+    RegisterSpec,
+    StopEngine,
+    SupervisorSpec,
+    TrustReferences,
+    UnregisterSpec,
+)
+from engine.core.effects import StopLoop
+from engine.core.spec import AgentSpec
+from engine.core.state import RunStatus
+from tests.story import applied, attempt, kinds, member, refused, submitted, works
+from tests.world import World, agent, load, team_world
+
+BELOW = SupervisorSpec(name="below", members=[agent("cyd")])
+
+
+def loaded(world: World, *members: AgentSpec | SupervisorSpec, name: str = "chief") -> dict[str, object]:
+    return applied(world, load(SupervisorSpec(name=name, members=list(members))))
+
+
+def names(world: World) -> list[str]:
+    return [one.name for one in world.state.agents.values()]
+
+
+def untrusted(command: LoadTeam) -> LoadTeam:
+    return LoadTeam(path=command.path, folder=command.folder, text="", sha256="1", team=command.team)
+
+
+def test_a_changed_file_adds_what_is_new_and_swaps_what_changed_and_leaves_the_rest() -> None:
+    world = team_world(agent("ada"), agent("bob"), BELOW)
+    submitted(world)
+
+    result = loaded(world, agent("ada", timeout_s=5), agent("bob"), agent("eve"), BELOW)
+
+    assert result == {"agents_added": 1, "agents_swapped": 1}
+    assert names(world) == ["ada", "bob", "cyd", "eve"]
+    assert (member(world, "ada").generation, member(world, "bob").generation) == (2, 1)
+    assert works(world) == ["ada"]
+
+
+def test_the_same_file_again_changes_nothing_in_the_team() -> None:
+    world = team_world(agent("ada"), BELOW)
+
+    assert loaded(world, agent("ada"), BELOW) == {"agents_added": 0, "agents_swapped": 0}
+
+
+def test_a_changed_file_changes_what_is_under_a_sub_supervisor_and_adds_new_ones() -> None:
+    world = team_world(agent("ada"), BELOW)
+
+    result = loaded(
+        world,
+        agent("ada"),
+        SupervisorSpec(name="below", members=[agent("cyd", timeout_s=5), agent("dan")]),
+        SupervisorSpec(name="beside", members=[agent("eve")]),
+    )
+
+    assert result == {"agents_added": 2, "agents_swapped": 1}
+    assert [one.name for one in world.state.supervisors.values()] == ["chief", "below", "beside"]
+
+
+def test_what_a_changed_file_leaves_out_stays() -> None:
+    world = team_world(agent("ada"), agent("bob"))
+
+    loaded(world, agent("ada"))
+
+    assert names(world) == ["ada", "bob"]
+
+
+def test_a_file_with_another_root_makes_another_root() -> None:
+    world = team_world(agent("ada"))
+
+    loaded(world, agent("ada"), name="second")
+
+    assert [one.name for one in world.state.roots] == ["chief", "second"]
+
+
+def test_code_that_nobody_allowed_is_refused_by_its_references_and_nothing_changes() -> None:
+    world = World()
+    command = untrusted(load(SupervisorSpec(name="chief", members=[agent("ada"), BELOW])))
+
+    assert refused(world, command) == "not trusted: crew:ada, crew:cyd; allow them with --trust"
+    assert world.state.supervisors == {}
+
+
+def test_tools_need_trust_as_well_and_callables_of_the_process_do_not() -> None:
+    world = team_world(agent("ada"))
+    armed = AgentSpec(name="eve", run="bound:1:eve", tools=["crew.tools:saw"])
+
+    assert "not trusted: crew.tools:saw;" in refused(world, AddAgent(spec=armed))
+    applied(world, AddAgent(spec=AgentSpec(name="eve", run="bound:1:eve")))
+
+
+def test_what_was_allowed_once_needs_no_further_trust() -> None:
+    world = team_world(agent("ada"))
+
+    applied(world, TrustReferences(references=["crew:eve"]))
+
+    applied(world, AddAgent(spec=agent("eve")))
+    assert "references_trusted" not in kinds(world.order(TrustReferences(references=["crew:eve"])))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        AddAgent(spec=agent("ada"), trusted=["crew:ada"]),
+        AddAgent(spec=agent("eve"), name="below", trusted=["crew:eve"]),
+        AddSupervisor(parent="chief", team=SupervisorSpec(name="ada")),
+        AddSupervisor(parent=None, team=SupervisorSpec(name="chief")),
+        AddSupervisor(parent=None, team=SupervisorSpec(name="new", members=[BELOW, BELOW]), trusted=["crew:cyd"]),
+    ],
+)
+def test_a_name_is_given_once_under_one_supervisor(command: Command) -> None:
+    world = team_world(agent("ada"), BELOW)
+
+    assert "already has a member" in refused(world, command)
+    assert len(world.state.agents) == 2
+
+
+def test_the_same_name_under_another_supervisor_is_another_agent() -> None:
+    world = team_world(agent("ada"), BELOW)
+
+    applied(world, AddAgent(supervisor="below", spec=agent("ada")))
+
+    assert names(world) == ["ada", "cyd", "ada"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"mode": "zigzag"}, "no coordination strategy 'zigzag'"),
+        ({"participants": ["ada", "eva"]}, "no agent 'eva'"),
+        ({"default_agent": "eva"}, "no agent 'eva'"),
+        ({"aggregation": "synthesis"}, "names no aggregator"),
+        ({"max_parallel": 0}, "max_parallel"),
+        ({"name": "two words"}, "not allowed"),
+    ],
+)
+def test_a_team_that_cannot_be_right_is_refused_whole(fields: dict[str, object], reason: str) -> None:
+    spec = SupervisorSpec(**({"name": "odd", "members": [agent("ada")]} | fields))  # type: ignore[arg-type]
+    world = World()
+
+    assert reason in refused(world, AddSupervisor(parent=None, team=spec, trusted=["crew:ada"]))
+    assert world.state.supervisors == {}
+
+
+def test_a_team_has_no_more_agents_than_it_may() -> None:
+    world = team_world(agent("ada"), max_agents=1)
+
+    assert "1 of at most 1" in refused(world, AddAgent(spec=agent("eve"), trusted=["crew:eve"]))
+
+
+def test_an_agent_can_be_made_from_the_registry_under_another_name() -> None:
+    world = team_world(agent("ada"))
+    applied(world, RegisterSpec(spec=agent("eve"), trusted=["crew:eve"]))
+
+    applied(world, AddAgent(registered="eve", name="eve-2"))
+
+    assert world.state.spec_of(member(world, "eve-2")).name == "eve"
+    applied(world, UnregisterSpec(name="eve"))
+    assert "no spec 'eve'" in refused(world, AddAgent(registered="eve"))
+    assert world.state.spec_of(member(world, "eve-2")).run == "crew:eve"
+
+
+def test_an_agent_that_is_added_takes_part_from_the_next_request_on() -> None:
+    world = team_world(agent("ada"), mode="parallel")
+    submitted(world)
+
+    applied(world, AddAgent(spec=agent("eve"), trusted=["crew:eve"]))
+
+    assert works(world) == ["ada"]
+    world.succeed(attempt(world, "ada"))
+    submitted(world)
+    assert works(world) == ["ada", "eve"]
+
+
+def test_a_stop_suspends_open_runs_and_ends_the_loop() -> None:
+    world = team_world(agent("ada"))
+    run_id = submitted(world)
+
+    assert applied(world, StopEngine()) == {"suspended": 1}
+
+    assert world.state.runs[run_id].status is RunStatus.SUSPENDED
+    assert any(isinstance(effect, StopLoop) for effect in world.effects)
+
+
+def test_a_ping_is_answered_and_changes_nothing() -> None:
+    world = team_world(agent("ada"))
+
+    assert kinds(world.order(Ping())) == ["command_applied"]
+
+
+def test_an_archive_that_the_shell_has_not_read_is_refused() -> None:
+    assert "cannot read archives" in refused(World(), ImportState(path="x", sha256="0"))
+
+
+def test_every_order_has_one_outcome_with_its_sender_and_what_it_was() -> None:
+    world = team_world(agent("ada"))
+
+    (event,) = world.order(AddAgent(spec=agent("ada")))
+
+    assert kinds([event]) == ["command_refused"]
+    assert (getattr(event, "sender", ""), getattr(event, "command", "")) == ("test", "add_agent")
