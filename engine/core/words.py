@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from snowballstemmer.english_stemmer import EnglishStemmer
-
 HEAD_CHARACTERS = 3_000
 TAIL_CHARACTERS = 1_000
 """Of a longer text only both ends are read: what is asked for stands before or after what was pasted."""
@@ -68,6 +66,8 @@ def stem(token: str) -> str:
     plain = unicodedata.normalize("NFKC", token).casefold().replace("’", "'").removesuffix("'s")
     if len(plain) > _LONGEST_STEMMED:
         return plain
+    from snowballstemmer.english_stemmer import EnglishStemmer  # its package loads thirty languages
+
     plain = _OUR.sub(r"or\1", _ISE.sub(r"\1z\2", plain))
     # A stemmer holds the word it works on, so each call has its own: threads may share this function.
     return str(EnglishStemmer().stemWord(plain))
