@@ -13,8 +13,8 @@ DESCRIPTION_CHARACTERS = 1_000
 """How much of a description is read."""
 
 # They say that it is an agent, not which; kept where a name has nothing else.
-_NOUNS_OF_ROLE = frozenset(stems("agent worker bot helper assistant expert specialist member node"))
-_NOUNS_OF_WORK = frozenset(stems("task tasks work job jobs category requests request kind"))
+_NOUNS_OF_ROLE = "agent worker bot helper assistant expert specialist member node"
+_NOUNS_OF_WORK = "task tasks work job jobs category requests request kind"
 
 
 @dataclass(slots=True, frozen=True)
@@ -86,6 +86,11 @@ def suits(candidate: Candidate, capability: str) -> bool:
     return bool(asked) and any(asked <= claim for claim in profile_of(candidate).claims)
 
 
+@lru_cache(maxsize=2)
+def _nouns(said: str) -> frozenset[str]:
+    return frozenset(stems(said))
+
+
 @lru_cache(maxsize=4_096)
 def asked_stems(capability: str) -> frozenset[str]:
     """The stems of a capability that is asked for."""
@@ -95,7 +100,7 @@ def asked_stems(capability: str) -> frozenset[str]:
 def category_stem(name: str) -> str:
     """What a category key is compared by: "research_tasks", "Research" and "research work" are one."""
     every = identifier_stems(name)
-    return " ".join([stem for stem in every if stem not in _NOUNS_OF_WORK] or every)
+    return " ".join([stem for stem in every if stem not in _nouns(_NOUNS_OF_WORK)] or every)
 
 
 @lru_cache(maxsize=4_096)
@@ -103,9 +108,8 @@ def _profile(
     name: str, category: str, specialties: tuple[str, ...], description: str, tools: tuple[str, ...]
 ) -> Profile:
     named = identifier_stems(name)
-    name_words = frozenset(stem for stem in named if stem not in _NOUNS_OF_ROLE and not stem.isdigit()) or frozenset(
-        named
-    )
+    of_role = _nouns(_NOUNS_OF_ROLE)
+    name_words = frozenset(stem for stem in named if stem not in of_role and not stem.isdigit()) or frozenset(named)
     category_words = frozenset(category_stem(category).split())
     claimed = [words for words in map(stems, specialties) if words]
     wholes = frozenset(" ".join(claim) for claim in claimed)
