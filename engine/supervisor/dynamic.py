@@ -210,9 +210,10 @@ class DynamicSupervisor(Requests, Changes, Views):
         self._engine.callables.take_over(theirs.callables)
         team = tree_of(theirs.state, unstarted._here, theirs.callables, name=name)
         applied = await self._order(lambda: AddSupervisor(parent=self._here.id, team=team))
+        depth = len(unstarted._path)
         for node in theirs.nodes:
             node._engine = self._engine
-            node._path = (*self._path, name, *node._path[len(unstarted._path) :])
+            node._path = (*self._path, name, *node._path[depth:])
         self._engine.nodes += theirs.nodes
         return applied
 

@@ -1,6 +1,6 @@
 """What a supervisor talks to its engine through: one in this process, or one behind a file."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from engine.core.spec import AgentSpec
 from engine.core.state import RunSummary, State
 from engine.core.values import Held
 from engine.host.orders import Applied
+from engine.supervisor.posted import Make
 
 
 class Line(Protocol):
@@ -33,14 +34,14 @@ class Line(Protocol):
             Unusable: If an agent that this program declares cannot work.
         """
 
-    async def order(self, make: Callable[[], Command]) -> Applied:
+    async def order(self, make: Make) -> Applied:
         """Give the command that `make` returns once the state is known; returns when its outcome is on disk.
 
         Raises:
             CommandRefusedError: If it was not carried out; nothing changed then.
         """
 
-    def post(self, make: Callable[[], Command]) -> None:
+    def post(self, make: Make) -> None:
         """Give a command without waiting: it is carried out before anything that is asked later.
 
         Raises:

@@ -4,9 +4,9 @@ One rule holds inside: what is asked is asked of the engine where one lives, els
 begins and ends with its users is in `shared`, what stands in memory between two engines in `rest`.
 """
 
-from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from engine.core.signals import AgentUnusable, AgentUsable, Signal, StateReady
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import RunSummary, State
 from engine.core.values import Held
-from engine.errors import CommandRefusedError, Unusable
+from engine.errors import CommandRefusedError, HostStopped, Unusable
 from engine.host.host import Host
 from engine.host.opening import folded
 from engine.host.orders import Applied
@@ -44,6 +44,7 @@ from engine.supervisor.callables import Callables
 from engine.supervisor.checking import check_kind, check_usable
 from engine.supervisor.errors import NotEmpty
 from engine.supervisor.filed import text_in
+from engine.supervisor.posted import Make, Posted
 from engine.supervisor.rest import Rest
 from engine.supervisor.shared import Shared
 from store import Durability, Store, open_store
@@ -79,10 +80,7 @@ class LocalEngine:
         """The supervisors of the program that are views on this engine."""
         self._host: Host | None = None
         self._shared = Shared(self._live)
-        self._posted: deque[Callable[[], Command]] = deque()
-        self._news = anyio.Event()
-        self._drained = anyio.Event()
-        self._refusals: list[Exception] = []
+        self._posted = Posted()
         self._checked: set[str] = set()
         self._decided_at_rest(team)
         if store is None:
@@ -129,7 +127,7 @@ class LocalEngine:
 
     # Orders
 
-    async def order(self, make: Callable[[], Command]) -> Applied:
+    async def order(self, make: Make) -> Applied:
         """Give the command that `make` returns, with callables in its specs where the program has them.
 
         Raises:
@@ -141,7 +139,7 @@ class LocalEngine:
         async with self.running():
             return await self._ordered(self._running_host(), make())
 
-    def post(self, make: Callable[[], Command]) -> None:
+    def post(self, make: Make) -> None:
         """Give a command without waiting; from the loop that the engine runs in.
 
         Raises:
@@ -153,8 +151,7 @@ class LocalEngine:
             self._decided_at_rest(command)
             return
         self._check_kinds(command)
-        self._posted.append(make)
-        self._news.set()
+        self._posted.put(make)
 
     @property
     def posted(self) -> list[Command]:
@@ -259,7 +256,7 @@ class LocalEngine:
             HostStopped: If it was ended by somebody else while others still use it.
         """
         async with self._shared.used():
-            await self._flushed()
+            await self._posted.flushed()
             yield
 
     async def _live(self, ready: Callable[[], None], stop: anyio.Event) -> None:
@@ -275,7 +272,6 @@ class LocalEngine:
                 await self._live_with(host, ready, stop)
             finally:
                 self._host = None
-                self._drained.set()
                 await self._keep(store, host)
 
     async def _look_ahead(self, store: Store, team: AddSupervisor) -> None:
@@ -295,7 +291,7 @@ class LocalEngine:
             await self._begin(host)
             self._host = host
             ready()
-            group.start_soon(self._apply_posted, host)
+            group.start_soon(self._posted.run, partial(self._ordered, host))
             await stop.wait()
             await host.stop("the program is done")
             await gone.wait()
@@ -304,6 +300,8 @@ class LocalEngine:
     async def _run(self, host: Host, stop: anyio.Event, gone: anyio.Event, *, task_status: TaskStatus[None]) -> None:
         try:
             await host.run(task_status=task_status)
+            if not stop.is_set():
+                raise HostStopped(host.stopped or "it ended by itself")
         finally:
             gone.set()
             stop.set()
@@ -335,40 +333,6 @@ class LocalEngine:
             raise self._shared.why_gone()
         return self._host
 
-    # Commands that nobody waits for
-
-    async def _apply_posted(self, host: Host) -> None:
-        try:
-            while True:
-                self._news = anyio.Event()
-                while self._posted:
-                    await self._apply(host, self._posted[0])
-                    self._posted.popleft()
-                self._drained.set()
-                await self._news.wait()
-        finally:
-            self._drained.set()
-
-    async def _apply(self, host: Host, make: Callable[[], Command]) -> None:
-        try:
-            await self._ordered(host, make())
-        except (CommandRefusedError, Unusable) as refusal:
-            self._refusals.append(refusal)
-
-    async def _flushed(self) -> None:
-        """Return once all that was posted is carried out.
-
-        Raises:
-            CommandRefusedError, Unusable: What the first of it ran into that was not carried out.
-        """
-        if self._posted:
-            self._drained = anyio.Event()
-            self._news.set()
-            await self._drained.wait()
-        if self._refusals:
-            refusals, self._refusals = self._refusals, []
-            raise refusals[0]
-
 
 async def _taken_in(host: Host, signal: StateReady, name: str) -> None:
     if host.state.supervisors:
@@ -381,6 +345,8 @@ async def _taken_in(host: Host, signal: StateReady, name: str) -> None:
 
 async def _decided(host: Host, signal: Signal) -> None:
     """Return once the core has heard of something and that is on disk."""
+    if host.stopped is not None:
+        raise HostStopped(host.stopped)
     heard = anyio.Event()
     host.signal(signal, lambda error: heard.set())
     await heard.wait()

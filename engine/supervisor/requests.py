@@ -1,6 +1,6 @@
 """Giving a supervisor something to do: run a request, queue one, follow it, stop it."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import suppress
 
 import anyio
@@ -55,7 +55,7 @@ class Requests(Node):
                     await self._abandon(run_id)
             return await self._succeeded(summary)
 
-    async def stream(self, request: JsonValue) -> AsyncIterator[Event]:
+    async def stream(self, request: JsonValue) -> AsyncGenerator[Event, None]:
         """Work on a request and yield what happens to it, as it happens. Leaving the loop early cancels the run.
 
         Raises:

@@ -1,6 +1,7 @@
 """`agent_specs`: the specs of a supervisor's own agents as a list that may be changed while the team works."""
 
 from collections.abc import Callable, Iterable, MutableSequence
+from functools import partial
 from typing import Any, overload
 
 from engine.core.commands import AddAgent, Command, RemoveMember, SwapAgent
@@ -30,7 +31,7 @@ class AgentSpecs(MutableSequence[AgentSpec]):
             match command:
                 case AddAgent(supervisor=above, spec=AgentSpec() as spec) if above == here:
                     if all(spec.name != known.name for known in found.values()):
-                        found[f"new {spec.name}"] = spec
+                        found[_to_come(spec.name)] = spec
                 case RemoveMember(target=target):
                     found.pop(target, None)
                 case SwapAgent(agent=target, spec=AgentSpec() as spec) if target in found:
@@ -76,15 +77,24 @@ class AgentSpecs(MutableSequence[AgentSpec]):
         """Swap one agent."""
         if isinstance(index, slice):
             raise TypeError("assign to one place at a time")
-        agent_id, spec = self._now()[index][0], self._completed(value)
-        self._post(lambda: SwapAgent(agent=agent_id, spec=spec))
+        now_id, now = self._now()[index]
+        spec = self._completed(value)
+        self._post(lambda: SwapAgent(agent=self._target(now_id, now.name), spec=spec))
 
     def __delitem__(self, index: int | slice) -> None:
         """Remove agents once they have finished what they are at."""
         now = self._now()
-        for agent_id, spec in now[index] if isinstance(index, slice) else [now[index]]:
-            target = f"{self._node.name}/{spec.name}" if agent_id.startswith("new ") else agent_id
-            self._post(lambda target=target: RemoveMember(target=target, mode="drain"))  # type: ignore[misc]
+        for now_id, spec in now[index] if isinstance(index, slice) else [now[index]]:
+            self._post(partial(self._removal, now_id, spec.name))
+
+    def _removal(self, now_id: str, name: str) -> RemoveMember:
+        return RemoveMember(target=self._target(now_id, name), mode="drain")
+
+    def _target(self, now_id: str, name: str) -> str:
+        """Return the id of an agent; of one that is still to be added what it stands under until then."""
+        if now_id != _to_come(name):
+            return now_id
+        return next((agent.id for agent in self._node._agents if agent.name == name), now_id)
 
     @overload
     def __getitem__(self, index: int) -> AgentSpec: ...
@@ -103,3 +113,8 @@ class AgentSpecs(MutableSequence[AgentSpec]):
 
     def _post(self, make: Callable[[], Command]) -> None:
         self._node._line.post(make)
+
+
+def _to_come(name: str) -> str:
+    """Return what an agent stands under that has no id yet."""
+    return f"new {name}"

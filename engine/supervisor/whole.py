@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from engine.archive.reading import complete_state, read_state
 from engine.core.codec import decode_state, encode_state
 from engine.core.document import bound_in, entities, references_in, text_refs
-from engine.core.exporting import at_rest, document_of
+from engine.core.exporting import document_of
 from engine.core.signals import StateReady
 from engine.supervisor.local import LocalEngine
 
@@ -18,9 +18,9 @@ from engine.supervisor.local import LocalEngine
 async def complete_state_of(engine: LocalEngine) -> dict[str, JsonValue]:
     """Return everything that an engine's state holds, texts included, as it is at the moment of the call."""
     body = encode_state(engine.state)
-    copy = await anyio.to_thread.run_sync(lambda: at_rest(decode_state(body), keep=False))
-    texts = {(ref.seq, ref.path): await engine.text(ref) for ref in list(text_refs(copy))}
-    document, found = document_of(copy, lambda ref: texts[ref.seq, ref.path], keep=False)
+    copy = await anyio.to_thread.run_sync(decode_state, body)
+    texts = {(ref.seq, ref.path): await engine.text(ref) for ref in text_refs(copy)}
+    document, found = await anyio.to_thread.run_sync(document_of, copy, lambda ref: texts[ref.seq, ref.path])
     return complete_state(document, found)
 
 

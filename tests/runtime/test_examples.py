@@ -1,0 +1,91 @@
+"""Every example runs as a user would run it, offline and without a warning, and says what it is there to say."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+SAID = {
+    "01_two_specialists.py": [
+        "Summary. Error rates fell below the surface code's threshold; one logical qubit outlived its physical ones.",
+        "r1: done, 2 tasks",
+    ],
+    "02_new_ability.py": [
+        "looked up: Analyze this dataset and build a predictive model",
+        "['data_scientist']",
+        "model: y = 1.04 x + 0.99",
+    ],
+    "03_going_on_elsewhere.py": [
+        "A piece: Begin a piece about tides",
+        "twin ['writer'] 1 task done before",
+        "A piece: Go on with the previous piece",
+    ],
+    "04_another_way_of_working.py": [
+        "switched desk from sequential to parallel",
+        "one text out of researcher, analyst",
+        "parallel",
+    ],
+    "05_registry.py": [
+        "available: ['coder'] active: []",
+        "for automation: ['coder']",
+        "available: ['coder'] active: ['coder']",
+        "def solve():  # Automate the monthly report in Python",
+    ],
+    "07_hierarchy.py": [
+        "## backend_maker",
+        "",
+        "Build the order service > plan > design > backend",
+        "",
+        "## frontend_maker",
+        "",
+        "Build the order service > plan > design > frontend",
+        "4 tasks; 4 agents in the department",
+        "## backend_maker",
+        "",
+        "Only the lead's part > design > backend",
+        "",
+        "## frontend_maker",
+        "",
+        "Only the lead's part > design > frontend",
+        "[2, 2]",
+    ],
+    "12_queue_with_duties.py": [
+        "asked at once: running",
+        "Pay invoice 4711: paid at attempt 3",
+        "asked later: done",
+    ],
+}
+
+
+def said_by(program: str, folder: Path) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", EXAMPLES / program],
+        cwd=folder, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("program", SAID)
+def test_an_example_says_what_it_is_there_to_say(program: str, tmp_path: Path) -> None:
+    assert said_by(program, tmp_path) == SAID[program]
+
+
+def test_a_watched_script_finds_its_team_again(tmp_path: Path) -> None:
+    program = "13_any_script_watched.py"
+
+    assert said_by(program, tmp_path) == ["5 words in r1; 1 tasks so far"]
+    assert said_by(program, tmp_path) == ["5 words in r2; 2 tasks so far"]
+    assert (tmp_path / "team.db").is_file()
+
+
+def test_every_example_is_run_here_and_has_its_line_in_the_list() -> None:
+    programs = {path.name for path in EXAMPLES.glob("*.py")}
+    listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+
+    assert programs == {*SAID, "13_any_script_watched.py"}
+    assert [name for name in programs if f"`{name}`" not in listed] == []

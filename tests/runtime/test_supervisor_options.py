@@ -1,0 +1,121 @@
+"""What a supervisor is made from: nothing that is asked for is swallowed."""
+
+from typing import Any
+
+import pytest
+
+from engine import (
+    AgentSpec,
+    CommandRefusedError,
+    DiscoveryConfig,
+    DynamicSupervisor,
+    NotInThisVersion,
+    Retry,
+    UnknownOption,
+    UnknownRuntime,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+async def echo(text: str) -> str:
+    return text
+
+
+ONE = AgentSpec(name="one", run=echo)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("coordination_strategies", {"research_tasks": "parallel"}),
+        ("lead", ONE),
+        ("limits", object()),
+        ("enable_auto_evolution", True),
+        ("on_failure", [object()]),
+    ],
+)
+def test_what_this_version_does_not_do_is_said(name: str, value: object) -> None:
+    settings: dict[str, Any] = {name: value}
+
+    with pytest.raises(NotInThisVersion, match=name) as raised:
+        DynamicSupervisor("team", **settings)
+    assert "\n" not in str(raised.value)
+
+
+async def test_requests_ask_for_nothing_that_this_version_does_not_do() -> None:
+    async with DynamicSupervisor("team", agent_specs=[ONE]) as team:
+        with pytest.raises(NotInThisVersion, match="priority"):
+            await team.submit("x", priority=0)
+        with pytest.raises(NotInThisVersion, match="deadline_s"):
+            await team.submit("x", deadline_s=60)
+        with pytest.raises(NotInThisVersion, match="on_failure"):
+            await team.submit("x", on_failure=[object()])  # type: ignore[list-item]
+        with pytest.raises(NotInThisVersion, match="optimization"):
+            await team.enable_auto_coordination_optimization({"performance_threshold": 0.85})
+
+
+def test_a_misspelled_option_is_an_error_with_the_nearest_name() -> None:
+    with pytest.raises(UnknownOption, match="did you mean auto_discover"):
+        DynamicSupervisor("team", auto_discovr=True)  # type: ignore[arg-type]
+
+
+def test_two_agents_of_one_name_are_refused_with_what_to_do() -> None:
+    with pytest.raises(CommandRefusedError, match="'one'; choose another name"):
+        DynamicSupervisor("team", agent_specs=[ONE, ONE])
+
+
+@pytest.mark.parametrize("name", ["", "9lives", "a b", "ä", "x" * 65])
+def test_a_name_that_cannot_be_says_what_can(name: str) -> None:
+    with pytest.raises((ValueError, CommandRefusedError), match="use a letter"):
+        DynamicSupervisor(name)
+
+
+def test_an_unknown_strategy_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(CommandRefusedError, match="parallel, sequential"):
+        DynamicSupervisor("team", coordination_mode="paralel", agent_specs=[ONE])
+
+
+def test_an_unknown_agent_type_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UnknownRuntime, match="ReactAgent"):
+        DynamicSupervisor("team", agent_specs=[AgentSpec(name="one", agent_type="ReactAgnt", run=echo)])
+
+
+def test_a_participant_that_is_not_there_is_refused() -> None:
+    with pytest.raises(CommandRefusedError, match="did you mean one"):
+        DynamicSupervisor("team", agent_specs=[ONE], participants=["onne"])
+
+
+def test_more_agents_than_there_may_be_are_refused() -> None:
+    with pytest.raises(ValueError, match="max_agents is 0"):
+        DynamicSupervisor("team", agent_specs=[ONE], max_agents=0)
+
+
+async def test_participants_narrow_and_order_who_takes_part() -> None:
+    async def a(text: str) -> str:
+        return text + "a"
+
+    async def b(text: str) -> str:
+        return text + "b"
+
+    specs = [AgentSpec(name="a", run=a), ONE, AgentSpec(name="b", run=b)]
+    team = DynamicSupervisor("team", agent_specs=specs, participants=["b", "a"])
+
+    assert str(await team.arun("x")) == "xba"
+
+
+async def test_discovery_gives_a_request_to_no_more_agents_than_told() -> None:
+    specs = [AgentSpec(name=name, specialties=[name], run=echo) for name in ("alpha", "beta", "gamma")]
+    team = DynamicSupervisor(
+        "team", agent_specs=specs, auto_discover=True, discovery=DiscoveryConfig(max_matches=2), default_agent="beta"
+    )
+
+    assert (await team.arun("alpha beta gamma")).tasks == 2
+    assert (await team.arun("something else entirely")).tasks == 1
+
+
+async def test_the_failure_policies_of_the_team_are_those_of_agents_without_any() -> None:
+    own = AgentSpec(name="own", run=echo, on_failure=[Retry(1)])
+    team = DynamicSupervisor("team", agent_specs=[ONE, own], on_failure=[Retry(5)])
+
+    assert [spec.on_failure for spec in team.agent_specs] == [(Retry(5),), (Retry(1),)]

@@ -1,0 +1,134 @@
+"""Looking at a team: agents, figures, registries, and who would be chosen."""
+
+import math
+from typing import Any
+
+import pytest
+
+from engine import (
+    AgentInfo,
+    AgentRegistry,
+    AgentSpec,
+    CommandRefusedError,
+    DynamicSupervisor,
+    RunFailed,
+    UnknownName,
+    create_agent_from_spec,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+async def echo(text: str) -> str:
+    return text
+
+
+async def odd_only(text: str) -> str:
+    if int(text) % 2 == 0:
+        raise ValueError("even")
+    return text
+
+
+def agent(name: str, **settings: Any) -> AgentSpec:
+    return AgentSpec(name=name, **({"run": echo} | settings))
+
+
+async def worked(count: int) -> DynamicSupervisor:
+    team = DynamicSupervisor(
+        "team", agent_specs=[agent("a", run=odd_only, specialties=["research", "machine learning"], category="science")]
+    )
+    async with team:
+        for number in range(count):
+            try:
+                await team.arun(str(number))
+            except RunFailed:
+                continue
+    return team
+
+
+async def test_an_agent_is_seen_with_what_it_did() -> None:
+    view = (await worked(6)).active_agents["a"]
+
+    assert (view.status, view.tasks, view.error_count, view.success_rate) == ("idle", 6, 3, 0.5)
+    assert view.p50_ms >= 0
+    assert view.capability.performance_score == 0.5
+    assert view.capability.specialties == ("research", "machine learning")
+    assert view.spec.run is odd_only
+
+
+async def test_a_share_of_few_attempts_is_nan_so_that_no_comparison_is_true() -> None:
+    team = await worked(4)
+
+    assert math.isnan(team.active_agents["a"].success_rate)
+    assert not team.get_supervision_metrics().research_success_rate < 0.8
+    assert team.active_agents["a"].capability.performance_score is None
+
+
+async def test_success_rates_are_asked_for_by_specialty() -> None:
+    metrics = (await worked(6)).get_supervision_metrics()
+
+    assert metrics.research_success_rate == metrics.machine_learning_success_rate == metrics.science_success_rate == 0.5
+    assert math.isnan(metrics.cooking_success_rate)
+    assert (metrics.tasks_done, metrics.tasks_failed, metrics.agents, metrics.busy) == (3, 3, 1, 0)
+    with pytest.raises(AttributeError, match="did you mean success_rate"):
+        _ = metrics.sucess_rate
+
+
+async def test_views_are_copies() -> None:
+    team = DynamicSupervisor("team", agent_specs=[agent("a")])
+    views = team.active_agents
+    views.clear()
+
+    assert list(team.active_agents) == ["a"]
+    assert team.active_agents["a"].current_task is None
+
+
+async def test_a_registry_is_kept_and_searched_by_words() -> None:
+    registry = AgentRegistry()
+    registry.register_agent(agent("cook", specialties=["cooking"]))
+    registry.register_agent(AgentInfo(create_agent_from_spec(agent("pilot")), capability="flying planes"))
+
+    assert [info.name for info in registry.list()] == ["cook", "pilot"]
+    assert [info.name for info in registry.search("fly me home")] == ["pilot"]
+    assert registry.get("pilot").spec.specialties == ("flying", "planes")
+    assert (len(registry), "cook" in registry) == (2, True)
+    assert registry.unregister("cook").name == "cook"
+    with pytest.raises(UnknownName, match="did you mean pilot"):
+        registry.get("pilto")
+
+
+async def test_an_entry_registered_again_takes_the_place_of_the_first() -> None:
+    registry = AgentRegistry()
+    registry.register_agent(agent("anna", specialties=["cooking"]))
+    registry.register_agent(agent("anna", specialties=["flying"]))
+
+    assert [info.spec.specialties for info in registry] == [("flying",)]
+    assert registry.search("cooking") == []
+
+
+async def test_agents_are_added_from_the_registry_under_any_name() -> None:
+    registry = AgentRegistry()
+    registry.register_agent(agent("cook", specialties=["cooking"]))
+    team = DynamicSupervisor("team", agent_registry=registry)
+    assert (team.list_available_agents(), team.list_active_agents()) == (["cook"], [])
+
+    await team.add_agent_from_registry("cook")
+    await team.add_agent_from_registry("cook", as_name="second_cook")
+
+    assert team.list_active_agents() == ["cook", "second_cook"]
+    with pytest.raises(CommandRefusedError, match="did you mean cook"):
+        await team.add_agent_from_registry("cok")
+
+
+async def test_specs_are_found_by_the_words_of_a_request_wherever_they_are() -> None:
+    registry = AgentRegistry()
+    registry.register_agent(agent("pilot", specialties=["flying"]))
+    team = DynamicSupervisor("team", agent_specs=[agent("cook", specialties=["cooking"])], agent_registry=registry)
+
+    assert [spec.name for spec in team.find_matching_agent_specs("cook while flying")] in (
+        ["cook", "pilot"],
+        ["pilot", "cook"],
+    )
+    assert [view.name for view in team.discover_agents("cook while flying")] == ["cook"]
+    assert team.find_matching_agent_specs("nothing of that kind") == []
+    assert team.create_agent_from_spec(agent("x")).capability.name == "x"
