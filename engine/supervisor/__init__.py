@@ -1,0 +1,1 @@
+"""Supervisors in a program: `DynamicSupervisor` and what it is made from. Import names from `engine`."""
