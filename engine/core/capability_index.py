@@ -5,7 +5,7 @@ order of adding and removing was: equal scores are parted by success rate, load,
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from heapq import nlargest, nsmallest
 from math import inf, log
@@ -197,8 +197,10 @@ class CapabilityIndex:
         slots: Iterable[Slot] = gains
         if len(gains) > limit > 0:
             floor = max(gains.values()) if limit == 1 else nlargest(limit, gains.values())[-1]
-            above = [slot for slot, gain in gains.items() if gain > floor + _NOISE]
-            level = [slot for slot, gain in gains.items() if abs(gain - floor) <= _NOISE]
+            least, level_to = floor - _NOISE, floor + _NOISE
+            near = [slot for slot, gain in gains.items() if gain >= least]
+            above = [slot for slot in near if gains[slot] > level_to]
+            level = [slot for slot in near if gains[slot] <= level_to] if above else near
             slots = above + nsmallest(limit - len(above), level, key=self._ranks.__getitem__)
         return sorted(slots, key=lambda slot: (-round(gains[slot], 6), self._ranks[slot]))[: max(limit, 0)]
 
@@ -320,6 +322,8 @@ def _gains(asked: tuple[Asked, ...]) -> tuple[dict[Slot, float], bool]:
     return gains, whole and not broad
 
 
-def _add(gains: dict[Slot, float], points: float, slots: Iterable[Slot]) -> None:
-    for slot in slots:
-        gains[slot] = gains.get(slot, 0.0) + points
+def _add(gains: dict[Slot, float], points: float, slots: Set[Slot]) -> None:
+    known = slots & gains.keys()
+    gains.update(dict.fromkeys(slots, points) if not known else dict.fromkeys(slots - known, points))
+    for slot in known:
+        gains[slot] += points
