@@ -126,9 +126,7 @@ class Actions(Screen[None]):
             self.app.push_screen(RemoveDialog(target.id), self.deck.order)
         elif target.kind == "supervisor":
             told = ("It goes only when nobody is under it.", "Its name may be used again, its events stay.")
-            dialog = Confirm(
-                f"Remove {target.kind} “{target.name}”", told, "Remove it", RemoveMember(target=target.id)
-            )
+            dialog = Confirm(f"Remove {target.kind} “{target.name}”", told, "Remove it", RemoveMember(target=target.id))
             self.app.push_screen(dialog, self.deck.order)
         else:
             self.deck.say(f"{target.said} is not a member of the team; ctrl+d cancels it", "warn")

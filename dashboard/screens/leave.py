@@ -8,6 +8,7 @@ from textual.widget import Widget
 from textual.widgets import Button, OptionList
 
 from dashboard.screens.dialog import Answer, Choices, Dialog, Told
+from dashboard.views.amounts import counted
 from dashboard.views.rows import Cell
 
 
@@ -29,7 +30,7 @@ class LeaveDialog(Dialog, ModalScreen[object]):
         info = glimpse.situation.engine
         pid = info.pid if info is not None else "?"
         runs = len(glimpse.state.runs)
-        told = f"engine {pid} works on {runs} open {'run' if runs == 1 else 'runs'}"
+        told = f"engine {pid} works on {counted(runs, 'open run')}" if runs else f"engine {pid} waits for requests"
         self.query_one(Told).show([Cell(told)])
         choices = self.query_one(Choices)
         choices.offer(

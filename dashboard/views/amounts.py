@@ -38,6 +38,11 @@ def remaining(ms: float) -> str:
     return f"{seconds} s" if seconds < 60 else duration(seconds * 1000)
 
 
+def elapsed(ms: float) -> str:
+    """How long something has gone on, in whole seconds, so that it stands still in between; empty below one."""
+    return remaining(ms // 1000 * 1000) if ms >= 1000 else ""
+
+
 def stopwatch(ms: int) -> str:
     """A running time of one width, `00:12:47`; days stand before it."""
     seconds = max(0, ms) // 1000

@@ -81,7 +81,7 @@ def _columns(lines: Mapping[str, _Line]) -> tuple[Column, ...]:
         Column("AGENT", name),
         Column("", 10, drop=2),
         Column("STATE", 11),
-        Column("NOW", 16, grow=1, calm=True),
+        Column("NOW", 16, grow=1, most=84, calm=True),
         Column("DONE", 7, right=True),
         Column("FAIL", 5, right=True, drop=1),
         Column("P50", 8, right=True, drop=3),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from dashboard.views.amounts import clock, count, counted, duration, median, moment, percent
+from dashboard.views.amounts import clock, count, counted, duration, elapsed, median, moment, percent
 from dashboard.views.digest import Digest
 from dashboard.views.events import Sentence
 from dashboard.views.glyphs import RUN, of_agent, of_task
@@ -12,7 +12,7 @@ from dashboard.views.specs import spec_lines
 from dashboard.views.targets import finished_run
 from dashboard.views.texts import Texts, pretty
 from dashboard.views.waiting import why
-from engine.core.state import State, Task
+from engine.core.state import Run, State, Task
 
 BLANK = Cell("")
 LABEL = 12
@@ -64,7 +64,7 @@ def _at_work(state: State, agent_id: str, counts: Digest, live: Mapping[str, str
     for task_id, generation in (*agent.running.items(), *agent.parked.items()):
         task = state.tasks[task_id]
         told = why(state, task, counts, now_ms) or progress(live, task_id)
-        since = duration((now_ms - (task.started_ms or now_ms)) // 1000 * 1000)
+        since = elapsed(now_ms - (task.started_ms or now_ms))
         yield Cell(f"{task.title}  g{generation}  {since}  {told}", "", f"{of_task(task).glyph} ")
         if text := streamed(live, task_id):
             yield Cell(text[-600:], "muted", "  ")
@@ -115,9 +115,9 @@ def task_page(
 def _times(task: Task, now_ms: int) -> list[Cell]:
     cells = [_field("planned", moment(task.created_ms, now_ms))]
     if task.started_ms is not None:
-        until_ms = task.ended_ms if task.ended_ms is not None else now_ms // 1000 * 1000
-        took = duration(until_ms - task.started_ms)
-        cells.append(_field("started", f"{moment(task.started_ms, now_ms)}, {took}"))
+        ended_ms = task.ended_ms
+        took = duration(ended_ms - task.started_ms) if ended_ms is not None else elapsed(now_ms - task.started_ms)
+        cells.append(_field("started", f"{moment(task.started_ms, now_ms)}  {took}"))
     return cells
 
 
@@ -129,21 +129,35 @@ def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int) -> list[Ce
         return [Cell("this run is no longer remembered; its events are in the journal", "muted")]
     mark = RUN[found.status]
     total = run.total if run is not None else ended.tasks if ended is not None else 0
-    until_ms = ended.ended_ms if ended is not None else now_ms // 1000 * 1000
+    spent_ms = (ended.ended_ms if ended is not None else now_ms) - found.started_ms
+    took = duration(spent_ms) if ended is not None else elapsed(spent_ms)
     cells = [
         _field("run", found.id, "strong"),
         _field("state", mark.text, mark.tone),
         _field("strategy", found.strategy),
         _field("tasks", f"{found.done:,} of {total:,} done, {found.failed:,} failed"),
-        _field("took", f"{duration(until_ms - found.started_ms)}, from {moment(found.started_ms, now_ms)}"),
+        _field("took", f"{took}  from {moment(found.started_ms, now_ms)}"),
     ]
     if ended is not None and ended.error is not None:
         cells.append(_field("error", ended.error, "error"))
     output = texts.of(ended.output) if ended is not None else ""
     cells += _text("OUTPUT", output) + _text("REQUEST", texts.of(found.request))
     if run is not None:
-        cells += [BLANK, Cell("still at work; its output will stand here", "faint")]
+        cells += [*_plan(state, run), BLANK, Cell("still at work; its output will stand here", "faint")]
     return cells
+
+
+def _plan(state: State, run: Run) -> Iterable[Cell]:
+    """The nodes of its graph, each with the way it has come."""
+    nodes = state.tasks[run.root_id].children
+    yield from [BLANK, Cell("PLAN", "muted")] if nodes else []
+    for task_id in nodes[:SHOWN]:
+        node = state.tasks[task_id]
+        parts = [state.tasks[child] for child in node.children]
+        far = f"  {sum(part.ended for part in parts)} of {len(parts)}" if parts else ""
+        yield Cell(f"{node.title}{far}", of_task(node).tone, f"{of_task(node).glyph} ")
+    if len(nodes) > SHOWN:
+        yield Cell(f"and {len(nodes) - SHOWN:,} more", "muted", "  ")
 
 
 def event_page(seq: int, at_ms: int, kind: str, body: bytes, sentence: Sentence, *, now_ms: int) -> list[Cell]:

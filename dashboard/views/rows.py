@@ -35,6 +35,8 @@ class Column:
     right: bool = False
     grow: int = 0
     """Its part of the width that is left over."""
+    most: int = 1_000
+    """It grows no wider: a row whose ends are far apart is hard to read across."""
     drop: int = 0
     """Falls away when there is no room, the highest first; 0 never does."""
     calm: bool = False
@@ -111,8 +113,9 @@ def fitted(columns: Sequence[Column], width: int) -> list[tuple[int, int]]:
         shown.remove(victim)
     spare = max(0, width - _needed(columns, shown))
     parts = sum(columns[index].grow for index in shown)
-    widths = {index: columns[index].width + (spare * columns[index].grow // parts if parts else 0) for index in shown}
-    return [(index, widths[index]) for index in shown]
+    more = {index: spare * columns[index].grow // parts if parts else 0 for index in shown}
+    widest = {index: max(columns[index].width, columns[index].most) for index in shown}
+    return [(index, min(columns[index].width + more[index], widest[index])) for index in shown]
 
 
 def _needed(columns: Sequence[Column], shown: list[int]) -> int:

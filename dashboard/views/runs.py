@@ -1,6 +1,6 @@
 """Requests as rows: the open ones first, then the last that finished, newest first."""
 
-from dashboard.views.amounts import clock, duration
+from dashboard.views.amounts import clock, duration, elapsed
 from dashboard.views.glyphs import RUN
 from dashboard.views.rows import Cell, Column, Listing, matches
 from dashboard.views.texts import said
@@ -53,7 +53,7 @@ def _open(state: State, run: Run, now_ms: int) -> tuple[Cell, ...]:
         Cell(f"{run.done:,}/{run.total:,}"),
         Cell(f"{run.failed:,}", "warn" if run.failed else "muted"),
         Cell(clock(run.started_ms), "muted"),
-        Cell(duration((now_ms - run.started_ms) // 1000 * 1000)),
+        Cell(elapsed(now_ms - run.started_ms)),
         Cell(f"{run.running:,} at work" if run.running else "", "muted"),
     )
 

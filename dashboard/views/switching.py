@@ -24,9 +24,11 @@ def consequence(state: State, event: StrategySwitched) -> list[Cell]:
     kept = [task_id for change in event.groups for task_id in change.kept]
     done = sum(task_id in state.tasks and state.tasks[task_id].ended for task_id in kept)
     new = sum(len(change.added) for change in event.groups)
-    planned = sum(len(change.after) for change in event.groups) - new
+    planned = sum(
+        task_id not in {*change.kept, *change.cancelled} for change in event.groups for task_id in change.after
+    )
     stopped = sum(len(change.cancelled) for change in event.groups)
-    parts = [f"kept {done} done, {len(kept) - done} running", f"planned anew {max(0, planned)}"]
+    parts = [f"kept {done} done, {len(kept) - done} running", f"planned anew {planned}"]
     parts += [f"{what} {number}" for what, number in (("added", new), ("stopped", stopped)) if number]
     runs = {change.run_id for change in event.groups}
     told = f"{counted(len(event.groups), 'graph')} of {counted(len(runs), 'open run')}: {' · '.join(parts)}"

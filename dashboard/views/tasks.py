@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from dashboard.views.amounts import clock, duration
+from dashboard.views.amounts import clock, duration, elapsed
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import of_task
 from dashboard.views.progress import progress
@@ -11,10 +11,10 @@ from dashboard.views.waiting import why
 from engine.core.state import State, Task, TaskStatus
 
 COLUMNS = (
-    Column("TASK", 20, grow=2),
+    Column("TASK", 20, grow=2, most=60),
     Column("STATE", 11),
-    Column("AGENT", 14, drop=1),
-    Column("WHY, OR HOW FAR", 27, grow=5, calm=True),
+    Column("AGENT", 14, grow=1, most=24, drop=1),
+    Column("WHY, OR HOW FAR", 27, grow=5, most=90, calm=True),
     Column("TRY", 3, right=True, drop=4),
     Column("SINCE", 8, drop=5),
     Column("TOOK", 11, right=True, drop=2, calm=True),
@@ -120,7 +120,6 @@ def _told(state: State, task: Task, counts: Digest, live: Mapping[str, str], now
 def _took(task: Task, now_ms: int) -> str:
     if task.started_ms is None:
         return ""
-    until_ms = task.ended_ms if task.ended_ms is not None else now_ms
-    spent_ms = until_ms - task.started_ms
-    # Whole seconds while it runs, so that the number stands still in between.
-    return duration(spent_ms if task.ended else spent_ms // 1000 * 1000)
+    if task.ended_ms is not None:
+        return duration(task.ended_ms - task.started_ms)
+    return elapsed(now_ms - task.started_ms)
