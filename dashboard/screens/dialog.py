@@ -124,6 +124,8 @@ class Dialog(ModalScreen[Answer]):
 class Choices(OptionList):
     """Things to choose from, one in a line."""
 
+    BINDINGS = [Binding("j", "cursor_down", "down", show=False), Binding("k", "cursor_up", "up", show=False)]
+
     DEFAULT_CSS = """
     Choices {
         height: auto;
