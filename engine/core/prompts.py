@@ -155,7 +155,8 @@ def _group_planned(state: State, event: GroupPlanned) -> list[Prompt]:
 def _strategy_switched(state: State, event: StrategySwitched) -> list[Prompt]:
     prompts: list[Prompt] = []
     for change in event.groups:
-        prompts += [LookAt(task_id=task_id) for task_id in state.tasks[change.task_id].children]
+        nodes = (state.tasks[task_id] for task_id in state.tasks[change.task_id].children)
+        prompts += [LookAt(task_id=node.id) for node in nodes if node.kind != "agent"]
         prompts.append(CheckGroup(task_id=change.task_id))
     return prompts
 

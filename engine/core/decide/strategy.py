@@ -98,7 +98,8 @@ def _rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, prese
     work = [node for node in nodes if node.kind != "join"]
     done = [node.id for node in work if node.ended and lets_pass(node) and node.output is not None]
     running = [node.id for node in work if _at_work(node)]
-    unstarted = [node.id for node in work if not node.ended and node.id not in running]
+    begun = set(running)
+    unstarted = [node.id for node in work if not node.ended and node.id not in begun]
     removed = [node.id for node in nodes if node.kind == "join" and not node.ended]
     aggregator_id = aggregator_of(state, wanted)
     added: list[NodePlan] = []

@@ -20,7 +20,7 @@ from engine.core.fold.ending import end
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.queues import dequeue, enqueue, is_ready, own_queue, stop_waiting_for_slot, vacate
-from engine.core.state import Call, State, Task, TaskStatus, Timer
+from engine.core.state import ENDED, Call, State, Task, TaskStatus, Timer
 from engine.core.values import held
 
 
@@ -61,13 +61,17 @@ def add_node(state: State, group: Task, node: NodePlan) -> Task:
 
 def wire(state: State, group: Task) -> None:
     """Draw the edges of a graph anew from what each node comes after, and make ready what waits for nothing."""
-    nodes = [state.tasks[task_id] for task_id in group.children]
+    tasks = state.tasks
+    nodes = [tasks[task_id] for task_id in group.children]
     for node in nodes:
         node.before = []
     for node in nodes:
+        blockers = 0
         for task_id in node.after:
-            state.tasks[task_id].before.append(node.id)
-        node.blockers = sum(1 for task_id in node.after if not state.tasks[task_id].ended)
+            before = tasks[task_id]
+            before.before.append(node.id)
+            blockers += before.status not in ENDED
+        node.blockers = blockers
     for node in nodes:
         if node.kind == "agent" and node.status is TaskStatus.WAITING:
             dequeue(state, node)
