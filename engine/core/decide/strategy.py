@@ -112,6 +112,7 @@ def _rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, prese
     wiring = strategy_named(wanted.mode).wire(
         Nodes(
             done=done,
+            ends=_ends(state, done),
             running=running,
             unstarted=unstarted,
             aggregation=wanted.aggregation,
@@ -134,6 +135,12 @@ def _rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, prese
         takes={task_id: takes for task_id, takes in wiring.takes.items() if task_id in state.tasks},
         outcome_id=wiring.outcome,
     )
+
+
+def _ends(state: State, done: list[str]) -> list[str]:
+    """Return the nodes that no other of `done` came after; of a chain, its last link."""
+    passed = {before for task_id in done for before in state.tasks[task_id].after}
+    return [task_id for task_id in done if task_id not in passed]
 
 
 def _edged(

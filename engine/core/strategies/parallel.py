@@ -19,7 +19,7 @@ class Parallel:
     def wire(self, nodes: Nodes) -> Wiring:
         """Return a fan; a single node needs no join."""
         fan = [node for node in nodes.unstarted if node != nodes.aggregator]
-        after = {node: list(nodes.done) for node in fan}
+        after = {node: list(nodes.ends) for node in fan}
         takes: dict[str, str] = dict.fromkeys(fan, "context" if nodes.done else "request")
         everything = [*nodes.done, *nodes.running, *fan]
         outcome = everything[-1] if everything else None

@@ -21,6 +21,8 @@ class Nodes:
 
     done: list[str] = field(default_factory=list)
     """Ended with an output that others may use."""
+    ends: list[str] = field(default_factory=list)
+    """Those of them that no other of them came after: whoever comes after these gets the outputs of all."""
     running: list[str] = field(default_factory=list)
     unstarted: list[str] = field(default_factory=list)
     aggregation: Aggregation = "concat"
