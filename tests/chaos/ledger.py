@@ -7,9 +7,17 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from engine.core.events import AttemptDone, Event, StepRecorded
+
+STEPS = (
+    *pairwise(f"look {number}" for number in range(6)),
+    *pairwise(f"move {number}" for number in range(3)),
+    *pairwise(("put on", "read off", "take off")),
+)
+"""Steps of the crew, each with the one that the same function begins once it was told that the first is recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,14 @@ def finished_in(journal: Iterable[Event]) -> set[str]:
 def done_again(lines: Iterable[Line], finished: set[str]) -> list[Line]:
     """Return the lines of work that was finished before."""
     return [line for line in lines if line.name in finished]
+
+
+def unrecorded(lines: Iterable[Line], finished: set[str]) -> list[str]:
+    """Return the steps that an agent was told are recorded, since it went on to the next one, and that are not."""
+    before = {after: step for step, after in STEPS}
+    begun = (line.name.partition("/") for line in lines if line.what == "begin")
+    told = (f"{task}/{before[step]}" for task, _, step in begun if step in before)
+    return [name for name in told if name not in finished]
 
 
 def ended_twice(lines: Iterable[Line]) -> list[str]:

@@ -27,7 +27,7 @@ from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.folding import folded
 from store import verify
-from tests.chaos.voyage import PAUSABLE, Voyage
+from tests.chaos.voyage import PAUSABLE, Voyage, answers_in
 
 SEEDS = range(int(os.environ.get("QUARTERDECK_CHAOS_SEEDS", "5")))
 EVENTS = 375
@@ -63,6 +63,10 @@ def plan(chance: random.Random, voyage: Voyage) -> list[tuple[int, Callable[[], 
         voyage.end(signal.SIGKILL)
         voyage.start()
 
+    def kill_once_answered() -> None:
+        voyage.acknowledged(voyage.send(Ping()))
+        kill()
+
     def stop() -> None:
         assert voyage.end(signal.SIGTERM) in (0, -signal.SIGTERM)
         voyage.start()
@@ -70,7 +74,7 @@ def plan(chance: random.Random, voyage: Voyage) -> list[tuple[int, Callable[[], 
     def order(command: Command) -> Callable[[], object]:
         return lambda: voyage.send(command)
 
-    acts: list[Callable[[], object]] = [kill for _ in range(chance.randint(1, 3))]
+    acts: list[Callable[[], object]] = [chance.choice([kill, kill_once_answered]) for _ in range(chance.randint(1, 3))]
     acts += [stop for _ in range(chance.randint(0, 1))]
     acts += [order(command) for command in commands(chance)]
     chance.shuffle(acts)
@@ -101,7 +105,7 @@ def commands(chance: random.Random) -> list[Command]:
 
 
 def assert_every_command_has_its_outcome(voyage: Voyage) -> None:
-    answers = voyage.answers()
+    answers = answers_in(voyage.read())
 
     assert [command_id for command_id, _ in answers] == voyage.sent
     for command_id, status in answers:

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -26,8 +26,9 @@ from engine.core.values import TextRef
 from engine.folding import events_of, folded, pages
 from engine.texts import walk
 from store import CommandOutcome, CommandRow, InboxClient, Reader, Tail
-from tests.chaos.ledger import done_again, ended_twice, finished_in, lines_of
+from tests.chaos.ledger import done_again, ended_twice, finished_in, lines_of, unrecorded
 
+SENDER = "chaos"
 CREW = Path(__file__).with_name("crew")
 PAUSABLE = ("r1", "chief", "survey", "counter-a", "scales", "drill-2")
 """What a test may pause; `finish` lets go on all of it."""
@@ -40,7 +41,13 @@ QUIET_S = 0.3
 class Voyage:
     """One database with the engines that come and go on it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, finished: Collection[str] = ()) -> None:
+        """Put the crew into a folder.
+
+        Args:
+            folder: Made if it is missing.
+            finished: What is finished before, of a run that comes from elsewhere.
+        """
         shutil.copytree(CREW, folder, dirs_exist_ok=True)
         self.folder = folder
         self.db = folder / "team.db"
@@ -50,7 +57,7 @@ class Voyage:
         """Ids of the commands that were put into the inbox, in order."""
         self._engine: subprocess.Popen[bytes] | None = None
         self._lived_from = 0
-        self._finished: set[str] = set()
+        self._finished = set(finished)
         self._deadline = time.monotonic() + PATIENCE_S
 
     def __enter__(self) -> "Voyage":
@@ -88,11 +95,12 @@ class Voyage:
                 command, cwd=self.folder, stdout=log, stderr=log, pass_fds=_passed(arguments)
             )
 
-    def launch(self) -> None:
-        """Start the first engine with the team, and return once it is up."""
+    def launch(self, *, empty: bool = False) -> None:
+        """Start the first engine, with the team or `empty`, and return once it is up."""
+        team = () if empty else ("--team", str(self.folder / "team.yaml"), "--trust")
         ready, told = os.pipe()
         try:
-            self.start("--team", str(self.folder / "team.yaml"), "--trust", "--ready-fd", str(told))
+            self.start(*team, "--ready-fd", str(told))
         finally:
             os.close(told)
         with os.fdopen(ready, "rb") as pipe:
@@ -113,11 +121,21 @@ class Voyage:
         return status
 
     def _take_down(self) -> None:
-        """Check the life of the engine that has ended: nothing was done twice in it, or done before it."""
+        """Check the life of the engine that has ended.
+
+        Nothing was done twice in it, or done before it; and what anybody was told to be so is in the journal.
+        """
         lived = lines_of(self._ledger)[self._lived_from :]
+        journal = self.read()
         assert done_again(lived, self._finished) == [], "what the journal had as finished was done again"
         assert ended_twice(lived) == [], "something was finished twice by one engine"
-        self._finished = finished_in(self.read())
+        self._finished |= finished_in(journal)
+        assert unrecorded(lived, self._finished) == [], "an agent was told that a step is recorded"
+        answers = dict(answers_in(journal))
+        for command_id in self.sent:
+            outcome = self.outcome(command_id)
+            if outcome is not None and outcome.state != "pending":
+                assert answers.get(command_id) == outcome.state, "an acknowledged command is not in the journal"
 
     def read(self) -> list[Event]:
         """Return the whole journal."""
@@ -133,7 +151,7 @@ class Voyage:
     def send(self, command: Command) -> str:
         """Put a command into the inbox, whether or not an engine is there; on disk when this returns."""
         command_id = f"{len(self.sent)}-{uuid.uuid4().hex}"
-        row = CommandRow(command_id, command.type, encode_command(command), "chaos", "operator", 0)
+        row = CommandRow(command_id, command.type, encode_command(command), SENDER, "operator", 0)
         with InboxClient(self.db) as inbox:
             inbox.put(row)
         self.sent.append(command_id)
@@ -144,17 +162,15 @@ class Voyage:
         with InboxClient(self.db) as inbox:
             return inbox.outcome(command_id)
 
+    def acknowledged(self, command_id: str) -> None:
+        """Return the moment the inbox has the outcome of a command."""
+        with InboxClient(self.db) as inbox:
+            while (outcome := inbox.outcome(command_id)) is None or outcome.state == "pending":
+                assert self._left_s > 0
+
     def submit(self) -> None:
         """Give the crew its one request."""
         self.send(Submit(request="go", supervisor="chief"))
-
-    def answers(self) -> list[tuple[str, str]]:
-        """Return the ids of the inbox's commands in the order of the journal, each with what became of it."""
-        return [
-            (event.command_id, "applied" if isinstance(event, CommandApplied) else "refused")
-            for event in self.read()
-            if isinstance(event, CommandApplied | CommandRefused) and event.sender == "chaos"
-        ]
 
     # Watching
 
@@ -184,6 +200,12 @@ class Voyage:
             while not watch.over:
                 watch.until(watch.seq + 1)
 
+    def answered(self) -> None:
+        """Wait until every command has its answer."""
+        with self.watched() as watch:
+            while len(answers_in(self.journal)) < len(self.sent):
+                watch.until(watch.seq + 1)
+
     def ended_as(self) -> dict[str, object]:
         """Return what the one finished run came to, without what depends on time."""
         (summary,) = folded(self.db).finished
@@ -197,6 +219,15 @@ class Voyage:
             "error": summary.error,
             "tasks": (summary.tasks, summary.done, summary.failed),
         }
+
+
+def answers_in(journal: Iterable[Event]) -> list[tuple[str, str]]:
+    """Return the ids of the commands that came through the inbox, in order, each with what became of it."""
+    return [
+        (event.command_id, "applied" if isinstance(event, CommandApplied) else "refused")
+        for event in journal
+        if isinstance(event, CommandApplied | CommandRefused) and event.sender == SENDER
+    ]
 
 
 def _passed(arguments: tuple[str, ...]) -> tuple[int, ...]:
@@ -221,8 +252,9 @@ class Watch:
     def over(self) -> bool:
         """The run is finished, and every command has its answer."""
         journal = self._voyage.journal
-        answered = sum(isinstance(event, CommandApplied | CommandRefused) for event in journal)
-        return any(isinstance(event, RunFinished) for event in journal) and answered > len(self._voyage.sent)
+        return any(isinstance(event, RunFinished) for event in journal) and len(answers_in(journal)) >= len(
+            self._voyage.sent
+        )
 
     def until(self, seq: int) -> None:
         """Return once the journal has `seq`, or a team that is up has come to rest."""
