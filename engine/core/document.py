@@ -37,8 +37,9 @@ CLOCK_AND_PAUSE = {
 """What the canonical form leaves out besides: the same work, at another time or in a pause, is the same state."""
 BOUND = "bound:"
 """How references begin that stand for a callable of the running process."""
-TEXTS = {"runs": ("request",), "tasks": ("input", "output"), "finished": ("request", "output")}
-"""Fields that hold a text or a `TextRef`; `steps` of a task are besides."""
+TEXTS = ("runs", "tasks", "finished")
+"""Kinds that hold texts or references to them, all in the fields `request`, `input`, `output` and `steps`."""
+_FIELDS = ("request", "input", "output")
 
 
 def entities(document: Document, kind: str) -> list[Fields]:
@@ -49,28 +50,30 @@ def entities(document: Document, kind: str) -> list[Fields]:
 
 def text_places(document: Document) -> Iterator[tuple[Fields, str]]:
     """Yield every place that holds a reference to a text: the object and its key, in a fixed order."""
-    for kind, names in TEXTS.items():
+    for kind in TEXTS:
         for entity in entities(document, kind):
-            for name in names:
+            for name in _FIELDS:
                 if type(entity.get(name)) is dict:
                     yield entity, name
-            steps = entity.get("steps")
-            if steps:
+            if "steps" in entity:
+                steps = entity["steps"]
                 yield from ((steps, key) for key, value in steps.items() if type(value) is dict)
 
 
 def text_refs(state: State) -> Iterator[TextRef]:
     """Yield every reference to a text in `state`."""
     for run in state.runs.values():
-        yield from _refs(run.request)
+        if type(run.request) is TextRef:
+            yield run.request
     for task in state.tasks.values():
-        yield from _refs(task.input, task.output, *task.steps.values())
+        if type(task.input) is TextRef:
+            yield task.input
+        if type(task.output) is TextRef:
+            yield task.output
+        if task.steps:
+            yield from (value for value in task.steps.values() if type(value) is TextRef)
     for summary in state.finished:
-        yield from _refs(summary.request, summary.output)
-
-
-def _refs(*values: Any) -> Iterator[TextRef]:
-    return (value for value in values if type(value) is TextRef)
+        yield from (value for value in (summary.request, summary.output) if type(value) is TextRef)
 
 
 def references_in(document: Document) -> list[str]:

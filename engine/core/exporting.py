@@ -1,22 +1,27 @@
 """From a state to its document and its texts, and the hash that is the same for the same state in any file."""
 
 import hashlib
-import json
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 from pydantic import JsonValue, TypeAdapter
 from pydantic_core import from_json, to_json
 
 from engine.core.codec import decode_state, encode_state
 from engine.core.context import Context
-from engine.core.document import CLOCK_AND_PAUSE, DERIVED, OF_ONE_FILE, Document, entities, text_places
+from engine.core.document import (
+    CLOCK_AND_PAUSE,
+    DERIVED,
+    OF_ONE_FILE,
+    Document,
+    entities,
+    text_places,
+)
 from engine.core.events import AttemptLost, RunPaused
 from engine.core.fold import fold
 from engine.core.signals import EngineBegan
 from engine.core.spec import AgentSpec
-from engine.core.state import State
+from engine.core.state import State, Task, TaskStatus
 from engine.core.step import step
 from engine.core.values import TextRef
 
@@ -48,7 +53,7 @@ def document_of(
 
 def at_rest(state: State, *, keep: bool = True) -> State:
     """Return the state as it would be with every attempt lost and nothing begun anew."""
-    if not state.runs:
+    if not any(_is_for_the_engine(task) for task in state.tasks.values()):
         return state
     resting = decode_state(encode_state(state)) if keep else state
     now = Context(now_ms=resting.at_ms, jitter=0.0)
@@ -63,6 +68,13 @@ def at_rest(state: State, *, keep: bool = True) -> State:
     ]
     fold(resting, begun)
     return resting
+
+
+def _is_for_the_engine(task: Task) -> bool:
+    """Tell whether a task is at work, or one that an engine would begin at once: a graph to plan, results to join."""
+    return task.attempt is not None or (
+        task.kind != "agent" and task.status is TaskStatus.WAITING and not task.blockers
+    )
 
 
 def _document(resting: State, paused: set[str]) -> Document:
@@ -105,44 +117,23 @@ def _specs_adapter() -> TypeAdapter[dict[str, AgentSpec]]:
 
 
 def state_sha256(document: Document, texts: list[JsonValue]) -> str:
-    """Return the hash of a document in canonical form, 64 hex digits.
+    """Return the hash of a document in canonical form, 64 hex digits; the same after a round trip through an archive.
 
-    The canonical form leaves out the clock and every pause, holds the SHA-256 of a text where the document refers to
-    it, and is JSON without blanks and with sorted keys; so it is the same after a round trip through an archive.
+    The canonical form is JSON in UTF-8 without blanks, fields in the order of `state.py` and entities in the order in
+    which they came to be, without the clock and every pause; then the SHA-256 of each text, in the order in which the
+    document refers to them.
     """
-    hashes = [hashlib.sha256(_canonical(text)).hexdigest() for text in texts]
     canonical = {name: value for name, value in document.items() if name not in ("at_ms", "minted")}
-    for kind in document:
-        if kind in _CHANGED:
-            canonical[kind] = _entities(document, kind)
-    for entity, name in text_places(canonical):
-        entity[name] = {"sha256": hashes[int(entity[name]["path"].removeprefix("texts."))]}
-    return hashlib.sha256(_canonical(canonical)).hexdigest()
-
-
-def _canonical(value: Any) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-
-
-_CHANGED = {*CLOCK_AND_PAUSE, "tasks", "finished"}
-
-
-def _entities(document: Document, kind: str) -> Any:
-    """Return copies of all entities of a kind that may be changed, without what the canonical form leaves out."""
-    found: Any = document[kind]
-    left_out = CLOCK_AND_PAUSE.get(kind, ())
-    if isinstance(found, dict):
-        return {key: _without(entity, left_out) for key, entity in found.items()}
-    return [_without(entity, left_out) for entity in found]
-
-
-def _without(entity: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    copy = dict(entity)
-    for name in names:
-        copy.pop(name, None)
-    if "steps" in copy:
-        copy["steps"] = dict(copy["steps"])
-    return copy
+    for kind, names in CLOCK_AND_PAUSE.items():
+        if kind in document:
+            canonical[kind] = [
+                {name: value for name, value in entity.items() if name not in names}
+                for entity in entities(document, kind)
+            ]
+    digest = hashlib.sha256(to_json(canonical))
+    for text in texts:
+        digest.update(hashlib.sha256(to_json(text)).digest())
+    return digest.hexdigest()
 
 
 def encoded(document: Document) -> bytes:

@@ -5,8 +5,9 @@ edits an archive by hand gets one line that says what is wrong first. Work and i
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -106,21 +107,18 @@ def _numbers(state: State) -> Iterator[str]:
 
 
 def _unbounded(entities: list[Any]) -> Iterator[str]:
-    """Name the first entity of one class with a count or a time that nothing can have."""
+    """Name the first count or time among entities of one class that nothing can have."""
     if not entities:
         return
-    counts, times = _getter(entities[0], times=False), _getter(entities[0], times=True)
-    for entity in entities:
-        fits = min(counts(entity)) >= 0 and max(counts(entity)) < _LARGEST
-        if not fits or not all(0 <= (time or 0) <= _LAST_MS for time in times(entity)):
-            yield f"{type(entity).__name__} {_shown(getattr(entity, 'id', ''))} holds a number that cannot be"
+    for name in _numbers_of(entities[0].__class__):
+        values = list(filter(None, map(attrgetter(name), entities)))
+        if values and not (min(values) > 0 and max(values) < (_LAST_MS if name.endswith("_ms") else _LARGEST)):
+            yield f"{type(entities[0]).__name__} with a number that cannot be, {name}"
 
 
-def _getter(entity: Any, *, times: bool) -> Callable[[Any], tuple[Any, ...]]:
-    """Return what reads all counts of an entity, or all its times; twice where there is but one."""
-    names = [each.name for each in fields(entity) if each.type in (int, int | None)]
-    found = [name for name in names if name.endswith("_ms") == times]
-    return attrgetter(*(found if len(found) > 1 else found * 2)) if found else lambda _: (0,)
+@cache
+def _numbers_of(cls: type) -> list[str]:
+    return [each.name for each in fields(cls) if each.type in (int, int | None)]
 
 
 def _usage(usage: Usage) -> Iterator[str]:

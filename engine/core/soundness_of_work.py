@@ -103,7 +103,7 @@ def _counts(run: Run, tasks: list[Task]) -> Iterator[str]:
 def _task(state: State, task: Task, links: _Links) -> Iterator[str]:
     if task.status not in AT_REST[task.kind] or task.attempt is not None or task.held_back:
         yield f"the task {task.id} is at work, which nothing in an archive can be"
-    if task.open != sum(not state.tasks[child].ended for child in task.children):
+    if (task.open or task.children) and task.open != sum(not state.tasks[child].ended for child in task.children):
         yield f"the task {task.id} counts its open tasks wrongly"
     if (task.status is TaskStatus.RETRYING) != (task.id in state.timers):
         yield f"the task {task.id} waits for a timer that is not there"

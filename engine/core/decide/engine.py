@@ -5,7 +5,8 @@ from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.attempts import is_requeued
 from engine.core.decide.mint import Mint
-from engine.core.decide.trust import grant, references_of
+from engine.core.decide.trust import grant
+from engine.core.document import entities, references_in
 from engine.core.errors import NotTrusted, Refused
 from engine.core.events import (
     AttemptCancelled,
@@ -17,7 +18,7 @@ from engine.core.events import (
     Event,
     StateImported,
 )
-from engine.core.importing import renamed, state_from
+from engine.core.importing import renamed
 from engine.core.signals import EngineBegan, EngineEnds, StateReady, StateUnusable
 from engine.core.state import State
 
@@ -95,9 +96,10 @@ def state_ready(state: State, signal: StateReady, ctx: Context) -> list[Event]:
 
 
 def _imported(state: State, signal: StateReady, ctx: Context) -> list[Event]:
-    incoming = state_from(signal.state, 0)
-    references = {one for spec in incoming.specs.values() for one in references_of(spec)}
-    missing = sorted(one for one in references if one not in state.trusted and one not in signal.trusted)
+    assert isinstance(signal.state, dict)
+    references = references_in(signal.state)
+    count = {kind: len(entities(signal.state, kind)) for kind in ("agents", "supervisors", "runs", "tasks")}
+    missing = [one for one in references if one not in state.trusted and one not in signal.trusted]
     if missing:
         raise NotTrusted(missing)
     empty = not state.supervisors and not state.runs
@@ -120,16 +122,20 @@ def _imported(state: State, signal: StateReady, ctx: Context) -> list[Event]:
             command="import_state",
             sender=signal.sender,
             role=signal.role,
-            summary=f"imported {len(incoming.agents)} agents and {len(incoming.runs)} open runs",
+            summary=f"imported {_counted(count['agents'], 'agent')} and {_counted(count['runs'], 'open run')}",
             result={
-                "agents": len(incoming.agents),
-                "supervisors": len(incoming.supervisors),
-                "runs": len(incoming.runs),
-                "tasks": len(incoming.tasks),
+                "agents": count["agents"],
+                "supervisors": count["supervisors"],
+                "runs": count["runs"],
+                "tasks": count["tasks"],
                 "paused": signal.paused,
             },
         ),
     ]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def state_unusable(state: State, signal: StateUnusable, ctx: Context) -> list[Event]:
