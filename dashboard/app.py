@@ -127,6 +127,8 @@ class QuarterdeckApp(Transfers, App[int]):
 
     def show(self) -> None:
         """Let every screen that can be seen look at the team."""
+        if not self.is_running:  # it closes, and its screens are taken apart
+            return
         for screen in reversed(self.screen_stack):
             if isinstance(screen, Frame | Dialog) and screen.is_mounted:
                 screen.look(self.glimpse)
