@@ -1,0 +1,164 @@
+"""The crew of the demo on a folder of trouble: it reports what is there, says what failed, and takes more requests."""
+
+import json
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from dashboard.cli.demo import crew_file
+from dashboard.demo.odd import write_odd_files
+from engine.core.state import AgentStatus, RunStatus, RunSummary, State
+from engine.teamfile import read_team
+from store import Record
+from tests.runtime.engines import running
+
+BROKEN = "def f(:\n"
+HOSTILE = (
+    "\x1b]0;owned\x07.py",
+    "\x1b[2J\x1b[31mred.py",
+    "[bold red]loud[/].py",
+    "[@click=app.quit]here[/].py",
+    "\u202eyp.txt.py",
+    "two\nlines.py",
+    "a|b`c`*d*.py",
+    "$(touch owned);.py",
+    "-rf.py",
+    "n" * 240 + ".py",
+)
+REQUESTS = ("audit", "audit pkg", "audit ../..", "audit shpes", "dance", "audit pkg.shapes")
+
+
+@dataclass
+class Audit:
+    """What the crew made of every request, one after the other under one engine."""
+
+    ends: dict[str, RunSummary] = field(default_factory=dict)
+    reports: dict[str, str] = field(default_factory=dict)
+    journal: list[Record] = field(default_factory=list)
+    state: State = field(default_factory=State)
+
+    def bodies(self, kind: str) -> list[Any]:
+        return [json.loads(record.body) for record in self.journal if record.kind == kind]
+
+
+@pytest.fixture(scope="module")
+def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
+    folder = tmp_path_factory.mktemp("trouble")
+    (folder / "pkg").mkdir()
+    (folder / "pkg" / "shapes.py").write_text(
+        '"""Shapes."""\n\n\ndef area(width, height):\n    return width * height\n'
+    )
+    write_odd_files(folder / "odd")
+    for name in HOSTILE:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(BROKEN)
+    return anyio.run(_audited, folder, tmp_path_factory.mktemp("data") / "demo.db")
+
+
+async def _audited(folder: Path, database: Path) -> Audit:
+    audit = Audit()
+    command = read_team(crew_file()).load_command(trusted=True, folder=folder)
+    async with running(path=database) as engine:
+        await engine.host.order(command)
+        for request in REQUESTS:
+            summary, output = await engine.ended(await engine.submit(request))
+            audit.ends[request] = summary
+            audit.reports[request] = str(output)
+        audit.journal = await engine.journal()
+        audit.state = engine.state
+    return audit
+
+
+def chapter(report: str, title: str) -> str:
+    return report.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_the_report_is_complete_although_much_of_the_folder_cannot_be_read(audit: Audit) -> None:
+    report = audit.reports["audit"]
+
+    assert audit.ends["audit"].status is RunStatus.DONE
+    titles = [line[3:] for line in report.splitlines() if line.startswith("## ")]
+    assert titles == [
+        "What is here", "Hot spots", "Hazards", "Copied code", "Dependencies and licences", "Documentation", "History",
+        "What was skipped", "What failed",
+    ]  # fmt: skip
+    assert "`odd/hazards.py:21`" in chapter(report, "Hazards")
+    assert "`odd/cycle_left.py`" in chapter(report, "Dependencies and licences")
+
+
+def test_what_cannot_be_opened_is_skipped_with_the_reason(audit: Audit) -> None:
+    skipped = chapter(audit.reports["audit"], "What was skipped")
+
+    for name, reason in (
+        ("odd/again", "a link in a loop"),
+        ("odd/loop.py", "a link in a loop"),
+        ("odd/outside.py", "a link out of the folder"),
+        ("odd/pipe.py", "a named pipe"),
+        ("odd/no_permission.py", "no permission to read"),
+    ):
+        assert f"| `{name}` | {reason} |" in skipped
+
+
+def test_every_file_that_no_parser_takes_is_a_task_that_was_tried_again_and_failed_alone(audit: Audit) -> None:
+    failed = {body["task_id"]: body["error"] for body in audit.bodies("task_failed") if body["run_id"] == "r1"}
+    parsers = {agent.id for agent in audit.state.agents.values() if agent.name.startswith("parser")}
+    tries = Counter(body["task_id"] for body in audit.bodies("attempt_failed") if body["agent_id"] in parsers)
+
+    named = " ".join(failed.values())
+    for name in ("broken_syntax", "deep_brackets", "huge_number", "null_bytes", "python_two", "not_a_picture"):
+        assert f"odd/{name}.py" in named
+    assert len(failed) == audit.ends["audit"].failed >= len(HOSTILE) + 6
+    assert set(tries.values()) == {3}
+    assert set(tries) <= set(failed)
+
+
+def test_all_that_failed_is_named_in_the_report(audit: Audit) -> None:
+    failed = chapter(audit.reports["audit"], "What failed")
+
+    for name in ("odd/broken_syntax.py", "odd/null_bytes.py", "odd/python_two.py", "$(touch owned);.py", "-rf.py"):
+        assert f"`{name}`" in failed
+
+
+def test_no_name_from_the_folder_reaches_the_report_as_more_than_text(audit: Audit) -> None:
+    report = audit.reports["audit"]
+
+    odd = {letter for letter in report if unicodedata.category(letter)[0] == "C"} - {"\n"}
+    assert odd == set()
+    assert "owned" in report
+    assert "two\nlines" not in report
+
+
+def test_a_request_for_a_part_is_about_that_part_alone(audit: Audit) -> None:
+    for request, title in (("audit pkg", "# Audit of `pkg`\n"), ("audit pkg.shapes", "# Audit of `pkg/shapes.py`\n")):
+        report = audit.reports[request]
+
+        assert audit.ends[request].status is RunStatus.DONE
+        assert report.startswith(title)
+        assert "odd/" not in report
+        assert "Nothing failed." in chapter(report, "What failed")
+
+
+@pytest.mark.parametrize(
+    ("request_", "reason"),
+    [
+        ("audit ../..", "outside the folder"),
+        ("audit shpes", "near: pkg/shapes.py"),
+        ("dance", "the crew audits"),
+    ],
+)
+def test_a_request_that_the_crew_cannot_follow_fails_in_words(audit: Audit, request_: str, reason: str) -> None:
+    summary = audit.ends[request_]
+
+    assert summary.status is RunStatus.FAILED
+    assert reason in str(summary.error)
+
+
+def test_after_all_of_it_the_crew_is_whole_and_idle(audit: Audit) -> None:
+    assert {agent.status for agent in audit.state.agents.values()} == {AgentStatus.IDLE}
+    assert audit.state.runs == {}
+    assert not audit.bodies("signal_dropped")
