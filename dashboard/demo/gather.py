@@ -107,9 +107,11 @@ async def gather(
 
 
 def _sort_in(gathered: Gathered, result: Any, file: str) -> None:
-    """A failed item comes back in its place as an object with `error`; a result is a mapping."""
+    """A failed item comes back in its place as an error with `reason`; a result is a mapping."""
     if not isinstance(result, Mapping):
-        gathered.failures.append({"file": file, "error": str(getattr(result, "error", result))})
+        # What a worker raises begins with the file; without it, the same reason from several leads is one line.
+        reason = str(getattr(result, "reason", result)).removeprefix(f"{file}: ")
+        gathered.failures.append({"file": file, "error": reason})
     elif "entries" in result:
         gathered.entries += result["entries"]
         gathered.failures += result["failures"]

@@ -122,6 +122,7 @@ def test_all_that_failed_is_named_in_the_report(audit: Audit) -> None:
 
     for name in ("odd/broken_syntax.py", "odd/null_bytes.py", "odd/python_two.py", "$(touch owned);.py", "-rf.py"):
         assert f"`{name}`" in failed
+    assert failed.count("`odd/broken_syntax.py`") == 1
 
 
 def test_no_name_from_the_folder_reaches_the_report_as_more_than_text(audit: Audit) -> None:
