@@ -8,6 +8,7 @@ import click
 
 from dashboard.cli.database import chosen_database, databases, given_database
 from dashboard.cli.output import WRONG_USAGE, Settings, fail, say
+from engine.garbage import collect_rarely
 from store import Reader
 
 _WELCOME = """\
@@ -42,6 +43,7 @@ def open_dashboard(db: Path, *, readonly: bool = False, ask_engine: bool = False
         fail("no_terminal", "there is no terminal to draw on", f"look with: quarterdeck ps --db {db}")
     from dashboard.app import run_dashboard  # Textual, 0.3 s
 
+    collect_rarely()
     return run_dashboard(db, readonly=readonly, ask_engine=ask_engine, debug=debug)
 
 

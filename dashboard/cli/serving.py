@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup, TaskStatus
 from dashboard.cli.up import is_loaded
 from engine.archive.hosting import importer
 from engine.core.commands import LoadTeam
+from engine.garbage import collect_rarely
 from engine.host import Host
 from store import Durability
 from store.opening import open_store
@@ -68,6 +69,7 @@ class Serving:
             if self._terms.load is not None and not is_loaded(host.state, self._terms.load):
                 applied = await host.order(self._terms.load, sender="cli")
                 log.info("%s", applied.summary)
+            collect_rarely()
             self._ready()
 
     async def _live(self, host: Host, group: TaskGroup, *, task_status: TaskStatus[None]) -> None:

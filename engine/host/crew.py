@@ -1,6 +1,7 @@
 """The code behind the agents: one runtime for each spec in use, made when it is first needed."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from engine.runtimes.values import one_line
 
 SPARE = 64
 """How many runtimes of specs that are gone are kept before they are swept out."""
+_path = lru_cache(maxsize=8)(Path)
+"""Every attempt asks for the folder, and making a path is dear."""
 
 
 class Crew:
@@ -52,7 +55,7 @@ class Crew:
     def folder(self) -> Path | None:
         """The team's folder."""
         team = self._state().team
-        return Path(team.folder) if team is not None else self._folder
+        return _path(team.folder) if team is not None else self._folder
 
     def spec(self, spec: str) -> AgentSpec:
         """Return the spec with a content hash.

@@ -1,7 +1,8 @@
 """Engines to measure on: a real host on a real store, in this process, with function agents."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import gc
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from pydantic import JsonValue
 
 from engine.core.commands import AddSupervisor, Submit, SupervisorSpec
 from engine.core.spec import AgentSpec
+from engine.garbage import collect_rarely
 from engine.host import Host
 from engine.references import refer
 from store import Row
@@ -52,8 +54,21 @@ async def engine_with(path: Path | None, *specs: AgentSpec, **settings: Any) -> 
             trusted.append(str(referred.run))
         team = SupervisorSpec(name="team", members=list(members), participants=[specs[0].name], **settings)
         await host.order(AddSupervisor(parent=None, team=team, trusted=trusted))
-        yield Engine(host, store)
+        with _as_in_its_own_process():
+            yield Engine(host, store)
         await host.stop()
+
+
+@contextmanager
+def _as_in_its_own_process() -> Iterator[None]:
+    """Collect garbage as a process does that is an engine."""
+    before = gc.get_threshold()
+    collect_rarely()
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 def crew(count: int, run: Callable[..., Any]) -> list[AgentSpec]:

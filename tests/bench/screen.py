@@ -61,7 +61,7 @@ def _keys(path: Path, rate: int, budget_ms: float, variables: Mapping[str, str],
         terminal.wait_for("AGENT")
         time.sleep(1.0)
         terminal.press("/")
-        terminal.wait_for("/")
+        time.sleep(0.5)
         took = _typed(terminal, _TYPED, rounds)
     with _running(TRIVIAL, here) as terminal:
         terminal.wait_for("nothing else")
