@@ -18,7 +18,7 @@ from engine.core.commands import (
     SwitchStrategy,
 )
 from engine.core.decide.find import find_supervisor
-from engine.core.decide.team import specs_in
+from engine.core.decide.loading import specs_in
 from engine.core.decide.trust import references_of
 from engine.core.errors import Refused
 from engine.core.fact import changed

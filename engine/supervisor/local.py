@@ -29,7 +29,7 @@ from engine.core.commands import (
     Submit,
     SwapAgent,
 )
-from engine.core.decide.team import specs_in
+from engine.core.decide.loading import specs_in
 from engine.core.signals import AgentUnusable, AgentUsable, Signal, StateReady
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import RunSummary, State

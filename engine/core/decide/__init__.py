@@ -10,7 +10,7 @@ from typing import Any
 from engine.core import commands, prompts, signals
 from engine.core.commands import Order
 from engine.core.context import Context
-from engine.core.decide import attempts, engine, plan, progress, removing, run, strategy, team
+from engine.core.decide import attempts, engine, loading, plan, progress, removing, run, strategy, team
 from engine.core.decide.applied import Applied
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused, Event
@@ -23,8 +23,8 @@ ON_COMMAND: dict[type, Callable[[State, Any, Context], Applied]] = {
     commands.Cancel: run.cancel,
     commands.RetryWork: run.retry_work,
     commands.SwitchStrategy: strategy.switch_strategy,
-    commands.LoadTeam: team.load_team,
-    commands.AddSupervisor: team.add_supervisor,
+    commands.LoadTeam: loading.load_team,
+    commands.AddSupervisor: loading.add_supervisor,
     commands.AddAgent: team.add_agent,
     commands.RegisterSpec: team.register_spec,
     commands.UnregisterSpec: team.unregister_spec,

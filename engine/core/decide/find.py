@@ -79,6 +79,27 @@ def find_supervisor(state: State, target: str | None) -> Supervisor:
     return found[0]
 
 
+def find_member(state: State, target: str) -> Agent | Supervisor:
+    """Return the agent or the supervisor with the id or the name in `target`.
+
+    Raises:
+        UnknownAgent: If there is neither.
+        AmbiguousName: If there are several.
+    """
+    try:
+        return find_agent(state, target)
+    except UnknownAgent as unknown:
+        if target not in state.supervisors and all(one.name != target for one in state.supervisors.values()):
+            raise unknown
+        return find_supervisor(state, target)
+
+
+def member_name(state: State, member_id: str) -> str:
+    """Return the name of an agent or a supervisor."""
+    agent = state.agents.get(member_id)
+    return agent.name if agent is not None else state.supervisors[member_id].name
+
+
 def find_spec(state: State, name: str) -> AgentSpec:
     """Return the newest spec of a name in the registry.
 

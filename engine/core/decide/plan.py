@@ -3,7 +3,7 @@
 from typing import Literal
 
 from engine.core.context import Context
-from engine.core.decide.find import candidate_of
+from engine.core.decide.find import candidate_of, member_name
 from engine.core.decide.mint import Mint
 from engine.core.discovery import choose, nearest
 from engine.core.errors import NoAgentMatches, Refused
@@ -82,7 +82,7 @@ def cast_for(state: State, supervisor: Supervisor, text: str) -> Cast:
     ]
     why = "all members in declared order"
     if supervisor.participants is not None:
-        by_name = {_name(state, member_id): member_id for member_id in able}
+        by_name = {member_name(state, member_id): member_id for member_id in able}
         able = [by_name[name] for name in supervisor.participants if name in by_name]
         why = "the participants that are declared"
     if supervisor.auto_discover:
@@ -111,11 +111,6 @@ def aggregator_of(state: State, supervisor: Supervisor) -> str | None:
         f"supervisor {supervisor.name!r} makes a synthesis but has no agent {supervisor.aggregator!r} to make it; "
         f"name one of its agents as aggregator" + (f", such as {near[0]}" if near else "")
     )
-
-
-def _name(state: State, member_id: str) -> str:
-    agent = state.agents.get(member_id)
-    return agent.name if agent is not None else state.supervisors[member_id].name
 
 
 def _discovered(state: State, supervisor: Supervisor, able: list[str], text: str) -> tuple[list[str], str]:

@@ -3,25 +3,20 @@
 from engine.core.commands import RemoveMember
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.find import find_agent, find_supervisor
-from engine.core.errors import Refused, UnknownAgent
+from engine.core.decide.find import find_member
+from engine.core.errors import Refused
 from engine.core.events import AgentRemoved, Event, SupervisorRemoved, SwapDrained, TaskFailed, TaskRequeued
 from engine.core.events.team import AgentRemoving
 from engine.core.fold.queues import own_queue
 from engine.core.prompts import CheckAgentLoad, Requeue
-from engine.core.state import Agent, State, Task, TaskStatus
+from engine.core.state import Agent, State, Supervisor, Task, TaskStatus
 
 
 def remove_member(state: State, command: RemoveMember, ctx: Context) -> Applied:
     """Begin to remove an agent, or remove a supervisor that has nothing under it."""
-    try:
-        agent = find_agent(state, command.target)
-    except UnknownAgent as unknown:
-        if command.target not in state.supervisors and all(
-            one.name != command.target for one in state.supervisors.values()
-        ):
-            raise unknown
-        return _remove_supervisor(state, command.target, ctx)
+    agent = find_member(state, command.target)
+    if isinstance(agent, Supervisor):
+        return _remove_supervisor(state, agent, ctx)
     busy = len(agent.running) + len(agent.parked)
     waiting = _own_tasks(state, agent)
     if (busy or waiting) and command.mode is None:
@@ -38,8 +33,7 @@ def remove_member(state: State, command: RemoveMember, ctx: Context) -> Applied:
     return Applied(events=events, summary=f"removing {agent.name} ({mode})", result={"agent_id": agent.id})
 
 
-def _remove_supervisor(state: State, target: str, ctx: Context) -> Applied:
-    supervisor = find_supervisor(state, target)
+def _remove_supervisor(state: State, supervisor: Supervisor, ctx: Context) -> Applied:
     if supervisor.members:
         raise Refused(f"supervisor {supervisor.name!r} has {len(supervisor.members)} members; remove them first")
     if any(not task.ended and task.worker_id == supervisor.id for task in state.tasks.values()):

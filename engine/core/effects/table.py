@@ -1,12 +1,23 @@
-"""What the shell has to do because of an event, after the event is on disk.
-
-`effects_of` is a pure table from events to effects. An effect carries everything that performing it needs, so that a
-later event of the same batch cannot pull it away.
-"""
+"""From events to effects: a pure table."""
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
+from engine.core.effects.inputs import all_inputs_of, inputs_of, source_of
+from engine.core.effects.records import (
+    Acknowledge,
+    Answer,
+    AnswerCall,
+    CheckAgent,
+    Effect,
+    EndRun,
+    JoinResults,
+    ReadText,
+    StartAttempt,
+    StartTimer,
+    StopAttempt,
+    StopLoop,
+)
 from engine.core.events import (
     AgentAdded,
     AgentSwapped,
@@ -26,214 +37,13 @@ from engine.core.events import (
     StrategySwitched,
 )
 from engine.core.events.team import AgentRemoving
-from engine.core.fact import fact
-from engine.core.spec import Aggregation
-from engine.core.state import State, Task
-from engine.core.values import Held
-
-
-@fact
-class Input:
-    """One output that a task gets from a task before it."""
-
-    task_id: str
-    agent: str
-    """Name of the member that made it."""
-    title: str
-    output: Held
-
-
-@fact
-class StartAttempt:
-    """Run an attempt on an agent's runtime."""
-
-    run_id: str
-    task_id: str
-    attempt: int
-    agent_id: str
-    agent: str
-    generation: int
-    spec: str
-    """Content hash."""
-    title: str
-    request: Held
-    input: Held
-    takes: Literal["request", "previous", "context"]
-    inputs: list[Input]
-    """Outputs of the tasks before it in its graph, in order."""
-    steps: dict[str, Held]
-    """Steps that earlier attempts finished."""
-    leaves_process: bool = True
-
-
-@fact
-class StopAttempt:
-    """Ask an attempt to stop: at its next step, or now."""
-
-    task_id: str
-    attempt: int
-    now: bool
-    leaves_process: bool = True
-
-
-@fact
-class Answer:
-    """One outcome of a delegation."""
-
-    task_id: str
-    ok: bool
-    output: Held
-    error: str | None
-
-
-@fact
-class AnswerCall:
-    """Tell an attempt what its delegation brought."""
-
-    task_id: str
-    attempt: int
-    call_key: str
-    answers: list[Answer]
-    refused: str | None = None
-    """Why nobody was asked, if so."""
-    leaves_process: bool = False
-
-
-@fact
-class JoinResults:
-    """Join outputs of a graph; built-in work on the resolved texts."""
-
-    run_id: str
-    task_id: str
-    attempt: int
-    join: Aggregation
-    inputs: list[Input]
-    leaves_process: bool = False
-
-
-@fact
-class ReadText:
-    """Read the text of a group's request and report `TextRead`."""
-
-    task_id: str
-    input: Held
-    leaves_process: bool = False
-
-
-@fact
-class StartTimer:
-    """Report `TimerDue` at a moment."""
-
-    timer_id: str
-    due_ms: int
-    leaves_process: bool = False
-
-
-@fact
-class CheckAgent:
-    """Look whether the code of an agent's generation is there."""
-
-    agent_id: str
-    generation: int
-    spec: str
-    leaves_process: bool = False
-
-
-@fact
-class Acknowledge:
-    """Tell the sender of a command what became of it."""
-
-    command_id: str
-    seq: int
-    applied: bool
-    reason: str | None
-    code: str | None
-    result: dict[str, Any]
-    summary: str
-    leaves_process: bool = True
-
-
-@fact
-class EndRun:
-    """Tell who waits for a run that it has its outcome."""
-
-    run_id: str
-    seq: int
-    leaves_process: bool = True
-
-
-@fact
-class StopLoop:
-    """End the loop after this batch."""
-
-    reason: str
-    leaves_process: bool = True
-
-
-Effect: TypeAlias = (
-    StartAttempt
-    | StopAttempt
-    | AnswerCall
-    | JoinResults
-    | ReadText
-    | StartTimer
-    | CheckAgent
-    | Acknowledge
-    | EndRun
-    | StopLoop
-)
+from engine.core.state import State
 
 
 def effects_of(state: State, event: Event) -> list[Effect]:
     """Return what has to be done because of `event`, which `state` has just folded."""
     handler = _EFFECTS.get(type(event))
     return handler(state, event) if handler is not None else []
-
-
-def inputs_of(state: State, task: Task) -> list[Input]:
-    """Return the outputs of everything before `task` in its graph, in the order of the plan."""
-    if not task.after:
-        return []
-    seen: set[str] = set()
-    front = list(task.after)
-    while front:
-        task_id = front.pop()
-        if task_id not in seen:
-            seen.add(task_id)
-            front.extend(state.tasks[task_id].after)
-    parent = state.tasks[task.parent_id] if task.parent_id else None
-    ordered = [task_id for task_id in (parent.children if parent else ()) if task_id in seen]
-    return [
-        Input(task_id=before.id, agent=_worker(state, before), title=before.title, output=before.output)
-        for before in (state.tasks[task_id] for task_id in ordered)
-        if before.output is not None and before.kind != "join"
-    ]
-
-
-def _source(state: State, task: Task) -> Task:
-    """Return the task whose place in its graph says what text `task` gets: its own, or that of the group around it."""
-    while task.takes == "request" and task.call_key is None and task.parent_id is not None:
-        group = state.tasks[task.parent_id]
-        if group.takes == "previous":
-            break  # the group's input is the output before it already
-        task = group
-    return task
-
-
-def _all_inputs(state: State, task: Task) -> list[Input]:
-    """Return the outputs before `task` in its graph, after those before the groups around it."""
-    inputs = inputs_of(state, task)
-    while task.call_key is None and task.parent_id is not None:
-        task = state.tasks[task.parent_id]
-        inputs = inputs_of(state, task) + inputs
-    return inputs
-
-
-def _worker(state: State, task: Task) -> str:
-    worker = task.agent_id or task.worker_id or ""
-    if worker in state.agents:
-        return state.agents[worker].name
-    return state.supervisors[worker].name if worker in state.supervisors else task.title
 
 
 def _attempt_started(state: State, event: AttemptStarted) -> list[Effect]:
@@ -255,8 +65,8 @@ def _attempt_started(state: State, event: AttemptStarted) -> list[Effect]:
             title=task.title,
             request=state.runs[event.run_id].request,
             input=task.input,
-            takes=_source(state, task).takes,
-            inputs=_all_inputs(state, task),
+            takes=source_of(state, task).takes,
+            inputs=all_inputs_of(state, task),
             steps=dict(task.steps),
         )
     ]

@@ -1,0 +1,50 @@
+"""What a task is given to work on: outputs before it in its graph, and in the graphs around it."""
+
+from engine.core.effects.records import Input
+from engine.core.state import State, Task
+
+
+def inputs_of(state: State, task: Task) -> list[Input]:
+    """Return the outputs of everything before `task` in its graph, in the order of the plan."""
+    if not task.after:
+        return []
+    seen: set[str] = set()
+    front = list(task.after)
+    while front:
+        task_id = front.pop()
+        if task_id not in seen:
+            seen.add(task_id)
+            front.extend(state.tasks[task_id].after)
+    parent = state.tasks[task.parent_id] if task.parent_id else None
+    ordered = [task_id for task_id in (parent.children if parent else ()) if task_id in seen]
+    return [
+        Input(task_id=before.id, agent=_worker(state, before), title=before.title, output=before.output)
+        for before in (state.tasks[task_id] for task_id in ordered)
+        if before.output is not None and before.kind != "join"
+    ]
+
+
+def source_of(state: State, task: Task) -> Task:
+    """Return the task whose place in its graph says what text `task` gets: its own, or that of the group around it."""
+    while task.takes == "request" and task.call_key is None and task.parent_id is not None:
+        group = state.tasks[task.parent_id]
+        if group.takes == "previous":
+            break  # the group's input is the output before it already
+        task = group
+    return task
+
+
+def all_inputs_of(state: State, task: Task) -> list[Input]:
+    """Return the outputs before `task` in its graph, after those before the groups around it."""
+    inputs = inputs_of(state, task)
+    while task.call_key is None and task.parent_id is not None:
+        task = state.tasks[task.parent_id]
+        inputs = inputs_of(state, task) + inputs
+    return inputs
+
+
+def _worker(state: State, task: Task) -> str:
+    worker = task.agent_id or task.worker_id or ""
+    if worker in state.agents:
+        return state.agents[worker].name
+    return state.supervisors[worker].name if worker in state.supervisors else task.title

@@ -1,0 +1,159 @@
+"""What the shell is asked to do. An effect carries everything that performing it needs."""
+
+from typing import Any, Literal, TypeAlias
+
+from engine.core.fact import fact
+from engine.core.spec import Aggregation
+from engine.core.values import Held
+
+
+@fact
+class Input:
+    """One output that a task gets from a task before it."""
+
+    task_id: str
+    agent: str
+    """Name of the member that made it."""
+    title: str
+    output: Held
+
+
+@fact
+class StartAttempt:
+    """Run an attempt on an agent's runtime."""
+
+    run_id: str
+    task_id: str
+    attempt: int
+    agent_id: str
+    agent: str
+    generation: int
+    spec: str
+    """Content hash."""
+    title: str
+    request: Held
+    input: Held
+    takes: Literal["request", "previous", "context"]
+    inputs: list[Input]
+    """Outputs of the tasks before it in its graph, in order."""
+    steps: dict[str, Held]
+    """Steps that earlier attempts finished."""
+    leaves_process: bool = True
+
+
+@fact
+class StopAttempt:
+    """Ask an attempt to stop: at its next step, or now."""
+
+    task_id: str
+    attempt: int
+    now: bool
+    leaves_process: bool = True
+
+
+@fact
+class Answer:
+    """One outcome of a delegation."""
+
+    task_id: str
+    ok: bool
+    output: Held
+    error: str | None
+
+
+@fact
+class AnswerCall:
+    """Tell an attempt what its delegation brought."""
+
+    task_id: str
+    attempt: int
+    call_key: str
+    answers: list[Answer]
+    refused: str | None = None
+    """Why nobody was asked, if so."""
+    leaves_process: bool = False
+
+
+@fact
+class JoinResults:
+    """Join outputs of a graph; built-in work on the resolved texts."""
+
+    run_id: str
+    task_id: str
+    attempt: int
+    join: Aggregation
+    inputs: list[Input]
+    leaves_process: bool = False
+
+
+@fact
+class ReadText:
+    """Read the text of a group's request and report `TextRead`."""
+
+    task_id: str
+    input: Held
+    leaves_process: bool = False
+
+
+@fact
+class StartTimer:
+    """Report `TimerDue` at a moment."""
+
+    timer_id: str
+    due_ms: int
+    leaves_process: bool = False
+
+
+@fact
+class CheckAgent:
+    """Look whether the code of an agent's generation is there."""
+
+    agent_id: str
+    generation: int
+    spec: str
+    leaves_process: bool = False
+
+
+@fact
+class Acknowledge:
+    """Tell the sender of a command what became of it."""
+
+    command_id: str
+    seq: int
+    applied: bool
+    reason: str | None
+    code: str | None
+    result: dict[str, Any]
+    summary: str
+    leaves_process: bool = True
+
+
+@fact
+class EndRun:
+    """Tell who waits for a run that it has its outcome."""
+
+    run_id: str
+    seq: int
+    leaves_process: bool = True
+
+
+@fact
+class StopLoop:
+    """End the loop after this batch."""
+
+    reason: str
+    leaves_process: bool = True
+
+
+Effect: TypeAlias = (
+    StartAttempt
+    | StopAttempt
+    | AnswerCall
+    | JoinResults
+    | ReadText
+    | StartTimer
+    | CheckAgent
+    | Acknowledge
+    | EndRun
+    | StopLoop
+)
