@@ -1,6 +1,6 @@
 """A strategy switched in the middle of a run: done stays done, what is at work goes on, the rest is rewired."""
 
-from engine.core.commands import Cancel, SupervisorSpec, SwitchStrategy
+from engine.core.commands import Cancel, Pause, Resume, Submit, SupervisorSpec, SwitchStrategy
 from engine.core.spec import Retry, Skip
 from engine.core.state import RunStatus, TaskStatus
 from tests.story import (
@@ -72,7 +72,10 @@ def test_to_sequential_what_has_not_started_is_chained_after_everything_that_is_
     assert works(world) == ["cyd"]
     world.succeed(attempt(world, "cyd"), "from cyd")
     start = start_of(world, "dan")
-    assert (start.takes, [one.output for one in start.inputs]) == ("context", ["from bob", "from cyd"])
+    assert (start.takes, [one.output for one in start.inputs]) == (
+        "context",
+        ["from ada", "from bob", "from cyd"],
+    )
     world.succeed(attempt(world, "dan"), "from dan")
     assert ended(world).output == "from dan"
 
@@ -262,3 +265,31 @@ def test_what_cannot_be_right_is_refused_and_nothing_changes() -> None:
         world, SwitchStrategy(mode="parallel", aggregation="synthesis", aggregator="eve")
     )
     assert world.state.supervisors["s1"].mode == "sequential"
+
+
+def test_what_is_chained_after_a_fan_gets_every_output_of_it() -> None:
+    world = team_world(agent("ada"), agent("bob"), agent("cyd"), mode="parallel", max_parallel=2)
+    world.order(Submit(request="work"))
+    first, second = world.started
+    world.order(Pause(target="cyd"))
+    world.succeed(first, "from ada")
+    world.succeed(second, "from bob")
+
+    world.order(SwitchStrategy(supervisor="chief", mode="sequential"))
+    world.order(Resume(target="cyd"))
+
+    (start,) = world.started.values()
+    assert [one.output for one in start.inputs] == ["from ada", "from bob"]
+    assert start.takes == "context"
+
+
+def test_switching_to_what_it_is_already_changes_nothing_for_those_that_wait() -> None:
+    world = team_world(agent("ada"), agent("bob"), agent("cyd"))
+    world.order(Submit(request="work"))
+    world.succeed(next(iter(world.started)), "from ada")
+    world.order(SwitchStrategy(supervisor="chief", mode="sequential"))
+    world.succeed(next(iter(world.started)), "from bob")
+
+    (start,) = world.started.values()
+    assert start.takes == "previous"
+    assert [one.output for one in start.inputs] == ["from ada", "from bob"]

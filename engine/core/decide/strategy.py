@@ -113,6 +113,7 @@ def _rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, prese
         Nodes(
             done=done,
             ends=_ends(state, done),
+            used=[before for task_id in running for before in state.tasks[task_id].after],
             running=running,
             unstarted=unstarted,
             aggregation=wanted.aggregation,

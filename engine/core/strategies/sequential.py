@@ -2,7 +2,7 @@
 
     request ─▶ a ─▶ b ─▶ c ─▶ output
 
-Switched to in the middle of a run, what has not started is chained after everything that is at work.
+Switched to in the middle of a run, what has not started is chained after everything that is done or at work.
 """
 
 from engine.core.strategies.wiring import Nodes, Wiring
@@ -16,7 +16,7 @@ class Sequential:
     def wire(self, nodes: Nodes) -> Wiring:
         """Return a chain; its first link takes the request, or what came before it."""
         wiring = Wiring()
-        before = nodes.running or nodes.done[-1:]
+        before = [*(node for node in nodes.ends if node not in nodes.used), *nodes.running]
         for node in nodes.unstarted:
             wiring.after[node] = list(before)
             wiring.takes[node] = "request" if not before else "previous" if len(before) == 1 else "context"

@@ -23,6 +23,8 @@ class Nodes:
     """Ended with an output that others may use."""
     ends: list[str] = field(default_factory=list)
     """Those of them that no other of them came after: whoever comes after these gets the outputs of all."""
+    used: list[str] = field(default_factory=list)
+    """Those of them that a running node came after, so that its output rests on theirs."""
     running: list[str] = field(default_factory=list)
     unstarted: list[str] = field(default_factory=list)
     aggregation: Aggregation = "concat"
