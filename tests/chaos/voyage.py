@@ -32,7 +32,7 @@ SENDER = "chaos"
 CREW = Path(__file__).with_name("crew")
 PAUSABLE = ("r1", "chief", "survey", "counter-a", "scales", "drill-2")
 """What a test may pause; `finish` lets go on all of it."""
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 """How long a whole run may take before it counts as hung."""
 QUIET_S = 0.3
 """How long nothing is journaled before a team counts as waiting for its operator."""
@@ -41,12 +41,13 @@ QUIET_S = 0.3
 class Voyage:
     """One database with the engines that come and go on it."""
 
-    def __init__(self, folder: Path, *, finished: Collection[str] = ()) -> None:
+    def __init__(self, folder: Path, *, finished: Collection[str] = (), piece_s: float = 0.004) -> None:
         """Put the crew into a folder.
 
         Args:
             folder: Made if it is missing.
             finished: What is finished before, of a run that comes from elsewhere.
+            piece_s: How long the crew takes for a piece of work.
         """
         shutil.copytree(CREW, folder, dirs_exist_ok=True)
         self.folder = folder
@@ -55,6 +56,7 @@ class Voyage:
         """What was seen of the journal so far."""
         self.sent: list[str] = []
         """Ids of the commands that were put into the inbox, in order."""
+        self._environment = os.environ | {"CHAOS_PIECE_S": str(piece_s)}
         self._engine: subprocess.Popen[bytes] | None = None
         self._lived_from = 0
         self._finished = set(finished)
@@ -92,7 +94,12 @@ class Voyage:
         self._lived_from = len(lines_of(self._ledger))
         with (self.folder / "engine.log").open("ab") as log:
             self._engine = subprocess.Popen(
-                command, cwd=self.folder, stdout=log, stderr=log, pass_fds=_passed(arguments)
+                command,
+                cwd=self.folder,
+                env=self._environment,
+                stdout=log,
+                stderr=log,
+                pass_fds=_passed(arguments),
             )
 
     def launch(self, *, empty: bool = False) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 import anyio
 
 LEDGER = Path(__file__).with_name("ledger.jsonl")
-PIECE_S = 0.004
+PIECE_S = float(os.environ.get("CHAOS_PIECE_S", "0.004"))
+"""How long a piece of work takes."""
 
 
 def note(what: str, name: str, *, engine: int | None = None) -> None:
