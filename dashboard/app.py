@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from rich.text import Text
+from textual import events
 from textual.app import App
 from textual.binding import Binding
+from textual.widgets import Input
 from textual.worker import WorkerFailed
 
 from dashboard.clean import clean
@@ -221,6 +223,16 @@ class QuarterdeckApp(Transfers, App[int]):
         if selected is not None and isinstance(frame, TableScreen):
             frame.filter("")
             frame.table.select(selected)
+
+    def on_key(self, event: events.Key) -> None:
+        """Give what was typed ahead to the line or the dialog that it was meant for, and that was not open yet."""
+        line = self.focused
+        if isinstance(self.screen, Dialog) and not self.screen.has_begun:
+            self.screen.typed_ahead.append(event)
+            event.prevent_default()
+        elif isinstance(line, Input) and event.is_printable and event.character is not None:
+            line.insert_text_at_cursor(event.character)
+            event.prevent_default()
 
     def _fatal_error(self) -> None:
         """A defect of ours is one line, and the team goes on."""

@@ -52,6 +52,13 @@ class Dialog(ModalScreen[Answer]):
     DOES: ClassVar[str] = "Do it"
     """What the first button says."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_begun = False
+        """False until it can take keys."""
+        self.typed_ahead: list[events.Key] = []
+        """Keys that came before that."""
+
     @property
     def deck(self) -> "QuarterdeckApp":
         """The app."""
@@ -88,6 +95,9 @@ class Dialog(ModalScreen[Answer]):
     def on_mount(self) -> None:
         self.query_one("#title", Bar).show([Cell(self.title_line(), "strong")])
         self.begin()
+        self.has_begun = True
+        for key in self.typed_ahead:
+            self.app.post_message(events.Key(key.key, key.character))
 
     def begin(self) -> None:
         """Fill in what depends on the state."""
@@ -107,6 +117,9 @@ class Dialog(ModalScreen[Answer]):
     @on(Button.Pressed, "#confirm")
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
+    def _confirmed(self) -> None:
+        self.confirm()
+
     def confirm(self) -> None:
         """Answer, where there is an answer."""
         command = self.answer() if self.is_current else None

@@ -92,12 +92,17 @@ class Frame(Actions, Screen[None]):
         right = header.condition(glimpse.state, glimpse.situation, glimpse.counts)
         self.query_one("#header", Bar).show(header.where(glimpse.state, glimpse.situation), right)
         self.query_one("#tabs", Bar).show(self._tabs(), self.beside_tabs())
-        banner = header.banner(glimpse.state, glimpse.situation, glimpse.live.get("engine.banner"))
-        status = self.deck.message or banner or Cell("")
-        self.query_one("#status", Bar).show([status], [Cell(f"seq {glimpse.state.seq:,}", "faint")])
+        self.query_one("#status", Bar).show([self._status(glimpse)], [Cell(f"seq {glimpse.state.seq:,}", "faint")])
         own, everywhere = self.keys(), ((":", "command"), ("?", "keys"))
         self.query_one("#keys", Keys).show(_told(own), _told(everywhere))
         self.show(glimpse)
+
+    def _status(self, glimpse: Glimpse) -> Cell:
+        prompt = self.query_one(Prompt)
+        if prompt.is_open and prompt.purpose == "command" and prompt.text:
+            return Cell(self._advice(prompt.text), "muted")
+        banner = header.banner(glimpse.state, glimpse.situation, glimpse.live.get("engine.banner"))
+        return self.deck.message or banner or Cell("")
 
     def keys(self) -> list[tuple[str, str]]:
         """The keys that the last line names."""
@@ -158,7 +163,7 @@ class Frame(Actions, Screen[None]):
             if self.FILTERS_LIVE:
                 self.filter(event.text)
         else:
-            self.query_one("#status", Bar).show([Cell(self._advice(event.text), "muted")])
+            self.look(self.deck.glimpse)
 
     def _advice(self, text: str) -> str:
         """What the line that is being typed could become."""

@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable
 
-from textual import on
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Button, OptionList
 
 from dashboard.screens.dialog import Answer, Choices, Dialog, Told
 from dashboard.views.amounts import counted
@@ -41,8 +39,6 @@ class LeaveDialog(Dialog, ModalScreen[object]):
         )
         choices.focus()
 
-    @on(Button.Pressed, "#confirm")
-    @on(OptionList.OptionSelected)
     def confirm(self) -> None:
         """Quit in the way that was chosen."""
         self.deck.part(stop_engine=self.query_one(Choices).chosen == "stop")

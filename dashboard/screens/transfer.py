@@ -10,6 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from dashboard.screens.dialog import Answer, Dialog, Told
+from dashboard.views.amounts import counted
 from dashboard.views.archives import plan_lines
 from dashboard.views.rows import Cell
 from engine.core.commands import ImportState
@@ -37,11 +38,11 @@ class ExportDialog(Dialog, ModalScreen[object]):
 
     def begin(self) -> None:
         state = self.deck.glimpse.state
-        told = f"{len(state.agents):,} agents, {len(state.runs):,} open runs, {len(state.tasks):,} tasks, as of now"
+        amounts = ((len(state.agents), "agent"), (len(state.runs), "open run"), (len(state.tasks), "task"))
+        told = f"{', '.join(counted(number, noun) for number, noun in amounts)}, as of now"
         self.query_one(Told).show([Cell(told), Cell("JSON in a zip; the team goes on meanwhile", "muted")])
         self.query_one(Input).focus()
 
-    @on(Input.Submitted)
     def confirm(self) -> None:
         """Export to the path that stands there."""
         path = self.query_one(Input).value.strip()

@@ -25,8 +25,8 @@ EVERYWHERE = (
 )
 STATES = (
     "agents   ● busy   ○ idle   ◐ draining   ‖ paused   ✕ error   ■ stopped",
-    "tasks    ◌ waiting   ● running   ◔ delegated   ↻ retrying   ? in doubt   ✓ done",
-    "         ✕ failed   ■ cancelled   – skipped",
+    "tasks    ◌ waiting   ● running   ◔ delegated   ↻ retrying   ? in doubt",
+    "         ✓ done   ✕ failed   ■ cancelled   – skipped",
 )
 _KEY, _VERB = 14, 40
 

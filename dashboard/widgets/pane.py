@@ -50,15 +50,21 @@ class Pane(Toned, ScrollView, can_focus=True):
         """What it shows, as plain text."""
         return "\n".join(lead + line for lead, line, _ in self._lines)
 
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return how tall the text is in `width`, also before it was ever drawn."""
+        return len(self._folded_to(width))
+
     def _fold(self) -> None:
-        width = max(10, self.size.width - 2)
-        self._lines = [
-            (cell.lead if first else " " * len(cell.lead), piece, cell.tone)
-            for cell in self._cells
-            for first, piece in _pieces(cell, width)
-        ]
+        self._lines = self._folded_to(self.size.width)
         self.virtual_size = Size(self.size.width, len(self._lines))
         self.refresh()
+
+    def _folded_to(self, width: int) -> list[tuple[str, str, str]]:
+        return [
+            (cell.lead if first else " " * len(cell.lead), piece, cell.tone)
+            for cell in self._cells
+            for first, piece in _pieces(cell, max(10, width - 2))
+        ]
 
     def on_resize(self) -> None:
         self._fold()

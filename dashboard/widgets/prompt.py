@@ -102,12 +102,17 @@ class Prompt(Horizontal):
         line.cursor_position = len(text)
         self.add_class("-open")
         self.screen.add_class("-asking")
-        line.focus()
+        self.screen.set_focus(line)  # at once: keys may be waiting behind this one
 
     def close(self) -> None:
         """Go away."""
         self.remove_class("-open")
         self.screen.remove_class("-asking")
+
+    @property
+    def text(self) -> str:
+        """What stands in the line."""
+        return self.query_one(_Line).value
 
     @property
     def is_open(self) -> bool:
