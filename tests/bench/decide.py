@@ -12,6 +12,7 @@ from tests.bench.report import Row
 from tests.world import World
 
 BUDGET_US = 50.0
+_BLOCK = 20
 _HERE = "1,000 agents, 10,000 waiting"
 
 
@@ -30,11 +31,11 @@ def _row(what: str, took: Series) -> Row:
 
 
 def _ends(history: Mapped, messages: int, *, fails: bool) -> Series:
-    """End attempts one after the other, in blocks of 100."""
+    """End attempts one after the other, in blocks that fewer than all agents work on."""
     world, keys, took = history.world, history.workers(), Series()
-    for _ in range(messages // 100):
-        some = [next(keys) for _ in range(100)]
-        with took.timing(100):
+    for _ in range(messages // _BLOCK):
+        some = [next(keys) for _ in range(_BLOCK)]
+        with took.timing(_BLOCK):
             for key in some:
                 world.fail(key) if fails else succeed(world, key)
     return took

@@ -25,9 +25,12 @@ class Mapped:
     """The attempt that asked."""
 
     def workers(self) -> Iterator[tuple[str, int]]:
-        """Yield the attempts at work, until no more begin."""
-        while keys := [key for key in self.world.started if key != self.lead]:
-            yield from keys
+        """Yield each attempt at work once, until no more begin."""
+        seen = {self.lead}
+        while keys := [key for key in self.world.started if key not in seen]:
+            for key in keys:
+                seen.add(key)
+                yield key
 
 
 def mapped(tasks: int, agents: int = 50) -> Mapped:
