@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from engine.core.commands import Order, Ping
 from engine.core.context import Context
 from engine.core.decide import decide
+from engine.core.effects import Answer
+from engine.core.events import AttemptDone, AttemptStarted
 from engine.core.signals import AttemptErred, AttemptSucceeded, Signal
 from tests.bench.histories import Mapped, mapped, succeed
 from tests.bench.measure import Series, interleaved
@@ -26,31 +28,52 @@ def rows(quick: bool) -> Iterator[Row]:
     yield _row(f"the decision about an end alone; {_HERE}", _alone(mapped(10_000, 1_000), messages))
 
 
-def _row(what: str, took: Series) -> Row:
-    return Row(what=what, took=took, unit="µs", budget=BUDGET_US, computes=True)
+def _row(what: str, measured: tuple[Series, Series]) -> Row:
+    took, floor = measured
+    return Row(
+        what=what,
+        took=took,
+        floor=floor,
+        floor_is="make the records of an end, a begin and their effect",
+        unit="µs",
+        budget=BUDGET_US,
+        computes=True,
+    )
 
 
-def _ends(history: Mapped, messages: int, *, fails: bool) -> Series:
+def _ends(history: Mapped, messages: int, *, fails: bool) -> tuple[Series, Series]:
     """End attempts one after the other, in blocks that fewer than all agents work on."""
-    world, keys, took = history.world, history.workers(), Series()
+    world, keys, took, floor = history.world, history.workers(), Series(), Series()
     for _ in range(messages // _BLOCK):
         some = [next(keys) for _ in range(_BLOCK)]
         with took.timing(_BLOCK):
             for key in some:
                 world.fail(key) if fails else succeed(world, key)
-    return took
+        with floor.timing(_BLOCK):
+            _records(_BLOCK)
+    return took, floor
 
 
-def _commands(world: World, messages: int) -> Series:
-    took = Series()
+def _records(times: int) -> None:
+    """Make what the core makes of one end at least."""
+    for _ in range(times):
+        AttemptDone(at_ms=1, run_id="r1", task_id="t1", attempt=1, agent_id="a1", output="ok", duration_ms=3)
+        AttemptStarted(at_ms=1, run_id="r1", task_id="t2", attempt=1, agent_id="a1", generation=1)
+        Answer(task_id="t1", ok=True, output="ok", error=None)
+
+
+def _commands(world: World, messages: int) -> tuple[Series, Series]:
+    took, floor = Series(), Series()
     for _ in range(messages // 100):
         with took.timing(100):
             for _ in range(100):
                 world.order(Ping())
-    return took
+        with floor.timing(100):
+            _records(100)
+    return took, floor
 
 
-def _alone(history: Mapped, messages: int) -> Series:
+def _alone(history: Mapped, messages: int) -> tuple[Series, Series]:
     """Decide without folding what was decided."""
     world = history.world
     keys = [key for key in world.started if key != history.lead][:100]
@@ -59,5 +82,7 @@ def _alone(history: Mapped, messages: int) -> Series:
         AttemptSucceeded(task_id=key[0], attempt=key[1], output="ok", duration_ms=3) for key in keys[:50]
     ]
     signals += [AttemptErred(task_id=key[0], attempt=key[1], error="broken", error_type="E") for key in keys[50:]]
-    took, _ = interleaved(lambda: [decide(world.state, one, context) for one in signals], None, messages // 100)
-    return took.per(len(signals))
+    took, floor = interleaved(
+        lambda: [decide(world.state, one, context) for one in signals], lambda: _records(len(signals)), messages // 100
+    )
+    return took.per(len(signals)), floor.per(len(signals))

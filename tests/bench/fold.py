@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import from_json, to_json
+
 from engine.core.codec import decode_events, encode_event, kind_of
 from engine.core.events import AttemptDone, AttemptStarted, Delegated, Event, RunSubmitted
 from engine.core.fold import fold
@@ -14,7 +16,7 @@ from engine.folding import folded_from
 from store import Reader
 from tests.bench.databases import written
 from tests.bench.histories import folded, worked_off
-from tests.bench.measure import interleaved
+from tests.bench.measure import Series, interleaved
 from tests.bench.report import Row
 
 BLOCK = 500
@@ -107,9 +109,18 @@ def _json(journal: list[Event], rounds: int) -> Iterator[Row]:
     found = [
         (seq, kind_of(type(event)), body) for seq, (event, body) in enumerate(zip(journal, bodies, strict=True), 1)
     ]
-    encoding, _ = interleaved(lambda: [encode_event(event) for event in journal], None, rounds)
-    yield Row(what="encode an event", took=encoding.per(len(journal)), unit="µs", computes=True)
-    decoding, _ = interleaved(
-        lambda: [decode_events(found[first : first + BLOCK]) for first in range(0, len(found), BLOCK)], None, rounds
+    values = [from_json(body) for body in bodies]
+    took, floor = interleaved(
+        lambda: [encode_event(event) for event in journal], lambda: [to_json(value) for value in values], rounds
     )
-    yield Row(what="decode an event, in blocks of 500", took=decoding.per(len(journal)), unit="µs", computes=True)
+    yield _json_row("encode an event", "to_json of the same as a dict", took, floor, len(journal))
+    took, floor = interleaved(
+        lambda: [decode_events(found[first : first + BLOCK]) for first in range(0, len(found), BLOCK)],
+        lambda: [from_json(body) for body in bodies],
+        rounds,
+    )
+    yield _json_row("decode an event, in blocks of 500", "from_json of it, to a dict", took, floor, len(journal))
+
+
+def _json_row(what: str, floor_is: str, took: Series, floor: Series, events: int) -> Row:
+    return Row(what=what, took=took.per(events), floor=floor.per(events), floor_is=floor_is, unit="µs", computes=True)
