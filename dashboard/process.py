@@ -9,6 +9,7 @@ import selectors
 import stat
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,13 +53,14 @@ def log_of(db: Path) -> Path:
     return db.with_name(f"{db.name}.log")
 
 
-def start_engine(db: Path, *, folder: Path | None = None, bound: bool = False) -> Detached:
+def start_engine(db: Path, *, folder: Path | None = None, bound: bool = False, takeover: bool = False) -> Detached:
     """Start an engine on a database in a session of its own.
 
     Args:
         db: The database; made where it is missing.
         folder: Where it runs; None keeps the current folder.
         bound: Let it end when this process does.
+        takeover: End an engine that holds the database and hangs.
 
     Raises:
         OSError: If the log cannot be written, or Python cannot be started.
@@ -68,6 +70,7 @@ def start_engine(db: Path, *, folder: Path | None = None, bound: bool = False) -
     ready, told = os.pipe()
     watched, lifeline = os.pipe() if bound else (None, None)
     command = [sys.executable, "-P", "-m", "dashboard", "engine", "--db", str(db), "--ready-fd", str(told)]
+    command += ["--takeover"] if takeover else []
     command += [] if watched is None else ["--while-fd", str(watched)]
     try:
         process = _spawned(command, log, folder, [end for end in (told, watched) if end is not None])
@@ -83,6 +86,11 @@ def let_go(engine: Detached) -> None:
     """End an engine that is bound to this process, and wait until it has."""
     _close(engine.lifeline)
     engine.process.wait()
+
+
+def leave(engine: Detached) -> None:
+    """Let an engine outlive this process; while this one lasts, nothing remains of the other once it has ended."""
+    threading.Thread(target=engine.process.wait, daemon=True).start()
 
 
 def end(engine: Detached) -> None:

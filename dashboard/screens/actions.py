@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual.screen import Screen
 
 from dashboard.screens.confirm import Confirm
+from dashboard.screens.engine import EngineDialog
 from dashboard.screens.help import HelpScreen
 from dashboard.screens.remove import RemoveDialog
 from dashboard.screens.request import RequestDialog
@@ -148,6 +149,14 @@ class Actions(Screen[None]):
             above = supervisor_behind(self.deck.glimpse.state, self.target())
             self.app.push_screen(RequestDialog(above), self.deck.order)
 
+    def action_engine(self) -> None:
+        """Start an engine where none works; asks first."""
+        info = self.deck.glimpse.situation.engine
+        if info is not None and info.alive and not info.hung:
+            self.deck.say(f"engine {info.pid} is at work already", "done")
+        elif self._may():
+            self.app.push_screen(EngineDialog())
+
     def action_export(self, path: str | None = None) -> None:
         """Write the whole state to an archive."""
         if path is not None:
@@ -221,6 +230,7 @@ _VERBS: dict[str, Callable[[Actions, Spoken], None]] = {
     "add": Actions.say_add,
     "remove": lambda at, said: at.action_remove(said.word(0)),
     "run": Actions.say_run,
+    "engine": lambda at, said: at.action_engine(),
     "export": lambda at, said: at.action_export(said.word(0)),
     "import": lambda at, said: at.action_import(said.word(0)),
     "theme": lambda at, said: at.deck.paint(said.word(0)),

@@ -52,6 +52,7 @@ class Frame(Actions, Screen[None]):
         Binding("ctrl+d", "cancel", "cancel", show=False),
         Binding("R", "remove", "remove", show=False),
         Binding("n", "request", "request", show=False),
+        Binding("E", "engine", "engine", show=False),
         Binding("x", "export", "export", show=False),
         Binding("i", "import", "import", show=False),
         Binding("q", "app.leave", "quit", show=False),

@@ -16,7 +16,7 @@ class RunsScreen(TableScreen):
     KEYS = (("enter", "output"), ("n", "request"), ("z", "pause"), ("ctrl+d", "cancel"), ("r", "again"))
 
     def listing(self, glimpse: Glimpse) -> Listing:
-        return runs(glimpse.state, now_ms=glimpse.now_ms, needle=self.needle)
+        return runs(glimpse.state, now_ms=glimpse.now_ms, needle=self.needle, working=glimpse.working)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         self.app.push_screen(TextScreen(RunText(event.key)))

@@ -58,7 +58,7 @@ class RunText:
         self.key = run_id
 
     def cells(self, glimpse: Glimpse, texts: Texts, history: History) -> list[Cell]:
-        return run_page(glimpse.state, self.key, texts, now_ms=glimpse.now_ms)
+        return run_page(glimpse.state, self.key, texts, now_ms=glimpse.now_ms, working=glimpse.working)
 
     def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
         return []

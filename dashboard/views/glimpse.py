@@ -23,3 +23,9 @@ class Glimpse:
     def now_ms(self) -> int:
         """The moment of the look, UTC milliseconds."""
         return self.situation.now_ms
+
+    @property
+    def working(self) -> bool:
+        """False once it is known that no engine holds the file; what is open stands still then."""
+        engine = self.situation.engine
+        return not self.situation.looked or (engine is not None and engine.alive)

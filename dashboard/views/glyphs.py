@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from engine.core.state import Agent, AgentStatus, RunStatus, Task, TaskStatus
+from engine.core.state import Agent, AgentStatus, Run, RunStatus, RunSummary, Task, TaskStatus
 
 
 class Mark(NamedTuple):
@@ -50,6 +50,11 @@ RUN: dict[RunStatus, Mark] = {
 def of_agent(agent: Agent) -> Mark:
     """The mark of an agent; one that only waits for others is busy without work of its own."""
     return AGENT[agent.status]
+
+
+def of_run(run: Run | RunSummary, *, working: bool) -> Mark:
+    """The mark of a run; an open one whose engine is gone is suspended."""
+    return RUN[run.status if working or isinstance(run, RunSummary) else RunStatus.SUSPENDED]
 
 
 def of_task(task: Task) -> Mark:

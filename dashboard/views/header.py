@@ -1,5 +1,6 @@
 """The first line: where am I, is the engine alive, how busy is it, who needs me."""
 
+import shlex
 from dataclasses import dataclass
 
 from dashboard.views.amounts import clock, counted, moment, stopwatch
@@ -64,7 +65,7 @@ def engine(state: State, situation: Situation) -> Cell:
     if not info.alive:
         verb, tone = ("gone since", "error") if info.ended_ms is None else ("stopped", "muted")
         glyph = "✕" if info.ended_ms is None else "■"
-        return Cell(f"{glyph} engine {info.pid} {verb} {clock(_gone_since_ms(state, info))}", tone)
+        return Cell(f"{glyph} engine {info.pid} {verb} {clock(gone_since_ms(state, info))}", tone)
     ages = [age for age in (info.heartbeat_ms, info.loop_ms) if age is not None]
     if ages and max(ages) > HUNG_AFTER_MS:
         return Cell(f"✕ engine {info.pid} has not answered for {max(ages) // 1000} s", "error")
@@ -82,18 +83,24 @@ def banner(state: State, situation: Situation, live_banner: str | None) -> Cell 
 
 def _without_engine(state: State, situation: Situation) -> Cell | None:
     info = situation.engine
-    go_on = f"quarterdeck engine --db {situation.db}"
+    key = "" if situation.readonly else "E or "
+    go_on = f"{key}{shell(situation)}"
     if info is None:
-        return Cell(f"○ no engine has worked on this file · start one with: {go_on}", "muted")
+        return Cell(f"○ no engine has worked on this file · start one: {go_on}", "muted")
     if info.alive:
-        silent = f"✕ engine {info.pid} holds the file and is silent · take over with: {go_on} --takeover"
-        return Cell(silent, "error") if info.hung else None
-    since = moment(_gone_since_ms(state, info), situation.now_ms)
+        return Cell(f"✕ engine {info.pid} is silent · take over: {go_on}", "error") if info.hung else None
+    since = moment(gone_since_ms(state, info), situation.now_ms)
     if info.ended_ms is not None:
-        return Cell(f"■ engine {info.pid} stopped at {since} · go on with: {go_on}", "muted")
-    return Cell(f"✕ engine {info.pid} gone since {since} · go on with: {go_on}", "error")
+        return Cell(f"■ engine {info.pid} stopped at {since} · go on: {go_on}", "muted")
+    return Cell(f"✕ engine {info.pid} gone since {since} · go on: {go_on}", "error")
 
 
-def _gone_since_ms(state: State, info: EngineInfo) -> int:
+def shell(situation: Situation) -> str:
+    """The command that starts an engine, or one in place of an engine that hangs."""
+    takeover = " --takeover" if situation.engine is not None and situation.engine.hung else ""
+    return f"quarterdeck engine{takeover} --db {shlex.quote(situation.db)}"
+
+
+def gone_since_ms(state: State, info: EngineInfo) -> int:
     """When it ended in order, or the last thing it did: of a killed one nobody knows better."""
     return info.ended_ms if info.ended_ms is not None else max(info.since_ms, state.at_ms)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dashboard.views.amounts import clock, count, counted, duration, elapsed, median, moment, percent
 from dashboard.views.digest import Digest
 from dashboard.views.events import Sentence
-from dashboard.views.glyphs import RUN, of_agent, of_task
+from dashboard.views.glyphs import of_agent, of_run, of_task
 from dashboard.views.progress import progress, streamed
 from dashboard.views.rows import Cell
 from dashboard.views.specs import spec_lines
@@ -121,13 +121,13 @@ def _times(task: Task, now_ms: int) -> list[Cell]:
     return cells
 
 
-def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int) -> list[Cell]:
+def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int, working: bool = True) -> list[Cell]:
     """A request and what came of it."""
     ended, run = finished_run(state, run_id), state.runs.get(run_id)
     found = run or ended
     if found is None:
         return [Cell("this run is no longer remembered; its events are in the journal", "muted")]
-    mark = RUN[found.status]
+    mark = of_run(found, working=working)
     total = run.total if run is not None else ended.tasks if ended is not None else 0
     spent_ms = (ended.ended_ms if ended is not None else now_ms) - found.started_ms
     took = duration(spent_ms) if ended is not None else elapsed(spent_ms)
@@ -143,7 +143,8 @@ def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int) -> list[Ce
     output = texts.of(ended.output) if ended is not None else ""
     cells += _text("OUTPUT", output) + _text("REQUEST", texts.of(found.request))
     if run is not None:
-        cells += [*_plan(state, run), BLANK, Cell("still at work; its output will stand here", "faint")]
+        told = "still at work" if working else "goes on with the next engine"
+        cells += [*_plan(state, run), BLANK, Cell(f"{told}; its output will stand here", "faint")]
     return cells
 
 

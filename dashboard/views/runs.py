@@ -1,7 +1,7 @@
 """Requests as rows: the open ones first, then the last that finished, newest first."""
 
 from dashboard.views.amounts import clock, duration, elapsed
-from dashboard.views.glyphs import RUN
+from dashboard.views.glyphs import of_run
 from dashboard.views.rows import Cell, Column, Listing, matches
 from dashboard.views.texts import said
 from engine.core.state import Run, RunSummary, State
@@ -19,15 +19,15 @@ COLUMNS = (
 )
 
 
-def runs(state: State, *, now_ms: int, needle: str = "") -> Listing:
-    """Return the open and the last finished runs as rows; keys are their ids."""
+def runs(state: State, *, now_ms: int, needle: str = "", working: bool = True) -> Listing:
+    """Return the open and the last finished runs as rows; keys are their ids; without an engine none is `working`."""
     finished = {run.id: run for run in reversed(state.finished)}
     keys = [run.id for run in reversed(state.runs.values()) if matches(needle, run.title, run.status.value, run.id)]
     keys += [run.id for run in finished.values() if matches(needle, run.title, run.status.value, run.id)]
 
     def make(key: str) -> tuple[Cell, ...]:
         if (run := state.runs.get(key)) is not None:
-            return _open(state, run, now_ms)
+            return _open(state, run, now_ms, working)
         return _ended(state, finished[key]) if key in finished else (Cell("gone", "muted"),)
 
     empty = (
@@ -43,23 +43,23 @@ def _supervisor(state: State, supervisor_id: str) -> Cell:
     return Cell(supervisor.name if supervisor is not None else supervisor_id, "muted")
 
 
-def _open(state: State, run: Run, now_ms: int) -> tuple[Cell, ...]:
-    mark = RUN[run.status]
+def _open(state: State, run: Run, now_ms: int, working: bool) -> tuple[Cell, ...]:
+    mark = of_run(run, working=working)
     return (
         Cell(run.title, "strong"),
-        Cell("◐ stopping" if run.cancelling else mark.text, "draining" if run.cancelling else mark.tone),
+        Cell("◐ stopping", "draining") if run.cancelling and working else Cell(mark.text, mark.tone),
         _supervisor(state, run.supervisor_id),
         Cell(run.strategy, "muted"),
         Cell(f"{run.done:,}/{run.total:,}"),
         Cell(f"{run.failed:,}", "warn" if run.failed else "muted"),
         Cell(clock(run.started_ms), "muted"),
         Cell(elapsed(now_ms - run.started_ms)),
-        Cell(f"{run.running:,} at work" if run.running else "", "muted"),
+        Cell(f"{run.running:,} at work" if run.running and working else "", "muted"),
     )
 
 
 def _ended(state: State, run: RunSummary) -> tuple[Cell, ...]:
-    mark = RUN[run.status]
+    mark = of_run(run, working=True)
     return (
         Cell(run.title),
         Cell(mark.text, mark.tone),

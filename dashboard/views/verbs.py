@@ -66,6 +66,7 @@ VERBS = (
     Verb("add", "FILE [--under SUPERVISOR]", "add the agents of a file"),
     Verb("remove", "[NAME]", "an agent, or an empty supervisor, leaves the team", _members),
     Verb("run", "[REQUEST]", "give the team a request"),
+    Verb("engine", "", "start one where none is at work, or in place of one that hangs"),
     Verb("export", "[FILE]", "write the whole state to an archive"),
     Verb("import", "[FILE]", "take in an archive; shows first what it would do"),
     *(Verb(place, "", f"go to {place.capitalize()}") for place in PLACES),

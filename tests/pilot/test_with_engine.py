@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from dashboard.app import QuarterdeckApp
+from dashboard.screens.dialog import Told
+from dashboard.screens.engine import EngineDialog
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.pane import Pane
+from dashboard.widgets.table import Table
+from engine.core.commands import StopEngine
 from tests.pilot.engines import until
 
 pytestmark = pytest.mark.anyio
@@ -22,6 +26,10 @@ def told(app: QuarterdeckApp) -> str:
 
 def line(app: QuarterdeckApp, bar: str) -> str:
     return app.screen.query_one(f"#{bar}", Bar).text
+
+
+def first_row(app: QuarterdeckApp) -> str:
+    return "".join(segment.text for segment in app.screen.query_one(Table).render_line(1))
 
 
 def status_of(app: QuarterdeckApp, name: str) -> str:
@@ -109,9 +117,32 @@ async def test_a_killed_engine_is_said_at_once_with_what_to_do(engine: subproces
         engine.wait()
 
         await until(pilot, lambda: f"✕ engine {engine.pid} gone since" in line(app, "header"))
-        assert f"go on with: quarterdeck engine --db {tmp_path / 'team.db'}" in line(app, "status")
+        assert f"go on: E or quarterdeck engine --db {tmp_path / 'team.db'}" in line(app, "status")
         await pilot.press(*":pause reader", "enter")
         await until(pilot, lambda: told(app).startswith("queued: "))
+
+
+async def test_a_key_starts_an_engine_where_one_was_killed_and_its_run_goes_on(
+    engine: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    app = QuarterdeckApp(tmp_path / "team.db")
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("5", *":run be slow", "enter")
+        await until(pilot, lambda: status_of(app, "reader") == "busy")
+        await pilot.press("E")
+        await until(pilot, lambda: told(app) == f"engine {engine.pid} is at work already")
+        os.kill(engine.pid, signal.SIGKILL)
+        engine.wait()
+        await until(pilot, lambda: "‖ suspended" in first_row(app))
+
+        await pilot.press("E")
+        await until(pilot, lambda: isinstance(app.screen, EngineDialog))
+        assert f"engine {engine.pid} gone since" in app.screen.query_one(Told).text
+        await pilot.press("enter")
+        await until(pilot, lambda: told(app).startswith("✓ engine"))
+        await until(pilot, lambda: status_of(app, "reader") == "busy" and "● engine" in line(app, "header"))
+        app.order(StopEngine())
+        await until(pilot, lambda: "■ engine" in line(app, "header"))
 
 
 async def test_read_only_refuses_every_action_and_says_so(engine: subprocess.Popen[bytes], tmp_path: Path) -> None:

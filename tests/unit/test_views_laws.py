@@ -13,6 +13,7 @@ from dashboard.views.header import Situation, banner, condition, where
 from dashboard.views.names import Names
 from dashboard.views.network import Folding, network
 from dashboard.views.pages import agent_page, run_page, task_page
+from dashboard.views.restart import restart_lines
 from dashboard.views.rows import Listing
 from dashboard.views.runs import runs
 from dashboard.views.specs import candidate_line, candidates, changes, its_work
@@ -73,6 +74,7 @@ def test_every_view_draws_every_state_and_leaves_it_as_it_was(world: World, need
     where(state, situation)
     condition(state, situation, digest(state))
     banner(state, situation, None)
+    restart_lines(state, situation)
     needs_person(state)
     completions("swap a", state, ("parallel",))
 

@@ -147,10 +147,14 @@ def info(*, alive: bool, ended_ms: int | None = None, heartbeat_ms: int | None =
 @pytest.mark.parametrize(
     ("told", "in_header", "in_banner"),
     [
-        (None, "no engine yet", "start one with: quarterdeck engine --db team.db"),
-        (info(alive=False), "✕ engine 4211 gone since", "go on with: quarterdeck engine --db team.db"),
-        (info(alive=False, ended_ms=5), "■ engine 4211 stopped", "go on with: quarterdeck engine --db team.db"),
-        (info(alive=True, heartbeat_ms=8_000), "has not answered for 8 s", "--takeover"),
+        (None, "no engine yet", "start one: E or quarterdeck engine --db team.db"),
+        (info(alive=False), "✕ engine 4211 gone since", "go on: E or quarterdeck engine --db team.db"),
+        (info(alive=False, ended_ms=5), "■ engine 4211 stopped", "go on: E or quarterdeck engine --db team.db"),
+        (
+            info(alive=True, heartbeat_ms=8_000),
+            "has not answered for 8 s",
+            "E or quarterdeck engine --takeover --db team.db",
+        ),
     ],
 )
 def test_an_engine_that_does_not_work_is_said_with_what_to_do(
