@@ -9,8 +9,14 @@ from engine.core.discovery import choose
 from tests.bench.measure import Series, interleaved
 from tests.bench.report import Row
 
-_SUBJECTS = ("invoice", "contract", "dataset", "image", "kernel", "protein", "market", "satellite", "poem", "recipe")
-_VERBS = ("parse", "summarize", "translate", "classify", "audit", "draw", "forecast", "repair", "explain", "merge")
+_DRAWS = random.Random(1)
+_VERBS = tuple(f"verb{number}" for number in range(50))
+_SUBJECTS = tuple(f"subject{number}" for number in range(500))
+
+
+def _word(among: tuple[str, ...]) -> str:
+    """Draw a word as often as words are in a language: the second half as often as the first, and so on."""
+    return _DRAWS.choices(among, [1 / (1 + place) for place in range(len(among))])[0]
 
 
 def rows(quick: bool) -> Iterator[Row]:
@@ -25,20 +31,19 @@ def rows(quick: bool) -> Iterator[Row]:
 
 
 def _candidate(number: int) -> Candidate:
-    verb, subject = _VERBS[number % 10], _SUBJECTS[number // 10 % 10]
+    verb, subject = _word(_VERBS), _word(_SUBJECTS)
     return Candidate(
         id=f"a{number}",
         name=f"agent-{number}",
         specialties=(f"{verb} {subject}", f"topic{number}"),
-        description=f"can {verb} every {subject} of department {number % 97}",
+        description=f"can {verb} every {subject} and {_word(_SUBJECTS)} of department {number % 97}",
     )
 
 
 def _search(index: CapabilityIndex, candidates: list[Candidate], specs: int, budget_ms: float, rounds: int) -> Row:
-    draws = random.Random(1)
     texts = [
-        f"{draws.choice(_VERBS)} the {draws.choice(_SUBJECTS)} about topic{draws.randrange(specs)}, then "
-        f"{draws.choice(_VERBS)} it for department {draws.randrange(97)}"
+        f"{_word(_VERBS)} the {_word(_SUBJECTS)} about topic{_DRAWS.randrange(specs)}, then "
+        f"{_word(_VERBS)} it for department {_DRAWS.randrange(97)}"
         for _ in range(rounds)
     ]
     by_word: dict[str, set[str]] = {}
