@@ -1,0 +1,278 @@
+"""`make screenshots`: the pictures of the README, taken from the demo while it is at work.
+
+A real engine in a process of its own reads a part of Python's library, and the real dashboard looks at it; nothing is
+drawn by hand. Each picture is an SVG that fetches nothing, and a PNG where there is a Chromium to make it. The engine
+and its folder are gone when this ends, however it ends.
+"""
+
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+from textual.pilot import Pilot
+
+from dashboard.app import QuarterdeckApp
+from dashboard.cli.demo import crew_file
+from dashboard.client import Client
+from dashboard.demo.stdlib import stdlib_folder
+from dashboard.process import Detached, end, let_go, start_engine, wait_until_up
+from engine.core.commands import Submit
+from engine.core.state import Agent
+from engine.teamfile import read_team
+
+HERE = Path(__file__).resolve().parent
+DB = Path("demo.db")
+"""Relative, because a picture may show it, and names nobody's folders."""
+WIDE, SMALL = (120, 30), (80, 24)
+AT_WORK = 8
+"""So many agents at work, or waiting for what they delegated, are worth a picture."""
+PATIENCE_S = 600.0
+LOADED_WITHIN_S = 60.0
+PROBED_S = 10.0
+"""Seconds that the library's probe is told to have taken: so slow a machine gets the same few files as any other."""
+CHROMIUMS = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+)
+FADED_S = 3.5
+"""After so long without a change no cell is brighter than its neighbours."""
+DESCENDER = 3.0
+FONTS = '"DejaVu Sans Mono", Menlo, Consolas, "Liberation Mono", monospace'
+
+
+def main() -> int:
+    """Take every picture; 1 if the demo did not get where a picture shows it."""
+    home = Path.cwd()
+    with tempfile.TemporaryDirectory(prefix="quarterdeck-") as folder:
+        os.chdir(folder)
+        try:
+            with engine_at_work(Path(folder)) as engine:
+                taken = anyio.run(pictures, engine)
+        except TimeoutError as error:
+            print(f"screenshots: {error}; the engine's log: {log_tail(Path(folder))}", file=sys.stderr)
+            return 1
+        finally:
+            os.chdir(home)
+        for name, drawn in taken.items():
+            (HERE / f"{name}.svg").write_text(standing_alone(drawn, folder), encoding="utf-8")
+        print(f"{len(taken)} pictures in {HERE.name}/: {', '.join(taken)}")
+        print(made_png(list(taken), Path(folder)))
+    return 0
+
+
+@contextmanager
+def engine_at_work(folder: Path) -> Iterator[Detached]:
+    """Hold an engine with the demo's crew, at work on its first request; it ends with this process in any case."""
+    library = stdlib_folder(folder / "stdlib", processes=1, clock=itertools.count(0.0, PROBED_S).__next__)
+    engine = start_engine(DB, folder=library, bound=True)
+    try:
+        wait_until_up(engine)
+        with Client(DB) as client:
+            client.perform(read_team(crew_file()).load_command(trusted=True, folder=library), LOADED_WITHIN_S)
+            client.perform(Submit(request="audit"), LOADED_WITHIN_S)
+        yield engine
+    finally:
+        if engine.process.poll() is None:
+            let_go(engine)
+
+
+async def pictures(engine: Detached) -> dict[str, str]:
+    """Walk through the dashboard as an operator would, and return what each screen looked like, as SVG by name."""
+    taken: dict[str, str] = {}
+    app = QuarterdeckApp(DB)
+    async with app.run_test(size=WIDE) as pilot:
+        await while_it_works(app, pilot, taken)
+        await when_it_is_done(app, pilot, taken)
+    small = QuarterdeckApp(DB)
+    async with small.run_test(size=SMALL) as pilot:
+        await on_a_small_terminal(small, pilot, taken)
+    watching = QuarterdeckApp(DB)
+    async with watching.run_test(size=WIDE) as pilot:
+        await after_a_kill(watching, pilot, taken, engine)
+    return taken
+
+
+async def while_it_works(app: QuarterdeckApp, pilot: Pilot[int], taken: dict[str, str]) -> None:
+    """The inspection: a swap of an agent at work, the strategy, and the other screens."""
+    await until(pilot, lambda: app.feed.state.agents, "the team")
+    await until(pilot, lambda: named(app, "parser-fast").done >= 3 and busy(app, "parser-fast"), "the inspection")
+    await go(app, pilot, "network", named(app, "parser-fast").id)
+    await pilot.press("h")
+    await settle(pilot)
+    taken["swap"] = drawn(app)
+    await pilot.press("enter")
+    await until(pilot, lambda: said(app).startswith("✓ swapped"), "the swap")
+    await settle(pilot, 0.15)  # while what was under way still ends on the old spec, as a rule
+    taken["network"] = drawn(app)
+
+    await go(app, pilot, "network", app.feed.state.roots[0].id)
+    await pilot.press("S")
+    await settle(pilot)
+    taken["strategy"] = drawn(app)
+    await pilot.press("escape")
+
+    await go(app, pilot, "network", named(app, "hazard-scanner").id)
+    await pilot.press("enter")
+    await settle(pilot)
+    taken["agent"] = drawn(app)
+    await pilot.press("escape")
+    for place in ("agents", "tasks", "events"):
+        await go(app, pilot, place)
+        taken[place] = drawn(app)
+
+
+async def when_it_is_done(app: QuarterdeckApp, pilot: Pilot[int], taken: dict[str, str]) -> None:
+    """The report of the first request, and the list of requests with a second one under way."""
+    await until(pilot, lambda: app.feed.state.finished, "the report")
+    await pilot.press("n", *"audit asyncio", "enter")
+    await until(pilot, lambda: app.feed.state.runs, "the second request")
+    await go(app, pilot, "runs")
+    taken["runs"] = drawn(app)
+    await go(app, pilot, "runs", app.feed.state.finished[0].id)
+    await pilot.press("enter")
+    await settle(pilot)
+    taken["report"] = drawn(app)
+
+
+async def on_a_small_terminal(app: QuarterdeckApp, pilot: Pilot[int], taken: dict[str, str]) -> None:
+    """The network on 80 columns, at work on a request again."""
+    await until(pilot, lambda: len(app.feed.state.finished) == 2, "the end of the second request")
+    await at_work(app, pilot)
+    await settle(pilot, FADED_S)
+    taken["network-80x24"] = drawn(app)
+
+
+async def after_a_kill(app: QuarterdeckApp, pilot: Pilot[int], taken: dict[str, str], engine: Detached) -> None:
+    """What is said when the engine is killed in the middle of its work."""
+    await at_work(app, pilot)
+    end(engine)
+    await until(pilot, lambda: app.feed.engine is not None and not app.feed.engine.alive, "the engine's end")
+    await until(pilot, lambda: app.message is None, "the end of what was said before")
+    await settle(pilot, FADED_S)
+    taken["killed"] = drawn(app)
+
+
+async def at_work(app: QuarterdeckApp, pilot: Pilot[int]) -> None:
+    """Come to a moment when several agents are busy; give the team a request where it has none."""
+
+    def busy_agents() -> int:
+        return sum(bool(agent.running or agent.parked) for agent in app.feed.state.agents.values())
+
+    await until(pilot, lambda: app.feed.looked and app.feed.state.agents, "the team")
+    while busy_agents() < AT_WORK:
+        if not app.feed.state.runs:
+            await pilot.press("n", *"audit", "enter")
+            await until(pilot, lambda: app.feed.state.runs, "another request")
+        await until(pilot, lambda: busy_agents() >= AT_WORK or not app.feed.state.runs, "busy agents")
+
+
+async def go(app: QuarterdeckApp, pilot: Pilot[int], place: str, selected: str | None = None) -> None:
+    """Show a screen, with the cursor on a row."""
+    app.action_go(place, selected=selected)
+    await settle(pilot)
+
+
+async def settle(pilot: Pilot[int], pause_s: float = 0.4) -> None:
+    """Let what was read and what was pressed reach the screen."""
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause(pause_s)
+
+
+async def until(pilot: Pilot[int], condition: Callable[[], object], awaited: str) -> None:
+    """Let the dashboard work until something is so.
+
+    Raises:
+        TimeoutError: It did not come about within PATIENCE_S.
+    """
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > deadline_s:
+            raise TimeoutError(f"{awaited} did not come about within {PATIENCE_S:.0f} s")
+        await pilot.pause(0.05)
+
+
+def named(app: QuarterdeckApp, name: str) -> Agent:
+    """The agent of that name."""
+    return next(agent for agent in app.feed.state.agents.values() if agent.name == name)
+
+
+def busy(app: QuarterdeckApp, name: str) -> bool:
+    """Whether an agent has an attempt under way."""
+    return bool(named(app, name).running)
+
+
+def said(app: QuarterdeckApp) -> str:
+    """The status line."""
+    return app.message.text if app.message is not None else ""
+
+
+def drawn(app: QuarterdeckApp) -> str:
+    """What the screen looks like now."""
+    return app.export_screenshot(title="quarterdeck demo", simplify=True)
+
+
+def standing_alone(svg: str, folder: str) -> str:
+    """Return a picture that fetches nothing: fonts of the reader's machine in place of those of the net.
+
+    Raises:
+        ValueError: If it would name a folder of this machine.
+    """
+    svg = re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"\s*<!--.*?-->", "", svg, flags=re.DOTALL)
+    svg = svg.replace("font-family: Fira Code, monospace", f"font-family: {FONTS}")
+    svg = re.sub(r'(clip-terminal">\s*<rect [^>]*height=")([\d.]+)', _with_descenders, svg)
+    foreign = [word for word in ("url(http", "@import", folder, str(Path.home())) if word in svg and word != "/"]
+    if foreign:
+        raise ValueError(f"the picture names {', '.join(foreign)}")
+    return svg.replace("\u00a0", "&#160;")
+
+
+def _with_descenders(found: "re.Match[str]") -> str:
+    """Make room for the lowest part of the last line, which the exporter cuts off."""
+    return f"{found[1]}{float(found[2]) + DESCENDER}"
+
+
+def made_png(names: list[str], folder: Path) -> str:
+    """Draw each SVG as PNG where a Chromium is found; return a line that says what was done."""
+    chromium = next(filter(None, map(shutil.which, CHROMIUMS)), None)
+    if chromium is None:
+        return "no PNG: there is no Chromium here to draw them"
+    for name in names:
+        svg = HERE / f"{name}.svg"
+        width, height = size_of(svg)
+        # Its sandbox does not work for root; it only draws a file of our own.
+        options = ["--headless", "--disable-gpu", "--hide-scrollbars", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+        options += [f"--user-data-dir={folder / 'chromium'}", f"--window-size={width},{height}"]
+        options += ["--default-background-color=00000000", f"--screenshot={svg.with_suffix('.png')}", svg.as_uri()]
+        subprocess.run([chromium, *options], check=True, capture_output=True, timeout=120)
+    return f"PNG beside them, drawn by {Path(chromium).name}"
+
+
+def size_of(svg: Path) -> tuple[int, int]:
+    """Width and height of a picture, in whole pixels."""
+    found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg.read_text(encoding="utf-8"))
+    if found is None:
+        raise ValueError(f"{svg.name} does not say its size")
+    return round(float(found[1])), round(float(found[2]))
+
+
+def log_tail(folder: Path) -> str:
+    """The last line of the engine's log."""
+    lines = (folder / f"{DB}.log").read_text(encoding="utf-8", errors="replace").splitlines()
+    return lines[-1] if lines else "it is empty"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

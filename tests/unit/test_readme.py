@@ -1,0 +1,110 @@
+"""What the README says must be so: its commands, keys, links and programs."""
+
+import ast
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from textual.binding import Binding
+
+from dashboard.app import QuarterdeckApp
+from dashboard.cli import quarterdeck
+from dashboard.cli.group import COMMANDS
+from dashboard.screens.frame import Frame
+from dashboard.widgets.table import Table
+from engine.teamfile import read_team
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SIGNS = {":": "colon", "/": "slash", "?": "question_mark", "!": "exclamation_mark"}
+RUN_ALL = "import runpy, sys; [runpy.run_path(path, run_name='__main__') for path in sys.argv[1:]]"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+
+
+def commands() -> Iterator[list[str]]:
+    lines = [line for block in blocks("sh") for line in block.splitlines()]
+    for line in [*lines, *re.findall(r"`((?:quarterdeck|make) [^`]*)`", README)]:
+        yield shlex.split(line, comments=True)
+
+
+def bound_keys() -> set[str]:
+    found = [one for cls in (Frame, Table, QuarterdeckApp) for one in cls.BINDINGS if isinstance(one, Binding)]
+    return {key for one in found for key in one.key.split(",")}
+
+
+@pytest.mark.parametrize("words", [words for words in commands() if words[0] == "quarterdeck"], ids=shlex.join)
+def test_a_command_of_the_readme_is_understood(words: list[str]) -> None:
+    at = next((place for place, word in enumerate(words) if word in COMMANDS), len(words))
+
+    assert [word for word in words[1:at] if not word.startswith("-") and not word.endswith(".db")] == []
+    quarterdeck.make_context("quarterdeck", words[1:at], resilient_parsing=True)
+    if at < len(words):
+        command = quarterdeck.get_command(click.Context(quarterdeck), words[at])
+        assert command is not None
+        command.make_context(words[at], words[at + 1 :])
+
+
+def test_every_command_line_of_the_readme_begins_with_a_program_that_is_there() -> None:
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    made = [words[1:] for words in commands() if words[0] == "make"]
+
+    assert {words[0] for words in commands()} == {"make", "quarterdeck", "source"}
+    assert {target for words in made for target in words} <= set(targets)
+
+
+def test_every_linked_file_is_there() -> None:
+    links = [link for link in re.findall(r"\]\(([^)#]+)", README) if "://" not in link]
+
+    assert len(links) > 10
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_every_key_of_the_readme_is_bound() -> None:
+    rows = re.findall(r"^\| (`.*?) \|", README.split("## The dashboard")[1].split("## ")[0], re.MULTILINE)
+    keys = [SIGNS.get(key, key) for row in rows for key in re.findall(r"`([^`]+)`", row)]
+
+    assert len(keys) > 10
+    assert [key for key in keys if key not in bound_keys()] == []
+
+
+def test_the_team_file_is_valid_and_names_functions_that_stand_below_it(tmp_path: Path) -> None:
+    (team,) = blocks("yaml")
+    (tmp_path / "team.yaml").write_text(team, encoding="utf-8")
+    functions = {
+        node.name
+        for block in blocks("python")
+        for node in ast.parse(block).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+    assert read_team(tmp_path / "team.yaml").name == "counters"
+    assert set(re.findall(r"crew:(\w+)", team)) <= functions
+
+
+def test_its_programs_print_what_stands_below_them(tmp_path: Path) -> None:
+    programs = [tmp_path / f"program_{place}.py" for place, _ in enumerate(blocks("python"))]
+    for path, program in zip(programs, blocks("python"), strict=True):
+        path.write_text(program, encoding="utf-8")
+
+    ran = subprocess.run(
+        [sys.executable, "-P", "-c", RUN_ALL, *map(str, programs)],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+
+    assert ran.stderr == ""
+    assert ran.stdout == "".join(blocks("text"))
+
+
+def test_no_picture_fetches_anything_from_the_net() -> None:
+    pictures = sorted((ROOT / "screenshots").glob("*.svg"))
+
+    assert pictures
+    assert [path.name for path in pictures if re.search(r"url\(.?https?:|@import|@font-face", path.read_text())] == []
