@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.core.commands import Cancel, RetryWork, Submit
+from engine.core.commands import Cancel, RemoveMember, RetryWork, Submit
 from engine.core.spec import Retry
 from engine.core.state import RunStatus, TaskStatus
 from tests.story import applied, attempt, attempts, ended, kinds, only, refused, submitted, task_of, works
@@ -167,6 +167,34 @@ def test_a_failed_task_of_a_run_that_is_cancelled_is_not_tried_again() -> None:
     world.order(Cancel(target=run_id))
 
     assert "cancelled" in refused(world, RetryWork(target=failed))
+
+
+def test_a_task_of_an_agent_that_leaves_or_has_left_is_not_tried_again() -> None:
+    world = team_world(agent("ada", "sum", max_concurrency=2), agent("bob", "sing"), mode="parallel")
+    submitted(world, "one")
+    submitted(world, "two")
+    failed, stopping = attempts(world, "ada")
+    world.fail(failed)
+    world.order(RemoveMember(target="ada", mode="abort"))
+
+    assert "is removed" in refused(world, RetryWork(target=failed[0]))
+
+    world.stop(stopping)
+    assert [one.name for one in world.state.agents.values()] == ["bob"]
+    assert "is removed" in refused(world, RetryWork(target=failed[0]))
+
+
+def test_a_task_of_an_agent_that_drains_can_still_be_tried_again() -> None:
+    world = team_world(agent("ada", max_concurrency=2), agent("bob"), mode="parallel")
+    submitted(world, "one")
+    submitted(world, "two")
+    failed = attempts(world, "ada")[0]
+    world.fail(failed)
+    world.order(RemoveMember(target="ada", mode="drain"))
+
+    applied(world, RetryWork(target=failed[0]))
+
+    assert failed[0] in [task_id for task_id, _ in attempts(world, "ada")]
 
 
 def test_a_task_does_not_back_off_in_a_run_that_is_cancelled() -> None:

@@ -111,10 +111,10 @@ def retry_work(state: State, command: RetryWork, ctx: Context) -> Applied:
     if state.runs[task.run_id].cancelling or parent.cancelling:
         raise Refused(f"task {task.id} is part of what is being cancelled")
     gone = [
-        one for one in _with_skipped(state, task) if state.tasks[one].kind == "agent" and not _has_queue(state, one)
+        one for one in _with_skipped(state, task) if state.tasks[one].kind == "agent" and not _is_served(state, one)
     ]
     if gone:
-        raise Refused(f"the agent of task {gone[0]} was removed; submit the request again instead")
+        raise Refused(f"the agent of task {gone[0]} is removed; submit the request again instead")
     event = TaskReopened(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, reopened=_with_skipped(state, task))
     return Applied(events=[event], summary=f"retrying {task.id}")
 
@@ -130,8 +130,12 @@ def _again(state: State, summary: RunSummary, ctx: Context) -> Applied:
     )
 
 
-def _has_queue(state: State, task_id: str) -> bool:
-    return state.tasks[task_id].queue in state.queues
+def _is_served(state: State, task_id: str) -> bool:
+    """Return True when there is somebody to take the task; an agent that drains still does its own."""
+    queue = state.queues.get(state.tasks[task_id].queue or "")
+    if queue is None or not queue.key.startswith("agent:"):
+        return queue is not None
+    return any(state.agents[agent_id].removing in (None, "drain") for agent_id in queue.agents)
 
 
 def _with_skipped(state: State, task: Task) -> list[str]:
