@@ -217,7 +217,7 @@ class Feed:
         if self._identity is None or now == self._identity:
             return False
         what = "was deleted or moved away" if now is None else "was replaced by another file"
-        self._troubles["file"] = f"{self.path} {what} while it was open: what you see is its last state; open it again"
+        self._troubles["file"] = f"the file {what}: this is its last state; open it again: {self.path}"
         self._stop.set()
         return True
 

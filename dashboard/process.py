@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from store import Reader, StoreError
+from store import MissingFolder, Reader, StoreError
 
 UP_WITHIN_S = 30.0
 LARGEST_LOG_BYTES = 4_000_000
@@ -63,9 +63,12 @@ def start_engine(db: Path, *, folder: Path | None = None, bound: bool = False, t
         takeover: End an engine that holds the database and hangs.
 
     Raises:
+        MissingFolder: If there is no folder for it.
         OSError: If the log cannot be written, or Python cannot be started.
     """
     db = db.absolute()
+    if not db.parent.is_dir():
+        raise MissingFolder(db.parent)
     log = log_of(db)
     ready, told = os.pipe()
     watched, lifeline = os.pipe() if bound else (None, None)

@@ -115,7 +115,7 @@ def _databases(found: list[Found], *, verifying: bool) -> Iterator[Finding]:
 def _state_of(found: Found) -> Finding:
     engine, what = found.engine, str(found.path)
     if found.error is not None:
-        return Finding("fault", what, found.error)
+        return Finding("fault", what, found.error.removeprefix(f"{what} "))
     if engine is None:
         return Finding("ok", what, "no engine has run on it")
     if engine.hung:

@@ -73,7 +73,7 @@ def order(ctx: click.Context, sending: Sending, commands: Sequence[Command]) -> 
             fail(
                 "no_engine",
                 "no engine answers, so nothing was changed",
-                "start one with: quarterdeck engine; or leave the command for the next one: --queue",
+                f"start one: quarterdeck engine --db {sending.path}; or leave the command for the next one: --queue",
                 NO_ENGINE,
             )
         for command in commands:

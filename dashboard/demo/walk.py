@@ -138,7 +138,10 @@ def _visit(
 def _left_out(entry: os.DirEntry[str]) -> str:
     if reason := LEFT_OUT.get(entry.name):
         return reason
-    return "a virtual environment" if Path(entry.path, "pyvenv.cfg").is_file() else ""
+    try:
+        return "a virtual environment" if Path(entry.path, "pyvenv.cfg").is_file() else ""
+    except OSError:
+        return ""  # it may not be looked into, which is said when the walk comes to it
 
 
 def _take(listing: Listing, folder: Path, name: str, max_files: int) -> None:
@@ -207,7 +210,11 @@ def _ignores_here(folder: Path, here: str, ignores: _Ignores, entries: set[str])
     if ignores.by_git is not None or ".gitignore" not in entries:
         return ignores
     path = folder / here / ".gitignore"
-    if _refusal(path.lstat(), folder, path):
+    try:
+        if _refusal(path.lstat(), folder, path):
+            return ignores
+        with path.open(encoding="utf-8", errors="surrogateescape") as file:
+            rules = rules_of(file.read(MAX_IGNORE_FILE_BYTES), base)
+    except OSError:
         return ignores
-    with path.open(encoding="utf-8", errors="surrogateescape") as file:
-        return _Ignores(ignores.base, None, ignores.rules + rules_of(file.read(MAX_IGNORE_FILE_BYTES), base))
+    return _Ignores(ignores.base, None, ignores.rules + rules)

@@ -151,8 +151,11 @@ class Actions(Screen[None]):
 
     def action_engine(self) -> None:
         """Start an engine where none works; asks first."""
-        info = self.deck.glimpse.situation.engine
-        if info is not None and info.alive and not info.hung:
+        situation = self.deck.glimpse.situation
+        info = situation.engine
+        if situation.trouble is not None:
+            self.deck.say(situation.trouble, "error")
+        elif info is not None and info.alive and not info.hung:
             self.deck.say(f"engine {info.pid} is at work already", "done")
         elif self._may():
             self.app.push_screen(EngineDialog())

@@ -9,6 +9,7 @@ from textual.widgets import Button
 from dashboard.process import EngineDidNotStart, leave, start_engine, wait_until_up
 from dashboard.screens.dialog import Answer, Dialog, Told
 from dashboard.views.restart import restart_lines
+from store import StoreError
 
 
 class EngineDialog(Dialog, ModalScreen[object]):
@@ -40,7 +41,7 @@ class EngineDialog(Dialog, ModalScreen[object]):
                 started = start_engine(deck.path, takeover=takeover)
                 wait_until_up(started)
                 leave(started)
-            except (EngineDidNotStart, OSError) as error:
+            except (EngineDidNotStart, StoreError, OSError) as error:
                 deck.call_from_thread(deck.say, str(error), "error")
             else:
                 told = f"✓ engine {started.process.pid} is at work, and stays when this screen is closed"

@@ -8,10 +8,12 @@ from pathlib import Path
 import anyio
 import pytest
 
+from dashboard.app import QuarterdeckApp
 from dashboard.feed import Feed
 from engine.core.codec import encode_state
 from engine.host.batch import row_of
 from store import Row, open_store
+from tests.pilot.engines import until
 from tests.pilot.scene import audit, written
 from tests.world import World
 
@@ -121,6 +123,25 @@ def test_a_file_that_is_deleted_is_said_and_its_last_state_stays(tmp_path: Path,
 
     assert "was deleted or moved away" in (feed.trouble or "")
     assert feed.state.agents
+
+
+@pytest.fixture
+def app(tmp_path: Path, work: World) -> QuarterdeckApp:
+    return QuarterdeckApp(written(tmp_path / "team.db", work))
+
+
+@pytest.mark.anyio
+async def test_no_engine_is_started_on_a_file_that_is_gone(app: QuarterdeckApp) -> None:
+    async with app.run_test() as pilot:
+        await until(pilot, lambda: app.feed.looked)
+        app.path.unlink()
+        await until(pilot, lambda: app.glimpse.situation.trouble)
+        await pilot.press("E")
+        await pilot.pause()
+
+        assert not app.screen.is_modal
+        assert app.message is not None
+        assert "was deleted or moved away" in app.message.text
 
 
 def test_an_engine_that_ended_is_known(tmp_path: Path, work: World) -> None:

@@ -17,6 +17,8 @@ from dashboard.cli import main, quarterdeck
 from dashboard.cli.doctor import sqlite_finding
 from dashboard.cli.group import COMMANDS
 from dashboard.cli.output import Table
+from dashboard.process import start_engine
+from store import MissingFolder
 
 MAKE = """
 import sys, anyio
@@ -215,7 +217,15 @@ def test_doctor_names_each_fault_with_what_to_do(capsys: pytest.CaptureFixture[s
     assert {"quarterdeck", "Python", "SQLite", "textual"} <= {item["what"] for item in well["items"]}
     assert status == 2
     assert "FAULT" in out.splitlines()[-1]
-    assert out.splitlines()[-1].endswith("nothing was changed: choose another path")
+    path = tmp_path / "other.db"
+    assert out.splitlines()[-1] == (
+        f"FAULT  {path}: is not a database, not one of our files; nothing was changed: choose another path"
+    )
+
+
+def test_an_engine_is_not_started_in_a_folder_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(MissingFolder):
+        start_engine(tmp_path / "missing" / "team.db")
 
 
 @pytest.mark.parametrize(

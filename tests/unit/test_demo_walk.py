@@ -113,3 +113,19 @@ def test_a_repository_cannot_start_a_program(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         walk(tmp_path / "nowhere")
+
+
+def test_a_folder_that_cannot_be_looked_into_is_skipped_and_the_walk_goes_on(tmp_path: Path) -> None:
+    write(tmp_path, "a.py")
+    # The path of the folder is as long as the system allows: whoever runs this, nothing in it can be reached by name.
+    rest = 4_090 - len(str(tmp_path))
+    deep = Path(*["d" * 200] * (rest // 201), "e" * (rest % 201 - 1))
+    (tmp_path / deep).mkdir(parents=True)
+    inside = os.open(tmp_path / deep, os.O_RDONLY)
+    os.close(os.open(".gitignore", os.O_CREAT | os.O_WRONLY, dir_fd=inside))
+    os.close(inside)
+
+    listing = walk(tmp_path)
+
+    assert listing.names() == ["a.py"]
+    assert [skipped.reason for skipped in listing.skipped] == ["file name too long"]
