@@ -82,10 +82,16 @@ def _database_for(named: str) -> Path:
 def _launched(db: Path, folder: Path) -> Launched:
     """Bring the crew up on a folder; the copy of the library is made first, where an engine does not use it yet."""
     if folder.name == "stdlib" and not is_alive(db):
-        from dashboard.demo.stdlib import stdlib_folder  # with the crew's workers, which only make this folder here
+        from dashboard.demo.stdlib import (
+            FolderTaken,
+            stdlib_folder,
+        )  # with the crew's workers, which only make this folder here
 
         say("copying a part of Python's library to read …")
-        stdlib_folder(folder)
+        try:
+            stdlib_folder(folder)
+        except FolderTaken as error:
+            fail("folder_taken", str(error))
     command = read_team(crew_file()).load_command(trusted=True, folder=folder)
     return launch(db, command)
 

@@ -43,7 +43,7 @@ class FolderTaken(Exception):
     """
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(f"{folder} is not empty and was not made by the demo; name another folder")
+        super().__init__(f"{folder} is not empty and was not made by the demo; move it away")
         self.folder = folder
 
 
@@ -63,11 +63,7 @@ def stdlib_folder(
     Raises:
         FolderTaken: `target` holds files of somebody else.
     """
-    if target.exists() and any(target.iterdir()):
-        if not (target / MARK).is_file():
-            raise FolderTaken(target)
-        shutil.rmtree(target)
-    target.mkdir(parents=True, exist_ok=True)
+    _claim(target)
     library = Path(sysconfig.get_path("stdlib"))
     shared = processes or max(1, (os.cpu_count() or 2) - 1)
     budget = bytes_for(AUDIT_S, processes=shared, bytes_per_s=probe_speed(library, clock))
@@ -80,6 +76,21 @@ def stdlib_folder(
     notes = [f"Copies of {len(taken)} files of {library}, and odd files, for the demo. Delete it whenever you like."]
     (target / MARK).write_text("\n".join(notes + [f"This system would not make {each}." for each in refused]) + "\n")
     return target
+
+
+def _claim(target: Path) -> None:
+    """Empty the folder but for its mark, which stands there all the time: a copy that was interrupted is made anew."""
+    target.mkdir(parents=True, exist_ok=True)
+    mark = target / MARK
+    if not mark.is_file():
+        if any(target.iterdir()):
+            raise FolderTaken(target)
+        mark.write_text("For the demo, and not complete yet. Delete it whenever you like.\n")
+    for entry in target.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        elif entry != mark:
+            entry.unlink()
 
 
 def probe_speed(library: Path, clock: Callable[[], float]) -> float:

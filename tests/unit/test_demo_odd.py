@@ -70,6 +70,25 @@ def test_the_slice_of_the_library_comes_with_the_odd_files_and_can_be_made_anew(
     assert not (folder / "argparse.py").is_symlink()
 
 
+def test_a_copy_that_was_interrupted_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "argparse.py").write_text("x = 1\n")
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(library))
+    ticks: Iterator[float] = iter([0.0, 1e9])
+
+    def interrupted() -> float:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stdlib_folder(tmp_path / "demo", processes=1, clock=interrupted)
+    (tmp_path / "demo" / "half").mkdir()
+    stdlib_folder(tmp_path / "demo", processes=1, clock=lambda: next(ticks))
+
+    assert not (tmp_path / "demo" / "half").exists()
+    assert (tmp_path / "demo" / "argparse.py").is_file()
+
+
 def test_a_folder_of_somebody_else_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
 
