@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engine.core.commands import AddAgent, SupervisorSpec
+from engine.core.commands import AddAgent, RemoveMember, SupervisorSpec
 from engine.core.decide.attempts import MAX_DEPTH
 from engine.core.effects import AnswerCall
 from engine.core.spec import Skip
@@ -137,6 +137,33 @@ def test_nobody_able_is_a_refusal_that_names_the_nearest() -> None:
     assert kinds(events) == ["call_refused"]
     assert "no agent can 'sumo'" in refusal(world)
     assert member(world, "lead").status is AgentStatus.BUSY
+
+
+def test_an_agent_that_is_the_last_with_a_capability_is_not_given_what_it_asks_for_itself() -> None:
+    world, lead = asking(agent("ada", "sum"), agent("bob", "sum"))
+    world.ask(lead, "sum", ["x"])
+    world.settle()
+    applied(world, RemoveMember(target="bob"))
+    submitted(world)
+    world.ask(attempt(world, "lead"), "ada", ["y"])
+
+    events = world.ask(attempt(world, "ada"), "sum", ["z"])
+
+    assert kinds(events) == ["call_refused"]
+
+
+def test_work_that_waits_for_a_capability_is_not_lost_when_others_are_asked_for_it_later() -> None:
+    world, lead = asking(agent("ada", "parse"), agent("bob", "log parsing"))
+    world.ask(lead, "parse", ["x"])
+    ada = attempt(world, "ada")
+    world.order(RemoveMember(target="ada", mode="abort"))
+    world.stop(ada)
+    assert works(world) == ["lead"]
+    submitted(world)
+
+    world.ask(attempts(world, "lead")[-1], "parse", ["y"])
+
+    assert start_of(world, "bob").task_id == ada[0]
 
 
 def test_a_map_over_nothing_is_answered_at_once() -> None:

@@ -167,9 +167,9 @@ def place_for(state: State, asker: Agent, target: str, at_ms: int) -> Place:
         NoAgentMatches: If nobody has that name or that capability.
     """
     for supervisor in _nearest_first(state, asker.supervisor_id):
-        known = able_queue(supervisor.id, target)
-        if known in state.queues and state.queues[known].agents:
-            return Place(kind="agent", queue=known, worker_id=None, supervisor_id=supervisor.id)
+        known = state.queues.get(able_queue(supervisor.id, target))
+        if known is not None and any(_may_be_asked(state, agent_id, asker) for agent_id in known.agents):
+            return Place(kind="agent", queue=known.key, worker_id=None, supervisor_id=supervisor.id)
         found = _named(state, supervisor, target)
         if found is not None:
             return found
@@ -182,6 +182,10 @@ def place_for(state: State, asker: Agent, target: str, at_ms: int) -> Place:
     names = (agent.name for agent in state.agents.values())
     skills = (skill for agent in state.agents.values() for skill in state.spec_of(agent).specialties)
     raise NoAgentMatches(target, nearest(target, [*skills, *names]))
+
+
+def _may_be_asked(state: State, agent_id: str, asker: Agent) -> bool:
+    return agent_id != asker.id and state.agents[agent_id].removing is None
 
 
 def _named(state: State, supervisor: Supervisor, name: str) -> Place | None:

@@ -167,9 +167,11 @@ def _thread_returned(state: State, event: ThreadReturned) -> None:
 
 
 def _queue_made(state: State, event: QueueMade) -> None:
-    queue = Queue(key=event.key, supervisor_id=event.supervisor_id)
-    state.queues[event.key] = queue
+    # One whose agents have all left may still hold tasks; they go on with the new ones.
+    queue = state.queues.setdefault(event.key, Queue(key=event.key, supervisor_id=event.supervisor_id))
     for agent_id in event.agent_ids:
+        if agent_id in queue.agents:
+            continue
         agent = state.agents[agent_id]
         queue.agents.append(agent_id)
         agent.queues.append(event.key)
