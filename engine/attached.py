@@ -189,7 +189,5 @@ def _with_trust(command: Command) -> Command:
         return command
     if any(not isinstance(one, str) for one in (command.spec.run or "", *command.spec.tools)):
         name = command.spec.name
-        raise Unusable(
-            f"agent {name!r} has code of this process alone; name it by its reference 'module:function'"
-        )
+        raise Unusable(f"agent {name!r} has code of this process alone; name it by its reference 'module:function'")
     return changed(command, trusted=references_of(command.spec))
