@@ -13,6 +13,7 @@ from rich.text import Text
 from textual import events
 from textual.app import App
 from textual.binding import Binding
+from textual.screen import ModalScreen
 from textual.widgets import Input
 from textual.worker import WorkerFailed
 
@@ -247,7 +248,9 @@ class QuarterdeckApp(Transfers, App[int]):
     def action_leave(self) -> None:
         """Quit; where this program started the engine, ask first whether it goes on."""
         info = self.feed.engine
-        if isinstance(self.screen, LeaveDialog) or not (self._ask_engine and info is not None and info.alive):
+        asks = self._ask_engine and info is not None and info.alive
+        # Before the first screen is there, a question would open below it.
+        if not asks or isinstance(self.screen, LeaveDialog) or not isinstance(self.screen, Frame | ModalScreen):
             self.exit(0)
         else:
             self.push_screen(LeaveDialog())

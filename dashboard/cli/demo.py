@@ -45,14 +45,19 @@ def demo(
     settings = ctx.ensure_object(Settings)
     chosen, named = _folder(folder, stdlib=stdlib)
     db = given_database(ctx) or _database_for(named)
-    launched = _launched(db, chosen)
-    looking = not (no_dashboard or settings.json or output is not None) and has_terminal()
-    run_id = _run_to_watch(launched, looking=looking)
+    launched = _launched(db, chosen, stdlib=stdlib)
+    looking = not (detach or no_dashboard or settings.json or output is not None) and has_terminal()
+    try:
+        run_id = _run_to_watch(launched, looking=looking)
+        if looking:
+            return open_dashboard(db, ask_engine=True, debug=settings.debug)
+    finally:
+        # Also on Ctrl-C, which may come before there is a screen that could ask.
+        if looking and is_alive(db):
+            say("\n".join(["the crew goes on", *_ways_back(db)]))
     if detach:
         emit(ctx, launched.body() | {"run_id": run_id}, "\n".join(_said(chosen, launched, run_id)))
         return DONE
-    if looking:
-        return open_dashboard(db, ask_engine=True, debug=settings.debug)
     return _waited(ctx, launched, run_id, output)
 
 
@@ -79,13 +84,11 @@ def _database_for(named: str) -> Path:
     return folder / f"{named}.db"
 
 
-def _launched(db: Path, folder: Path) -> Launched:
+def _launched(db: Path, folder: Path, *, stdlib: bool) -> Launched:
     """Bring the crew up on a folder; the copy of the library is made first, where an engine does not use it yet."""
-    if folder.name == "stdlib" and not is_alive(db):
-        from dashboard.demo.stdlib import (
-            FolderTaken,
-            stdlib_folder,
-        )  # with the crew's workers, which only make this folder here
+    if stdlib and not is_alive(db):
+        # Comes with the crew's workers, which only the making of this folder needs here.
+        from dashboard.demo.stdlib import FolderTaken, stdlib_folder
 
         say("copying a part of Python's library to read …")
         try:
@@ -117,14 +120,16 @@ def _waited(ctx: click.Context, launched: Launched, run_id: str, output: Path | 
     progress.end()
     status = write_end(ctx, ended, output)
     say(f'the crew waits for the next request: quarterdeck run "audit …" --db {launched.db}')
-    say(f"look:  quarterdeck --db {launched.db}")
-    say(f"stop:  quarterdeck stop --db {launched.db}")
+    say("\n".join(_ways_back(launched.db)))
     return status
 
 
 def _said(folder: Path, launched: Launched, run_id: str) -> list[str]:
     return [
         f"the crew reads {folder}: run {run_id}, engine {launched.pid} on {launched.db}",
-        f"look:  quarterdeck --db {launched.db}",
-        f"stop:  quarterdeck stop --db {launched.db}",
+        *_ways_back(launched.db),
     ]
+
+
+def _ways_back(db: Path) -> list[str]:
+    return [f"look:  quarterdeck --db {db}", f"stop:  quarterdeck stop --db {db}"]

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from dashboard.app import QuarterdeckApp
+from dashboard.screens.leave import LeaveDialog
 from dashboard.screens.text import TaskText, TextScreen
 from dashboard.screens.transfer import ImportDialog
 from dashboard.views.glimpse import Glimpse
@@ -30,6 +32,13 @@ class SlowPage(TaskText):
         self.begun.set()
         assert self.go_on.wait(READ_WITHIN_S)
         return super().records(reader, glimpse)
+
+
+def asking(folder: Path) -> QuarterdeckApp:
+    """Return the dashboard of a team whose engine this program started."""
+    work = audit()
+    feed = StillFeed(folder / "team.db", work)
+    return QuarterdeckApp(folder / "team.db", ask_engine=True, feed=feed, clock=lambda: NOW_MS)
 
 
 @pytest.fixture
@@ -68,3 +77,24 @@ async def test_an_import_may_be_left_while_its_archive_is_looked_into(app: Quart
         dialog._show("no archive")
 
         assert app.is_running
+
+
+async def test_leaving_before_the_first_screen_is_there_asks_nothing_that_nobody_would_see(tmp_path: Path) -> None:
+    app = asking(tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await app.push_screen(Screen())  # as it is while the app starts
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: not app.is_running)
+
+    assert app.return_value == 0
+
+
+async def test_leaving_asks_on_every_screen_and_the_second_time_leaves(tmp_path: Path) -> None:
+    app = asking(tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("n", "ctrl+c")
+        await until(pilot, lambda: isinstance(app.screen, LeaveDialog))
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: not app.is_running)
+
+    assert app.return_value == 0
