@@ -35,6 +35,9 @@ from engine.core.events import (
 )
 from engine.core.values import preview
 
+_ENDED = {"done": "is done", "failed": "has failed", "cancelled": "was cancelled", "skipped": "was skipped"}
+"""How what ended is spoken of, by its status."""
+
 
 def _submitted(event: RunSubmitted, names: Names) -> str:
     return f"{event.sender or 'somebody'} asked {names.of(event.supervisor_id)}: {preview(event.request, 80)}"
@@ -62,7 +65,7 @@ def _switched(event: StrategySwitched, names: Names) -> str:
 
 def _finished(event: RunFinished, names: Names) -> str:
     tail = f": {event.error}" if event.error else ""
-    return f"run {names.of(event.run_id)} is {event.status.value}{tail}"
+    return f"run {names.of(event.run_id)} {_ENDED.get(event.status.value, 'has ended')}{tail}"
 
 
 def _plan_asked(event: PlanAsked, names: Names) -> str:
@@ -75,7 +78,8 @@ def _planned(event: GroupPlanned, names: Names) -> str:
 
 
 def _group_ended(event: GroupEnded, names: Names) -> str:
-    return f"{names.of(event.task_id)}: the graph is {event.status.value}{f': {event.error}' if event.error else ''}"
+    tail = f": {event.error}" if event.error else ""
+    return f"the graph of {names.of(event.task_id)} {_ENDED.get(event.status.value, 'has ended')}{tail}"
 
 
 def _delegated(event: Delegated, names: Names) -> str:
