@@ -1,7 +1,10 @@
 """What every test stands on: one event loop, repeatable examples, and nothing of the person who runs it."""
 
 import os
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Literal
 
 import pytest
@@ -32,3 +35,22 @@ def _no_settings_of_this_person(tmp_path_factory: pytest.TempPathFactory) -> Ite
         patch.setenv("HOME", str(home))
         patch.setenv("TEXTUAL_ANIMATIONS", "none")
         yield
+
+
+@pytest.fixture
+def started() -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+    """Run a program in a Python of its own, ended with the test."""
+    with ExitStack() as stack:
+
+        def start(program: str, *arguments: object) -> "subprocess.Popen[str]":
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-c", program, *map(str, arguments)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            return process
+
+        yield start

@@ -84,7 +84,7 @@ filters = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(filters, st.integers(0, 65), st.integers(1, 70))
 def test_a_page_holds_the_nearest_records_that_meet_every_condition(
     filled: Path, filters: dict[str, object], seq: int, limit: int

@@ -73,7 +73,7 @@ def teams(draw: st.DrawFn, depth: int = 2) -> dict[str, Any]:
     return {"supervisor": supervisor, "agents": members, "teams": under}
 
 
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(teams())
 def test_what_is_written_is_what_the_engine_gets(team: dict[str, Any]) -> None:
     text = yaml.dump({"version": 1, **team}, Dumper=Quoting, allow_unicode=True)

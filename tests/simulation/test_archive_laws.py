@@ -16,7 +16,8 @@ from engine.core.soundness import check_sound
 from engine.core.spec import Retry
 from engine.core.state import Agent, Queue, Run, RunSummary, State, Supervisor, Task, TaskStatus, Timer
 from engine.texts import walk
-from tests.world import World, agent, team_world, worlds
+from tests.chance import worlds
+from tests.world import World, agent, team_world
 
 some = settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 

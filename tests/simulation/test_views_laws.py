@@ -25,7 +25,8 @@ from dashboard.views.verbs import completions
 from engine.core.codec import encode_state
 from engine.core.events import EVENTS
 from engine.core.state import State
-from tests.world import World, worlds
+from tests.chance import worlds
+from tests.world import World
 
 some = settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 needles = st.sampled_from(["", "ada", "below busy", "nothing like it", "parse"])

@@ -1,0 +1,185 @@
+"""A team driven by chance: an operator who does anything, agents that do anything, and trouble with all of them.
+
+For the laws. Everything is drawn, so that hypothesis can find the smallest history that breaks one.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hypothesis import strategies as st
+
+from engine.core.commands import (
+    AddAgent,
+    AddSupervisor,
+    Cancel,
+    Command,
+    Pause,
+    RemoveMember,
+    Resume,
+    RetryWork,
+    Submit,
+    SupervisorSpec,
+    SwapAgent,
+    SwitchStrategy,
+)
+from engine.core.signals import AgentUnusable, AgentUsable, AttemptSucceeded, EngineBegan, ThreadCameBack
+from engine.core.spec import AGGREGATIONS, AgentSpec, Retry, Skip
+from tests.world import LONG, World, agent, load
+
+NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay")
+SKILLS = ("parse", "write", "sum")
+
+
+def crew(draw: Callable[[st.SearchStrategy[Any]], Any]) -> SupervisorSpec:
+    """Draw a small team with a sub-supervisor."""
+
+    def one(name: str) -> AgentSpec:
+        policies: list[Any] = draw(st.sampled_from([[], [Retry(1, 0.1, 1.0)], [Skip()], [Retry(2), Skip()]]))
+        return agent(
+            name,
+            draw(st.sampled_from(SKILLS)),
+            on_failure=policies,
+            max_concurrency=draw(st.integers(1, 3)),
+        )
+
+    return SupervisorSpec(
+        name="chief",
+        mode=draw(st.sampled_from(["sequential", "parallel"])),
+        aggregation=draw(st.sampled_from(["concat", "first", "vote"])),
+        max_parallel=draw(st.integers(1, 4)),
+        auto_discover=draw(st.booleans()),
+        default_agent="ada",
+        members=[
+            one("ada"),
+            one("bob"),
+            SupervisorSpec(
+                name="below",
+                mode=draw(st.sampled_from(["sequential", "parallel"])),
+                members=[one("cyd"), one("dan")],
+                max_parallel=draw(st.integers(1, 2)),
+            ),
+        ],
+    )
+
+
+def random_command(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> Command:
+    """Draw something that an operator may ask for, right or wrong."""
+    state = world.state
+    agents = [*state.agents, *NAMES[:3], "nobody"]
+    groups = [*state.supervisors, "chief", "below"]
+    work = [*state.runs, *state.tasks, *(one.id for one in state.finished[-3:]), "t999"]
+
+    def pick(values: Sequence[Any]) -> Any:
+        return draw(st.sampled_from(values))
+
+    kind = draw(st.integers(0, 9))
+    if kind <= 1:
+        return Submit(request=pick(["parse it", "write a sum", LONG]), supervisor=pick([None, *groups]))
+    if kind == 2:
+        return SwapAgent(agent=pick(agents), spec=agent(pick(NAMES), pick(SKILLS), timeout_s=pick([1, 2, 3])))
+    if kind == 3:
+        return SwitchStrategy(
+            supervisor=pick(groups),
+            mode=pick(["sequential", "parallel", "unknown"]),
+            aggregation=pick([None, *AGGREGATIONS]),
+            aggregator=pick([None, *NAMES[:2]]),
+            preserve_agent_states=draw(st.booleans()),
+            scope=pick(["open", "new"]),
+        )
+    if kind == 4:
+        return Pause(target=pick([*agents, *groups, *work]))
+    if kind == 5:
+        return Resume(target=pick([*agents, *groups, *work]))
+    if kind == 6:
+        return Cancel(target=pick(work))
+    if kind == 7:
+        return RetryWork(target=pick(work))
+    if kind == 8:
+        return RemoveMember(target=pick([*agents, "below"]), mode=pick([None, "drain", "requeue", "abort"]))
+    name = pick(NAMES)
+    return AddAgent(supervisor=pick([None, *groups]), spec=agent(name, pick(SKILLS)), trusted=[f"crew:{name}"])
+
+
+def random_turn(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> None:
+    """Let chance do one thing: an operator, an agent, the clock, or a crash."""
+    world.now_ms += draw(st.integers(0, 2_000))
+    world.jitter = draw(st.sampled_from([0.0, 0.3, 0.999]))
+    choice = draw(st.integers(0, 13))
+    if choice >= 12:
+        _trouble(draw, world)
+    elif choice <= 2:
+        world.order(random_command(draw, world))
+    elif choice == 3 and draw(st.integers(0, 3)) == 0:
+        draw(st.sampled_from([world.crash, world.restart]))()
+    elif choice == 4 and world.timers:
+        world.due(draw(st.sampled_from(sorted(world.timers))))
+    elif choice == 5 and world.reads:
+        world.read(world.reads[0])
+    elif choice == 6 and world.joins:
+        world.join(draw(st.sampled_from(sorted(world.joins))))
+    elif choice == 7 and world.stopping:
+        world.stop(draw(st.sampled_from(sorted(world.stopping))), draw(st.sampled_from([None, "half", LONG])))
+    elif world.started:
+        _random_attempt(draw, world, draw(st.sampled_from(sorted(world.started))))
+
+
+def _random_attempt(draw: Callable[[st.SearchStrategy[Any]], Any], world: World, key: tuple[str, int]) -> None:
+    does = draw(st.integers(0, 6))
+    if does == 0 and not world.waits(key):
+        items = draw(st.lists(st.sampled_from(["x", LONG, 3]), max_size=3))
+        target = draw(st.sampled_from([*SKILLS, *NAMES[:3], "below", "nobody"]))
+        world.ask(key, target, items, call=draw(st.sampled_from(["k1", "k2"])))
+    elif does == 1:
+        world.record(key, draw(st.sampled_from(["s1", "s2"])), draw(st.sampled_from(["r", LONG])))
+    elif does == 2:
+        world.fail(key, stuck=draw(st.integers(0, 3)) == 0)
+    elif not world.waits(key):
+        world.succeed(key, draw(st.sampled_from(["ok", LONG, {"n": [1, LONG]}, None, 7])))
+
+
+def _trouble(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> None:
+    """Let code be missing or come back, threads return, teams grow, and old news arrive."""
+    agents = list(world.state.agents.values())
+    kind = draw(st.integers(0, 4))
+    if kind == 0 and agents:
+        one = draw(st.sampled_from(agents))
+        world.say(AgentUnusable(agent_id=one.id, generation=one.generation, error="no code"))
+    elif kind == 1:
+        mend(world)
+    elif kind == 2:
+        world.order(load(crew(draw)))
+    elif kind == 3:
+        name = draw(st.sampled_from(NAMES))
+        team = SupervisorSpec(
+            name=draw(st.sampled_from(["deep", "deeper"])),
+            mode=draw(st.sampled_from(["sequential", "parallel"])),
+            aggregation="synthesis",
+            aggregator=name,
+            members=[agent(name, draw(st.sampled_from(SKILLS)), max_concurrency=2)],
+        )
+        parent = draw(st.sampled_from([*world.state.supervisors, None]))
+        world.order(AddSupervisor(parent=parent, team=team, trusted=[f"crew:{name}"]))
+    elif world.started:
+        task_id, attempt = draw(st.sampled_from(sorted(world.started)))
+        world.say(AttemptSucceeded(task_id=task_id, attempt=attempt + draw(st.sampled_from([-1, 1])), output="late"))
+
+
+def mend(world: World) -> None:
+    """Let all code be found again and all threads return."""
+    for one in list(world.state.agents.values()):
+        if one.error is not None:
+            world.say(AgentUsable(agent_id=one.id, generation=one.generation))
+        for _ in range(one.stuck):
+            world.say(ThreadCameBack(agent_id=one.id))
+
+
+@st.composite
+def worlds(draw: Callable[[st.SearchStrategy[Any]], Any], max_turns: int = 40) -> World:
+    """Draw a team and a history."""
+    world = World()
+    world.say(EngineBegan(pid=1, token=1, version="test"))
+    world.order(load(crew(draw)))
+    world.order(Submit(request="parse it"))
+    for _ in range(draw(st.integers(0, max_turns))):
+        random_turn(draw, world)
+    return world
