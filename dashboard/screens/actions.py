@@ -16,7 +16,7 @@ from dashboard.screens.swap import SwapDialog
 from dashboard.screens.transfer import ExportDialog, ImportDialog
 from dashboard.views.amounts import counted
 from dashboard.views.digest import needs_person
-from dashboard.views.targets import Target, agent_behind, finished_run, named, supervisor_behind, target_of
+from dashboard.views.targets import Target, agent_behind, finished_run, named, receiver, supervisor_behind, target_of
 from dashboard.views.verbs import PLACES, Misspoken, Spoken, understand
 from engine.core.commands import Cancel, Pause, RemoveMember, Resume, RetryWork, Submit
 
@@ -41,11 +41,15 @@ class Actions(Screen[None]):
     def target(self) -> Target | None:
         """Return what is under the cursor."""
 
+    def no_target(self) -> str:
+        """Return what to do where nothing is under the cursor."""
+        return "choose a row first"
+
     def _asked(self, name: str | None) -> Target | None:
         """Return what a name means, or what is under the cursor; say so where that is nothing."""
         found = named(self.deck.glimpse.state, name) if name else self.target()
         if found is None:
-            self.deck.say(f"there is no {name!r} here" if name else "choose a row first", "warn")
+            self.deck.say(f"there is no {name!r} here" if name else self.no_target(), "warn")
         return found
 
     def _may(self) -> bool:
@@ -146,8 +150,8 @@ class Actions(Screen[None]):
     def action_request(self) -> None:
         """Give the team a request."""
         if self._may():
-            above = supervisor_behind(self.deck.glimpse.state, self.target())
-            self.app.push_screen(RequestDialog(above), self.deck.order)
+            taker = receiver(self.deck.glimpse.state, self.target())
+            self.app.push_screen(RequestDialog(taker), self.deck.order)
 
     def action_engine(self) -> None:
         """Start an engine where none works; asks first."""

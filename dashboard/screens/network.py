@@ -48,6 +48,10 @@ class NetworkScreen(TableScreen):
         elif event.key in state.supervisors:
             self.deck.action_go("tasks", filtered=state.supervisors[event.key].name)
 
+    def no_target(self) -> str:
+        folded = (self.table.selected or "").startswith("fold:")
+        return "these are several agents; space shows them" if folded else super().no_target()
+
     def action_fold(self) -> None:
         """Show or fold the idle agents of the supervisor under the cursor."""
         key = self.table.selected

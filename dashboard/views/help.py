@@ -19,7 +19,7 @@ EVERYWHERE = (
     ("r", "try a failed task again; submit a finished run again"),
     ("ctrl+d", "cancel a task or a run; remove an agent; asks first"),
     ("R", "remove an agent"),
-    ("n", "give the team a request"),
+    ("n", "give the team, or the supervisor under the cursor, a request"),
     ("E", "start an engine where none is at work, or in place of one that hangs"),
     ("x  i", "export to an archive, import one"),
     ("q", "quit; the team goes on"),

@@ -77,6 +77,16 @@ def supervisor_behind(state: State, target: Target | None) -> str | None:
     return state.roots[0].id if state.roots else None
 
 
+def receiver(state: State, target: Target | None) -> str | None:
+    """Return who takes a request: the supervisor under the cursor, else the top of the team that the target is in."""
+    found = supervisor_behind(state, target)
+    if target is not None and target.kind == "supervisor":
+        return found
+    while found is not None and (parent := state.supervisors[found].parent_id) is not None:
+        found = parent
+    return found
+
+
 def _above(state: State, member: Agent | Supervisor) -> str:
     above = state.supervisors.get((member.supervisor_id if isinstance(member, Agent) else member.parent_id) or "")
     return above.name if above is not None else ""

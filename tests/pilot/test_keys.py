@@ -157,6 +157,14 @@ async def test_idle_agents_are_folded_and_unfolded(tmp_path: Path) -> None:
         assert len(hand.table.rows.keys) == folded
 
 
+async def test_a_row_of_folded_agents_says_how_to_come_at_one(tmp_path: Path) -> None:
+    async with opened(tmp_path, idle=60) as hand:
+        fold = next(key for key in hand.table.rows.keys if key.startswith("fold:"))
+        hand.table.select(fold)
+        await hand.press("h")
+        assert hand.said == "these are several agents; space shows them"
+
+
 async def test_tab_completes_a_command_and_a_wrong_one_is_one_line(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         await hand.press("colon", *"age", "tab", "enter")

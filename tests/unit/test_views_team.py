@@ -8,7 +8,7 @@ from dashboard.views.header import Situation, banner, engine
 from dashboard.views.network import IDLE_SHOWN, STAYS_MS, Folding, network
 from dashboard.views.outcomes import spoken
 from dashboard.views.specs import candidates, changes
-from dashboard.views.targets import named, supervisor_behind
+from dashboard.views.targets import named, receiver, supervisor_behind
 from dashboard.views.verbs import VERBS, Misspoken, completions, understand
 from dashboard.views.waiting import why
 from engine.core.commands import Pause, RegisterSpec, Submit, SupervisorSpec, SwapAgent
@@ -207,6 +207,17 @@ def test_a_name_means_one_object_or_none() -> None:
     assert supervisor_behind(state, found) == state.agents[found.id].supervisor_id
     assert named(state, "chief/bob") is None
     assert named(state, "nobody") is None
+
+
+def test_a_request_goes_to_the_supervisor_under_the_cursor_and_else_to_the_top() -> None:
+    state = team_world(agent("ada", "a"), SupervisorSpec(name="below", members=[agent("bob", "b")])).state
+    top = state.roots[0].id
+
+    assert receiver(state, None) == top
+    assert receiver(state, named(state, "bob")) == top
+    below = named(state, "below")
+    assert below is not None
+    assert receiver(state, below) == below.id
 
 
 def test_a_command_line_is_understood_or_refused_in_one_line() -> None:
