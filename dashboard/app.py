@@ -34,6 +34,7 @@ from dashboard.theme import DARK, LIGHT, THEMES
 from dashboard.views.digest import digest
 from dashboard.views.glimpse import Glimpse
 from dashboard.views.header import Situation
+from dashboard.views.news import News
 from dashboard.views.outcomes import spoken
 from dashboard.views.rows import Cell
 from dashboard.views.verbs import PLACES
@@ -48,8 +49,8 @@ FLUSH_S = 0.1
 SLICE_S, CATCHING_UP_S = 0.015, 0.05
 """Longest time of a flush that goes into folding: in general, and while the file is being read from far behind."""
 FAR_BEHIND = 5_000
-SAID_MS = 10_000
-"""How long a message stays, in milliseconds."""
+SAID_MS, HEARD_MS = 10_000, 2_000
+"""How long a message stays, and how long before another may take its place unasked, in milliseconds."""
 PATIENCE_S = 10.0
 """How long an outcome is waited for before the command is called queued."""
 _HERE = Path(__file__).resolve().parent
@@ -97,6 +98,7 @@ class QuarterdeckApp(Transfers, App[int]):
         self._shows_defects = debug
         self._clock = clock
         self._said_ms = 0
+        self._news = News()
         self._drawn: tuple[object, ...] = ()
         self._frames: dict[str, Frame] = {}
         self.glimpse = self._look()
@@ -122,6 +124,10 @@ class QuarterdeckApp(Transfers, App[int]):
         now_ms = self._clock()
         if self.message is not None and now_ms - self._said_ms > SAID_MS:
             self.message = None
+        if self.message is None or now_ms - self._said_ms > HEARD_MS:
+            news = self._news.of(self.feed.state, caught_up=self.feed.looked and not self.feed.behind)
+            if news is not None:
+                self.message, self._said_ms, self._drawn = news, now_ms, ()
         drawn = (now_ms // 1000, self.feed.engine and self.feed.engine.alive, self.feed.live, self.feed.trouble)
         if changed or drawn != self._drawn:
             self._drawn = drawn

@@ -47,6 +47,7 @@ async def test_a_request_is_worked_on_and_its_output_can_be_read(
         await pilot.press("n", *"how much is it", "enter")
         await until(pilot, lambda: app.feed.state.finished)
         assert "applied at seq" in told(app)
+        await until(pilot, lambda: told(app).startswith("✓ how much is it is done after"))
 
         await pilot.press("5", "enter")
         await until(pilot, lambda: "read: how much is it" in app.screen.query_one(Pane).text)

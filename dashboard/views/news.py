@@ -1,0 +1,41 @@
+"""What is said unasked: that a run has ended, and how to see what came of it."""
+
+from dashboard.views.amounts import duration
+from dashboard.views.rows import Cell
+from engine.core.state import RunStatus, RunSummary, State
+from engine.core.values import preview
+
+
+class News:
+    """Notice runs that end while somebody looks; those that had ended before are no news."""
+
+    def __init__(self) -> None:
+        self._known: str | None = None
+
+    def of(self, state: State, *, caught_up: bool) -> Cell | None:
+        """Return what is new since the last call.
+
+        Args:
+            state: As far as it is folded.
+            caught_up: Whether that is all there is in the file; until it was so once, nothing is new.
+        """
+        newest = state.finished[-1] if state.finished else None
+        now = newest.id if newest is not None else ""
+        if self._known is None:
+            self._known = now if caught_up else None
+            return None
+        if now == self._known or newest is None:
+            return None
+        self._known = now
+        return _told(newest)
+
+
+def _told(run: RunSummary) -> Cell | None:
+    """A run that was cancelled was cancelled by somebody, who knows."""
+    title = preview(run.title, 24)
+    if run.status is RunStatus.DONE:
+        took = duration(run.ended_ms - run.started_ms)
+        return Cell(f"✓ {title} is done after {took} · 5 and enter show its output", "busy")
+    if run.status is RunStatus.FAILED:
+        return Cell(f"✕ {title} has failed · 5 and enter show why", "error")
+    return None
