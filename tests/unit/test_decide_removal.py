@@ -153,3 +153,17 @@ def test_a_supervisor_goes_once_nothing_is_under_it_and_nothing_open_is_for_it()
 
 def test_the_only_root_stays() -> None:
     assert "the only root" in refused(team_world(), RemoveMember(target="chief"))
+
+
+def test_when_the_last_that_names_a_capability_leaves_one_that_merely_suits_it_takes_over() -> None:
+    world = team_world(
+        agent("lead", "plan"), agent("ada", "parse"), agent("bob", "parse python files"), participants=["lead"]
+    )
+    submitted(world)
+    world.ask(attempt(world, "lead"), "parse", ["one", "two"])
+    assert start_of(world, "ada").input == "one"
+
+    applied(world, RemoveMember(target="ada", mode="drain"))
+    world.succeed(attempt(world, "ada"))
+
+    assert start_of(world, "bob").input == "two"

@@ -10,6 +10,7 @@ from engine.core.commands import (
     LoadTeam,
     Ping,
     RegisterSpec,
+    RemoveMember,
     StopEngine,
     SupervisorSpec,
     TrustReferences,
@@ -210,3 +211,14 @@ def test_every_order_has_one_outcome_with_its_sender_and_what_it_was() -> None:
 
     assert kinds([event]) == ["command_refused"]
     assert (getattr(event, "sender", ""), getattr(event, "command", "")) == ("test", "add_agent")
+
+
+def test_a_file_that_changes_an_agent_on_its_way_is_refused_whole() -> None:
+    world = team_world(agent("ada"))
+    submitted(world)
+    applied(world, RemoveMember(target="ada", mode="drain"))
+
+    changed_file = load(SupervisorSpec(name="chief", members=[agent("ada", timeout_s=5), agent("bob")]))
+
+    assert "being removed" in refused(world, changed_file)
+    assert [one.name for one in world.state.agents.values()] == ["ada"]

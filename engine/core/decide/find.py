@@ -174,7 +174,7 @@ def place_for(state: State, asker: Agent, target: str, at_ms: int) -> Place:
         if found is not None:
             return found
     for supervisor in _nearest_first(state, asker.supervisor_id):
-        able = _able(state, supervisor, target, asker)
+        able = able_agents(state, supervisor, target, but=asker)
         if able:
             key = able_queue(supervisor.id, target)
             made = QueueMade(at_ms=at_ms, key=key, supervisor_id=supervisor.id, capability=target, agent_ids=able)
@@ -198,12 +198,13 @@ def _named(state: State, supervisor: Supervisor, name: str) -> Place | None:
     return None
 
 
-def _able(state: State, supervisor: Supervisor, capability: str, asker: Agent) -> list[str]:
+def able_agents(state: State, supervisor: Supervisor, capability: str, *, but: Agent) -> list[str]:
+    """Return who under `supervisor` is able to do something: who names it as a specialty, else who merely suits it."""
     agents = (state.agents[member_id] for member_id in supervisor.members if member_id in state.agents)
     able = [
         candidate
         for candidate in (candidate_of(state, agent) for agent in agents if agent.removing is None)
-        if candidate.id != asker.id and suits(candidate, capability)
+        if candidate.id != but.id and suits(candidate, capability)
     ]
     named = [candidate.id for candidate in able if names_it(candidate, capability)]
     return named or [candidate.id for candidate in able]

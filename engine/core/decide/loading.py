@@ -154,7 +154,10 @@ def _merged(state: State, there: Supervisor, command: LoadTeam, ctx: Context) ->
                     )
                 )
             elif member_id in state.agents and state.agents[member_id].spec != spec_hash(member):
-                events.append(swapped_to(state, state.agents[member_id], member, ctx))
+                agent = state.agents[member_id]
+                must(agent.removing is None, f"{agent.name} is being removed; load the team again once it has left")
+                must(not agent.draining, f"{agent.name} is swapping already; load the team again once it has drained")
+                events.append(swapped_to(state, agent, member, ctx))
 
     merge(there, command.team)
     return events
