@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import App
 
+from dashboard.screens.confirm import Confirm
 from dashboard.views.amounts import size
 from engine.core.commands import AddAgent, AddSupervisor, Command
 
@@ -60,7 +61,7 @@ class Transfers(App[int]):
         self.run_worker(looking, thread=True)
 
     def add(self, file: Path, under: str | None) -> None:
-        """Add the agents of a file; its code is trusted by that."""
+        """Add the agents of a file; where that runs code, ask first, because adding them trusts it."""
         from dashboard.cli.specfile import read_spec_file
         from engine.teamfile import TeamFileError
 
@@ -69,8 +70,18 @@ class Transfers(App[int]):
         except TeamFileError as error:
             self.say(str(error).split("\n", 1)[0], "warn")
             return
+        wanted: list[Command] = [
+            AddAgent(supervisor=under, spec=spec, trusted=found.references) for spec in found.agents
+        ]
         if found.team is not None:
-            self.order(AddSupervisor(parent=under, team=found.team, trusted=found.references))
+            wanted = [AddSupervisor(parent=under, team=found.team, trusted=found.references)]
+        if not found.references or not wanted:
+            self._order_all(wanted)
             return
-        for spec in found.agents:
-            self.order(AddAgent(supervisor=under, spec=spec, trusted=found.references))
+        told = (f"It runs {', '.join(found.references)}.", "Adding it trusts that code: look at it first.")
+        dialog = Confirm(f"Add what stands in {file.name}", told, "Add and trust it", wanted[0])
+        self.push_screen(dialog, lambda said: self._order_all(wanted if said is not None else []))
+
+    def _order_all(self, commands: "list[Command]") -> None:
+        for command in commands:
+            self.order(command)

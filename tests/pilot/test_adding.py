@@ -1,0 +1,37 @@
+"""Agents of a file, added in the dashboard: their code runs only where the operator says so."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dashboard.app import QuarterdeckApp
+from dashboard.screens.dialog import Told
+from tests.pilot.engines import until
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_the_code_of_an_added_file_is_named_and_runs_only_after_a_yes(
+    engine: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    file = tmp_path / "more.yaml"
+    file.write_text('name: newcomer\nrun: "crew:newcomer"\n')
+    app = QuarterdeckApp(tmp_path / "team.db")
+
+    def names() -> set[str]:
+        return {agent.name for agent in app.feed.state.agents.values()}
+
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: len(names()) == 3)
+
+        app.add(file, None)
+        await until(pilot, lambda: bool(app.screen.query(Told)))
+        assert "crew:newcomer" in app.screen.query_one(Told).text
+        await pilot.press("escape")
+        assert "newcomer" not in names()
+
+        app.add(file, None)
+        await until(pilot, lambda: bool(app.screen.query(Told)))
+        await pilot.press("enter")
+        await until(pilot, lambda: "newcomer" in names())
