@@ -127,7 +127,7 @@ class QuarterdeckApp(Transfers, App[int]):
         if self.message is None or now_ms - self._said_ms > HEARD_MS:
             news = self._news.of(self.feed.state, caught_up=self.feed.looked and not self.feed.behind)
             if news is not None:
-                self.message, self._said_ms, self._drawn = news, now_ms, ()
+                self.say(news.text, news.tone)
         drawn = (now_ms // 1000, self.feed.engine and self.feed.engine.alive, self.feed.live, self.feed.trouble)
         if changed or drawn != self._drawn:
             self._drawn = drawn
