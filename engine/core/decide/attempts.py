@@ -1,7 +1,7 @@
 """Signals of attempts: steps, delegations, ends."""
 
 from engine.core.context import Context
-from engine.core.decide.find import place_for
+from engine.core.decide.find import Place, place_for
 from engine.core.decide.mint import Mint
 from engine.core.errors import NoAgentMatches
 from engine.core.events import (
@@ -105,11 +105,28 @@ def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> lis
         ]
     if place.made is not None:
         events.append(place.made)
+    events.append(
+        Delegated(
+            at_ms=ctx.now_ms,
+            run_id=task.run_id,
+            task_id=task.id,
+            attempt=attempt.number,
+            agent_id=attempt.agent_id or "",
+            call_key=signal.call_key,
+            call_kind=signal.call_kind,
+            children=_children(state, place, signal),
+        )
+    )
+    return events
+
+
+def _children(state: State, place: Place, signal: DelegationAsked) -> list[ChildPlan]:
+    """Return one task for each item, all for the same place."""
     mint = Mint(state)
     skips = place.worker_id in state.agents and any(
         isinstance(policy, Skip) for policy in state.spec_of(state.agents[place.worker_id]).on_failure
     )
-    children = [
+    return [
         ChildPlan(
             task_id=mint("t"),
             kind="agent" if place.kind == "agent" else "group",
@@ -122,19 +139,6 @@ def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> lis
         )
         for item in signal.items
     ]
-    events.append(
-        Delegated(
-            at_ms=ctx.now_ms,
-            run_id=task.run_id,
-            task_id=task.id,
-            attempt=attempt.number,
-            agent_id=attempt.agent_id or "",
-            call_key=signal.call_key,
-            call_kind=signal.call_kind,
-            children=children,
-        )
-    )
-    return events
 
 
 def _why_not(state: State, task: Task, attempt: Attempt) -> str | None:
