@@ -27,7 +27,7 @@ from engine.host.disk import encoded, save, writer_for
 from engine.host.effects import Performer
 from engine.host.imports import Importer, read_state
 from engine.host.inbox import watch
-from engine.host.loop import Loop
+from engine.host.loop import BATCH_MS, Loop
 from engine.host.orders import Applied, Orders
 from engine.host.subscriptions import BUFFERED, Listeners, Subscription
 from engine.host.timers import Timers
@@ -66,6 +66,10 @@ class Host:
         importer: Reads and checks an archive for `ImportState`; without it that command is refused.
         grace_s: How long an attempt that is asked to stop may go on to its next step, in seconds.
         seed: Makes the draws of back-offs repeatable; None draws from the system.
+        pid: What the journal says which process this is; this one's by default.
+        batch_ms: How long deciding may go on before what was decided is written, in milliseconds of real time; with
+            infinity the same messages always make the same batches.
+        snapshot_events: Events between two snapshots.
     """
 
     def __init__(
@@ -79,10 +83,15 @@ class Host:
         importer: Importer | None = None,
         grace_s: float = GRACE_S,
         seed: int | None = None,
+        pid: int | None = None,
+        batch_ms: float = BATCH_MS,
+        snapshot_events: int = SNAPSHOT_EVENTS,
     ) -> None:
         self.store = store
         self.clock = clock if clock is not None else RealClock()
         self.threads = Threads()
+        self._pid = pid if pid is not None else os.getpid()
+        self._snapshot_events = snapshot_events
         self._importer = importer
         self._bound = dict(bound or {})
         self._texts = Texts(store.journal.body)
@@ -92,7 +101,14 @@ class Host:
         self._processes = Processes(self._start)
         self._writer = writer_for(store, self.clock)
         self._loop = Loop(
-            store, self._writer, self.clock, self._texts, perform=self._perform, divert=self._divert, seed=seed
+            store,
+            self._writer,
+            self.clock,
+            self._texts,
+            perform=self._perform,
+            divert=self._divert,
+            seed=seed,
+            batch_ms=batch_ms,
         )
         self._crew = Crew(
             runtimes=runtimes if runtimes is not None else built_in(),
@@ -258,7 +274,7 @@ class Host:
             group.start_soon(self._watched, background)
         if self.store.path is not None:
             group.start_soon(self._tick)
-        await self._loop.begin(EngineBegan(pid=os.getpid(), token=self.store.token, version=_version()))
+        await self._loop.begin(EngineBegan(pid=self._pid, token=self.store.token, version=_version()))
         self._snapshot_seq = self.state.seq
         group.start_soon(self._watched, self._watch_inbox)
         log.info("the engine of %s began at seq %d", self.store.path or "memory", self.state.seq)
@@ -350,7 +366,7 @@ class Host:
         self._loop.put(Given(refused))
 
     def _after_turn(self) -> None:
-        due = self.state.seq - self._snapshot_seq >= SNAPSHOT_EVENTS
+        due = self.state.seq - self._snapshot_seq >= self._snapshot_events
         if due and not self._saving and self.store.path is not None:
             self._saving = True
             self._snapshot_seq = self.state.seq

@@ -46,6 +46,7 @@ class Loop:
         perform: Performs the effects of a batch that is on disk.
         divert: Takes an order that is not for the core to decide now; False leaves it to the core.
         seed: Of the draws.
+        batch_ms: How long deciding may go on before what was decided is written.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Loop:
         perform: Callable[[Batch], None],
         divert: Callable[[Order, Batch], bool],
         seed: int | None,
+        batch_ms: float = BATCH_MS,
     ) -> None:
         self.state = State()
         self.stopped: str | None = None
@@ -69,6 +71,7 @@ class Loop:
         self._perform = perform
         self._divert = divert
         self._random = random.Random(seed)
+        self._batch_ns = batch_ms * 1_000_000
         self._messages: deque[tuple[Message, Then | None]] = deque()
         self._wake = anyio.Event()
         self._asleep = False
@@ -153,9 +156,9 @@ class Loop:
             then(None)
 
     def _decided(self) -> Batch:
-        """Decide what has arrived, for at most `BATCH_MS`."""
+        """Decide what has arrived, for at most `batch_ms`."""
         batch = Batch(self.state.seq + 1)
-        until_ns = time.perf_counter_ns() + BATCH_MS * 1_000_000
+        until_ns = time.perf_counter_ns() + self._batch_ns
         while self._messages:
             message, then = self._messages.popleft()
             try:
