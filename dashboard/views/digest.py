@@ -47,7 +47,7 @@ def digest(state: State) -> Digest:
                 out.waiting_of[queue.agents[0]] += length
     _teams(state, out)
     for timer in state.timers.values():
-        task = state.tasks.get(timer.task_id)
+        task = state.tasks.get(timer.subject)
         if task is not None and task.agent_id is not None and task.status is TaskStatus.RETRYING:
             out.retrying_of.setdefault(task.agent_id, []).append(task)
     for run in state.runs.values():

@@ -6,7 +6,7 @@ The subject comes first, then what it did; ids are replaced by the names that `N
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from dashboard.views import sentences_engine, sentences_team, sentences_work
+from dashboard.views import sentences_engine, sentences_people, sentences_team, sentences_work
 from dashboard.views.names import Names
 from engine.core.events import Event
 
@@ -27,6 +27,7 @@ _TONES = {
     "call_refused": "warn",
     "attempt_lost": "warn",
     "retry_scheduled": "draining",
+    "escalated": "error",
     "attempt_done": "done",
     "run_finished": "strong",
     "run_submitted": "strong",
@@ -41,6 +42,7 @@ SENTENCES: dict[type, Callable[[Any, Names], str]] = {
     **sentences_engine.SENTENCES,
     **sentences_team.SENTENCES,
     **sentences_work.SENTENCES,
+    **sentences_people.SENTENCES,
 }
 """By class of event; a test holds its keys against the union."""
 

@@ -98,6 +98,11 @@ def _queue_or_none(value: str | None, new_id: _NewId) -> str | None:
     return None if value is None else _queue_key(value, new_id)
 
 
+def _timer_id(key: str, new_id: _NewId) -> str:
+    kind, _, subject = key.partition(":")
+    return f"{kind}:{new_id(subject)}"
+
+
 def _calls(calls: dict[str, Fields], new_id: _NewId) -> dict[str, Fields]:
     return {key: call | {"children": _many(call["children"], new_id)} for key, call in calls.items()}
 
@@ -106,8 +111,9 @@ _FIELDS: dict[str, dict[str, Callable[[Any, _NewId], Any]]] = {
     "supervisors": {"id": _one, "parent_id": _one, "members": _many},
     "agents": {"id": _one, "supervisor_id": _one, "queues": _queues},
     "queues": {"key": _queue_key, "supervisor_id": _one, "agents": _many},
-    "runs": {"id": _one, "supervisor_id": _one, "root_id": _one, "tasks": _keys},
+    "runs": {"id": _one, "supervisor_id": _one, "root_id": _one, "tasks": _keys, "after": _many},
     "tasks": {
+        "escalation_id": _one,
         "id": _one,
         "run_id": _one,
         "parent_id": _one,
@@ -121,10 +127,19 @@ _FIELDS: dict[str, dict[str, Callable[[Any, _NewId], Any]]] = {
         "outcome_id": _one,
         "calls": _calls,
     },
-    "timers": {"id": _one, "task_id": _one},
+    "timers": {"id": _timer_id, "subject": _one},
+    "escalations": {"id": _one, "subject": _one, "run_id": _one},
     "finished": {"id": _one, "supervisor_id": _one},
 }
 """Where ids stand, by the kind of entity; a test holds this against the fields of the state."""
+
+
+def _plain_key(key: str, new_id: _NewId) -> str:
+    return new_id(key)
+
+
+_KEYS_OF: dict[str, Callable[[str, _NewId], str]] = {"queues": _queue_key, "timers": _timer_id}
+"""How the keys are made of entities whose id is not one letter and a number."""
 
 
 def _entity(kind: str, entity: Fields, new_id: _NewId) -> Fields:
@@ -133,7 +148,7 @@ def _entity(kind: str, entity: Fields, new_id: _NewId) -> Fields:
 
 
 def _renaming(kind: str) -> Callable[[Any, _NewId], Any]:
-    key_of = _queue_key if kind == "queues" else lambda key, new_id: new_id(key)
+    key_of = _KEYS_OF.get(kind, _plain_key)
     if kind == "finished":
         return lambda found, new_id: [_entity(kind, entity, new_id) for entity in found]
     return lambda found, new_id: {key_of(key, new_id): _entity(kind, entity, new_id) for key, entity in found.items()}

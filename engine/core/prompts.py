@@ -6,6 +6,8 @@ A prompt is not journaled: it follows from the events, and its own consequences 
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from pydantic import JsonValue
+
 from engine.core.events import (
     AttemptCancelled,
     AttemptDone,
@@ -15,6 +17,7 @@ from engine.core.events import (
     CancelRequested,
     Delegated,
     EngineStarted,
+    EscalationAnswered,
     Event,
     GroupEnded,
     GroupPlanned,
@@ -103,6 +106,20 @@ class CheckAgentLoad:
     agent_id: str
 
 
+@fact
+class Answered:
+    """A question to a person has its answer."""
+
+    escalation_id: str
+    kind: str
+    subject: str
+    run_id: str | None
+    answer: str
+    output: JsonValue
+    by: str
+    detail: dict[str, JsonValue]
+
+
 Prompt: TypeAlias = (
     Dispatch
     | PlanGroup
@@ -113,7 +130,8 @@ Prompt: TypeAlias = (
     | ApplyPolicy
     | AnswerNow
     | Requeue
-    | CheckAgentLoad  # keep one a line
+    | CheckAgentLoad
+    | Answered  # keep one a line
 )
 
 
@@ -223,6 +241,21 @@ def _task_reopened(state: State, event: TaskReopened) -> list[Prompt]:
     return [LookAt(task_id=task_id) for task_id in event.reopened]
 
 
+def _escalation_answered(state: State, event: EscalationAnswered) -> list[Prompt]:
+    return [
+        Answered(
+            escalation_id=event.escalation_id,
+            kind=event.kind,
+            subject=event.subject,
+            run_id=event.run_id,
+            answer=event.answer,
+            output=event.output,
+            by=event.by,
+            detail=event.detail,
+        )
+    ]
+
+
 _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     EngineStarted: _engine_started,
     StateImported: _state_imported,
@@ -242,4 +275,5 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     CancelRequested: _cancel_requested,
     AgentRemoving: _agent_removing,
     AgentSwapped: _agent_swapped,
+    EscalationAnswered: _escalation_answered,
 }

@@ -73,7 +73,7 @@ def _ids(state: State) -> Iterator[str]:
         if run.id in state.runs or run.id[:1] != "r" or not _ID.fullmatch(run.id):
             yield f"{_shown(run.id)} is no id of a finished run"
     for letter, number in state.minted.items():
-        if letter not in "sart" or len(letter) != 1 or not 0 <= number < _LARGEST:
+        if letter not in "sarte" or len(letter) != 1 or not 0 <= number < _LARGEST:
             yield f"ids of {_shown(letter)} cannot have been given"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import cache
 
-from engine.core.state import Run, State, Task, TaskStatus
+from engine.core.state import Run, State, Task, TaskStatus, Timer
 
 LONGEST_BACK_OFF_MS = 86_400_000
 AT_REST = {
@@ -30,10 +30,15 @@ def faults_of_work(state: State, deepest: int) -> Iterator[str]:
     for timer_id, timer in state.timers.items():
         if timer.due_ms > LONGEST_BACK_OFF_MS:
             yield "a timer waits longer than any back-off"
-        waiting = state.tasks.get(timer_id)
-        found = waiting is not None and waiting.status is TaskStatus.RETRYING
-        if timer.id != timer_id or timer.task_id != timer_id or not found:
+        if timer.id != timer_id or timer_id != f"{timer.kind}:{timer.subject}" or not _is_awaited(state, timer):
             yield f"a timer waits for {timer_id[:40]!a}, which waits for none"
+
+
+def _is_awaited(state: State, timer: Timer) -> bool:
+    if timer.kind == "retry":
+        task = state.tasks.get(timer.subject)
+        return task is not None and task.status is TaskStatus.RETRYING
+    return timer.kind == "escalation" and timer.subject in state.escalations
 
 
 def _run(state: State, run: Run, deepest: int) -> Iterator[str]:
@@ -105,7 +110,7 @@ def _task(state: State, task: Task, links: _Links) -> Iterator[str]:
         yield f"the task {task.id} is at work, which nothing in an archive can be"
     if (task.open or task.children) and task.open != sum(not state.tasks[child].ended for child in task.children):
         yield f"the task {task.id} counts its open tasks wrongly"
-    if (task.status is TaskStatus.RETRYING) != (task.id in state.timers):
+    if (task.status is TaskStatus.RETRYING) != (f"retry:{task.id}" in state.timers):
         yield f"the task {task.id} waits for a timer that is not there"
     yield from _edges(state, task, links)
     yield from _calls(state, task, links)

@@ -9,11 +9,14 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, JsonValue
 
 from engine.core.fact import fact
+from engine.core.limits import Limits
+from engine.core.policies.records import Circuit, Escalate, Fail, Failover, FailurePolicy, Restart, Retry, Skip
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 """What names of agents and supervisors look like."""
@@ -36,32 +39,24 @@ def check_name(name: str, what: str) -> str:
     return name
 
 
-@dataclass(slots=True)
-class Retry:
-    """Try again on the same agent after a back-off that grows and is drawn with full jitter."""
+@dataclass(slots=True, kw_only=True)
+class Pool:
+    """An agent that is as many as its queue asks for. Each instance runs `max_concurrency` attempts."""
 
-    retries: Annotated[int, Field(ge=0, le=100)] = 3
-    """How many times to try again after the first attempt."""
-    base_s: Annotated[float, Field(gt=0, le=3600)] = 0.5
-    """Ceiling of the first back-off, in seconds."""
-    cap_s: Annotated[float, Field(gt=0, le=86400)] = 30.0
-    """Largest ceiling, in seconds."""
-    type: Literal["retry"] = "retry"
+    min: Annotated[int, Field(ge=1, le=10_000)] = 1
+    max: Annotated[int, Field(ge=1, le=10_000)]
+    grow_at: Annotated[int, Field(ge=1)] = 2
+    """Tasks that wait for each instance before another is added."""
+    idle_s: Annotated[float, Field(gt=0)] = 10.0
+    """How long instances have nothing to do before one is taken away, in seconds."""
 
     def __post_init__(self) -> None:
-        """Keep seconds as floats, as JSON gives them back: the hash of a spec depends on it."""
-        self.base_s = float(self.base_s)
-        self.cap_s = float(self.cap_s)
-
-
-@dataclass(slots=True)
-class Skip:
-    """Count the task as optional: when it fails, those who wait for it go on without its output."""
-
-    type: Literal["skip"] = "skip"
-
-
-FailurePolicy: TypeAlias = Retry | Skip
+        """Refuse what cannot be right."""
+        self.idle_s = float(self.idle_s)
+        if not 1 <= self.min <= self.max:
+            raise ValueError(f"a pool goes from 1 or more up to its max, not from {self.min} to {self.max}")
+        if self.grow_at < 1 or not self.idle_s > 0:
+            raise ValueError(f"a pool's grow_at must be 1 or more and idle_s above 0: {self.grow_at}, {self.idle_s}")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -94,6 +89,16 @@ class AgentSpec:
     run_in: RunIn | None = None
     """Where a function runs; by default `loop` for `async def` and `thread` for plain `def`."""
     options: Mapping[str, JsonValue] = field(default_factory=dict)
+    step_timeout_s: float | None = None
+    """Longest one step of an attempt may take, in seconds."""
+    pool: Pool | None = None
+    """Bounds within which its instances come and go; None is one instance."""
+    limits: Limits | None = None
+    """What the agent may spend in all."""
+    task_limits: Limits | None = None
+    """What it may spend on one task."""
+    circuit: Circuit | None = None
+    """When it gets nothing to do because it keeps failing; None is what its supervisor says."""
 
     def __post_init__(self) -> None:
         """Bring sequences into one shape and refuse what cannot be right."""
@@ -113,6 +118,9 @@ class AgentSpec:
             raise ValueError(f"agent {self.name!r}: max_concurrency must be 1 to 10,000, not {self.max_concurrency}")
         if self.timeout_s is not None and not self.timeout_s > 0:
             raise ValueError(f"agent {self.name!r}: timeout_s must be above 0, not {self.timeout_s}")
+        self.step_timeout_s = None if self.step_timeout_s is None else float(self.step_timeout_s)
+        if self.step_timeout_s is not None and not self.step_timeout_s > 0:
+            raise ValueError(f"agent {self.name!r}: step_timeout_s must be above 0, not {self.step_timeout_s}")
         if not self.weight > 0:
             raise ValueError(f"agent {self.name!r}: weight must be above 0, not {self.weight}")
         if self.run_in not in (None, "loop", "thread", "process"):
@@ -146,8 +154,49 @@ class DiscoveryConfig:
 
 
 def spec_hash(spec: AgentSpec) -> str:
-    """Return the content hash of `spec`: 16 hex digits, the same for equal specs in every process."""
+    """Return the content hash of `spec`: 16 hex digits, the same for equal specs in every process.
+
+    What came to specs later counts only where it is set, so that specs written before it keep their hashes.
+    """
     values = {key: getattr(spec, key) for key in spec.__slots__}
-    values["on_failure"] = [{key: getattr(policy, key) for key in policy.__slots__} for policy in spec.on_failure]
-    text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    for key in _LATER:
+        if values[key] is None:
+            del values[key]
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=_plain)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+_LATER = ("step_timeout_s", "pool", "limits", "task_limits", "circuit")
+
+
+def _plain(value: object) -> object:
+    """Return what JSON is made of in place of a policy, a budget or an amount."""
+    if isinstance(value, Decimal):
+        return str(value)
+    found = {key: getattr(value, key) for key in value.__slots__}  # type: ignore[attr-defined]
+    if isinstance(value, Retry):
+        found = {key: each for key, each in found.items() if each or key not in ("on", "never_on")}
+    return found
+
+
+__all__ = [
+    "AGGREGATIONS",
+    "NAME",
+    "AgentCapability",
+    "AgentSpec",
+    "Aggregation",
+    "Circuit",
+    "DiscoveryConfig",
+    "Escalate",
+    "Fail",
+    "Failover",
+    "FailurePolicy",
+    "Limits",
+    "Pool",
+    "Restart",
+    "Retry",
+    "RunIn",
+    "Skip",
+    "check_name",
+    "spec_hash",
+]

@@ -9,7 +9,11 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+from pydantic import JsonValue
+
 from engine.core.fact import entity
+from engine.core.limits import Limits
+from engine.core.options import DEFAULT_PRIORITY, SupervisorOptions
 from engine.core.spec import AgentSpec, Aggregation, FailurePolicy
 from engine.core.values import Held, Usage
 
@@ -95,6 +99,8 @@ class Supervisor:
     max_parallel: int = 10
     """How many attempts its own agents may run at once."""
     max_agents: int = 50
+    options: SupervisorOptions = field(default_factory=SupervisorOptions)
+    """What was set for it; what it inherits is looked up (`inherited`)."""
     members: list[str] = field(default_factory=list)
     """Ids of its agents and sub-supervisors, in declared order."""
     paused: bool = False
@@ -185,6 +191,15 @@ class Queue:
     """Agents that could take one now; the one that waited longest first."""
 
 
+StopReason: TypeAlias = Literal["cancel", "requeue", "preempt", "migrate", "restart", "limit"]
+"""Why an attempt is asked to stop.
+
+`cancel`: the task ends with what it has. `requeue`: another agent, or another attempt, goes on with its finished steps.
+`preempt`: it goes back to its place in the queue. `migrate`: the same attempt goes on with the agent's new generation.
+`restart`: it begins again from its input, without its finished steps. `limit`: a deadline or a budget ended it.
+"""
+
+
 @entity
 class Attempt:
     """One try of a task by one agent."""
@@ -200,8 +215,8 @@ class Attempt:
     """Calls that it waits for and whose tasks are not all ended."""
     owed: list[str] = field(default_factory=list)
     """Calls that are answered, and wait for a slot to be told."""
-    stopping: bool = False
-    """It was asked to stop at its next step."""
+    stopping: StopReason | None = None
+    """Why it was asked to stop at its next step, and so what becomes of its task; None while it was not."""
 
 
 @entity
@@ -243,6 +258,12 @@ class Task:
     """How many of those have not ended."""
     held_back: bool = False
     """Ready, but its run is paused."""
+    priority: int = DEFAULT_PRIORITY
+    """0 is the most urgent, 9 the least."""
+    deadline_ms: int | None = None
+    """When it is ended if it has not ended by itself; never later than that of what it is part of."""
+    escalation_id: str | None = None
+    """The question to a person that it waits for."""
     optional: bool = False
     attempt: Attempt | None = None
     attempts: int = 0
@@ -291,6 +312,15 @@ class Run:
     sender: str = ""
     on_failure: list[FailurePolicy] = field(default_factory=list)
     """What happens when a task of it fails, in place of what its agents' specs say; empty leaves it to them."""
+    priority: int = DEFAULT_PRIORITY
+    """Of its tasks, where nothing else is said."""
+    deadline_ms: int | None = None
+    category: str | None = None
+    """The kind of work that it is, where that was said or found."""
+    limits: Limits | None = None
+    """What it may spend; besides what its supervisor says of each run."""
+    after: list[str] = field(default_factory=list)
+    """Runs that must end before it begins."""
     paused: bool = False
     suspended: bool = False
     """Its engine ended and no other has taken it up."""
@@ -344,8 +374,34 @@ class Timer:
     """A moment that something waits for."""
 
     id: str
+    """Its kind and its subject: `retry:t5`."""
     due_ms: int
-    task_id: str
+    kind: str
+    """What it is for; `decide.timers` has a handler for each."""
+    subject: str
+    """Id of the task, run, agent, supervisor or escalation that it is about."""
+
+
+@entity
+class Escalation:
+    """A question that waits for a person."""
+
+    id: str
+    kind: str
+    """What it is about; `decide.escalations` has a handler for each."""
+    subject: str
+    """Id of the task, run, agent or supervisor that it is about."""
+    run_id: str | None
+    question: str
+    """One line."""
+    options: list[str]
+    """The answers that there are."""
+    default: str | None
+    """The answer when nobody gives one in time; None waits for ever."""
+    due_ms: int | None
+    asked_ms: int
+    detail: dict[str, JsonValue] = field(default_factory=dict)
+    """What the handler of its kind needs besides."""
 
 
 @entity
@@ -396,6 +452,8 @@ class State:
     tasks: dict[str, Task] = field(default_factory=dict)
     """Tasks of open runs."""
     timers: dict[str, Timer] = field(default_factory=dict)
+    escalations: dict[str, Escalation] = field(default_factory=dict)
+    """Questions that wait for a person, the oldest first."""
     finished: list[RunSummary] = field(default_factory=list)
     """The last finished runs, newest last."""
     commands: OrderedDict[str, Outcome] = field(default_factory=OrderedDict)

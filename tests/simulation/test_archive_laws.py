@@ -14,7 +14,7 @@ from engine.core.importing import _FIELDS, renamed, state_from
 from engine.core.signals import EngineBegan, StateReady
 from engine.core.soundness import check_sound
 from engine.core.spec import Retry
-from engine.core.state import Agent, Queue, Run, RunSummary, State, Supervisor, Task, TaskStatus, Timer
+from engine.core.state import Agent, Escalation, Queue, Run, RunSummary, State, Supervisor, Task, TaskStatus, Timer
 from engine.texts import walk
 from tests.chance import mend, worlds
 from tests.world import World, agent, team_world
@@ -166,9 +166,9 @@ def test_renaming_is_only_renaming(world: World) -> None:
 def test_every_field_with_an_id_is_known_to_renaming() -> None:
     kinds: dict[str, type] = {
         "supervisors": Supervisor, "agents": Agent, "queues": Queue, "runs": Run, "tasks": Task, "timers": Timer,
-        "finished": RunSummary,
+        "finished": RunSummary, "escalations": Escalation,
     }  # fmt: skip
-    of_ids = {"members", "queue", "queues", "agents", "after", "before", "children", "calls", "tasks"}
+    of_ids = {"members", "queue", "queues", "agents", "after", "before", "children", "calls", "tasks", "subject"}
     not_carried = {"running", "parked", "ready", "free", "open"}
     for kind, cls in kinds.items():
         names = {each.name for each in fields(cls)}
@@ -214,8 +214,8 @@ def test_a_back_off_goes_on_by_the_clock_of_the_other_machine() -> None:
 
     (timer,) = twin.state.timers.values()
     assert timer.due_ms == twin.state.at_ms + left_ms
-    assert twin.state.tasks[timer.task_id].retry_at_ms == timer.due_ms
-    assert twin.state.tasks[timer.task_id].status is TaskStatus.RETRYING
+    assert twin.state.tasks[timer.subject].retry_at_ms == timer.due_ms
+    assert twin.state.tasks[timer.subject].status is TaskStatus.RETRYING
 
 
 def test_texts_stand_once_and_the_event_that_imports_them_is_where_they_are_found() -> None:

@@ -177,6 +177,6 @@ def assert_legal(state: State) -> None:
         if not task.ended:
             assert task.blockers == sum(not state.tasks[one].ended for one in task.after)
         assert task.open == sum(not state.tasks[one].ended for one in task.children)
-        assert (task.id in state.timers) == (task.status is TaskStatus.RETRYING)
+        assert (f"retry:{task.id}" in state.timers) == (task.status is TaskStatus.RETRYING)
         for call in task.calls.values():
             assert call.open == sum(not state.tasks[one].ended for one in call.children)

@@ -233,7 +233,9 @@ MEANINGS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a call for a task elsewhere": lambda s: _of(s, "tasks", 2).update(
         calls={"k": {"key": "k", "kind": "map", "children": ["t2"], "open": 0}}),
     "a retry without a timer": lambda s: _of(s, "tasks", 2).update(status="retrying"),
-    "a timer of nobody": lambda s: s.update(timers={"t9": {"id": "t9", "due_ms": 1, "task_id": "t9"}}),
+    "a timer of nobody": lambda s: s.update(
+        timers={"retry:t9": {"id": "retry:t9", "due_ms": 1, "kind": "retry", "subject": "t9"}}
+    ),
     "a queue that does not exist": lambda s: _of(s, "tasks", 2).update(queue="agent:a9"),
     "a text that is not there": lambda s: _of(s, "runs").update(request={"seq": 0, "path": "texts.3"}),
     "a text of another event": lambda s: _of(s, "runs").update(request={"seq": 4, "path": "texts.0"}),

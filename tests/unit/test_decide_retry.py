@@ -44,7 +44,7 @@ def test_a_task_that_backs_off_holds_no_slot_and_is_tried_again_when_it_is_time(
     task = world.state.tasks[key[0]]
     assert (task.status, works(world)) == (TaskStatus.RETRYING, [])
 
-    world.due(key[0])
+    world.due(f"retry:{key[0]}")
 
     assert attempts(world, "ada") == [(key[0], 2)]
 
@@ -211,7 +211,7 @@ def test_an_end_that_is_reported_of_an_earlier_attempt_is_ignored() -> None:
     world = flaky()
     key = attempt(world, "ada")
     world.fail(key)
-    world.due(key[0])
+    world.due(f"retry:{key[0]}")
 
     assert world.succeed(key) == []
     assert world.state.tasks[key[0]].status is TaskStatus.RUNNING

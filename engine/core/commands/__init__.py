@@ -4,17 +4,32 @@ from dataclasses import fields
 from typing import TypeAlias, get_args
 
 from engine.core.commands.engine import ImportState, Ping, StopEngine
-from engine.core.commands.run import Cancel, RetryWork, Submit, SwitchStrategy
+from engine.core.commands.run import (
+    Answer,
+    Cancel,
+    Reassign,
+    RetryWork,
+    SetDeadline,
+    SetPriority,
+    Submit,
+    SwitchStrategy,
+)
 from engine.core.commands.team import (
     AddAgent,
     AddSupervisor,
+    ChangeCapabilities,
+    ChangeSupervisor,
     LoadTeam,
+    Move,
     Pause,
     RegisterSpec,
     RemoveMember,
+    ReplaceTeam,
     Resume,
+    Rollback,
     SupervisorSpec,
     SwapAgent,
+    SwapAgents,
     Target,
     TrustReferences,
     UnregisterSpec,
@@ -33,6 +48,16 @@ Command: TypeAlias = (
     | UnregisterSpec
     | RemoveMember
     | SwapAgent
+    | SwapAgents
+    | Rollback
+    | ChangeCapabilities
+    | Move
+    | ReplaceTeam
+    | ChangeSupervisor
+    | SetPriority
+    | SetDeadline
+    | Reassign
+    | Answer
     | Pause
     | Resume
     | TrustReferences
@@ -61,21 +86,31 @@ __all__ = [
     "COMMAND_KINDS",
     "AddAgent",
     "AddSupervisor",
+    "Answer",
     "Cancel",
+    "ChangeCapabilities",
+    "ChangeSupervisor",
     "Command",
     "ImportState",
     "LoadTeam",
+    "Move",
     "Order",
     "Pause",
     "Ping",
+    "Reassign",
     "RegisterSpec",
     "RemoveMember",
+    "ReplaceTeam",
     "Resume",
     "RetryWork",
+    "Rollback",
+    "SetDeadline",
+    "SetPriority",
     "StopEngine",
     "Submit",
     "SupervisorSpec",
     "SwapAgent",
+    "SwapAgents",
     "SwitchStrategy",
     "Target",
     "TrustReferences",

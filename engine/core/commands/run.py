@@ -7,6 +7,7 @@ from pydantic import JsonValue
 
 from engine.core.commands.team import Target
 from engine.core.fact import fact
+from engine.core.limits import Limits
 from engine.core.spec import Aggregation, FailurePolicy
 
 
@@ -20,6 +21,59 @@ class Submit:
     """None is the first root."""
     on_failure: list[FailurePolicy] = field(default_factory=list)
     """What happens when a task of it fails, in place of what its agents' specs say."""
+    priority: int | None = None
+    """0, the most urgent, to 9; None is 5."""
+    deadline_s: float | None = None
+    """How long it may take from now on, in seconds."""
+    limits: Limits | None = None
+    """What it may spend."""
+    category: str | None = None
+    """The kind of work that it is, for supervisors with strategies by category; None lets it be found."""
+    after: list[str] = field(default_factory=list)
+    """Runs that must be done before it begins."""
+
+
+@fact
+class SetPriority:
+    """Change how urgent a run or a task is, also while it waits or runs."""
+
+    type: Literal["set_priority"] = "set_priority"
+    target: Target
+    priority: int
+
+
+@fact
+class SetDeadline:
+    """Change by when a run or a task has to have ended."""
+
+    type: Literal["set_deadline"] = "set_deadline"
+    target: Target
+    deadline_s: float | None
+    """Seconds from now on; None takes the deadline away."""
+
+
+@fact
+class Reassign:
+    """Give a task to an agent by hand, also one that is at work."""
+
+    type: Literal["reassign"] = "reassign"
+    task: Target
+    agent: Target
+    now: bool = False
+    """True stops an attempt at work at once, False at its next step; its finished steps are kept."""
+
+
+@fact
+class Answer:
+    """Answer a question that waits for a person."""
+
+    type: Literal["answer"] = "answer"
+    escalation: Target
+    """Id of the question, or of the task that waits for its answer."""
+    answer: str
+    """One of the options of the question."""
+    output: JsonValue = None
+    """With the answer `use`: the output that stands for the work."""
 
 
 @fact
@@ -51,5 +105,11 @@ class SwitchStrategy:
     aggregator: str | None = None
     preserve_agent_states: bool = True
     """False stops what is at work at its next step and keeps its partial results as context."""
-    scope: Literal["open", "new"] = "open"
-    """`open` rewires open runs too; `new` leaves them as they are."""
+    settings: dict[str, JsonValue] | None = None
+    """What the strategy asks for; None keeps what is set where the mode stays, else takes its defaults."""
+    lead: str | None = None
+    """The agent that leads, for `delegate`; None keeps the one that is set."""
+    scope: Literal["run", "open", "new"] = "open"
+    """`run` rewires one run and leaves the supervisor as it is; `open` rewires open runs too; `new` leaves them."""
+    run: str | None = None
+    """With the scope `run`: which."""

@@ -4,6 +4,7 @@ from dataclasses import field
 from typing import Literal, TypeAlias, Union
 
 from engine.core.fact import fact
+from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec, Aggregation
 
 
@@ -21,6 +22,7 @@ class SupervisorSpec:
     default_agent: str | None = None
     max_parallel: int = 10
     max_agents: int = 50
+    options: SupervisorOptions = field(default_factory=SupervisorOptions)
     members: list[Union[AgentSpec, "SupervisorSpec"]] = field(default_factory=list)
     """Agents and sub-supervisors in declared order."""
 
@@ -68,6 +70,8 @@ class AddAgent:
     """Name of a spec in the registry, instead of `spec`."""
     name: str | None = None
     """Name of the agent; None takes the spec's."""
+    evict: bool = False
+    """Where the supervisor is full: let the agent go that has been idle for longest; never one at work."""
     trusted: list[str] = field(default_factory=list)
 
 
@@ -108,7 +112,73 @@ class SwapAgent:
     registered: str | None = None
     """Name of a spec in the registry, instead of `spec`."""
     mode: str = "drain"
+    """`drain`: attempts at work end on the old. `migrate`: they go on with the new from their next step. `abort`: they
+    are stopped and begin again on the new."""
+    deadline_s: float | None = None
+    """With `drain`: a person is asked when attempts are still at work after so many seconds."""
+    rollback_failures: int | None = None
+    """Roll back by itself when so many of the first `rollback_tasks` tasks of the new generation fail."""
+    rollback_tasks: int = 10
     trusted: list[str] = field(default_factory=list)
+
+
+@fact
+class SwapAgents:
+    """Swap several agents as one change: all of them, or none."""
+
+    type: Literal["swap_agents"] = "swap_agents"
+    swaps: list[SwapAgent]
+
+
+@fact
+class Rollback:
+    """Give an agent the spec of the generation before."""
+
+    type: Literal["rollback"] = "rollback"
+    agent: Target
+    mode: str = "drain"
+
+
+@fact
+class ChangeCapabilities:
+    """Add or take away specialties of a live agent; what it runs stays."""
+
+    type: Literal["change_capabilities"] = "change_capabilities"
+    agent: Target
+    add: list[str] = field(default_factory=list)
+    remove: list[str] = field(default_factory=list)
+
+
+@fact
+class Move:
+    """Put an agent, or a supervisor with everything under it, under another supervisor."""
+
+    type: Literal["move"] = "move"
+    target: Target
+    parent: Target
+
+
+@fact
+class ReplaceTeam:
+    """Make what is under a supervisor like a description of it: swap what differs, add what is new, remove the rest."""
+
+    type: Literal["replace_team"] = "replace_team"
+    supervisor: Target
+    team: SupervisorSpec
+    mode: str = "drain"
+    """Of the swaps and removals."""
+    trusted: list[str] = field(default_factory=list)
+
+
+@fact
+class ChangeSupervisor:
+    """Change settings of a supervisor; what is None stays."""
+
+    type: Literal["change_supervisor"] = "change_supervisor"
+    supervisor: Target
+    options: SupervisorOptions | None = None
+    max_parallel: int | None = None
+    max_agents: int | None = None
 
 
 @fact

@@ -10,13 +10,30 @@ from typing import Any
 from engine.core import commands, prompts, signals
 from engine.core.commands import Order
 from engine.core.context import Context
-from engine.core.decide import attempts, engine, loading, plan, progress, removing, run, strategy, team
+from engine.core.decide import (
+    attempts,
+    engine,
+    escalations,
+    loading,
+    plan,
+    progress,
+    removing,
+    run,
+    strategy,
+    team,
+    timers,
+)
 from engine.core.decide.applied import Applied
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused, Event
 from engine.core.prompts import Prompt
 from engine.core.signals import Signal
 from engine.core.state import State
+
+
+def _not_yet(state: State, command: Any, ctx: Context) -> Applied:
+    raise Refused(f"{command.type} is not there yet")
+
 
 ON_COMMAND: dict[type, Callable[[State, Any, Context], Applied]] = {
     commands.Submit: run.submit,
@@ -30,6 +47,16 @@ ON_COMMAND: dict[type, Callable[[State, Any, Context], Applied]] = {
     commands.UnregisterSpec: team.unregister_spec,
     commands.RemoveMember: removing.remove_member,
     commands.SwapAgent: team.swap_agent,
+    commands.SwapAgents: _not_yet,
+    commands.Rollback: _not_yet,
+    commands.ChangeCapabilities: _not_yet,
+    commands.Move: _not_yet,
+    commands.ReplaceTeam: _not_yet,
+    commands.ChangeSupervisor: _not_yet,
+    commands.SetPriority: _not_yet,
+    commands.SetDeadline: _not_yet,
+    commands.Reassign: _not_yet,
+    commands.Answer: escalations.answer,
     commands.Pause: team.pause,
     commands.Resume: team.resume,
     commands.TrustReferences: team.trust_references,
@@ -50,7 +77,7 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     signals.ThreadCameBack: attempts.thread_came_back,
     signals.AgentUnusable: attempts.agent_unusable,
     signals.AgentUsable: attempts.agent_usable,
-    signals.TimerDue: progress.timer_due,
+    signals.TimerDue: timers.timer_due,
     signals.TextRead: progress.text_read,
     signals.StateReady: engine.state_ready,
     signals.StateUnusable: engine.state_unusable,
@@ -64,6 +91,7 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     prompts.AnswerNow: progress.answer_now,
     prompts.Requeue: removing.requeue,
     prompts.CheckAgentLoad: removing.check_agent_load,
+    prompts.Answered: escalations.after_answer,
 }
 """The handler of every signal and every prompt."""
 

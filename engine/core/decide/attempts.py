@@ -3,11 +3,11 @@
 from engine.core.context import Context
 from engine.core.decide.find import Place, place_for
 from engine.core.decide.mint import Mint
+from engine.core.decide.stopping import stopped
 from engine.core.errors import NoAgentMatches
 from engine.core.events import (
     AgentBroke,
     AgentMended,
-    AttemptCancelled,
     AttemptDone,
     AttemptFailed,
     CallAnswered,
@@ -212,40 +212,7 @@ def attempt_stopped(state: State, signal: AttemptStopped, ctx: Context) -> list[
     found = live(state, signal.task_id, signal.attempt)
     if found is None:
         return []
-    task, attempt = found
-    return [
-        AttemptCancelled(
-            at_ms=ctx.now_ms,
-            run_id=task.run_id,
-            task_id=task.id,
-            attempt=attempt.number,
-            agent_id=attempt.agent_id,
-            partial=signal.partial,
-            duration_ms=signal.duration_ms,
-            usage=signal.usage,
-            stuck=signal.stuck,
-            requeued=is_requeued(state, task, attempt),
-        )
-    ]
-
-
-def is_requeued(state: State, task: Task, attempt: Attempt) -> bool:
-    """Return True when the attempt was stopped because its agent leaves, and the task is to be done by another."""
-    if attempt.agent_id is None or is_cancelled(state, task):
-        return False
-    return state.agents[attempt.agent_id].removing in ("requeue", "abort")
-
-
-def is_cancelled(state: State, task: Task) -> bool:
-    """Return True when `task`, or anything that it is part of, is being cancelled."""
-    if state.runs[task.run_id].cancelling:
-        return True
-    above: Task | None = task
-    while above is not None:
-        if above.cancelling:
-            return True
-        above = state.tasks[above.parent_id] if above.parent_id is not None else None
-    return False
+    return stopped(state, *found, signal, ctx)
 
 
 def thread_came_back(state: State, signal: ThreadCameBack, ctx: Context) -> list[Event]:

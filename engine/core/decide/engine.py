@@ -3,13 +3,12 @@
 from engine.core.commands import ImportState, Ping, StopEngine
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.attempts import is_requeued
 from engine.core.decide.mint import Mint
+from engine.core.decide.stopping import stopped
 from engine.core.decide.trust import grant
 from engine.core.document import entities, references_in
 from engine.core.errors import NotTrusted, Refused
 from engine.core.events import (
-    AttemptCancelled,
     AttemptLost,
     CommandApplied,
     CommandRefused,
@@ -19,7 +18,7 @@ from engine.core.events import (
     StateImported,
 )
 from engine.core.importing import renamed
-from engine.core.signals import EngineBegan, EngineEnds, StateReady, StateUnusable
+from engine.core.signals import AttemptStopped, EngineBegan, EngineEnds, StateReady, StateUnusable
 from engine.core.state import State
 
 
@@ -37,18 +36,7 @@ def reconcile(state: State, ctx: Context) -> list[Event]:
         if attempt is None:
             continue
         if attempt.stopping:
-            events.append(
-                AttemptCancelled(
-                    at_ms=ctx.now_ms,
-                    run_id=task.run_id,
-                    task_id=task.id,
-                    attempt=attempt.number,
-                    agent_id=attempt.agent_id,
-                    partial=None,
-                    duration_ms=0,
-                    requeued=is_requeued(state, task, attempt),
-                )
-            )
+            events += stopped(state, task, attempt, AttemptStopped(task_id=task.id, attempt=attempt.number), ctx)
         else:
             events.append(
                 AttemptLost(

@@ -114,6 +114,7 @@ def _added(state: State, team: SupervisorSpec, parent_id: str | None, ctx: Conte
             default_agent=team.default_agent,
             max_parallel=team.max_parallel,
             max_agents=team.max_agents,
+            options=team.options,
         )
     ]
     for member in team.members:

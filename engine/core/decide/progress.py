@@ -1,9 +1,9 @@
 """What goes on by itself: dispatch, ends of tasks, graphs that are complete, failures that are tried again."""
 
 from engine.core.context import Context
-from engine.core.decide.attempts import is_cancelled
 from engine.core.decide.plan import plan_group
 from engine.core.decide.run import below
+from engine.core.decide.stopping import is_cancelled
 from engine.core.events import (
     AttemptResumed,
     AttemptStarted,
@@ -20,9 +20,9 @@ from engine.core.events import (
 from engine.core.fold.ending import lets_pass
 from engine.core.policies.retry import backoff_s
 from engine.core.prompts import AfterEnd, AnswerNow, ApplyPolicy, CheckGroup, Dispatch, FinishRun, LookAt, PlanGroup
-from engine.core.signals import TextRead, TimerDue
+from engine.core.signals import TextRead
 from engine.core.spec import Retry
-from engine.core.state import RunStatus, State, Task, TaskStatus
+from engine.core.state import RunStatus, State, Task, TaskStatus, Timer
 
 
 def dispatch(state: State, prompt: Dispatch, ctx: Context) -> list[Event]:
@@ -223,12 +223,9 @@ def apply_policy(state: State, prompt: ApplyPolicy, ctx: Context) -> list[Event]
     ]
 
 
-def timer_due(state: State, signal: TimerDue, ctx: Context) -> list[Event]:
+def retry_due(state: State, timer: Timer, ctx: Context) -> list[Event]:
     """End a back-off whose time has come."""
-    timer = state.timers.get(signal.timer_id)
-    if timer is None or timer.due_ms > ctx.now_ms:
-        return []
-    task = state.tasks[timer.task_id]
+    task = state.tasks[timer.subject]
     return [RetryDue(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id)]
 
 

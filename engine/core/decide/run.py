@@ -8,8 +8,12 @@ from engine.core.decide.mint import Mint
 from engine.core.decide.plan import cast_for
 from engine.core.errors import Refused, UnknownWork
 from engine.core.events import CancelRequested, Event, RetryDue, RunSubmitted, TaskReopened
+from engine.core.options import DEFAULT_PRIORITY, LOWEST_PRIORITY
 from engine.core.state import Run, RunSummary, State, Task, TaskStatus
 from engine.core.values import TextRef
+
+LONGEST_S = 31_536_000 * 10
+"""The longest that anything may be told to wait, in seconds: ten years."""
 
 
 def submit(state: State, command: Submit, ctx: Context) -> Applied:
@@ -28,10 +32,29 @@ def submit(state: State, command: Submit, ctx: Context) -> Applied:
         request=command.request,
         sender="",
         on_failure=command.on_failure,
+        priority=_priority(command.priority),
+        deadline_ms=None if command.deadline_s is None else ctx.now_ms + _deadline_ms(command.deadline_s),
+        category=command.category,
+        limits=command.limits,
+        after=command.after,
     )
     return Applied(
         events=[event], summary=f"submitted {event.run_id} to {supervisor.name}", result={"run_id": event.run_id}
     )
+
+
+def _priority(wanted: int | None) -> int:
+    if wanted is None:
+        return DEFAULT_PRIORITY
+    if not 0 <= wanted <= LOWEST_PRIORITY:
+        raise Refused(f"a priority is 0, the most urgent, to {LOWEST_PRIORITY}, not {wanted}")
+    return wanted
+
+
+def _deadline_ms(wanted_s: float) -> int:
+    if not 0 < wanted_s < LONGEST_S:
+        raise Refused(f"a deadline lies ahead, at most {LONGEST_S:,} s from now; {wanted_s:g} s does not")
+    return round(wanted_s * 1000)
 
 
 def cancel(state: State, command: Cancel, ctx: Context) -> Applied:

@@ -29,6 +29,7 @@ from engine.core.events import (
     CommandApplied,
     CommandRefused,
     EngineStopped,
+    Escalated,
     Event,
     PlanAsked,
     RetryScheduled,
@@ -37,6 +38,7 @@ from engine.core.events import (
     StrategySwitched,
 )
 from engine.core.events.team import AgentRemoving
+from engine.core.fold.timers import timer_id
 from engine.core.state import State
 
 
@@ -129,7 +131,13 @@ def _plan_asked(state: State, event: PlanAsked) -> list[Effect]:
 
 
 def _retry_scheduled(state: State, event: RetryScheduled) -> list[Effect]:
-    return [StartTimer(timer_id=event.task_id, due_ms=event.due_ms)]
+    return [StartTimer(timer_id=timer_id("retry", event.task_id), due_ms=event.due_ms)]
+
+
+def _escalated(state: State, event: Escalated) -> list[Effect]:
+    if event.due_ms is None:
+        return []
+    return [StartTimer(timer_id=timer_id("escalation", event.escalation_id), due_ms=event.due_ms)]
 
 
 def _check_agent(state: State, event: AgentAdded | AgentSwapped) -> list[Effect]:
@@ -195,6 +203,7 @@ _EFFECTS: dict[type, Callable[[State, Any], list[Effect]]] = {
     AgentRemoving: _agent_removing,
     PlanAsked: _plan_asked,
     RetryScheduled: _retry_scheduled,
+    Escalated: _escalated,
     AgentAdded: _check_agent,
     AgentSwapped: _check_agent,
     StateImported: _state_imported,

@@ -25,6 +25,7 @@ from engine.core.events.engine import (
     StateImported,
     TeamLoaded,
 )
+from engine.core.events.escalation import Escalated, EscalationAnswered
 from engine.core.events.run import (
     CancelRequested,
     GroupChange,
@@ -123,6 +124,8 @@ Event: TypeAlias = (
     | AttemptFailed
     | AttemptCancelled
     | AttemptLost
+    | Escalated
+    | EscalationAnswered
 )
 EVENTS: tuple[type[Event], ...] = get_args(Event)
 """Every class of event."""
@@ -156,6 +159,8 @@ __all__ = [
     "Delegated",
     "EngineStarted",
     "EngineStopped",
+    "Escalated",
+    "EscalationAnswered",
     "Event",
     "GroupChange",
     "GroupEnded",

@@ -7,6 +7,8 @@ from pydantic import JsonValue
 
 from engine.core.events.task import NodePlan
 from engine.core.fact import fact
+from engine.core.limits import Limits
+from engine.core.options import DEFAULT_PRIORITY
 from engine.core.spec import Aggregation, FailurePolicy
 from engine.core.state import RunStatus
 from engine.core.values import Held
@@ -26,6 +28,12 @@ class RunSubmitted:
     sender: str
     on_failure: list[FailurePolicy] = field(default_factory=list)
     """Failure policies that come with the request."""
+    priority: int = DEFAULT_PRIORITY
+    deadline_ms: int | None = None
+    category: str | None = None
+    limits: Limits | None = None
+    after: list[str] = field(default_factory=list)
+    """Runs that must be done before it begins."""
 
 
 @fact
@@ -93,7 +101,7 @@ class StrategySwitched:
     previous: str
     aggregation: Aggregation
     aggregator: str | None
-    scope: Literal["open", "new"]
+    scope: Literal["run", "open", "new"]
     groups: list[GroupChange] = field(default_factory=list)
 
 

@@ -4,6 +4,7 @@ from dataclasses import field
 from typing import Literal
 
 from engine.core.fact import fact
+from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec, Aggregation
 
 
@@ -25,6 +26,7 @@ class SupervisorAdded:
     default_agent: str | None
     max_parallel: int
     max_agents: int
+    options: SupervisorOptions = field(default_factory=SupervisorOptions)
 
 
 @fact

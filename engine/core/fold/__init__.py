@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from engine.core.errors import CorruptJournal
 from engine.core.events import Event
-from engine.core.fold import attempt, engine, run, task, team
+from engine.core.fold import attempt, engine, escalation, run, task, team
 from engine.core.fold.handlers import Handlers
 from engine.core.state import State
 
@@ -18,6 +18,7 @@ FOLD: Handlers = {
     **run.HANDLERS,
     **task.HANDLERS,
     **attempt.HANDLERS,
+    **escalation.HANDLERS,
 }
 """The handler of every kind."""
 

@@ -1,7 +1,8 @@
 """Fold: what the end of a task means for those that wait for it."""
 
 from engine.core.fold.queues import dequeue, enqueue, is_ready, wait_for_slot
-from engine.core.state import State, Task, TaskStatus
+from engine.core.fold.timers import OF_TASKS, drop_all, drop_timer
+from engine.core.state import State, StopReason, Task, TaskStatus
 
 # Looked up here once: an attribute of an enumeration costs as much as a call.
 _CANCELLED, _DONE, _FAILED, _WAITING = TaskStatus.CANCELLED, TaskStatus.DONE, TaskStatus.FAILED, TaskStatus.WAITING
@@ -11,9 +12,11 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
     """Give `task` its outcome: leave its queue, count it, and let go on who waited for it."""
     if task.status is _WAITING:
         dequeue(state, task)
-    if task.retry_at_ms is not None:
-        task.retry_at_ms = None
-        state.timers.pop(task.id, None)
+    task.retry_at_ms = None
+    drop_all(state, OF_TASKS, task.id)
+    if task.escalation_id is not None:
+        withdraw(state, task.escalation_id)
+        task.escalation_id = None
     task.status = status
     task.error = error
     task.ended_ms = state.at_ms
@@ -23,6 +26,19 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
         _tell_parent(state, task, state.tasks[task.parent_id])
     if unblock and task.before:
         _unblock(state, task)
+
+
+def ask_to_stop(task: Task, reason: StopReason) -> None:
+    """Remember why the attempt of `task` was asked to stop, if it has one; once it is cancelled it stays so."""
+    attempt = task.attempt
+    if attempt is not None and attempt.stopping != "cancel":
+        attempt.stopping = reason
+
+
+def withdraw(state: State, escalation_id: str) -> None:
+    """Ask a person no more."""
+    state.escalations.pop(escalation_id, None)
+    drop_timer(state, "escalation", escalation_id)
 
 
 def lets_pass(task: Task) -> bool:

@@ -48,8 +48,10 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
         note(state, entity_id)
     for timer in imported.timers.values():
         timer.due_ms = state.at_ms + timer.due_ms
-        state.tasks[timer.task_id].retry_at_ms = timer.due_ms
+        if timer.kind == "retry":
+            state.tasks[timer.subject].retry_at_ms = timer.due_ms
         state.timers[timer.id] = timer
+    state.escalations.update(imported.escalations)
     for run in imported.runs.values():
         run.paused = run.paused or paused
     for agent in imported.agents.values():

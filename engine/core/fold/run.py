@@ -9,11 +9,12 @@ from engine.core.events import (
     RunSubmitted,
     StrategySwitched,
 )
-from engine.core.fold.ending import end
+from engine.core.fold.ending import ask_to_stop, end, withdraw
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.queues import dequeue, enqueue, forget_idle_queues, is_ready
 from engine.core.fold.task import add_node, add_task, wire
+from engine.core.fold.timers import OF_RUNS, OF_TASKS, drop_all
 from engine.core.state import SUMMARIES, Run, RunSummary, State, Task, TaskStatus
 from engine.core.values import held, preview
 
@@ -29,6 +30,11 @@ def _run_submitted(state: State, event: RunSubmitted) -> None:
         root_id=event.root_id,
         sender=event.sender,
         on_failure=event.on_failure,
+        priority=event.priority,
+        deadline_ms=event.deadline_ms,
+        category=event.category,
+        limits=event.limits,
+        after=list(event.after),
         started_ms=event.at_ms,
     )
     state.runs[run.id] = run
@@ -42,6 +48,8 @@ def _run_submitted(state: State, event: RunSubmitted) -> None:
         title=run.title,
         worker_id=event.supervisor_id,
         input=request,
+        priority=event.priority,
+        deadline_ms=event.deadline_ms,
         created_ms=event.at_ms,
     )
     note(state, root.id)
@@ -74,9 +82,7 @@ def _cancel_requested(state: State, event: CancelRequested) -> None:
     else:
         state.tasks[event.task_id].cancelling = True
     for task_id in event.stopping:
-        attempt = state.tasks[task_id].attempt
-        if attempt is not None:
-            attempt.stopping = True
+        ask_to_stop(state.tasks[task_id], "cancel")
     for task_id in event.cancelled:
         end(state, state.tasks[task_id], TaskStatus.CANCELLED, error=event.reason)
 
@@ -100,9 +106,7 @@ def _rewire(state: State, group: Task, change: GroupChange) -> None:
     for task_id, takes in change.takes.items():
         state.tasks[task_id].takes = takes
     for task_id in change.cancelled:
-        attempt = state.tasks[task_id].attempt
-        if attempt is not None:
-            attempt.stopping = True
+        ask_to_stop(state.tasks[task_id], "cancel")
     group.mode = change.mode
     group.outcome_id = change.outcome_id
     if group.parent_id is None:
@@ -115,7 +119,10 @@ def _run_finished(state: State, event: RunFinished) -> None:
     for task_id in run.tasks:
         task = state.tasks.pop(task_id)
         dequeue(state, task)
-        state.timers.pop(task_id, None)
+        drop_all(state, OF_TASKS, task_id)
+    drop_all(state, OF_RUNS, run.id)
+    for escalation in [one for one in state.escalations.values() if one.run_id == run.id]:
+        withdraw(state, escalation.id)
     state.finished.append(
         RunSummary(
             id=run.id,

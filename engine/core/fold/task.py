@@ -20,7 +20,8 @@ from engine.core.fold.ending import end
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.queues import dequeue, enqueue, is_ready, own_queue, stop_waiting_for_slot, vacate
-from engine.core.state import ENDED, Call, State, Task, TaskStatus, Timer
+from engine.core.fold.timers import drop_timer, set_timer
+from engine.core.state import ENDED, Call, State, Task, TaskStatus
 from engine.core.values import held
 
 
@@ -51,6 +52,8 @@ def add_node(state: State, group: Task, node: NodePlan) -> Task:
         takes=node.takes,
         after=list(node.after),
         optional=node.optional,
+        priority=group.priority,
+        deadline_ms=group.deadline_ms,
         created_ms=state.at_ms,
     )
     add_task(state, task)
@@ -136,6 +139,8 @@ def _delegated(state: State, event: Delegated) -> None:
             input=held(child.input, seq, "children", place, "input"),
             optional=child.optional,
             call_key=event.call_key,
+            priority=parent.priority,
+            deadline_ms=parent.deadline_ms,
             created_ms=event.at_ms,
         )
         add_task(state, task)
@@ -172,12 +177,12 @@ def _retry_scheduled(state: State, event: RetryScheduled) -> None:
     task.status = TaskStatus.RETRYING
     task.retries = event.retry
     task.retry_at_ms = event.due_ms
-    state.timers[task.id] = Timer(id=task.id, due_ms=event.due_ms, task_id=task.id)
+    set_timer(state, "retry", task.id, event.due_ms)
 
 
 def _retry_due(state: State, event: RetryDue) -> None:
     task = state.tasks[event.task_id]
-    state.timers.pop(task.id, None)
+    drop_timer(state, "retry", task.id)
     task.status = TaskStatus.WAITING
     task.retry_at_ms = None
     enqueue(state, task)

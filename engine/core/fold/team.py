@@ -19,6 +19,7 @@ from engine.core.events import (
     SwapDrained,
     ThreadReturned,
 )
+from engine.core.fold.ending import ask_to_stop
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.queues import leave, refresh_agent, refresh_queue, refresh_supervisor, serve
@@ -56,6 +57,7 @@ def _supervisor_added(state: State, event: SupervisorAdded) -> None:
         default_agent=event.default_agent,
         max_parallel=event.max_parallel,
         max_agents=event.max_agents,
+        options=event.options,
     )
     if event.parent_id is not None:
         state.supervisors[event.parent_id].members.append(event.supervisor_id)
@@ -110,9 +112,7 @@ def _agent_removing(state: State, event: AgentRemoving) -> None:
     agent.removing = event.mode
     if event.mode != "drain":
         for task_id in (*agent.running, *agent.parked):
-            attempt = state.tasks[task_id].attempt
-            if attempt is not None:
-                attempt.stopping = True
+            ask_to_stop(state.tasks[task_id], "requeue")
     refresh_agent(state, agent)
 
 

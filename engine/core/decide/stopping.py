@@ -1,0 +1,61 @@
+"""An attempt that was asked to stop has stopped: what becomes of its task follows from why it was asked."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from engine.core.context import Context
+from engine.core.events import AttemptCancelled, Event
+from engine.core.signals import AttemptStopped
+from engine.core.state import Attempt, State, StopReason, Task
+
+OnStopped: TypeAlias = Callable[[State, Task, Attempt, AttemptStopped, Context], list[Event]]
+
+
+def cancelled(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+    """End the task with what it had said so far."""
+    return [_ended(task, attempt, signal, ctx, requeued=False)]
+
+
+def requeued(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+    """Let another attempt do the task, on what is finished of it."""
+    return [_ended(task, attempt, signal, ctx, requeued=True)]
+
+
+def _ended(task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context, *, requeued: bool) -> Event:
+    return AttemptCancelled(
+        at_ms=ctx.now_ms,
+        run_id=task.run_id,
+        task_id=task.id,
+        attempt=attempt.number,
+        agent_id=attempt.agent_id,
+        partial=signal.partial,
+        duration_ms=signal.duration_ms,
+        usage=signal.usage,
+        stuck=signal.stuck,
+        requeued=requeued,
+    )
+
+
+ON_STOPPED: dict[StopReason, OnStopped] = {
+    "cancel": cancelled,
+    "requeue": requeued,
+}
+"""What follows, by why it was asked to stop."""
+
+
+def stopped(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+    """Decide what becomes of the task of an attempt that has stopped; a task that is being cancelled is cancelled."""
+    reason: StopReason = "cancel" if is_cancelled(state, task) else attempt.stopping or "cancel"
+    return ON_STOPPED[reason](state, task, attempt, signal, ctx)
+
+
+def is_cancelled(state: State, task: Task) -> bool:
+    """Return True when `task`, or anything that it is part of, is being cancelled."""
+    if state.runs[task.run_id].cancelling:
+        return True
+    above: Task | None = task
+    while above is not None:
+        if above.cancelling:
+            return True
+        above = state.tasks[above.parent_id] if above.parent_id is not None else None
+    return False

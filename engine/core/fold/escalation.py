@@ -1,0 +1,39 @@
+"""Fold: questions to a person."""
+
+from engine.core.events import Escalated, EscalationAnswered
+from engine.core.fold.handlers import Handlers
+from engine.core.fold.ids import note
+from engine.core.fold.timers import drop_timer, set_timer
+from engine.core.state import Escalation, State
+
+
+def _escalated(state: State, event: Escalated) -> None:
+    note(state, event.escalation_id)
+    state.escalations[event.escalation_id] = Escalation(
+        id=event.escalation_id,
+        kind=event.kind,
+        subject=event.subject,
+        run_id=event.run_id,
+        question=event.question,
+        options=list(event.options),
+        default=event.default,
+        due_ms=event.due_ms,
+        asked_ms=event.at_ms,
+        detail=dict(event.detail),
+    )
+    task = state.tasks.get(event.subject)
+    if task is not None:
+        task.escalation_id = event.escalation_id
+    if event.due_ms is not None:
+        set_timer(state, "escalation", event.escalation_id, event.due_ms)
+
+
+def _escalation_answered(state: State, event: EscalationAnswered) -> None:
+    del state.escalations[event.escalation_id]
+    drop_timer(state, "escalation", event.escalation_id)
+    task = state.tasks.get(event.subject)
+    if task is not None and task.escalation_id == event.escalation_id:
+        task.escalation_id = None
+
+
+HANDLERS: Handlers = {Escalated: _escalated, EscalationAnswered: _escalation_answered}
