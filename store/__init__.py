@@ -12,6 +12,7 @@ from store.errors import (
     CorruptFile,
     Deposed,
     DiskFull,
+    FileLost,
     LeftoverWal,
     MissingFile,
     MissingFolder,
@@ -19,13 +20,14 @@ from store.errors import (
     NewerFile,
     NoPermission,
     NoSuchSeq,
+    NotItsTurn,
     NotOurFile,
     ReadOnlyFolder,
     SeqTaken,
     StoreBusy,
     StoreError,
 )
-from store.records import CommandOutcome, CommandRow, EngineInfo, Record, Row, VerifyResult
+from store.records import CommandOutcome, CommandRow, EngineInfo, Record, Row, StandbyInfo, VerifyResult
 
 if TYPE_CHECKING:
     from store.connection import Durability
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from store.opening import Store, open_store
     from store.reader import Reader
     from store.recognition import looks_like_ours
+    from store.standbys import standbys
+    from store.standing import Standby, stand_by
     from store.tail import Tail
     from store.verification import quick_check, verify
 
@@ -44,6 +48,7 @@ __all__ = [
     "DiskFull",
     "Durability",
     "EngineInfo",
+    "FileLost",
     "InboxClient",
     "LeftoverWal",
     "MissingFile",
@@ -52,12 +57,15 @@ __all__ = [
     "NewerFile",
     "NoPermission",
     "NoSuchSeq",
+    "NotItsTurn",
     "NotOurFile",
     "ReadOnlyFolder",
     "Reader",
     "Record",
     "Row",
     "SeqTaken",
+    "Standby",
+    "StandbyInfo",
     "Store",
     "StoreBusy",
     "StoreError",
@@ -66,6 +74,8 @@ __all__ = [
     "looks_like_ours",
     "open_store",
     "quick_check",
+    "stand_by",
+    "standbys",
     "verify",
 ]
 
@@ -74,11 +84,14 @@ _LOADED_ON_FIRST_USE = {
     "Durability": "store.connection",
     "InboxClient": "store.inbox_client",
     "Reader": "store.reader",
+    "Standby": "store.standing",
     "Store": "store.opening",
     "Tail": "store.tail",
     "looks_like_ours": "store.recognition",
     "open_store": "store.opening",
     "quick_check": "store.verification",
+    "stand_by": "store.standing",
+    "standbys": "store.standbys",
     "verify": "store.verification",
 }
 

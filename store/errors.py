@@ -189,6 +189,30 @@ class Deposed(StoreError):
         self.found = found
 
 
+class FileLost(StoreError):
+    """The database was deleted, moved away or replaced while an engine held it.
+
+    Attributes:
+        path: Where it stood.
+        found: What stands there now, in words.
+    """
+
+    def __init__(self, path: Path, found: str) -> None:
+        super().__init__(
+            f"{_shown(path)} {found} under its engine: this one stops; start another on what is to be gone on with"
+        )
+        self.path = path
+        self.found = found
+
+
+class NotItsTurn(StoreError):
+    """An engine that stood by was about to take over, and another was first."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{_shown(path)} was taken over by another engine first: go on standing by")
+        self.path = path
+
+
 class SeqTaken(StoreError):
     """A batch does not start where the journal ends.
 

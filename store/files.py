@@ -56,6 +56,11 @@ class Files:
         return self._beside("-lock")
 
     @property
+    def standbys(self) -> str:
+        """How the names of the files begin that show who stands by."""
+        return f"{self.database.name}-standby-"
+
+    @property
     def wal(self) -> Path:
         """SQLite's write-ahead log: part of the database."""
         return self._beside("-wal")

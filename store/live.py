@@ -11,11 +11,17 @@ from pathlib import Path
 from store.connection import checkpoint_here, connect
 from store.lease import Lease, monotonic_ms
 from store.process import boot_id
+from store.watch import Watch
 
 FLUSH_S = 0.1
 BEAT_S = 1.0
 
-_BEAT = "INSERT OR REPLACE INTO heartbeat (one, token, boot_id, beat_ms, loop_ms) VALUES (1, ?, ?, ?, ?)"
+_BEAT = """
+INSERT INTO heartbeat (one, token, boot_id, beat_ms, loop_ms) VALUES (1, ?, ?, ?, ?)
+ON CONFLICT (one) DO UPDATE
+   SET token = excluded.token, boot_id = excluded.boot_id, beat_ms = excluded.beat_ms, loop_ms = excluded.loop_ms
+ WHERE excluded.token >= heartbeat.token
+"""
 _PUT = "INSERT OR REPLACE INTO texts (key, text) VALUES (?, ?)"
 _DROP = "DELETE FROM texts WHERE key = ?"
 
@@ -23,12 +29,15 @@ _DROP = "DELETE FROM texts WHERE key = ?"
 class LiveOutput:
     """Publish the latest text of each key; in memory only until `start`."""
 
-    def __init__(self, lease: Lease, path: Path | None) -> None:
+    def __init__(self, lease: Lease, path: Path | None, watch: Watch | None = None) -> None:
         self._lease = lease
         self._path = path
+        self._watch = watch
         self._guard = threading.Lock()
         self._texts: dict[str, str] = {}
         self._changed: set[str] = set()
+        self._has_begun = False
+        self._left_open: sqlite3.Connection | None = None
         self._stop = threading.Event()
         self._news = threading.Event()
         self._thread = threading.Thread(target=self._run, name="store-live", daemon=True)
@@ -59,16 +68,22 @@ class LiveOutput:
         self._news.set()
         if self._thread.is_alive():
             self._thread.join()
+        if self._watch is not None:
+            self._watch.close()
 
     def _run(self) -> None:
         connection: sqlite3.Connection | None = None
         boot, due = boot_id(), 0.0
         while True:
-            last = self._stop.is_set()
+            last, beats = self._stop.is_set(), time.monotonic() >= due
             self._news.clear()
+            if beats and self._has_lost():
+                # Closed, it might take the log of the file away that stands there now.
+                self._left_open = connection
+                return
             try:
                 connection = connection or self._connected()
-                if time.monotonic() >= due:
+                if beats:
                     due = time.monotonic() + BEAT_S
                     connection.execute(_BEAT, (self._lease.token, boot, monotonic_ms(), self._lease.loop_ms))
                 self._flush(connection)
@@ -84,6 +99,13 @@ class LiveOutput:
             self._stop.wait(FLUSH_S)
             self._news.wait(max(0.0, due - time.monotonic()))
 
+    def _has_lost(self) -> bool:
+        """Whether the store is another's: then nothing is published any more."""
+        loss = None if self._watch is None else self._watch.loss()
+        if loss is not None:
+            self._lease.lose(loss)
+        return loss is not None
+
     def _connected(self) -> sqlite3.Connection:
         assert self._path is not None
         connection = connect(self._path, mode="rw")
@@ -91,6 +113,10 @@ class LiveOutput:
             connection.execute("PRAGMA synchronous = OFF")
             checkpoint_here(connection)
             connection.execute("DELETE FROM texts")
+            if not self._has_begun:
+                # Of an engine before this one, whatever its token: the database may be an older copy.
+                connection.execute("DELETE FROM heartbeat")
+                self._has_begun = True
             with self._guard:
                 self._changed |= self._texts.keys()
         except BaseException:

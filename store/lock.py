@@ -23,6 +23,12 @@ class FileLock:
     def __init__(self, descriptor: int) -> None:
         self._descriptor: int | None = descriptor
 
+    def is_in_place(self, path: Path) -> bool:
+        """True while the file that is locked is the one at `path`: a removed or replaced one keeps nobody away."""
+        if self._descriptor is None:
+            return False
+        return identity(path) == identity(self._descriptor)
+
     def release(self) -> None:
         """Let go; a second call changes nothing."""
         descriptor, self._descriptor = self._descriptor, None
@@ -42,7 +48,7 @@ def acquire(path: Path, database: Path, *, patience_s: float = _PATIENCE_S) -> F
         StoreBusy: If another holds it, also in this same process.
         NotOurFile, NoPermission, ReadOnlyFolder, DiskFull: If there can be no lock file.
     """
-    descriptor = _opened(path)
+    descriptor = opened(path)
     deadline = time.monotonic() + patience_s
     try:
         while not _taken(descriptor, fcntl.LOCK_EX):
@@ -52,8 +58,22 @@ def acquire(path: Path, database: Path, *, patience_s: float = _PATIENCE_S) -> F
     except BaseException:
         os.close(descriptor)
         raise
+    return held(descriptor)
+
+
+def held(descriptor: int) -> FileLock:
+    """The lock that this process has on an open file, with its holder noted in it."""
     _note_holder(descriptor)
     return FileLock(descriptor)
+
+
+def identity(file: Path | int) -> tuple[int, int] | None:
+    """Which file stands at a path, or is open; None when there is none."""
+    try:
+        found = os.fstat(file) if isinstance(file, int) else file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def is_held(path: Path) -> bool | None:
@@ -70,7 +90,12 @@ def is_held(path: Path) -> bool | None:
         os.close(descriptor)
 
 
-def _opened(path: Path) -> int:
+def opened(path: Path) -> int:
+    """Open a lock file, made if it is missing; it is not locked yet.
+
+    Raises:
+        NotOurFile, NoPermission, ReadOnlyFolder, DiskFull: If there can be none.
+    """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     except OSError as error:

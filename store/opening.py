@@ -18,7 +18,7 @@ from store.chain import anchor_of
 from store.companions import open_inbox, prepare_inbox, prepare_live
 from store.connection import Durability, connect, connect_journal_writer, translated
 from store.creation import about_of, create_file, lay_out
-from store.errors import LeftoverWal, NoPermission, StoreBusy
+from store.errors import LeftoverWal, NoPermission, NotItsTurn, StoreBusy
 from store.files import Files, check_writable_folder, exists, file_size, is_writable
 from store.filesystem import refuse_network
 from store.inbox import Inbox
@@ -33,6 +33,8 @@ from store.process import Process, kill, this_process
 from store.reader import Reader
 from store.recognition import open_recognised
 from store.snapshots import Snapshots
+from store.standing import Turn
+from store.watch import Watch
 
 if TYPE_CHECKING:
     import aiosqlite
@@ -62,7 +64,7 @@ class Store:
 
 @asynccontextmanager
 async def open_store(
-    path: str | Path, *, durability: Durability = "full", takeover: bool = False
+    path: str | Path, *, durability: Durability = "full", takeover: bool = False, turn: Turn | None = None
 ) -> AsyncIterator[Store]:
     """Hold a store as its one engine; the files are made if they are missing.
 
@@ -70,9 +72,11 @@ async def open_store(
         path: The database; its folder must exist. ":memory:" for one that is gone afterwards.
         durability: Whether an acknowledged append is on disk (`full`) or may be lost in a power cut (`normal`).
         takeover: Kill an engine of this machine that holds the store and has stood still for 3 s.
+        turn: What an engine that stood by on this path has waited for; used up, whatever comes of it.
 
     Raises:
         StoreBusy: If another engine holds it, in this process or another.
+        NotItsTurn: If another took over before this `turn` was used.
         MissingFolder, ReadOnlyFolder, NoPermission, NetworkFileSystem: If files cannot stand there.
         NotOurFile, NewerFile, CorruptFile, LeftoverWal: If something else stands there.
         DiskFull: If there is no room to make them.
@@ -81,7 +85,7 @@ async def open_store(
         if str(path) == ":memory:":
             yield await _open_memory(stack)
         else:
-            yield await _open_files(stack, Files.of(path), durability, takeover=takeover)
+            yield await _open_files(stack, Files.of(path), durability, takeover=takeover, turn=turn)
 
 
 async def _open_memory(stack: AsyncExitStack) -> Store:
@@ -123,19 +127,25 @@ class _Held:
     end: tuple[int, bytes]
 
 
-async def _open_files(stack: AsyncExitStack, files: Files, durability: Durability, *, takeover: bool) -> Store:
-    held = await anyio.to_thread.run_sync(partial(_take_hold, files, durability, takeover=takeover))
+async def _open_files(
+    stack: AsyncExitStack, files: Files, durability: Durability, *, takeover: bool, turn: Turn | None
+) -> Store:
+    held = await anyio.to_thread.run_sync(partial(_take_hold, files, durability, takeover=takeover, turn=turn))
     stack.callback(held.lock.release)
     path = files.database
+    watch = Watch(path, held.token)
+    last: list[aiosqlite.Connection] = []
+    stack.push_async_callback(_close_each, last)
     with translated(path):
         writer = await _started(stack, partial(connect_journal_writer, path, durability=durability))
         stack.push_async_callback(_let_go, writer, held.token)
-        reader = await _started(stack, partial(connect, path, mode="ro"))
+        reader = await _connected(partial(connect, path, mode="ro"))
+        stack.push_async_callback(_close_reader, reader, watch, last)
     with translated(files.inbox, disposable=True):
         inbox = Inbox(await _started(stack, partial(open_inbox, files, held.file_id, as_engine=True)), path=files.inbox)
     stack.push_async_callback(inbox.write_kept)
     lease = Lease(held.token)
-    live = LiveOutput(lease, files.live)
+    live = LiveOutput(lease, files.live, watch)
     stack.push_async_callback(_in_thread, live.stop)
     live.start()
     return Store(
@@ -150,11 +160,28 @@ async def _open_files(stack: AsyncExitStack, files: Files, durability: Durabilit
 
 
 async def _started(stack: AsyncExitStack, connector: Callable[[], sqlite3.Connection]) -> "aiosqlite.Connection":
-    import aiosqlite  # 60 ms, with asyncio: readers do without it
-
-    connection = await aiosqlite.Connection(connector, 64)
+    connection = await _connected(connector)
     stack.push_async_callback(_closed, connection)
     return connection
+
+
+async def _connected(connector: Callable[[], sqlite3.Connection]) -> "aiosqlite.Connection":
+    import aiosqlite  # 60 ms, with asyncio: readers do without it
+
+    return await aiosqlite.Connection(connector, 64)
+
+
+async def _close_reader(reader: "aiosqlite.Connection", watch: Watch, last: list["aiosqlite.Connection"]) -> None:
+    # The last writer to close a file removes the log at its path: of a lost file that is another file's log by now.
+    if watch.file_is_lost:
+        last.append(reader)
+    else:
+        await _closed(reader)
+
+
+async def _close_each(connections: list["aiosqlite.Connection"]) -> None:
+    for connection in connections:
+        await _closed(connection)
 
 
 async def _closed(connection: "aiosqlite.Connection") -> None:
@@ -173,23 +200,26 @@ async def _let_go(writer: "aiosqlite.Connection", token: int) -> None:
         await writer.execute_fetchall(LET_GO, (_now_ms(), token))
 
 
-def _take_hold(files: Files, durability: Durability, *, takeover: bool) -> _Held:
+def _take_hold(files: Files, durability: Durability, *, takeover: bool, turn: Turn | None) -> _Held:
     """Check everything, take the lock, make or open the files, raise the token."""
-    check_writable_folder(files.database.parent)
-    refuse_network(files.database.parent)
-    # Before anything is made beside it, the lock file included.
-    if _is_there(files):
-        open_recognised(files.database, DATABASE)[0].close()
-    lock = _locked(files, takeover=takeover)
     try:
+        check_writable_folder(files.database.parent)
+        refuse_network(files.database.parent)
+        # Before anything is made beside it, the lock file included.
+        if _is_there(files):
+            open_recognised(files.database, DATABASE)[0].close()
+        elif turn is not None:
+            raise NotItsTurn(files.database)
+        turn = turn or Turn(_locked(files, takeover=takeover), files.lock)
         if not _is_there(files):
             _create(files)
-        file_id, token, end = _raised(files, durability)
+        file_id, token, end = _raised(files, durability, turn)
         prepare_inbox(files, file_id)
         prepare_live(files, file_id)
-        return _Held(lock, file_id, token, end)
+        return _Held(turn.lock, file_id, token, end)
     except BaseException:
-        lock.release()
+        if turn is not None:
+            turn.give_up()
         raise
 
 
@@ -207,11 +237,16 @@ def _locked(files: Files, *, takeover: bool) -> FileLock:
     return acquire(files.lock, files.database, patience_s=_AFTER_KILL_S)
 
 
-def _killed_hung(database: Path) -> bool:
-    """End the engine that holds the store, if it stands still and is certainly the one that is recorded."""
+def _killed_hung(database: Path, token: int | None = None) -> bool:
+    """End the engine that holds the store, if it stands still and is certainly the one that is recorded.
+
+    Args:
+        database: What it holds.
+        token: Of the one that is known to stand still; None asks its heartbeat.
+    """
     with Reader(database) as reader:
         engine = reader.engine()
-    if engine is None or not engine.hung:
+    if engine is None or not (engine.hung if token is None else engine.alive and engine.token == token):
         return False
     return kill(Process(engine.pid, engine.started, engine.boot_id, engine.host))
 
@@ -227,16 +262,26 @@ def _about_database(file_id: str) -> dict[str, object]:
     return {"file_id": file_id, "anchor_seq": 0, "anchor_hash": anchor_of(file_id)}
 
 
-def _raised(files: Files, durability: Durability) -> tuple[str, int, tuple[int, bytes]]:
+def _raised(files: Files, durability: Durability, turn: Turn) -> tuple[str, int, tuple[int, bytes]]:
     """Recognise the database, bring it up to date, raise the token; returns id, token and end."""
     open_recognised(files.database, DATABASE)[0].close()
     if not is_writable(files.database):
         raise NoPermission(files.database)
+    try:
+        return _raised_once(files, durability, turn)
+    except StoreBusy:
+        # Whoever was stopped inside a commit keeps everybody from writing until it goes on, or is no more.
+        if turn.instead_of is None or not _killed_hung(files.database, turn.instead_of):
+            raise
+    return _raised_once(files, durability, turn)
+
+
+def _raised_once(files: Files, durability: Durability, turn: Turn) -> tuple[str, int, tuple[int, bytes]]:
     with translated(files.database):
         connection = connect_journal_writer(files.database, durability=durability)
         try:
             migrate(connection, DATABASE)
-            token = raise_token(connection, this_process(), _now_ms())
+            token = raise_token(connection, this_process(), _now_ms(), rightful=partial(turn.check, files.database))
             return str(about_of(connection)["file_id"]), token, end_of(connection)
         finally:
             connection.close()

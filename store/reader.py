@@ -24,8 +24,9 @@ from store.migrations.database import DATABASE
 from store.migrations.live import LIVE
 from store.process import Process, boot_id
 from store.recognition import open_recognised
-from store.records import EngineInfo, Record
+from store.records import EngineInfo, Record, StandbyInfo
 from store.selection import Selection
+from store.standbys import standbys_beside
 from store.statements import NEWEST_SEQ, RECORD_COLUMNS, SNAPSHOT_AT_OR_BEFORE
 
 
@@ -178,6 +179,10 @@ class Reader:
             started=started,
             boot_id=boot,
         )
+
+    def standbys(self) -> list[StandbyInfo]:
+        """Engines that stand by, those that wait longest first."""
+        return standbys_beside(self._files)
 
     def live(self) -> dict[str, str]:
         """The text that is being streamed, by key; after a kill, what was streamed last."""

@@ -106,6 +106,22 @@ class EngineInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class StandbyInfo:
+    """An engine that stands by: it takes over when the one at work is gone."""
+
+    pid: int
+    since_ms: int
+    """When it began to wait."""
+    beat_ms: int | None
+    """Age of its last beat in milliseconds; None when it is of another boot."""
+
+    @property
+    def hung(self) -> bool:
+        """True when it waits, and has stood still for 3 s: it will not take over."""
+        return self.beat_ms is None or self.beat_ms > HUNG_AFTER_MS
+
+
+@dataclass(frozen=True, slots=True)
 class VerifyResult:
     """What a walk along the hash chain found."""
 

@@ -22,6 +22,7 @@ from engine.core.commands import (
     AddSupervisor,
     Cancel,
     Command,
+    HandOver,
     ImportState,
     Ping,
     RetryWork,
@@ -49,7 +50,7 @@ from engine.supervisor.rest import Rest
 from engine.supervisor.shared import Shared
 from store import Durability, Store, open_store
 
-_NEED_AN_ENGINE = (Submit, Cancel, RetryWork, StopEngine, Ping, ImportState)
+_NEED_AN_ENGINE = (Submit, Cancel, RetryWork, StopEngine, HandOver, Ping, ImportState)
 
 
 class LocalEngine:

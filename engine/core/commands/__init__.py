@@ -3,7 +3,7 @@
 from dataclasses import fields
 from typing import TypeAlias, get_args
 
-from engine.core.commands.engine import ImportState, Ping, StopEngine
+from engine.core.commands.engine import HandOver, ImportState, Ping, StopEngine
 from engine.core.commands.run import (
     Answer,
     Cancel,
@@ -62,6 +62,7 @@ Command: TypeAlias = (
     | Resume
     | TrustReferences
     | StopEngine
+    | HandOver
     | Ping
     | ImportState
 )
@@ -91,6 +92,7 @@ __all__ = [
     "ChangeCapabilities",
     "ChangeSupervisor",
     "Command",
+    "HandOver",
     "ImportState",
     "LoadTeam",
     "Move",

@@ -1,7 +1,9 @@
 """Commands about the engine itself."""
 
 from dataclasses import field
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from engine.core.fact import fact
 
@@ -13,6 +15,17 @@ class StopEngine:
     type: Literal["stop_engine"] = "stop_engine"
     token: int | None = None
     """The lease token of the engine that is meant, so that a command which waited too long ends no later one."""
+
+
+@fact
+class HandOver:
+    """End the engine cleanly and leave the team to one that stands by; refused where none does."""
+
+    type: Literal["hand_over"] = "hand_over"
+    token: int | None = None
+    """The lease token of the engine that is meant."""
+    grace_s: Annotated[float, Field(ge=0, le=600)] = 2.0
+    """How long attempts may go on to the end of their step, in seconds; what is cut off is done again by the next."""
 
 
 @fact

@@ -61,6 +61,7 @@ ON_COMMAND: dict[type, Callable[[State, Any, Context], Applied]] = {
     commands.Resume: team.resume,
     commands.TrustReferences: team.trust_references,
     commands.StopEngine: engine.stop_engine,
+    commands.HandOver: engine.hand_over,
     commands.Ping: engine.ping,
     commands.ImportState: engine.import_state,
 }

@@ -1,6 +1,6 @@
 """The engine's own beginning and end, and states that come in from elsewhere."""
 
-from engine.core.commands import ImportState, Ping, StopEngine
+from engine.core.commands import HandOver, ImportState, Ping, StopEngine
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.mint import Mint
@@ -59,8 +59,16 @@ def stop_engine(state: State, command: StopEngine, ctx: Context) -> Applied:
     """End the engine; open runs are suspended."""
     if command.token is not None and state.engine is not None and command.token != state.engine.token:
         raise Refused("the engine that was to stop has ended already; this is another")
-    stopped = EngineStopped(at_ms=ctx.now_ms, reason="stopped by command")
+    stopped = EngineStopped(at_ms=ctx.now_ms, reason="stopped by command", final=True)
     return Applied(events=[stopped], summary="stopped the engine", result={"suspended": len(state.runs)})
+
+
+def hand_over(state: State, command: HandOver, ctx: Context) -> Applied:
+    """End the engine for another to go on; the shell has looked for one, and let attempts come to their next step."""
+    if command.token is not None and state.engine is not None and command.token != state.engine.token:
+        raise Refused("the engine that was to hand over has ended already; this is another")
+    stopped = EngineStopped(at_ms=ctx.now_ms, reason="handed over")
+    return Applied(events=[stopped], summary="handed over", result={"suspended": len(state.runs)})
 
 
 def ping(state: State, command: Ping, ctx: Context) -> Applied:

@@ -26,6 +26,8 @@ class EngineStopped:
     type: Literal["engine_stopped"] = "engine_stopped"
     at_ms: int
     reason: str
+    final: bool = False
+    """The team was to stop, not this process alone: engines that stand by do not take over."""
 
 
 @fact

@@ -1,0 +1,122 @@
+"""Engines that stand by, as everybody can see them: a small file beside the database, locked as long as one waits.
+
+The lock is what counts, and is gone with its process; what the file says (pid, since when, the last beat) is to be
+shown. One that nobody holds is left over from a kill, and swept away by the next who stands by.
+"""
+
+import contextlib
+import fcntl
+import os
+import time
+from pathlib import Path
+
+from store.files import Files, made_in
+from store.lease import monotonic_ms
+from store.lock import identity
+from store.process import boot_id
+from store.records import StandbyInfo
+
+_NOTE_BYTES = 200
+
+
+class Post:
+    """The file of one engine that stands by; made by `take_post`."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self._path = path
+        self._descriptor: int | None = descriptor
+        self._since_ms = time.time_ns() // 1_000_000
+        self._boot_id = boot_id()
+        self.beat()
+
+    def beat(self) -> None:
+        """Say that it still waits."""
+        if self._descriptor is None:
+            return
+        note = f"{os.getpid()} {self._since_ms} {monotonic_ms()} {self._boot_id}\n"
+        # On a full disk the lock counts all the same.
+        with contextlib.suppress(OSError):
+            os.pwrite(self._descriptor, note.encode().ljust(_NOTE_BYTES), 0)
+
+    def leave(self) -> None:
+        """Stand by no more; a second call changes nothing."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            with contextlib.suppress(OSError):
+                self._path.unlink(missing_ok=True)
+            os.close(descriptor)
+
+
+def take_post(files: Files) -> Post:
+    """Begin to stand by, for everybody to see.
+
+    Raises:
+        ReadOnlyFolder, DiskFull, StoreError: If the file cannot be made.
+    """
+    _sweep(files)
+    while True:
+        path = files.database.with_name(f"{files.standbys}{os.urandom(4).hex()}")
+        with made_in(path):
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        # Whoever sweeps just now may have taken it for a left-over.
+        if _locked(descriptor, fcntl.LOCK_EX) and identity(path) == identity(descriptor):
+            return Post(path, descriptor)
+        os.close(descriptor)
+
+
+def standbys(path: str | os.PathLike[str]) -> list[StandbyInfo]:
+    """Engines that stand by on the database at `path`, whether or not it is there yet; those that wait longest first.
+
+    Raises:
+        NotOurFile: If `path` cannot be the name of a file.
+    """
+    return standbys_beside(Files.of(path))
+
+
+def standbys_beside(files: Files) -> list[StandbyInfo]:
+    """As `standbys`, of files whose names are known."""
+    found = [info for path in _posts(files) if (info := _look(path)) is not None]
+    return sorted(found, key=lambda info: (info.since_ms, info.pid))
+
+
+def _look(path: Path) -> StandbyInfo | None:
+    """Who holds the file; None when nobody does, or this user may not look."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        if _locked(descriptor, fcntl.LOCK_SH):
+            return None
+        pid, since_ms, beat_ms, boot = os.pread(descriptor, _NOTE_BYTES, 0).decode().split()
+        age_ms = max(0, monotonic_ms() - int(beat_ms)) if boot == boot_id() else None
+        return StandbyInfo(pid=int(pid), since_ms=int(since_ms), beat_ms=age_ms)
+    except (OSError, ValueError):
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _sweep(files: Files) -> None:
+    for path in _posts(files):
+        with contextlib.suppress(OSError):
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                if _locked(descriptor, fcntl.LOCK_EX):
+                    path.unlink(missing_ok=True)
+            finally:
+                os.close(descriptor)
+
+
+def _posts(files: Files) -> list[Path]:
+    folder = files.database.parent
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        return [folder / entry.name for entry in entries if entry.name.startswith(files.standbys)]
+    return []
+
+
+def _locked(descriptor: int, how: int) -> bool:
+    with contextlib.suppress(BlockingIOError):
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+        return True
+    return False
