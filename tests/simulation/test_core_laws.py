@@ -12,7 +12,8 @@ from engine.core.decide import ON_COMMAND, decide
 from engine.core.effects import effects_of
 from engine.core.events import EVENTS, CommandApplied, CommandRefused
 from engine.core.fold import FOLD, fold
-from engine.core.state import State, TaskStatus
+from engine.core.state import State
+from engine.simulation.legality import assert_legal
 from tests.chance import mend, random_command, random_turn, worlds
 from tests.world import World
 
@@ -135,48 +136,3 @@ def release(world: World) -> None:
         *(one.id for one in state.agents.values() if one.paused),
     ]:
         world.order(Resume(target=target))
-
-
-def assert_legal(state: State) -> None:
-    """Check everything that has to hold between the parts of a state."""
-    assert not state.startable
-    running = dict.fromkeys(state.supervisors, 0)
-    for agent in state.agents.values():
-        assert agent.id in state.supervisors[agent.supervisor_id].members
-        running[agent.supervisor_id] += len(agent.running)
-        for task_id in agent.running:
-            attempt = state.tasks[task_id].attempt
-            assert attempt is not None
-            assert attempt.agent_id == agent.id
-            assert not attempt.parked
-        for task_id in agent.parked:
-            attempt = state.tasks[task_id].attempt
-            assert attempt is not None
-            assert attempt.parked
-        for key in agent.queues:
-            assert agent.id in state.queues[key].agents
-            assert (agent.id in state.queues[key].free) <= agent.has_room
-    for supervisor in state.supervisors.values():
-        assert supervisor.running == running[supervisor.id] <= supervisor.max_parallel
-        assert all(member in state.agents or member in state.supervisors for member in supervisor.members)
-    for queue in state.queues.values():
-        is_open = queue.key in state.supervisors[queue.supervisor_id].open
-        assert is_open == bool(queue.ready and queue.free)
-        for task_id in queue.ready:
-            task = state.tasks[task_id]
-            assert (task.status is TaskStatus.WAITING) != queue.key.startswith("back:")
-    for run in state.runs.values():
-        tasks = [state.tasks[task_id] for task_id in run.tasks]
-        agents = [task for task in tasks if task.kind == "agent"]
-        assert run.total == len(agents)
-        assert run.ended == sum(task.ended for task in agents)
-        assert run.running == sum(task.attempt is not None for task in tasks)
-    assert len(state.tasks) == sum(len(run.tasks) for run in state.runs.values())
-    for task in state.tasks.values():
-        assert not (task.ended and task.attempt)
-        if not task.ended:
-            assert task.blockers == sum(not state.tasks[one].ended for one in task.after)
-        assert task.open == sum(not state.tasks[one].ended for one in task.children)
-        assert (f"retry:{task.id}" in state.timers) == (task.status is TaskStatus.RETRYING)
-        for call in task.calls.values():
-            assert call.open == sum(not state.tasks[one].ended for one in call.children)
