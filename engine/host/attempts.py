@@ -47,6 +47,9 @@ class Attempts:
         self._works: dict[tuple[str, int], Work] = {}
         self._leaky: set[str] = set()
         """Specs whose code leaves cancel scopes open."""
+        self._left: set[tuple[str, int]] = set()
+        """Those whose stop is not reported: the next engine takes them up from their last step."""
+        self._on_empty: Callable[[], None] | None = None
 
     def __len__(self) -> int:
         return len(self._works)
@@ -58,6 +61,8 @@ class Attempts:
 
     def begin(self, effect: StartAttempt) -> None:
         """Start an attempt."""
+        if self._on_empty is not None:
+            return
         try:
             spec = self._crew.spec(effect.spec)
         except Unusable as unusable:
@@ -77,6 +82,20 @@ class Attempts:
             work.stop_now()
         else:
             work.later(self._grace_ms, work.stop_now)
+
+    def wind_down(self, on_empty: Callable[[], None]) -> None:
+        """Begin nothing more, and let what is at work end at its next step, for another engine to go on from there.
+
+        Args:
+            on_empty: Called once nothing is at work.
+        """
+        self._on_empty = on_empty
+        for key, work in list(self._works.items()):
+            if not work.stopping:
+                self._left.add(key)
+                work.stop()
+        if not self._works:
+            on_empty()
 
     def answer(self, effect: AnswerCall) -> None:
         """Hand the outcomes of a delegation to the attempt that waits for them."""
@@ -158,8 +177,12 @@ class Attempts:
         work.close()
 
     def _report(self, work: Work, signal: Signal) -> None:
-        self._works.pop((work.effect.task_id, work.effect.attempt), None)
-        self._services.signal(signal)
+        key = work.effect.task_id, work.effect.attempt
+        self._works.pop(key, None)
+        if key not in self._left or not isinstance(signal, AttemptStopped):
+            self._services.signal(signal)
+        if self._on_empty is not None and not self._works:
+            self._on_empty()
 
 
 def _returned(work: Work, output: JsonValue) -> Signal:

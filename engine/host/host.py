@@ -25,6 +25,7 @@ from engine.host.batch import Batch, Given, Then
 from engine.host.crew import Crew
 from engine.host.disk import encoded, save, writer_for
 from engine.host.effects import Performer
+from engine.host.handover import Handover
 from engine.host.imports import Importer, read_state
 from engine.host.inbox import watch
 from engine.host.loop import BATCH_MS, Loop
@@ -38,7 +39,7 @@ from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
 from engine.runtimes.values import clean, one_line
 from engine.texts import Texts
-from store import CommandRow
+from store import CommandRow, Deposed, FileLost
 from store.opening import Store
 
 SNAPSHOT_EVENTS = 10_000
@@ -70,6 +71,7 @@ class Host:
         batch_ms: How long deciding may go on before what was decided is written, in milliseconds of real time; with
             infinity the same messages always make the same batches.
         snapshot_events: Events between two snapshots.
+        state: Of the same journal as of an earlier event, where it is known; spares folding up to there.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Host:
         pid: int | None = None,
         batch_ms: float = BATCH_MS,
         snapshot_events: int = SNAPSHOT_EVENTS,
+        state: State | None = None,
     ) -> None:
         self.store = store
         self.clock = clock if clock is not None else RealClock()
@@ -129,6 +132,18 @@ class Host:
             on_stop=self._end,
             on_failure=self._loop.fail,
         )
+        self._intake = anyio.CancelScope()
+        self._handover = Handover(
+            store,
+            self.clock,
+            self._attempts,
+            start=self._start,
+            later=self.later,
+            put=self._loop.put,
+            close_intake=self._intake.cancel,
+        )
+        if state is not None:
+            self._loop.state = state
         self._importing: set[str] = set()
         self._run_slots: dict[str, list[Slot[RunSummary]]] = {}
         self._snapshot_seq = 0
@@ -153,6 +168,7 @@ class Host:
 
         Raises:
             Deposed: If another engine took over; it stops at once, and what was not on disk never happened.
+            FileLost: If the database was deleted or replaced under it.
             DiskStayedFull: If the disk had no room for a minute.
             CoreError: If the journal cannot be folded.
         """
@@ -164,7 +180,8 @@ class Host:
                     await self._live_through(group, task_status)
                 except Exception as error:  # raised once all tasks have ended; the group would wrap it
                     failure = error
-                    log.error("the engine ends: %s", error)
+                    if not isinstance(error, Deposed | FileLost):  # said once, by whoever started it
+                        log.error("the engine ends: %s", error)
                     self._end(f"{type(error).__name__}: {error}")
                 group.cancel_scope.cancel()
         except BaseExceptionGroup as errors:
@@ -273,7 +290,7 @@ class Host:
         for background in (self._writer.run, self._timers.run, self.clock.drive, self._orders.run):
             group.start_soon(self._watched, background)
         if self.store.path is not None:
-            group.start_soon(self._tick)
+            group.start_soon(self._watched, self._tick)
         await self._loop.begin(EngineBegan(pid=self._pid, token=self.store.token, version=_version()))
         self._snapshot_seq = self.state.seq
         group.start_soon(self._watched, self._watch_inbox)
@@ -322,6 +339,8 @@ class Host:
     async def _tick(self) -> None:
         while True:
             self.store.lease.tick()
+            if (loss := self.store.lease.loss) is not None:
+                raise loss
             await anyio.sleep(TICK_S)
 
     # Around the loop
@@ -339,6 +358,8 @@ class Host:
         if outcome is not None:
             batch.then.append(lambda _: self._orders.repeat(order.id, outcome))
             return True
+        if self._handover.diverts(order):
+            return True
         if isinstance(order.command, ImportState) and self._importer is not None:
             if order.id not in self._importing:
                 self._importing.add(order.id)
@@ -351,7 +372,8 @@ class Host:
         self.signal(signal, lambda _: self._importing.discard(order.id))
 
     async def _watch_inbox(self) -> None:
-        await watch(self.store.inbox, self._orders, self._loop.put, self._refuse)
+        with self._intake:
+            await watch(self.store.inbox, self._orders, self._loop.put, self._refuse)
 
     def _refuse(self, row: CommandRow, reason: str) -> None:
         refused = CommandRefused(

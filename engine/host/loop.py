@@ -103,7 +103,7 @@ class Loop:
             Exception: Whatever deciding it runs into; an engine that cannot begin does not go on.
         """
         self._clock.hold()
-        self.state = await folded(self._store)
+        self.state = await folded(self._store, self.state if self.state.seq else None)
         self._clock.begin(self.state.at_ms)
         self._messages.appendleft((message, None))
         await self._turn()

@@ -16,14 +16,19 @@ PAGE = 2000
 log = logging.getLogger(__name__)
 
 
-async def folded(store: Store) -> State:
+async def folded(store: Store, state: State | None = None) -> State:
     """Return the state as of the last event of `store`.
+
+    Args:
+        store: Where the events are.
+        state: As of an earlier one, to go on from; None begins with the latest snapshot.
 
     Raises:
         CoreError: If the journal cannot be folded.
         StoreError: If it cannot be read.
     """
-    state = await _from_snapshot(store)
+    if state is None:
+        state = await _from_snapshot(store)
     while records := await store.journal.read(state.seq, PAGE):
         await anyio.to_thread.run_sync(_fold_page, state, records)
     return state

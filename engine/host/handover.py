@@ -1,0 +1,116 @@
+"""Handing the team over to an engine that stands by.
+
+What is at work goes on to the end of its step, for a while; nothing new is begun and no command is taken from the
+inbox. What is cut off then is done again by the next engine, as after a restart. Nothing fails because of it.
+"""
+
+import logging
+from collections.abc import Callable
+
+import anyio
+import anyio.to_thread
+
+from engine.clock import Clock
+from engine.core.commands import HandOver, Order
+from engine.core.events import CommandRefused
+from engine.host.attempts import Attempts, Starter
+from engine.host.batch import Given, Message
+from store.opening import Store
+from store.standbys import standbys
+
+NOBODY = "no engine stands by to take over; start one with: quarterdeck engine --standby --db {path}"
+
+log = logging.getLogger(__name__)
+
+
+class Handover:
+    """Takes `HandOver` orders before the core does, and gives them to it when the team can be left.
+
+    Args:
+        store: What is left to another.
+        clock: The engine's time.
+        attempts: Those at work.
+        start: Starts a task in the loop.
+        later: Calls something at a moment.
+        put: Queues a message for the core.
+        close_intake: Has no more commands taken from the inbox.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        attempts: Attempts,
+        *,
+        start: Starter,
+        later: Callable[[int, Callable[[], None]], Callable[[], None]],
+        put: Callable[[Message], None],
+        close_intake: Callable[[], None],
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._attempts = attempts
+        self._start = start
+        self._later = later
+        self._put = put
+        self._close_intake = close_intake
+        self._under_way: str | None = None
+        self._ready = False
+
+    def diverts(self, order: Order) -> bool:
+        """Take an order to hand over; False leaves it to the core, as any other."""
+        command = order.command
+        if not isinstance(command, HandOver) or command.token not in (None, self._store.token):
+            return False
+        if self._ready and order.id == self._under_way:
+            return False
+        if self._under_way is None:
+            self._under_way = order.id
+            self._clock.hold()
+            self._start(self._hand_over, order, command)
+        elif self._under_way != order.id:
+            self._refuse(order, "handing_over", "the engine hands over already")
+        return True
+
+    async def _hand_over(self, order: Order, command: HandOver) -> None:
+        try:
+            if not await self._somebody_waits():
+                self._under_way = None
+                self._refuse(order, "no_standby", NOBODY.format(path=self._store.path or "FILE"))
+                return
+            log.info("the engine hands over; %d attempts go on to their next step", len(self._attempts))
+            self._close_intake()
+            await self._wind_down(command.grace_s)
+            self._ready = True
+            self._put(order)
+        finally:
+            self._clock.release()
+
+    async def _somebody_waits(self) -> bool:
+        path = self._store.path
+        if path is None:
+            return False
+        return any(not standby.hung for standby in await anyio.to_thread.run_sync(standbys, path))
+
+    async def _wind_down(self, grace_s: float) -> None:
+        over = anyio.Event()
+        take_back = self._later(self._clock.now_ms() + round(grace_s * 1000), over.set)
+        self._attempts.wind_down(over.set)
+        self._clock.release()
+        try:
+            await over.wait()
+        finally:
+            self._clock.hold()
+            take_back()
+
+    def _refuse(self, order: Order, code: str, reason: str) -> None:
+        refused = CommandRefused(
+            at_ms=self._clock.now_ms(),
+            command_id=order.id,
+            command=str(order.command.type),
+            sender=order.sender,
+            role=order.role,
+            code=code,
+            reason=reason,
+        )
+        self._put(Given(refused))
