@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.database import databases, given_database, made_data_folder
+from dashboard.cli.database import chosen_database, databases, given_database, made_data_folder
 from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
 from dashboard.cli.trust import ensure_trusted
 from engine.folding import folded
@@ -21,6 +21,22 @@ from store import Durability
 @click.option("--team", metavar="TEAM", type=click.Path(path_type=Path), help="Load this team file first.")
 @click.option("--trust", "trusting", is_flag=True, help="Trust the team file as it is now.")
 @click.option("--takeover", is_flag=True, help="End an engine of this database that hangs, and take its place.")
+@click.option("--standby", is_flag=True, help="Wait, and take over when the engine at work is gone.")
+@click.option(
+    "--takeover-after",
+    metavar="SECONDS",
+    type=click.FloatRange(min=3),
+    help="With --standby: take over also from an engine that has not been heard of for so long; 3 or more.",
+)
+@click.option(
+    "--hand-over", "handing_over", is_flag=True, help="Have the engine at work end, and one that stands by go on."
+)
+@click.option(
+    "--grace",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, max=600),
+    help="With --hand-over: how long work may go on to the end of its step; 2 unless told.",
+)
 @click.option(
     "--durability",
     type=click.Choice(["full", "normal"]),
@@ -31,19 +47,35 @@ from store import Durability
 @click.option("--while-fd", type=int, hidden=True)
 @click.pass_context
 def engine(
-    ctx: click.Context, team: Path | None, *, trusting: bool, takeover: bool, durability: Durability,
+    ctx: click.Context, team: Path | None, *, trusting: bool, takeover: bool, standby: bool,
+    takeover_after: float | None, handing_over: bool, grace: float | None, durability: Durability,
     ready_fd: int | None, while_fd: int | None,
 ) -> int:  # fmt: skip
     """Run an engine until it is stopped.
 
     After a kill it needs nothing but the database, and goes on with what was open. SIGTERM and Ctrl-C end it cleanly, a
     second one at once.
+
+    With --standby it waits beside the engine at work and takes over when that one is gone, whatever ended it; only
+    'quarterdeck stop' stops the whole team, and ends those that stand by too.
     """
+    _check_options(
+        standby=standby,
+        handing_over=handing_over,
+        after=takeover_after,
+        grace=grace,
+        others=takeover or team is not None,
+    )
+    if handing_over:
+        from dashboard.cli.handing import hand_over
+
+        hand_over(ctx, 2.0 if grace is None else grace)
+        return DONE
     file = None if team is None else read_team(team)
     if file is not None:
         ensure_trusted(file, allowed=trusting)
-    db = _database(ctx, file)
-    if file is None and ready_fd is None and not db.exists():
+    db = chosen_database(ctx, or_only=True) if standby else _database(ctx, file)
+    if file is None and ready_fd is None and not standby and not db.exists():
         fail("missing_file", f"{db} does not exist", "begin with a team: quarterdeck up TEAM")
     for descriptor in (ready_fd, while_fd):
         if descriptor is not None:
@@ -61,9 +93,16 @@ def engine(
         takeover=takeover,
         durability=durability,
         while_fd=while_fd,
+        standby=standby,
+        takeover_after_s=takeover_after,
+        json=ctx.ensure_object(Settings).json,
     )
-    serving = Serving(terms, lambda: _announce(ctx, db, ready_fd))
+    serving = Serving(terms, lambda: _announce(ctx, db, ready_fd), lambda: _announce_standby(ctx, db))
     anyio.run(serving.serve)
+    if serving.team_was_stopped:
+        say(f"the team was stopped: engine {os.getpid()} stands by no more")
+    elif standby and serving.ended_waiting and serving.ended_by is not None:
+        say(f"engine {os.getpid()} stands by no more ({serving.ended_by.name})")
     return INTERRUPTED if serving.ended_by is signal.SIGINT else DONE
 
 
@@ -76,6 +115,28 @@ def _announce(ctx: click.Context, db: Path, ready_fd: int | None) -> None:
         emit(ctx, {"v": 1, "kind": "engine", "db": str(db), "pid": os.getpid()}, None)
     else:
         say(f"engine {os.getpid()} is at work on {db}; Ctrl-C ends it")
+
+
+def _announce_standby(ctx: click.Context, db: Path) -> None:
+    if ctx.ensure_object(Settings).json:
+        emit(ctx, {"v": 1, "kind": "standby", "db": str(db), "pid": os.getpid()}, None)
+    else:
+        say(f"engine {os.getpid()} stands by on {db}; Ctrl-C ends it")
+
+
+def _check_options(
+    *, standby: bool, handing_over: bool, after: float | None, grace: float | None, others: bool
+) -> None:
+    if standby and (handing_over or others):
+        raise click.UsageError(
+            "--standby needs nothing but the database: give it without --team, --takeover, --hand-over"
+        )
+    if handing_over and others:
+        raise click.UsageError("--hand-over is for the engine at work: give it without --team and --takeover")
+    if after is not None and not standby:
+        raise click.UsageError("--takeover-after goes with --standby")
+    if grace is not None and not handing_over:
+        raise click.UsageError("--grace goes with --hand-over")
 
 
 def _database(ctx: click.Context, file: TeamFile | None) -> Path:

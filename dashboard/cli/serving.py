@@ -1,4 +1,7 @@
-"""An engine in this process: opened, told its team, ended by a signal, a command, or the end of whoever started it."""
+"""An engine in this process: opened, told its team, ended by a signal, a command, or the end of whoever started it.
+
+One that stands by waits for its turn first; one that lost its store to another ends with a line that says so.
+"""
 
 import logging
 import os
@@ -9,15 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 from anyio.abc import TaskGroup, TaskStatus
 
+from dashboard.cli.loss import end_when_stuck, failure_from
+from dashboard.cli.readiness import Readiness, rehearse
 from dashboard.cli.up import is_loaded
 from engine.archive.hosting import importer
 from engine.core.commands import LoadTeam
+from engine.core.state import State
 from engine.garbage import collect_rarely
 from engine.host import Host
-from store import Durability
+from store import Deposed, Durability, FileLost, NotItsTurn, stand_by
 from store.opening import open_store
+from store.standing import Standby, Turn
 
 END_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 log = logging.getLogger(__name__)
@@ -34,6 +42,12 @@ class Terms:
     durability: Durability
     while_fd: int | None
     """The engine ends when this pipe is closed at its other end."""
+    standby: bool = False
+    """Wait until the engine at work is gone."""
+    takeover_after_s: float | None = None
+    """When it stands by: take over also from one that has not been heard of for so long."""
+    json: bool = False
+    """Say in JSON why it ends."""
 
 
 class Serving:
@@ -42,13 +56,19 @@ class Serving:
     Args:
         terms: What it is started with.
         ready: Called once it takes commands.
+        waiting: Called once it stands by.
     """
 
-    def __init__(self, terms: Terms, ready: Callable[[], None]) -> None:
+    def __init__(self, terms: Terms, ready: Callable[[], None], waiting: Callable[[], None] = lambda: None) -> None:
         self._terms = terms
         self._ready = ready
+        self._waiting = waiting
         self.ended_by: signal.Signals | None = None
         """The signal that ended it, if one did."""
+        self.team_was_stopped = False
+        """It stood by, and ended because the whole team was stopped."""
+        self.ended_waiting = False
+        """It stood by, and was ended before its turn came."""
 
     async def serve(self) -> None:
         """Be the engine until it is stopped.
@@ -56,24 +76,83 @@ class Serving:
         Raises:
             StoreError: If the database cannot be held or used.
             EngineError: If the team is refused, or the engine has to give up.
+            Failure: If the database is another's by now.
         """
+        if not self._terms.standby:
+            await self._lead()
+            return
+        await rehearse()
+        async with stand_by(self._terms.db, takeover_after_s=self._terms.takeover_after_s) as standby:
+            await self._serve_in_turn(standby)
+
+    async def _serve_in_turn(self, standby: Standby) -> None:
+        readiness = Readiness(self._terms.db)
+        await anyio.to_thread.run_sync(readiness.look)
+        self._waiting()
+        while (turn := await self._turn(standby, readiness)) is not None:
+            await anyio.to_thread.run_sync(readiness.look)
+            if readiness.team_was_stopped:
+                turn.give_up()
+                self.team_was_stopped = True
+                return
+            try:
+                await self._lead(turn, readiness, standby)
+            except NotItsTurn as first:
+                log.info("%s", first)
+            else:
+                return
+
+    async def _turn(self, standby: Standby, readiness: Readiness) -> Turn | None:
+        """Wait; None when this standby is ended first."""
+        turn: Turn | None = None
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._watch_waiting, group.cancel_scope)
+            turn = await standby.turn(readiness.look)
+            group.cancel_scope.cancel()
+        self.ended_waiting = turn is None
+        return turn
+
+    async def _watch_waiting(self, waiting: anyio.CancelScope) -> None:
+        async with anyio.create_task_group() as group:
+            if self._terms.while_fd is not None:
+                group.start_soon(self._watch_pipe, self._terms.while_fd, waiting.cancel)
+            with anyio.open_signal_receiver(*END_SIGNALS) as signals:
+                async for number in signals:
+                    self.ended_by = signal.Signals(number)
+                    waiting.cancel()
+
+    async def _watch_pipe(self, descriptor: int, then: Callable[[], None]) -> None:
+        await anyio.wait_readable(descriptor)
+        then()
+
+    async def _lead(
+        self, turn: Turn | None = None, readiness: Readiness | None = None, standby: Standby | None = None
+    ) -> None:
+        terms = self._terms
         async with (
-            open_store(self._terms.db, takeover=self._terms.takeover, durability=self._terms.durability) as store,
+            open_store(terms.db, takeover=terms.takeover, durability=terms.durability, turn=turn) as store,
             anyio.create_task_group() as group,
         ):
-            host = Host(store, folder=Path.cwd(), importer=importer)
+            if standby is not None:
+                standby.leave()
+            end_when_stuck(store, as_json=terms.json)
+            state = _known(readiness, store.file_id)
+            host = Host(store, folder=Path.cwd(), importer=importer, state=state)
             group.start_soon(self._watch_signals, host)
             await group.start(self._live, host, group)
-            if self._terms.while_fd is not None:
-                group.start_soon(self._watch_starter, host, self._terms.while_fd)
-            if self._terms.load is not None and not is_loaded(host.state, self._terms.load):
-                applied = await host.order(self._terms.load, sender="cli")
+            if terms.while_fd is not None:
+                group.start_soon(self._watch_starter, host, terms.while_fd)
+            if terms.load is not None and not is_loaded(host.state, terms.load):
+                applied = await host.order(terms.load, sender="cli")
                 log.info("%s", applied.summary)
             collect_rarely()
             self._ready()
 
     async def _live(self, host: Host, group: TaskGroup, *, task_status: TaskStatus[None]) -> None:
-        await host.run(task_status=task_status)
+        try:
+            await host.run(task_status=task_status)
+        except (Deposed, FileLost) as loss:
+            raise failure_from(loss, self._terms.db, as_json=self._terms.json) from loss
         group.cancel_scope.cancel()
 
     async def _watch_signals(self, host: Host) -> None:
@@ -90,3 +169,11 @@ class Serving:
     async def _watch_starter(self, host: Host, descriptor: int) -> None:
         await anyio.wait_readable(descriptor)
         await host.stop("whoever started it has ended")
+
+
+def _known(readiness: Readiness | None, file_id: str) -> State | None:
+    """Return the state that an engine knows from standing by, where it is of the same file."""
+    if readiness is None or readiness.file_id != file_id:
+        return None
+    state = readiness.state
+    return state if state.seq else None

@@ -1,0 +1,85 @@
+"""What an engine that stands by has at hand before its turn comes: warm code, and the state as of a second ago.
+
+One rule holds inside: it only reads. Whatever is wrong with the file is said by the engine that opens it.
+"""
+
+import logging
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import anyio
+
+from engine.core.commands import Ping
+from engine.core.errors import CoreError
+from engine.core.events import EngineStarted, EngineStopped, Event
+from engine.core.fold import fold
+from engine.core.state import State
+from engine.folding import events_of, folded_from, pages
+from engine.host import Host
+from store import Reader, StoreError
+from store.opening import open_store
+
+
+class Readiness:
+    """Follows one database, which need not be there yet; for one thread at a time.
+
+    Args:
+        db: Its path.
+    """
+
+    def __init__(self, db: Path) -> None:
+        self.state = State()
+        """As of the last look."""
+        self.team_was_stopped = False
+        """Since the first look, with no engine after it."""
+        self._db = db
+        self._reader: Reader | None = None
+
+    @property
+    def file_id(self) -> str | None:
+        """Of the file that the state is from; None before there is one."""
+        return None if self._reader is None else self._reader.file_id
+
+    def look(self) -> None:
+        """Fold what is new, and be in the team's folder, where its agents open files by relative names."""
+        try:
+            if self._reader is None:
+                reader = Reader(self._db)
+                self.state = folded_from(reader)
+                self._reader = reader
+            elif self._reader.changed():
+                for records in pages(self._reader, self.state.seq):
+                    self._take(events_of(records))
+        except (StoreError, CoreError):
+            self.close()
+        if self.state.team is not None:
+            with suppress(OSError):
+                os.chdir(self.state.team.folder)
+
+    def close(self) -> None:
+        """Forget everything."""
+        if self._reader is not None:
+            self._reader.close()
+        self._reader, self.state = None, State()
+
+    def _take(self, events: list[Event]) -> None:
+        for event in events:
+            if isinstance(event, EngineStarted):
+                self.team_was_stopped = False
+            elif isinstance(event, EngineStopped) and event.final:
+                self.team_was_stopped = True
+        fold(self.state, events)
+
+
+async def rehearse() -> None:
+    """Run an engine on nothing for a moment, so that all that one needs is loaded and made before its turn."""
+    logging.disable(logging.INFO)
+    try:
+        async with open_store(":memory:") as store, anyio.create_task_group() as group:
+            host = Host(store)
+            await group.start(host.run)
+            await host.order(Ping(), sender="standby")
+            await host.stop("rehearsed")
+    finally:
+        logging.disable(logging.NOTSET)
