@@ -3,9 +3,24 @@
 from collections.abc import Iterator
 
 from engine.core.commands import SupervisorSpec
-from engine.core.spec import AgentSpec, FailurePolicy, Retry, Skip
+from engine.core.limits import Limits
+from engine.core.options import Preempt, SupervisorOptions
+from engine.core.spec import (
+    AgentSpec,
+    Circuit,
+    Escalate,
+    Fail,
+    Failover,
+    FailurePolicy,
+    Pool,
+    Restart,
+    Retry,
+    Skip,
+)
+from engine.teamfile.bounds import AmountsBlock
 from engine.teamfile.meaning import teams_of, type_of
-from engine.teamfile.schema import AgentBlock, Policy, RetryPolicy, TeamBlock, TeamDocument
+from engine.teamfile.policies import EscalatePolicy, FailoverPolicy, Policy, RetryPolicy
+from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument
 
 
 def supervisor_spec(block: TeamBlock) -> SupervisorSpec:
@@ -25,6 +40,7 @@ def supervisor_spec(block: TeamBlock) -> SupervisorSpec:
         default_agent=chief.default_agent,
         max_parallel=chief.max_parallel,
         max_agents=chief.max_agents,
+        options=_options(block),
         members=[members[name] for name in dict.fromkeys([*first, *members])],
     )
 
@@ -50,7 +66,44 @@ def agent_spec(block: AgentBlock) -> AgentSpec:
         on_failure=[_failure_policy(policy) for policy in block.on_failure],
         run_in=block.run_in,
         options=options,
+        step_timeout_s=block.step_timeout_s,
+        pool=None if block.pool is None else Pool(**block.pool.model_dump()),
+        limits=_limits(block.limits),
+        task_limits=None if block.limits is None else _limits(block.limits.task),
+        circuit=None if block.circuit is None else Circuit(**block.circuit.model_dump()),
     )
+
+
+def _options(block: TeamBlock) -> SupervisorOptions:
+    chief, limits = block.supervisor, block.limits
+    return SupervisorOptions(
+        lead=chief.lead,
+        settings=chief.settings,
+        strategies=block.strategies,
+        on_failure=[_failure_policy(policy) for policy in chief.on_failure],
+        limits=_limits(limits),
+        run_limits=None if limits is None else _limits(limits.run),
+        task_limits=None if limits is None else _limits(limits.task),
+        agent_limits=None if limits is None else _limits(limits.agent),
+        max_total=chief.max_total,
+        balance=chief.balance,
+        ageing_s=chief.ageing_s,
+        preempt=None if chief.preempt is None else Preempt(**chief.preempt.model_dump()),
+        restart=None if chief.restart is None else Restart(**chief.restart.model_dump()),
+        circuit=None if chief.circuit is None else Circuit(**chief.circuit.model_dump()),
+        grace_s=chief.grace_s,
+    )
+
+
+def _limits(block: AmountsBlock | None) -> Limits | None:
+    """Return a budget; None where the block sets no amount of its own."""
+    if block is None:
+        return None
+    names = ("attempts", "time_s", "tokens", "cost_usd", "run_s", "depth")
+    amounts = {name: getattr(block, name, None) for name in names}
+    if all(amount is None for amount in amounts.values()):
+        return None
+    return Limits(**amounts, warn_at=block.warn_at, then=block.then)
 
 
 def references_of(team: TeamDocument) -> list[str]:
@@ -68,6 +121,9 @@ def agents_of(team: TeamDocument) -> Iterator[AgentBlock]:
 
 def _failure_policy(policy: Policy) -> FailurePolicy:
     if isinstance(policy, RetryPolicy):
-        block = policy.retry
-        return Retry(retries=block.retries, base_s=block.base_s, cap_s=block.cap_s)
-    return Skip()
+        return Retry(**policy.retry.model_dump())
+    if isinstance(policy, FailoverPolicy):
+        return Failover(**policy.failover.model_dump())
+    if isinstance(policy, EscalatePolicy):
+        return Escalate(**policy.escalate.model_dump())
+    return Skip() if policy == "skip" else Fail()

@@ -7,17 +7,11 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from engine.runtimes.scripted import Rule, Script, ScriptedDelegation, ScriptedMap, ScriptedStep
+from engine.teamfile.bounds import CircuitBlock, LimitsBlock, PoolBlock, PreemptBlock, RestartBlock
 from engine.teamfile.document import Document
+from engine.teamfile.policies import EscalateBlock, FailoverBlock, RetryBlock, RetryPolicy
 from engine.teamfile.problems import Loc, Problem, or_nearest, printable, value_shown
-from engine.teamfile.schema import (
-    LATER,
-    AgentBlock,
-    RetryBlock,
-    RetryPolicy,
-    SupervisorBlock,
-    TeamBlock,
-    TeamDocument,
-)
+from engine.teamfile.schema import LATER, AgentBlock, SupervisorBlock, TeamBlock, TeamDocument
 
 _WRONG_TYPE = {
     "string_type": "text",
@@ -38,6 +32,13 @@ _BLOCKS: dict[str, type[BaseModel]] = {
     "teams": TeamBlock,
     "on_failure": RetryPolicy,
     "retry": RetryBlock,
+    "failover": FailoverBlock,
+    "escalate": EscalateBlock,
+    "limits": LimitsBlock,
+    "pool": PoolBlock,
+    "circuit": CircuitBlock,
+    "restart": RestartBlock,
+    "preempt": PreemptBlock,
     "options": Script,
     "script": Rule,
     "steps": ScriptedStep,
@@ -149,7 +150,7 @@ def _wanted(loc: Loc, plain: str) -> str:
 
 def _bound(bounds: dict[str, Any]) -> str:
     words = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
-    return " and ".join(f"{words[name]} {value:,}" for name, value in bounds.items())
+    return " and ".join(f"{words[name]} {value:,.15g}" for name, value in bounds.items())
 
 
 def _shape(pattern: str) -> str:

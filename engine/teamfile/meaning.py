@@ -10,8 +10,9 @@ from pydantic import ValidationError
 from engine.runtimes.scripted import Script
 from engine.teamfile.document import Document
 from engine.teamfile.faults import field, problems_of
+from engine.teamfile.policies import Policy, RetryPolicy
 from engine.teamfile.problems import Loc, Problem, or_nearest
-from engine.teamfile.schema import AgentBlock, RetryPolicy, TeamBlock, TeamDocument
+from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument
 
 DEEP = 3
 """Levels of teams from which on each one costs more than it brings."""
@@ -59,6 +60,12 @@ class Meaning:
         if chief.aggregation == "synthesis" and chief.aggregator is None:
             self._say((*here, "aggregation"), "synthesis needs an 'aggregator': the name of the agent that writes it")
         self._known((*here, "aggregator"), [chief.aggregator], agents, "agent")
+        self._known((*here, "lead"), [chief.lead], agents, "agent")
+        self._policies(chief.on_failure, (*here, "on_failure"))
+        for category, strategy in block.strategies.items():
+            if strategy not in self._strategies:
+                said = f"no strategy {strategy!r}; {or_nearest(strategy, self._strategies)}"
+                self._say((*loc, "strategies", category), said)
         self._known((*here, "default_agent"), [chief.default_agent], agents, "agent")
         self._known((*here, "participants"), chief.participants or [], members, "agent or team")
         self._known((*here, "order"), chief.order or [], members, "agent or team")
@@ -78,9 +85,16 @@ class Meaning:
             self._say(loc, f"{model}give it run: module:function")
         if agent.script is not None and runtime != "scripted":
             self._say((*loc, "script"), f"is for scripted agents, and this one is a {runtime or 'nothing'}")
-        for at, policy in enumerate(agent.on_failure):
+        self._policies(agent.on_failure, (*loc, "on_failure"))
+        if agent.pool is not None and agent.pool.max < agent.pool.min:
+            self._say((*loc, "pool"), f"max, {agent.pool.max}, must be at least min, {agent.pool.min}")
+
+    def _policies(self, policies: Sequence[Policy], loc: Loc) -> None:
+        for at, policy in enumerate(policies):
             if isinstance(policy, RetryPolicy) and policy.retry.cap_s < policy.retry.base_s:
-                self._say((*loc, "on_failure", at), "cap_s must be at least base_s")
+                self._say((*loc, at), "cap_s must be at least base_s")
+            if policy in ("skip", "fail") and at < len(policies) - 1:
+                self._say((*loc, at + 1), f"comes after {policy}, which is always the last; remove it")
 
     def _scripted(self, agent: AgentBlock, loc: Loc) -> None:
         if agent.run is not None:

@@ -6,79 +6,31 @@ not exist) is checked in `meaning`, and `build` turns it into what the engine ta
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, JsonValue, StringConstraints, Tag
-from pydantic_core import PydanticCustomError
+from pydantic import Field, JsonValue, StringConstraints
 
+from engine.core.options import Balance
 from engine.core.spec import Aggregation, RunIn
+from engine.teamfile.block import Block, Label, Name, Text
+from engine.teamfile.bounds import (
+    AgentLimitsBlock,
+    CircuitBlock,
+    LimitsBlock,
+    PoolBounds,
+    PreemptBlock,
+    RestartBlock,
+)
+from engine.teamfile.policies import Policy
 
-NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
 REFERENCE_PATTERN = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 
-Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 Reference = Annotated[str, StringConstraints(pattern=REFERENCE_PATTERN, max_length=500)]
 """`module:qualname`."""
-Text = Annotated[str, StringConstraints(max_length=100_000)]
-Label = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
-LATER = frozenset(
-    {
-        "limits",
-        "strategies",
-        "lead",
-        "enable_auto_evolution",
-        "coordination_strategies",
-        "memory",
-        "failover",
-        "escalate",
-    }
-)
-"""Keys and policies of later versions, refused by name so that nobody thinks they work."""
+LATER = frozenset({"enable_auto_evolution", "memory"})
+"""Keys of later versions, refused by name so that nobody thinks they work."""
 
 
-class _Block(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class RetryBlock(_Block):
-    """How often to try again, and how long to wait between tries."""
-
-    retries: Annotated[int, Field(ge=0, le=100, description="Tries after the first one.")] = 3
-    base_s: Annotated[float, Field(gt=0, le=3600, description="Ceiling of the first back-off, in seconds.")] = 0.5
-    cap_s: Annotated[float, Field(gt=0, le=86400, description="Largest ceiling, in seconds.")] = 30.0
-
-
-def _retry_in_short(value: Any) -> Any:
-    return {"retries": value} if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-class RetryPolicy(_Block):
-    """`{retry: 3}`, or `{retry: {retries: 3, base_s: 0.5, cap_s: 30}}`."""
-
-    retry: Annotated[
-        RetryBlock,
-        BeforeValidator(_retry_in_short, json_schema_input_type=Annotated[int, Field(ge=0, le=100)] | RetryBlock),
-    ]
-
-
-def _policy(value: Any) -> Any:
-    if value == "retry":
-        return {"retry": {}}
-    name = next(iter(value), None) if isinstance(value, dict) else value
-    if isinstance(name, str) and name in LATER:
-        raise PydanticCustomError("later", "{name} is not supported yet; use skip or {retry: 3}", {"name": name})
-    if value != "skip" and name != "retry":
-        raise PydanticCustomError("policy", "must be skip or {retry: 3}")
-    return value
-
-
-Policy = Annotated[
-    Annotated[Literal["skip"], Tag("skip")] | Annotated[RetryPolicy, Tag("retry")],
-    Discriminator(lambda value: "skip" if value == "skip" else "retry"),
-    BeforeValidator(_policy, json_schema_input_type=Literal["skip", "retry"] | RetryPolicy),
-]
-
-
-class AgentBlock(_Block):
+class AgentBlock(Block):
     """One agent: what it is, can do and may use."""
 
     name: Annotated[Name, Field(description="A letter, then up to 63 letters, digits, '_' or '-'.")]
@@ -87,8 +39,13 @@ class AgentBlock(_Block):
         Field(description="The runtime that executes it; function where run is given, scripted where script is given."),
     ] = None
     description: Annotated[Text, Field(description="What it does, in words that requests are matched with.")] = ""
-    specialties: Annotated[list[Label], Field(max_length=100, description="What it is able to do.")] = []
-    tools: Annotated[list[Reference], Field(max_length=200, description="Functions it may call, module:qualname.")] = []
+    specialties: Annotated[
+        list[Label], Field(default_factory=list, max_length=100, description="What it is able to do.")
+    ]
+    tools: Annotated[
+        list[Reference],
+        Field(default_factory=list, max_length=200, description="Functions it may call, module:qualname."),
+    ]
     run: Annotated[Reference | None, Field(description="The function that does the work, module:qualname.")] = None
     run_in: Annotated[
         RunIn | None, Field(description="loop for async functions, thread for plain ones, process for heavy ones.")
@@ -97,16 +54,28 @@ class AgentBlock(_Block):
     model: Annotated[Label | list[Label] | None, Field(description="A model, or several to fail over along.")] = None
     instructions: Annotated[Text, Field(description="What a model is told it is.")] = ""
     category: Annotated[Label | None, Field(description="The kind of work it is for.")] = None
-    weight: Annotated[float, Field(gt=0, le=1_000_000, description="Its voice in a vote.")] = 1.0
+    weight: Annotated[
+        float, Field(gt=0, le=1_000_000, description="Its share of the work, among those able to do it.")
+    ] = 1.0
     max_concurrency: Annotated[int, Field(ge=1, le=10_000, description="Attempts it may run at once.")] = 1
     timeout_s: Annotated[
         float | None, Field(gt=0, le=31_536_000, description="Longest an attempt may take, in seconds.")
     ] = None
-    on_failure: Annotated[list[Policy], Field(max_length=10, description="What happens when it fails, in order.")] = []
-    options: Annotated[dict[str, JsonValue], Field(description="What its runtime asks for.")] = {}
+    step_timeout_s: Annotated[
+        float | None, Field(gt=0, le=31_536_000, description="Longest one step may take, in seconds.")
+    ] = None
+    on_failure: Annotated[
+        list[Policy], Field(default_factory=list, max_length=10, description="What happens when it fails, in order.")
+    ]
+    pool: Annotated[PoolBounds | None, Field(description="As many instances as its queue asks for, such as 1..8.")] = (
+        None
+    )
+    limits: Annotated[AgentLimitsBlock | None, Field(description="What it may spend.")] = None
+    circuit: Annotated[CircuitBlock | None, Field(description="When it gets nothing to do after failures.")] = None
+    options: Annotated[dict[str, JsonValue], Field(default_factory=dict, description="What its runtime asks for.")]
 
 
-class SupervisorBlock(_Block):
+class SupervisorBlock(Block):
     """One supervisor: who receives requests and how it hands them on."""
 
     name: Annotated[Name, Field(description="A letter, then up to 63 letters, digits, '_' or '-'.")]
@@ -127,14 +96,44 @@ class SupervisorBlock(_Block):
     default_agent: Annotated[Name | None, Field(description="Who takes a request that nobody matches.")] = None
     max_parallel: Annotated[int, Field(ge=1, le=10_000, description="Attempts its agents may run at once.")] = 10
     max_agents: Annotated[int, Field(ge=1, le=100_000, description="The most agents it may have.")] = 50
+    max_total: Annotated[
+        int | None, Field(ge=1, le=100_000, description="Attempts that may be at work in it and everything under it.")
+    ] = None
+    lead: Annotated[Name | None, Field(description="The agent that gets the whole request under delegate.")] = None
+    settings: Annotated[dict[str, JsonValue], Field(default_factory=dict, description="What its strategy asks for.")]
+    on_failure: Annotated[
+        list[Policy],
+        Field(default_factory=list, max_length=10, description="For agents that say nothing themselves, in order."),
+    ]
+    balance: Annotated[Balance | None, Field(description="Who of several able agents gets a task.")] = None
+    ageing_s: Annotated[
+        float | None,
+        Field(ge=0, le=86_400, description="Seconds of waiting that raise a task by a priority; 0 never."),
+    ] = None
+    preempt: Annotated[PreemptBlock | None, Field(description="When an urgent task takes a slot.")] = None
+    restart: Annotated[RestartBlock | None, Field(description="What happens when an agent crashes.")] = None
+    circuit: Annotated[CircuitBlock | None, Field(description="For agents that say nothing themselves.")] = None
+    grace_s: Annotated[
+        float | None, Field(ge=0, le=86_400, description="Seconds to the next step after a deadline, before the abort.")
+    ] = None
 
 
-class TeamBlock(_Block):
+class TeamBlock(Block):
     """A supervisor with its agents and the teams under it."""
 
     supervisor: SupervisorBlock
-    agents: Annotated[list[AgentBlock], Field(description="Agents, in the order in which they take part.")] = []
-    teams: Annotated[list["TeamBlock"], Field(description="Supervisors under this one, each with its own agents.")] = []
+    agents: Annotated[
+        list[AgentBlock], Field(default_factory=list, description="Agents, in the order in which they take part.")
+    ]
+    limits: Annotated[LimitsBlock | None, Field(description="What may be spent, and by when.")] = None
+    strategies: Annotated[
+        dict[Label, Label],
+        Field(default_factory=dict, description="Strategies by category, such as {research_tasks: parallel}."),
+    ]
+    teams: Annotated[
+        list["TeamBlock"],
+        Field(default_factory=list, description="Supervisors under this one, each with its own agents."),
+    ]
 
 
 class TeamDocument(TeamBlock):
@@ -142,8 +141,9 @@ class TeamDocument(TeamBlock):
 
     version: Annotated[Literal[1], Field(description="Version of this format.")]
     registry: Annotated[
-        list[AgentBlock], Field(description="Specs without an agent, to add or to swap in while the team runs.")
-    ] = []
+        list[AgentBlock],
+        Field(default_factory=list, description="Specs without an agent, to add or to swap in while the team runs."),
+    ]
 
 
 def json_schema() -> dict[str, Any]:

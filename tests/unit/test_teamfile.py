@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from hypothesis import strategies as st
 
 from engine.core.codec import decode_command, encode_command
 from engine.core.commands import SupervisorSpec
-from engine.core.spec import AgentSpec, Retry, Skip
+from engine.core.limits import Limits
+from engine.core.options import Preempt, SupervisorOptions
+from engine.core.spec import AgentSpec, Circuit, Escalate, Failover, Pool, Restart, Retry, Skip
 from engine.teamfile import TeamFile, TeamFileError, UnusableTeamFile, json_schema, parse_team, read_team
 from engine.teamfile.document import MAX_DEPTH, read_document
 
@@ -55,7 +58,7 @@ def agents(draw: st.DrawFn) -> dict[str, Any]:
         "weight": st.floats(0.1, 10),
         "timeout_s": st.integers(1, 600),
         "run_in": st.sampled_from(["loop", "thread", "process"]),
-        "on_failure": st.lists(st.sampled_from(["skip", "retry", {"retry": 4}, {"retry": {"base_s": 1}}]), max_size=3),
+        "on_failure": st.lists(st.sampled_from(["failover", "retry", {"retry": 4}, {"escalate": 9}]), max_size=3),
         "options": st.dictionaries(names, st.integers() | st.just(10**18 + 1) | st.booleans() | st.none(), max_size=3),
     }
     return agent | draw(st.fixed_dictionaries({}, optional=optional))
@@ -137,7 +140,7 @@ agents:
         "5: agents[2].nam: is not a key here; did you mean name?",
         "6: agents[third].on_failure[1].retry: must be at most 100, not 101",
         "6: agents[third].on_failure[2].retry.tries: is not a key here; did you mean retries?",
-        "6: agents[third].on_failure[3]: must be skip or {retry: 3}",
+        "6: agents[third].on_failure[3]: must be retry, failover, escalate, fail or skip, such as {retry: 3}",
     ]
 
 
@@ -176,25 +179,78 @@ registry:
     ]
 
 
+def test_keys_of_later_versions_are_refused_by_name() -> None:
+    assert faults(HEAD + "memory: {}")[0].endswith("memory: is not supported yet; remove it")
+
+
+def test_policies_stand_in_the_order_in_which_they_apply() -> None:
+    policies = (
+        "[{retry: {retries: 2, on: [OSError]}}, {failover: 1}, {escalate: {after_s: 3, default: skip}}, skip]"
+    )
+    file = parsed(HEAD + f'agents: [{{name: a, run: "x:y", on_failure: {policies}}}]')
+
+    (member,) = file.load_command(trusted=True).team.members
+
+    assert isinstance(member, AgentSpec)
+    assert list(member.on_failure) == [Retry(2, on=["OSError"]), Failover(1), Escalate(3, "skip"), Skip()]
+
+
+def test_what_is_set_for_a_supervisor_and_its_agents_reaches_the_engine() -> None:
+    text = """\
+version: 1
+supervisor:
+  name: chief
+  ageing_s: 30
+  balance: least_load
+  max_total: 4
+  preempt: {at: now, urgent: 1}
+  restart: {strategy: rest_for_one, intensity: 2}
+  circuit: {failures: 3}
+  on_failure: [{retry: 1}, failover, {escalate: 30}]
+strategies: {research_tasks: parallel}
+limits: {cost_usd: 5, run_s: 3600, tokens: 2000000, depth: 4, run: {attempts: 50}, task: {time_s: 9, then: fail}}
+agents:
+  - {name: scout, run: "crew:survey", pool: 1..8, step_timeout_s: 5, limits: {tokens: 9, task: {attempts: 2}}}
+"""
+
+    team = parsed(text).load_command(trusted=True).team
+
+    assert team.options == SupervisorOptions(
+        strategies={"research_tasks": "parallel"},
+        on_failure=[Retry(1), Failover(), Escalate(30)],
+        limits=Limits(cost_usd=Decimal("5.0"), run_s=3600, tokens=2_000_000, depth=4),
+        run_limits=Limits(attempts=50),
+        task_limits=Limits(time_s=9, then="fail"),
+        max_total=4,
+        balance="least_load",
+        ageing_s=30,
+        preempt=Preempt(at="now", urgent=1),
+        restart=Restart("rest_for_one", 2),
+        circuit=Circuit(3),
+    )
+    (scout,) = team.members
+    assert isinstance(scout, AgentSpec)
+    assert (scout.pool, scout.limits, scout.task_limits) == (Pool(max=8), Limits(tokens=9), Limits(attempts=2))
+
+
 @pytest.mark.parametrize(
-    ("text", "where"),
+    ("block", "said"),
     [
-        (HEAD + "limits: {cost_usd: 5}", "limits"),
-        (HEAD + "strategies: {research: parallel}", "strategies"),
-        ("version: 1\nsupervisor: {name: chief, lead: boss}", "supervisor.lead"),
+        ("pool: {min: 4, max: 2}", "3: agents[a].pool: max, 2, must be at least min, 4"),
+        ("pool: 4-8", "3: agents[a].pool: must be a range such as 1..8, or {min: 1, max: 8}"),
+        ("weight: -1", "3: agents[a].weight: must be above 0, not -1"),
+        ("limits: {tokens: 0}", "3: agents[a].limits.tokens: must be at least 1, not 0"),
+        ("limits: {tokns: 1}", "3: agents[a].limits.tokns: is not a key here; did you mean tokens?"),
+        (
+            "on_failure: [skip, retry]",
+            "3: agents[a].on_failure[2]: comes after skip, which is always the last; remove it",
+        ),
+        ("on_failure: [{retry: -1}]", "3: agents[a].on_failure[1].retry: must be at least 0, not -1"),
+        ("step_timeout_s: 0", "3: agents[a].step_timeout_s: must be above 0, not 0"),
     ],
 )
-def test_keys_of_later_versions_are_refused_by_name(text: str, where: str) -> None:
-    assert faults(text)[0].endswith(f"{where}: is not supported yet; remove it")
-
-
-@pytest.mark.parametrize("policy", ["failover", "escalate", "{escalate: {after_s: 3}}"])
-def test_policies_of_later_versions_are_refused_by_name(policy: str) -> None:
-    said = faults(HEAD + f'agents: [{{name: a, run: "x:y", on_failure: [{policy}]}}]')
-
-    assert said == [
-        f"3: agents[a].on_failure[1]: {policy.strip('{').split(':')[0]} is not supported yet; use skip or {{retry: 3}}"
-    ]
+def test_what_cannot_be_right_is_told_where_it_stands(block: str, said: str) -> None:
+    assert faults(HEAD + f'agents: [{{name: a, run: "x:y", {block}}}]') == [said]
 
 
 def test_a_scripted_agent_is_told_which_line_of_its_script_is_wrong() -> None:
@@ -356,6 +412,14 @@ def test_deep_and_empty_teams_are_warned_of() -> None:
 def test_the_schema_names_every_key_and_allows_no_other() -> None:
     schema = json_schema()
 
-    assert set(schema["properties"]) == {"version", "supervisor", "agents", "teams", "registry"}
+    assert set(schema["properties"]) == {
+        "version",
+        "supervisor",
+        "agents",
+        "teams",
+        "registry",
+        "limits",
+        "strategies",
+    }
     assert schema["additionalProperties"] is False
     assert schema["required"] == ["supervisor", "version"]
