@@ -1,18 +1,21 @@
-"""`swap`, `strategy`, `add`, `remove`, `pause`, `resume`, `cancel`, `retry`: change a team while it works.
+"""`strategy`, `add`, `remove`, `pause`, `resume`, `cancel`, `retry`: change a team while it works.
 
 One rule holds inside: nothing is changed here. Each subcommand builds one command (or one for each agent of a file)
 and says what the engine made of it.
 """
 
+import json
 from pathlib import Path
 from typing import Literal
 
 import click
+from pydantic import JsonValue
 
-from dashboard.cli.ordering import Sending, confirmed_trust, is_interactive, order, sending_options, state_of
+from dashboard.cli.ordering import Sending, is_interactive, order, sending_options, state_of
 from dashboard.cli.output import DONE, WRONG_USAGE, emit, fail
 from dashboard.cli.planned import strategy_plan
-from dashboard.cli.specfile import SpecFile, read_spec_file
+from dashboard.cli.specfile import read_spec_file
+from dashboard.cli.trusting import trusted_references
 from engine.core.commands import (
     AddAgent,
     AddSupervisor,
@@ -21,32 +24,10 @@ from engine.core.commands import (
     RemoveMember,
     Resume,
     RetryWork,
-    SwapAgent,
     SwitchStrategy,
 )
-from engine.core.spec import AGGREGATIONS, NAME, Aggregation
+from engine.core.spec import AGGREGATIONS, Aggregation
 from engine.core.state import State
-
-
-@click.command("swap")
-@click.argument("agent")
-@click.option("--with", "replacement", required=True, metavar="SPEC|FILE", help="A spec of the registry, or a file.")
-@click.option(
-    "--mode", type=click.Choice(["drain"]), default="drain", show_default=True, help="Attempts end on the old."
-)
-@click.option("--trust", is_flag=True, help="Allow the code that the file names.")
-@sending_options
-@click.pass_context
-def swap(ctx: click.Context, agent: str, replacement: str, *, mode: str, trust: bool) -> int:
-    """Give AGENT another spec while it works; its id, its history and its queue stay."""
-    sending = Sending.of(ctx)
-    if NAME.fullmatch(replacement):
-        return order(ctx, sending, [SwapAgent(agent=agent, registered=replacement, mode=mode)])
-    file = read_spec_file(Path(replacement))
-    if len(file.agents) != 1:
-        fail("usage", f"{replacement} has {len(file.agents)} agents", "a swap takes a file with one agent", WRONG_USAGE)
-    trusted = _trusted(sending, file, trust=trust)
-    return order(ctx, sending, [SwapAgent(agent=agent, spec=file.agents[0], mode=mode, trusted=trusted)])
 
 
 @click.command("strategy")
@@ -54,6 +35,9 @@ def swap(ctx: click.Context, agent: str, replacement: str, *, mode: str, trust: 
 @click.argument("mode")
 @click.option("--aggregation", type=click.Choice(AGGREGATIONS), help="How results are joined.")
 @click.option("--aggregator", metavar="AGENT", help="Who joins them by synthesis.")
+@click.option("--lead", metavar="AGENT", help="Who gets the whole request, for delegate.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the strategy; JSON, or text.")
+@click.option("--run", "run_id", metavar="RUN", help="Only this run; the supervisor stays as it is.")
 @click.option("--no-preserve", is_flag=True, help="Stop what runs at its next step; its partial results are kept.")
 @click.option("--new-only", is_flag=True, help="Leave open runs as they are.")
 @click.option("--dry-run", is_flag=True, help="Say what would be kept and what planned anew.")
@@ -61,11 +45,11 @@ def swap(ctx: click.Context, agent: str, replacement: str, *, mode: str, trust: 
 @click.pass_context
 def strategy(
     ctx: click.Context, supervisor: str, mode: str, *, aggregation: Aggregation | None, aggregator: str | None,
-    no_preserve: bool, new_only: bool, dry_run: bool,
+    lead: str | None, settings: tuple[str, ...], run_id: str | None, no_preserve: bool, new_only: bool, dry_run: bool,
 ) -> int:  # fmt: skip
     """Let SUPERVISOR coordinate by MODE from now on, in its open runs too; what is done stays done."""
     sending = Sending.of(ctx)
-    scope: Literal["open", "new"] = "new" if new_only else "open"
+    scope: Literal["run", "open", "new"] = "run" if run_id is not None else "new" if new_only else "open"
     command = SwitchStrategy(
         supervisor=supervisor,
         mode=mode,
@@ -73,11 +57,25 @@ def strategy(
         aggregator=aggregator,
         preserve_agent_states=not no_preserve,
         scope=scope,
+        run=run_id,
+        lead=lead,
+        settings=dict(map(_setting, settings)) if settings else None,
     )
     if not dry_run:
         return order(ctx, sending, [command])
     emit(ctx, *strategy_plan(state_of(sending), command))
     return DONE
+
+
+def _setting(said: str) -> tuple[str, JsonValue]:
+    key, equals, text = said.partition("=")
+    if not equals or not key:
+        fail("usage", f"{said!r} is no setting", "write KEY=VALUE, such as --set rounds=3", WRONG_USAGE)
+    try:
+        value: JsonValue = json.loads(text)
+    except ValueError:
+        value = text
+    return key, value
 
 
 @click.command("add")
@@ -93,7 +91,7 @@ def add(ctx: click.Context, file: Path, *, under: str | None, trust: bool) -> in
     """
     sending = Sending.of(ctx)
     found = read_spec_file(file)
-    trusted = _trusted(sending, found, trust=trust)
+    trusted = trusted_references(sending, found, trust=trust)
     if found.team is not None:
         parent = under or _first_supervisor(state_of(sending))
         return order(ctx, sending, [AddSupervisor(parent=parent, team=found.team, trusted=trusted)])
@@ -152,16 +150,6 @@ def cancel(ctx: click.Context, target: str, *, yes: bool) -> int:
 def retry(ctx: click.Context, target: str) -> int:
     """Try the failed or waiting task TARGET again now; or submit the request of a finished run again."""
     return order(ctx, Sending.of(ctx), [RetryWork(target=target)])
-
-
-def _trusted(sending: Sending, file: SpecFile, *, trust: bool) -> list[str]:
-    """Return the references of a file, once all of them are allowed."""
-    if not file.references:
-        return []
-    state = state_of(sending)
-    needed = [reference for reference in file.references if reference not in state.trusted]
-    folder = state.team.folder if state.team is not None else None
-    return confirmed_trust(needed, str(file.path), trust=trust, folder=folder)
 
 
 def _first_supervisor(state: State) -> str | None:

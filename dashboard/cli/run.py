@@ -3,11 +3,13 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 
 import click
 
 from dashboard.cli.database import chosen_database
+from dashboard.cli.durations import Length
 from dashboard.cli.output import (
     DONE,
     INTERRUPTED,
@@ -25,6 +27,8 @@ from dashboard.client import Client, Outcome
 from dashboard.process import is_alive, let_go, start_engine, wait_until_up
 from dashboard.views.texts import readable
 from engine.core.commands import Submit
+from engine.core.limits import Limits
+from engine.core.options import LOWEST_PRIORITY
 from engine.folding import folded
 
 ANSWER_WITHIN_S = 10.0
@@ -38,18 +42,35 @@ _output_option = click.option(
 @click.argument("request")
 @_output_option
 @click.option("--supervisor", metavar="NAME", help="Who gets it; the one at the top without it.")
+@click.option("--priority", type=click.IntRange(0, LOWEST_PRIORITY), help="0 goes first, 9 last, 5 is usual.")
+@click.option("--deadline", type=Length(), metavar="TIME", help="End it when it takes longer: 90s, 5m, 2h.")
+@click.option("--category", metavar="NAME", help="The kind of work, where the team has strategies by category.")
+@click.option("--after", multiple=True, metavar="RUN", help="Begin when this run is done.")
+@click.option("--max-attempts", type=click.IntRange(1), help="Attempts that it may take.")
+@click.option("--max-tokens", type=click.IntRange(1), help="Tokens that it may use.")
+@click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="Money that it may cost.")
 @click.option("--detach", is_flag=True, help="Do not wait; print the run's id.")
 @click.option("--queue", is_flag=True, help="Without an engine: leave it for the next one.")
 @click.pass_context
 def run(
-    ctx: click.Context, request: str, output: Path | None, *, supervisor: str | None, detach: bool, queue: bool
-) -> int:
+    ctx: click.Context, request: str, output: Path | None, *, supervisor: str | None, priority: int | None,
+    deadline: float | None, category: str | None, after: tuple[str, ...], max_attempts: int | None,
+    max_tokens: int | None, max_cost: float | None, detach: bool, queue: bool,
+) -> int:  # fmt: skip
     """Give the team REQUEST and print what comes of it; '-' reads the request from stdin.
 
     Where no engine is at work, one is started for the time of the run.
     """
     db = chosen_database(ctx, or_only=True)
-    command = Submit(request=_request(request), supervisor=supervisor)
+    command = Submit(
+        request=_request(request),
+        supervisor=supervisor,
+        priority=priority,
+        deadline_s=deadline,
+        category=category,
+        after=list(after),
+        limits=_limits(max_attempts, max_tokens, max_cost),
+    )
     _check_target(output)
     alive = is_alive(db)
     if queue and not alive:
@@ -178,6 +199,12 @@ def _engine_for_now(db: Path) -> Iterator[None]:
         yield
     finally:
         let_go(engine)
+
+
+def _limits(attempts: int | None, tokens: int | None, cost_usd: float | None) -> Limits | None:
+    if attempts is None and tokens is None and cost_usd is None:
+        return None
+    return Limits(attempts=attempts, tokens=tokens, cost_usd=None if cost_usd is None else Decimal(str(cost_usd)))
 
 
 def _request(given: str) -> str:

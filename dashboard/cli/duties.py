@@ -1,0 +1,102 @@
+"""`priority`, `deadline`, `reassign`, `inbox`, `answer`: urgency, who works, what waits for a person."""
+
+import json
+import time
+
+import click
+from pydantic import JsonValue
+
+from dashboard.cli.database import chosen_database
+from dashboard.cli.durations import seconds
+from dashboard.cli.items import name_of
+from dashboard.cli.ordering import Sending, order, sending_options
+from dashboard.cli.output import WRONG_USAGE, Table, emit, fail
+from dashboard.views.amounts import clock, remaining
+from engine.core.commands import Answer, Reassign, SetDeadline, SetPriority
+from engine.core.options import LOWEST_PRIORITY
+from engine.folding import folded
+
+
+@click.command("priority")
+@click.argument("target")
+@click.argument("priority", type=click.IntRange(0, LOWEST_PRIORITY))
+@sending_options
+@click.pass_context
+def priority(ctx: click.Context, target: str, priority: int) -> int:
+    """Make the run or task TARGET as urgent as PRIORITY: 0 goes first, 9 last, 5 is usual."""
+    return order(ctx, Sending.of(ctx), [SetPriority(target=target, priority=priority)])
+
+
+@click.command("deadline")
+@click.argument("target")
+@click.argument("time")
+@sending_options
+@click.pass_context
+def deadline(ctx: click.Context, target: str, time: str) -> int:
+    """End the run or task TARGET in TIME from now (90s, 5m, 2h), if it has not ended; 'none' takes that away."""
+    deadline_s = None if time == "none" else seconds(time, "deadline")
+    return order(ctx, Sending.of(ctx), [SetDeadline(target=target, deadline_s=deadline_s)])
+
+
+@click.command("reassign")
+@click.argument("task")
+@click.argument("agent")
+@click.option("--now", is_flag=True, help="Stop what is at work at once, not at its next step.")
+@sending_options
+@click.pass_context
+def reassign(ctx: click.Context, task: str, agent: str, *, now: bool) -> int:
+    """Give TASK to AGENT; where it is at work, its finished steps are kept."""
+    return order(ctx, Sending.of(ctx), [Reassign(task=task, agent=agent, now=now)])
+
+
+@click.command("inbox")
+@click.pass_context
+def inbox(ctx: click.Context) -> None:
+    """List the questions that wait for a person."""
+    state = folded(chosen_database(ctx, or_only=True))
+    waiting = list(state.escalations.values())
+    items = [
+        {
+            "id": one.id,
+            "about": one.kind,
+            "subject": one.subject,
+            "run_id": one.run_id,
+            "question": one.question,
+            "options": one.options,
+            "default": one.default,
+            "due_ms": one.due_ms,
+            "asked_ms": one.asked_ms,
+        }
+        for one in waiting
+    ]
+
+    def shown() -> Table:
+        now_ms = time.time_ns() // 1_000_000
+        rows = [
+            (one.id, one.kind, state.tasks[one.subject].title if one.subject in state.tasks
+             else name_of(state, one.subject), clock(one.asked_ms), ", ".join(one.options),
+             "" if one.due_ms is None else f"{one.default} in {remaining(one.due_ms - now_ms)}", one.question)
+            for one in waiting
+        ]  # fmt: skip
+        columns = ("ID", "ABOUT", "OF", "ASKED", "ANSWERS", "ELSE", "QUESTION")
+        return Table(columns, rows, empty="nobody waits for an answer")
+
+    emit(ctx, {"v": 1, "kind": "inbox", "seq": state.seq, "items": items}, shown)
+
+
+@click.command("answer")
+@click.argument("question")
+@click.argument("answer")
+@click.option("--output", metavar="TEXT", help="With 'use': the output that stands for the work.")
+@click.option("--output-json", metavar="JSON", help="The same, as a JSON value.")
+@sending_options
+@click.pass_context
+def answer(ctx: click.Context, question: str, answer: str, *, output: str | None, output_json: str | None) -> int:
+    """Answer QUESTION, by its id or that of the task that waits; 'quarterdeck inbox' lists them."""
+    value: JsonValue = output
+    if output_json is not None:
+        try:
+            value = json.loads(output_json)
+        except ValueError as error:
+            fail("usage", f"--output-json is not JSON: {error}", "a text goes to --output", WRONG_USAGE)
+    return order(ctx, Sending.of(ctx), [Answer(escalation=question, answer=answer, output=value)])
