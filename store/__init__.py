@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from store.opening import Store, open_store
     from store.reader import Reader
     from store.recognition import looks_like_ours
-    from store.standbys import standbys
     from store.standing import Standby, stand_by
     from store.tail import Tail
     from store.verification import quick_check, verify
@@ -75,7 +74,6 @@ __all__ = [
     "open_store",
     "quick_check",
     "stand_by",
-    "standbys",
     "verify",
 ]
 
@@ -91,7 +89,6 @@ _LOADED_ON_FIRST_USE = {
     "open_store": "store.opening",
     "quick_check": "store.verification",
     "stand_by": "store.standing",
-    "standbys": "store.standbys",
     "verify": "store.verification",
 }
 

@@ -142,10 +142,11 @@ class Standby:
         except StoreError:
             return 0, 0.0
         token = 0 if engine is None else engine.token
-        ages = () if engine is None else [age for age in (engine.heartbeat_ms, engine.loop_ms) if age is not None]
-        if ages:
+        if engine is not None and engine.heartbeat_ms is not None:
             self._silent_since = None
-            return token, max(ages) / 1000
+            # A loop that stands still is told by a heart that beats: as of the last beat, not of now.
+            loop_ms = 0 if engine.loop_ms is None else engine.loop_ms - engine.heartbeat_ms
+            return token, max(engine.heartbeat_ms, loop_ms) / 1000
         # Nothing of it from this boot: counted from when that was first seen.
         if self._silent_since is None or self._silent_since[0] != token:
             self._silent_since = token, now

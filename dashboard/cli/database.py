@@ -13,7 +13,7 @@ from typing import NoReturn
 import click
 
 from dashboard.cli.output import WRONG_USAGE, Settings, fail
-from store import EngineInfo, Reader, StoreError
+from store import EngineInfo, Reader, StandbyInfo, StoreError
 
 VARIABLE = "QUARTERDECK_DB"
 TRUST_LIST = "trust.json"
@@ -27,6 +27,8 @@ class Found:
     engine: EngineInfo | None = None
     error: str | None = None
     """Why it cannot be used, in words."""
+    standbys: tuple[StandbyInfo, ...] = ()
+    """Engines that stand by."""
 
     @property
     def alive(self) -> bool:
@@ -120,6 +122,6 @@ def looked_at(path: Path) -> Found:
     """Return what stands at `path`, and who holds it."""
     try:
         with Reader(path) as reader:
-            return Found(path, engine=reader.engine())
+            return Found(path, engine=reader.engine(), standbys=tuple(reader.standbys()))
     except StoreError as error:
         return Found(path, error=str(error))

@@ -14,6 +14,7 @@ import click
 from dashboard.cli.database import Found, data_folder, databases, given_database, looked_at
 from dashboard.cli.output import DONE, WRONG_USAGE, emit
 from dashboard.cli.trust import trust_list
+from dashboard.views.standbys import waiting_said
 from engine.trust import TrustError
 from store import InboxClient, StoreError, verify
 from store.filesystem import refuse_network
@@ -106,6 +107,7 @@ def _databases(found: list[Found], *, verifying: bool) -> Iterator[Finding]:
     for each in found:
         yield _state_of(each)
         if each.error is None:
+            yield from _standing_still(each)
             yield from _queued(each)
             yield from _leftovers(each)
             if verifying:
@@ -114,6 +116,8 @@ def _databases(found: list[Found], *, verifying: bool) -> Iterator[Finding]:
 
 def _state_of(found: Found) -> Finding:
     engine, what = found.engine, str(found.path)
+    waiting = waiting_said(found.standbys)
+    waiting = f"; {waiting}" if waiting else ""
     if found.error is not None:
         return Finding("fault", what, found.error.removeprefix(f"{what} "))
     if engine is None:
@@ -121,10 +125,17 @@ def _state_of(found: Found) -> Finding:
     if engine.hung:
         return Finding("fault", what, f"engine {engine.pid} hangs: quarterdeck engine --takeover --db {found.path}")
     if engine.alive:
-        return Finding("ok", what, f"engine {engine.pid} is at work")
+        return Finding("ok", what, f"engine {engine.pid} is at work{waiting}")
     if engine.ended_ms is None:
         return Finding("note", what, f"engine {engine.pid} was killed: quarterdeck engine --db {found.path} goes on")
     return Finding("ok", what, "no engine; the last one ended in order")
+
+
+def _standing_still(found: Found) -> Iterator[Finding]:
+    for standby in found.standbys:
+        if standby.hung:
+            said = f"engine {standby.pid} stands by and does not answer: end it with: kill -9 {standby.pid}"
+            yield Finding("note", str(found.path), said)
 
 
 def _queued(found: Found) -> Iterator[Finding]:

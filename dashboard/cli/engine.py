@@ -97,7 +97,9 @@ def engine(
         takeover_after_s=takeover_after,
         json=ctx.ensure_object(Settings).json,
     )
-    serving = Serving(terms, lambda: _announce(ctx, db, ready_fd), lambda: _announce_standby(ctx, db))
+    serving = Serving(
+        terms, lambda: _announce(ctx, db, ready_fd, serving.took_over_from), lambda: _announce_standby(ctx, db)
+    )
     anyio.run(serving.serve)
     if serving.team_was_stopped:
         say(f"the team was stopped: engine {os.getpid()} stands by no more")
@@ -106,7 +108,7 @@ def engine(
     return INTERRUPTED if serving.ended_by is signal.SIGINT else DONE
 
 
-def _announce(ctx: click.Context, db: Path, ready_fd: int | None) -> None:
+def _announce(ctx: click.Context, db: Path, ready_fd: int | None, before: int | None) -> None:
     if ready_fd is not None:
         with suppress(BrokenPipeError):  # whoever started it did not wait
             os.write(ready_fd, b"up\n")
@@ -114,7 +116,8 @@ def _announce(ctx: click.Context, db: Path, ready_fd: int | None) -> None:
     elif ctx.ensure_object(Settings).json:
         emit(ctx, {"v": 1, "kind": "engine", "db": str(db), "pid": os.getpid()}, None)
     else:
-        say(f"engine {os.getpid()} is at work on {db}; Ctrl-C ends it")
+        did = "is at work" if before is None else f"took over from engine {before} and is at work"
+        say(f"engine {os.getpid()} {did} on {db}; Ctrl-C ends it")
 
 
 def _announce_standby(ctx: click.Context, db: Path) -> None:

@@ -23,6 +23,7 @@ from dashboard.cli.output import WRONG_USAGE, Table, emit, fail
 from dashboard.views.amounts import clock, duration, median, percent
 from dashboard.views.digest import digest
 from dashboard.views.glyphs import RUN, of_task
+from dashboard.views.standbys import waiting_said
 from dashboard.views.waiting import why
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent
 from engine.core.fold import fold
@@ -37,13 +38,14 @@ def ps(ctx: click.Context) -> None:
     """Show the engine, and each supervisor with what it is at."""
     path = chosen_database(ctx, or_only=True)
     with Reader(path) as reader:
-        state, engine = folded_from(reader), reader.engine()
+        state, engine, standbys = folded_from(reader), reader.engine(), reader.standbys()
     counts = digest(state)
     body = {
         "v": 1,
         "kind": "ps",
         "db": str(path),
         "engine": _engine_item(engine),
+        "standbys": [{"pid": each.pid, "since_ms": each.since_ms} for each in standbys],
         "seq": state.seq,
         "items": [supervisor_item(state, each, counts) for each in state.supervisors.values()],
     }
@@ -56,7 +58,8 @@ def ps(ctx: click.Context) -> None:
         ]  # fmt: skip
         columns = ("SUPERVISOR", "UNDER", "STRATEGY", "STATE", "AGENTS", "RUNNING", "WAITING", "NOW")
         table = Table(columns, rows, empty="no team here yet; start one with: quarterdeck up TEAM")
-        return f"{path}\n{_engine_line(engine)}, seq {state.seq:,}\n\n{table}"
+        waiting = f"; {waiting_said(standbys)}" if standbys else ""
+        return f"{path}\n{_engine_line(engine)}, seq {state.seq:,}{waiting}\n\n{table}"
 
     emit(ctx, body, shown)
 

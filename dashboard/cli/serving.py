@@ -67,6 +67,8 @@ class Serving:
         """The signal that ended it, if one did."""
         self.team_was_stopped = False
         """It stood by, and ended because the whole team was stopped."""
+        self.took_over_from: int | None = None
+        """Process of the engine before, where this one stood by."""
         self.ended_waiting = False
         """It stood by, and was ended before its turn came."""
 
@@ -95,6 +97,8 @@ class Serving:
                 turn.give_up()
                 self.team_was_stopped = True
                 return
+            before = readiness.state.engine
+            self.took_over_from = None if before is None else before.pid
             try:
                 await self._lead(turn, readiness, standby)
             except NotItsTurn as first:
