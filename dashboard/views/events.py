@@ -6,7 +6,14 @@ The subject comes first, then what it did; ids are replaced by the names that `N
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from dashboard.views import sentences_engine, sentences_people, sentences_team, sentences_work
+from dashboard.views import (
+    sentences_engine,
+    sentences_hierarchy,
+    sentences_limits,
+    sentences_people,
+    sentences_team,
+    sentences_work,
+)
 from dashboard.views.names import Names
 from engine.core.events import Event
 
@@ -28,12 +35,18 @@ _TONES = {
     "attempt_lost": "warn",
     "retry_scheduled": "draining",
     "escalated": "error",
+    "deadline_passed": "error",
+    "deadline_warned": "warn",
+    "grace_ended": "warn",
     "attempt_done": "done",
     "run_finished": "strong",
     "run_submitted": "strong",
     "agent_swapped": "accent",
     "strategy_switched": "accent",
     "command_applied": "accent",
+    "member_moved": "accent",
+    "supervisor_changed": "accent",
+    "pool_watched": "muted",
     "step_recorded": "muted",
     "task_skipped": "muted",
     "queue_made": "muted",
@@ -41,8 +54,10 @@ _TONES = {
 SENTENCES: dict[type, Callable[[Any, Names], str]] = {
     **sentences_engine.SENTENCES,
     **sentences_team.SENTENCES,
+    **sentences_hierarchy.SENTENCES,
     **sentences_work.SENTENCES,
     **sentences_people.SENTENCES,
+    **sentences_limits.SENTENCES,
 }
 """By class of event; a test holds its keys against the union."""
 

@@ -22,12 +22,14 @@ OF_ONE_FILE = ("seq", "engine", "team", "trusted", "commands")
 """Fields of the state that mean nothing in another file; trust is the operator's, never an archive's."""
 DERIVED = {
     "supervisors": ("running", "open"),
-    "agents": ("running", "parked", "stuck", "created_seq", "drained"),
+    "agents": ("running", "parked", "stuck", "created_seq", "drained", "idle_ms"),
     "queues": ("ready", "free"),
-    "runs": ("running", "suspended"),
-    "tasks": ("held_back", "attempt", "retry_at_ms"),
+    "runs": ("running", "suspended", "deadline_ms"),
+    "tasks": ("held_back", "attempt", "retry_at_ms", "deadline_ms"),
 }
 """What is built anew on import, by the kind of entity."""
+INDEXES = ("startable", "pools", "resizable", "leaving")
+"""Fields of the state that follow from its entities, and are built anew on import."""
 CLOCK_AND_PAUSE = {
     "supervisors": ("paused",),
     "agents": ("paused",),

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 from pydantic import JsonValue, TypeAdapter
 from pydantic_core import from_json, to_json
@@ -12,6 +13,7 @@ from engine.core.context import Context
 from engine.core.document import (
     CLOCK_AND_PAUSE,
     DERIVED,
+    INDEXES,
     OF_ONE_FILE,
     Document,
     entities,
@@ -84,7 +86,7 @@ def _document(resting: State, paused: set[str]) -> Document:
     if specs:
         # Whole: which policy it is of two stands in a field at its default.
         document["specs"] = from_json(_specs_adapter().dump_json(specs))
-    for name in (*OF_ONE_FILE, "startable"):
+    for name in (*OF_ONE_FILE, *INDEXES):
         document.pop(name, None)
     for kind, names in DERIVED.items():
         for entity in entities(document, kind):
@@ -99,11 +101,22 @@ def _document(resting: State, paused: set[str]) -> Document:
         if task["kind"] == "join" and "ended_ms" not in task:
             task.pop("attempts", None)
             task.pop("started_ms", None)
+    _drop_pool_timers(document)
     for timer in entities(document, "timers"):
         timer["due_ms"] = max(0, timer["due_ms"] - resting.at_ms)
     for summary in entities(document, "finished"):
         summary["seq"] = 0
     return document
+
+
+def _drop_pool_timers(document: Document) -> None:
+    """Whoever has nothing to do at rest has it from the import on."""
+    timers: Any = document.get("timers", {})
+    left = {key: timer for key, timer in timers.items() if timer["kind"] != "pool"}
+    if left:
+        document["timers"] = left
+    else:
+        document.pop("timers", None)
 
 
 @cache

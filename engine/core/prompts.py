@@ -15,11 +15,13 @@ from engine.core.events import (
     AttemptLost,
     CallRejoined,
     CancelRequested,
+    DeadlinePassed,
     Delegated,
     EngineStarted,
     EscalationAnswered,
     Event,
     GroupEnded,
+    GroupGrown,
     GroupPlanned,
     RunSubmitted,
     StateImported,
@@ -71,6 +73,16 @@ class CheckGroup:
 
 
 @fact
+class GrowGroup:
+    """A built-in node has looked at outputs: its graph goes on in one of its ways."""
+
+    check_id: str
+    verdict: JsonValue
+    seq: int
+    """The event that carries the verdict."""
+
+
+@fact
 class FinishRun:
     """The last attempt of a run whose outcome stands has ended."""
 
@@ -107,6 +119,20 @@ class CheckAgentLoad:
 
 
 @fact
+class LookAtPool:
+    """A pool has to grow, or an instance of it has nothing to do."""
+
+    agent_id: str
+
+
+@fact
+class CheckLeaving:
+    """A supervisor that is being removed may go, or those under it may."""
+
+    supervisor_id: str
+
+
+@fact
 class Answered:
     """A question to a person has its answer."""
 
@@ -126,12 +152,15 @@ Prompt: TypeAlias = (
     | LookAt
     | AfterEnd
     | CheckGroup
+    | GrowGroup
     | FinishRun
     | ApplyPolicy
     | AnswerNow
     | Requeue
     | CheckAgentLoad
     | Answered  # keep one a line
+    | LookAtPool
+    | CheckLeaving
 )
 
 
@@ -170,13 +199,19 @@ def _group_planned(state: State, event: GroupPlanned) -> list[Prompt]:
     return [LookAt(task_id=node.task_id) for node in event.nodes if node.kind != "agent" and not node.after]
 
 
+def _group_grown(state: State, event: GroupGrown) -> list[Prompt]:
+    return _anew(state, event.task_id)
+
+
+def _anew(state: State, group_id: str) -> list[Prompt]:
+    """What to look at in a graph whose edges were drawn anew."""
+    nodes = (state.tasks[task_id] for task_id in state.tasks[group_id].children)
+    waiting = [node for node in nodes if node.kind != "agent" and node.status is TaskStatus.WAITING]
+    return [*(LookAt(task_id=node.id) for node in waiting if not node.blockers), CheckGroup(task_id=group_id)]
+
+
 def _strategy_switched(state: State, event: StrategySwitched) -> list[Prompt]:
-    prompts: list[Prompt] = []
-    for change in event.groups:
-        nodes = (state.tasks[task_id] for task_id in state.tasks[change.task_id].children)
-        prompts += [LookAt(task_id=node.id) for node in nodes if node.kind != "agent"]
-        prompts.append(CheckGroup(task_id=change.task_id))
-    return prompts
+    return [prompt for change in event.groups for prompt in _anew(state, change.task_id)]
 
 
 def _delegated(state: State, event: Delegated) -> list[Prompt]:
@@ -208,7 +243,11 @@ def _at_end(state: State, event: AttemptDone | AttemptFailed | AttemptCancelled 
 
 
 def _attempt_done(state: State, event: AttemptDone) -> list[Prompt]:
-    return [AfterEnd(task_id=event.task_id), *_at_end(state, event)]
+    after = [AfterEnd(task_id=event.task_id), *_at_end(state, event)]
+    if state.tasks[event.task_id].kind != "check":
+        return after
+    # First of all: what the verdict rules out is not begun, and a graph that goes on has not ended.
+    return [GrowGroup(check_id=event.task_id, verdict=event.output, seq=state.seq), *after]
 
 
 def _attempt_failed(state: State, event: AttemptFailed) -> list[Prompt]:
@@ -227,6 +266,11 @@ def _attempt_lost(state: State, event: AttemptLost) -> list[Prompt]:
 def _cancel_requested(state: State, event: CancelRequested) -> list[Prompt]:
     root = event.task_id or state.runs[event.run_id].root_id
     return [*(AfterEnd(task_id=task_id) for task_id in event.cancelled), CheckGroup(task_id=root)]
+
+
+def _deadline_passed(state: State, event: DeadlinePassed) -> list[Prompt]:
+    root = event.task_id or state.runs[event.run_id].root_id
+    return [*(AfterEnd(task_id=task_id) for task_id in event.ended), CheckGroup(task_id=root)]
 
 
 def _agent_removing(state: State, event: AgentRemoving) -> list[Prompt]:
@@ -261,6 +305,7 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     StateImported: _state_imported,
     RunSubmitted: _run_submitted,
     GroupPlanned: _group_planned,
+    GroupGrown: _group_grown,
     GroupEnded: _ended,
     StrategySwitched: _strategy_switched,
     Delegated: _delegated,
@@ -273,6 +318,7 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     AttemptCancelled: _attempt_cancelled,
     AttemptLost: _attempt_lost,
     CancelRequested: _cancel_requested,
+    DeadlinePassed: _deadline_passed,
     AgentRemoving: _agent_removing,
     AgentSwapped: _agent_swapped,
     EscalationAnswered: _escalation_answered,

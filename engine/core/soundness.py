@@ -11,8 +11,9 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
+from engine.core.document import INDEXES
 from engine.core.soundness_of_work import faults_of_work
-from engine.core.spec import NAME, spec_hash
+from engine.core.spec import NAME, AgentSpec, spec_hash
 from engine.core.state import SUMMARIES, Agent, Run, RunStatus, RunSummary, State, Supervisor
 from engine.core.strategies import STRATEGIES
 from engine.core.values import TextRef, Usage
@@ -60,8 +61,12 @@ def _faults(state: State, refs: Iterable[TextRef], texts: int) -> Iterator[str]:
 
 
 def _of_one_file(state: State) -> Iterator[str]:
-    if state.seq or state.engine or state.team or state.trusted or state.commands or state.startable:
+    if state.seq or state.engine or state.team or state.trusted or state.commands or _indexed(state):
         yield "it holds what belongs to one database alone"
+
+
+def _indexed(state: State) -> bool:
+    return any(getattr(state, name) for name in INDEXES)
 
 
 def _ids(state: State) -> Iterator[str]:
@@ -191,7 +196,15 @@ def _agents(state: State) -> Iterator[str]:
             yield f"the agent {agent.name} is under no supervisor"
         if agent.generation < 1 or agent.max_concurrency < 1 or agent.running or agent.parked or agent.stuck:
             yield f"the agent {agent.name} is at work, which nothing in an archive can be"
+        elif agent.spec in state.specs:
+            yield from _instances(agent, state.specs[agent.spec])
         yield from _served(state, agent)
+
+
+def _instances(agent: Agent, spec: AgentSpec) -> Iterator[str]:
+    least, most = (1, 1) if spec.pool is None else (spec.pool.min, spec.pool.max)
+    if not least <= agent.size <= most or agent.max_concurrency != agent.size * spec.max_concurrency:
+        yield f"the agent {agent.name} has {agent.size} instances and {agent.max_concurrency} slots, which cannot be"
 
 
 def _served(state: State, agent: Agent) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import JsonValue
 
+from engine.core.check import Check, Joining, Takes
 from engine.core.fact import entity
 from engine.core.limits import Limits
 from engine.core.options import DEFAULT_PRIORITY, SupervisorOptions
@@ -104,10 +105,40 @@ class Supervisor:
     members: list[str] = field(default_factory=list)
     """Ids of its agents and sub-supervisors, in declared order."""
     paused: bool = False
+    leaving: Literal["drain", "abort"] | None = None
+    """It gets nothing new, and goes when nothing of its work is open."""
+    hand_overs: int = 0
+    """Groups of it that ended after somebody below it had worked."""
+    hand_over_ms: int = 0
+    """Time that those groups took besides the work below: until the first attempt began, and after the last ended."""
     running: int = 0
     """Slots in use."""
-    open: Ids = field(default_factory=OrderedDict)
-    """Queues that have both a ready task and a free agent; dispatch takes from the front."""
+    total: int = 0
+    """Slots in use by its agents and by all below it."""
+    at_work: dict[int, Ids] = field(default_factory=dict)
+    """Tasks that hold those of its own agents, by priority, the one that began last at the end."""
+    open: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Queues that have both a ready task and a free agent, with their rank and the event that gave it to them."""
+    order: list[tuple[int, int, str]] = field(default_factory=list)
+    """A heap of rank, event and queue; what `open` does not hold like that is passed over, and never on top."""
+    blocked: Ids = field(default_factory=OrderedDict)
+    """Supervisors, itself included, that could start something had it not `max_total` attempts at work."""
+    pace: int = 0
+    """How far its agents have come in being given what is due to their weights: where the last one stood."""
+
+
+@entity
+class Probation:
+    """How a new generation does on its first tasks, after which it is trusted."""
+
+    failures: int
+    """So many are too many: the agent goes back to the generation before."""
+    tasks: int
+    """So many attempts are looked at."""
+    mode: Literal["drain", "migrate", "abort"] = "drain"
+    """What becomes of attempts at work when it goes back."""
+    failed: int = 0
+    ended: int = 0
 
 
 @entity
@@ -124,7 +155,18 @@ class Agent:
     generation: int = 1
     drained: int = 1
     """The last generation before which nothing is at work any more."""
+    proven: int = 1
+    """The last generation that has recorded a step or ended an attempt; one that cannot even begin is rolled back."""
+    probation: Probation | None = None
+    """Of the current generation, while its first tasks are looked at."""
+    idle_since_ms: int = 0
+    """When it was last at work, or came."""
     max_concurrency: int = 1
+    """Attempts that it may run at once: those of one instance times its instances."""
+    size: int = 1
+    """Instances; more than one of a pool alone."""
+    idle_ms: int | None = None
+    """Of a pool: since when an instance that may go has had nothing to do."""
     paused: bool = False
     removing: Literal["drain", "requeue", "abort"] | None = None
     error: str | None = None
@@ -137,6 +179,8 @@ class Agent:
     """Threads of ended attempts that have not returned; each still takes a slot."""
     queues: list[str] = field(default_factory=list)
     """Keys of the queues it takes tasks from."""
+    pace: int = 0
+    """What it was given, each attempt counting for less the larger its weight."""
     created_seq: int = 0
     done: int = 0
     failed: int = 0
@@ -174,6 +218,19 @@ class Agent:
 
 
 @entity
+class Turn:
+    """The ready tasks of one run in one lane of a queue."""
+
+    since_ms: int
+    """Since when it waits for its turn: since its first task became ready, or since its last turn."""
+    tasks: Ids = field(default_factory=OrderedDict)
+
+
+Lane: TypeAlias = OrderedDict[str, Turn]
+"""Ready tasks of one priority by their run; the run whose turn it is stands first."""
+
+
+@entity
 class Queue:
     """Tasks that are ready for one agent, or for any agent with one capability.
 
@@ -186,11 +243,17 @@ class Queue:
     agents: list[str] = field(default_factory=list)
     """Who may take from it."""
     ready: Ids = field(default_factory=OrderedDict)
-    """Ready tasks, oldest first."""
+    """Ready tasks, each with the event that made it ready; in no order that means anything."""
+    lanes: dict[int, Lane] = field(default_factory=dict)
+    """The same by priority and run, in the order in which they begin."""
     free: Ids = field(default_factory=OrderedDict)
     """Agents that could take one now; the one that waited longest first."""
 
 
+SwapMode: TypeAlias = Literal["drain", "migrate", "abort"]
+"""What becomes of attempts at work on the generation before: they end on it, go on with the new one from their next
+step, or are stopped and begin again.
+"""
 StopReason: TypeAlias = Literal["cancel", "requeue", "preempt", "migrate", "restart", "limit"]
 """Why an attempt is asked to stop.
 
@@ -239,17 +302,29 @@ class Task:
     parent_id: str | None
     """The group that planned it, or the task whose attempt asked for it."""
     supervisor_id: str
-    kind: Literal["agent", "group", "join"]
-    """Work of an agent; of a sub-supervisor with its own graph; of the engine, joining results."""
+    kind: Literal["agent", "group", "join", "check"]
+    """Work of an agent; of a sub-supervisor with its own graph; of the engine, joining results or looking at them."""
     title: str
     queue: str | None = None
     worker_id: str | None = None
     """The agent or sub-supervisor that the plan gave it to; None when any able agent may take it."""
-    join: Aggregation | None = None
+    join: Joining | None = None
+    check: Check | None = None
+    """What a built-in node looks at; its verdict decides how the graph goes on."""
+    role: str = ""
+    """What the strategy of its graph means it for, in that strategy's own words."""
+    sees: list[str] | None = None
+    """Tasks whose outputs it gets; None is everything before it."""
+    need: int | None = None
+    """How many of those that it waits for have to be done; the rest are stopped then."""
+    tolerated: bool = False
+    """Its failure does not stop the graph: the strategy has another way."""
+    passed_by: bool = False
+    """It was skipped because its branch was not taken, which does not skip what comes after other branches too."""
     status: TaskStatus = TaskStatus.WAITING
     input: Held = None
-    takes: Literal["request", "previous", "context"] = "request"
-    """Its text: its own input; the output before it; or the input and all outputs before it."""
+    takes: Takes = "request"
+    """Its text: the input of its graph; the output before it; the input and all outputs before it; its own input."""
     after: list[str] = field(default_factory=list)
     """Tasks of the same graph that must end first."""
     before: list[str] = field(default_factory=list)
@@ -258,10 +333,16 @@ class Task:
     """How many of those have not ended."""
     held_back: bool = False
     """Ready, but its run is paused."""
+    ready_seq: int | None = None
+    """The event that made it ready; kept where it goes back to its place."""
+    ready_ms: int = 0
+    """Since when it is ready."""
     priority: int = DEFAULT_PRIORITY
     """0 is the most urgent, 9 the least."""
     deadline_ms: int | None = None
     """When it is ended if it has not ended by itself; never later than that of what it is part of."""
+    deadline_after_ms: int | None = None
+    """How long it was given, where it has a deadline of its own."""
     escalation_id: str | None = None
     """The question to a person that it waits for."""
     optional: bool = False
@@ -281,10 +362,16 @@ class Task:
     """How many of its children have not ended."""
     mode: str | None = None
     """Of a group: the strategy that its graph was made with."""
+    settings: dict[str, JsonValue] = field(default_factory=dict)
+    """Of a group: the settings of that strategy, with what was left open filled in."""
+    begun_ms: int | None = None
+    """Of a group: when the first attempt below it began."""
     outcome_id: str | None = None
     """Of a group: the node whose output is its output."""
     cancelling: bool = False
-    """An operator stops it and all below it."""
+    """An operator, or a limit, stops it and all below it."""
+    exceeded: str | None = None
+    """The deadline or the budget that ended it and all below it, in words."""
     call_key: str | None = None
     """The parent's call that asked for it."""
     output: Held = None
@@ -315,6 +402,8 @@ class Run:
     priority: int = DEFAULT_PRIORITY
     """Of its tasks, where nothing else is said."""
     deadline_ms: int | None = None
+    deadline_after_ms: int | None = None
+    """How long it was given when that was set."""
     category: str | None = None
     """The kind of work that it is, where that was said or found."""
     limits: Limits | None = None
@@ -325,6 +414,8 @@ class Run:
     suspended: bool = False
     """Its engine ended and no other has taken it up."""
     cancelling: bool = False
+    exceeded: str | None = None
+    """The deadline or the budget that ends it, in words."""
     tasks: dict[str, None] = field(default_factory=dict)
     """Every task of it, groups and joins included."""
     total: int = 0
@@ -447,6 +538,12 @@ class State:
     queues: dict[str, Queue] = field(default_factory=dict)
     startable: Ids = field(default_factory=OrderedDict)
     """Supervisors that have both an open queue and a slot: what dispatch has to look at, and nothing else."""
+    pools: Ids = field(default_factory=OrderedDict)
+    """Agents that are pools."""
+    resizable: Ids = field(default_factory=OrderedDict)
+    """Pools that have to grow, or have to be watched because an instance has nothing to do."""
+    leaving: Ids = field(default_factory=OrderedDict)
+    """Supervisors that go when nothing of their work is open."""
     runs: dict[str, Run] = field(default_factory=dict)
     """Open runs."""
     tasks: dict[str, Task] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from engine.core.decide import decide
 from engine.core.effects import Effect, effects_of, restart_effects
 from engine.core.events import EngineStarted, Event
 from engine.core.fold import fold
-from engine.core.prompts import Dispatch, Prompt, prompts_of
+from engine.core.prompts import Dispatch, LookAtPool, Prompt, prompts_of
 from engine.core.signals import Signal
 from engine.core.state import State
 
@@ -35,5 +35,7 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
             now = prompts.popleft()
         elif state.startable:
             now = Dispatch(supervisor_id=next(iter(state.startable)))
+        elif state.resizable:
+            now = LookAtPool(agent_id=next(iter(state.resizable)))
         else:
             return events, effects

@@ -12,10 +12,13 @@ from engine.core.commands import Order
 from engine.core.context import Context
 from engine.core.decide import (
     attempts,
+    deadlines,
     engine,
     escalations,
     loading,
+    moving,
     plan,
+    pools,
     progress,
     removing,
     run,
@@ -50,11 +53,11 @@ ON_COMMAND: dict[type, Callable[[State, Any, Context], Applied]] = {
     commands.SwapAgents: _not_yet,
     commands.Rollback: _not_yet,
     commands.ChangeCapabilities: _not_yet,
-    commands.Move: _not_yet,
+    commands.Move: moving.move,
     commands.ReplaceTeam: _not_yet,
     commands.ChangeSupervisor: _not_yet,
     commands.SetPriority: _not_yet,
-    commands.SetDeadline: _not_yet,
+    commands.SetDeadline: deadlines.set_deadline,
     commands.Reassign: _not_yet,
     commands.Answer: escalations.answer,
     commands.Pause: team.pause,
@@ -93,6 +96,7 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     prompts.Requeue: removing.requeue,
     prompts.CheckAgentLoad: removing.check_agent_load,
     prompts.Answered: escalations.after_answer,
+    prompts.LookAtPool: pools.look_at_pool,
 }
 """The handler of every signal and every prompt."""
 

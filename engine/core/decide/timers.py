@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from engine.core.context import Context
-from engine.core.decide import escalations, progress
+from engine.core.decide import deadlines, escalations, pools, progress
 from engine.core.events import Event
 from engine.core.signals import TimerDue
 from engine.core.state import State, Timer
@@ -13,6 +13,10 @@ OnTimer: TypeAlias = Callable[[State, Timer, Context], list[Event]]
 ON_TIMER: dict[str, OnTimer] = {
     "retry": progress.retry_due,
     "escalation": escalations.overdue,
+    "pool": pools.watched,
+    "warn": deadlines.warn,
+    "deadline": deadlines.passed,
+    "grace": deadlines.grace_over,
 }
 """The handler of every kind of timer; each leaves the timer dropped by what it decides."""
 

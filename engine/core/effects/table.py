@@ -1,14 +1,16 @@
 """From events to effects: a pure table."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
-from engine.core.effects.inputs import all_inputs_of, inputs_of, source_of
+from engine.core.check import Takes
+from engine.core.effects.inputs import all_inputs_of, inputs_of, looks_of, source_of
 from engine.core.effects.records import (
     Acknowledge,
     Answer,
     AnswerCall,
     CheckAgent,
+    CheckOutputs,
     Effect,
     EndRun,
     JoinResults,
@@ -28,12 +30,17 @@ from engine.core.events import (
     CancelRequested,
     CommandApplied,
     CommandRefused,
+    DeadlinePassed,
+    DeadlineSet,
     EngineStopped,
     Escalated,
     Event,
+    GraceEnded,
     PlanAsked,
+    PoolWatched,
     RetryScheduled,
     RunFinished,
+    RunSubmitted,
     StateImported,
     StrategySwitched,
 )
@@ -50,6 +57,10 @@ def effects_of(state: State, event: Event) -> list[Effect]:
 
 def _attempt_started(state: State, event: AttemptStarted) -> list[Effect]:
     task = state.tasks[event.task_id]
+    if event.agent_id is None and task.check is not None:
+        return [
+            CheckOutputs(task_id=task.id, attempt=event.attempt, check=task.check, looks=looks_of(state, task))
+        ]
     if event.agent_id is None:
         inputs = [one for one in inputs_of(state, task) if state.tasks[one.task_id].status == "done"]
         join = task.join or "concat"
@@ -67,11 +78,16 @@ def _attempt_started(state: State, event: AttemptStarted) -> list[Effect]:
             title=task.title,
             request=state.runs[event.run_id].request,
             input=task.input,
-            takes=source_of(state, task).takes,
+            takes=_as_told(source_of(state, task).takes),
             inputs=all_inputs_of(state, task),
             steps=dict(task.steps),
         )
     ]
+
+
+def _as_told(takes: Takes) -> Literal["request", "previous", "context"]:
+    """Whose text is its own item gets it as a request of its own."""
+    return "request" if takes == "own" else takes
 
 
 def answer_of(state: State, task_id: str, attempt: int, call_key: str) -> AnswerCall:
@@ -106,9 +122,13 @@ def _call_refused(state: State, event: CallRefused) -> list[Effect]:
     ]
 
 
-def _stop(state: State, task_ids: list[str], *, now: bool) -> list[Effect]:
+def _stop(state: State, task_ids: list[str], *, now: bool, grace_ms: int | None = None) -> list[Effect]:
     found = ((task_id, state.tasks[task_id].attempt) for task_id in task_ids)
-    return [StopAttempt(task_id=task_id, attempt=a.number, now=now) for task_id, a in found if a is not None]
+    return [
+        StopAttempt(task_id=task_id, attempt=a.number, now=now, grace_ms=grace_ms)
+        for task_id, a in found
+        if a is not None
+    ]
 
 
 def _cancel_requested(state: State, event: CancelRequested) -> list[Effect]:
@@ -138,6 +158,33 @@ def _escalated(state: State, event: Escalated) -> list[Effect]:
     if event.due_ms is None:
         return []
     return [StartTimer(timer_id=timer_id("escalation", event.escalation_id), due_ms=event.due_ms)]
+
+
+def _timers(state: State, subject: str, *kinds: str) -> list[Effect]:
+    found = (state.timers.get(timer_id(kind, subject)) for kind in kinds)
+    return [StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in found if timer is not None]
+
+
+def _deadline_set(state: State, event: DeadlineSet) -> list[Effect]:
+    return _timers(state, event.task_id or event.run_id, "warn", "deadline")
+
+
+def _run_submitted(state: State, event: RunSubmitted) -> list[Effect]:
+    return [] if event.deadline_ms is None else _timers(state, event.run_id, "warn", "deadline")
+
+
+def _deadline_passed(state: State, event: DeadlinePassed) -> list[Effect]:
+    grace_ms = None if event.grace_due_ms is None else event.grace_due_ms - event.at_ms
+    stops = _stop(state, event.stopping, now=grace_ms == 0, grace_ms=grace_ms)
+    return [*stops, *_timers(state, event.task_id or event.run_id, "grace")]
+
+
+def _grace_ended(state: State, event: GraceEnded) -> list[Effect]:
+    return _stop(state, event.stopping, now=True)
+
+
+def _pool_watched(state: State, event: PoolWatched) -> list[Effect]:
+    return [] if event.due_ms is None else [StartTimer(timer_id=timer_id("pool", event.agent_id), due_ms=event.due_ms)]
 
 
 def _check_agent(state: State, event: AgentAdded | AgentSwapped) -> list[Effect]:
@@ -200,10 +247,15 @@ _EFFECTS: dict[type, Callable[[State, Any], list[Effect]]] = {
     CallRefused: _call_refused,
     CancelRequested: _cancel_requested,
     StrategySwitched: _strategy_switched,
+    RunSubmitted: _run_submitted,
+    DeadlineSet: _deadline_set,
+    DeadlinePassed: _deadline_passed,
+    GraceEnded: _grace_ended,
     AgentRemoving: _agent_removing,
     PlanAsked: _plan_asked,
     RetryScheduled: _retry_scheduled,
     Escalated: _escalated,
+    PoolWatched: _pool_watched,
     AgentAdded: _check_agent,
     AgentSwapped: _check_agent,
     StateImported: _state_imported,

@@ -26,6 +26,14 @@ from engine.core.events.engine import (
     TeamLoaded,
 )
 from engine.core.events.escalation import Escalated, EscalationAnswered
+from engine.core.events.hierarchy import (
+    MemberMoved,
+    PoolResized,
+    PoolWatched,
+    SupervisorChanged,
+    SupervisorLeaving,
+)
+from engine.core.events.limits import DeadlinePassed, DeadlineSet, DeadlineWarned, GraceEnded
 from engine.core.events.run import (
     CancelRequested,
     GroupChange,
@@ -35,6 +43,13 @@ from engine.core.events.run import (
     RunSubmitted,
     StrategySwitched,
 )
+from engine.core.events.swap import (
+    AttemptMigrated,
+    CapabilitiesChanged,
+    SwapHurried,
+    SwapRolledBack,
+    TaskReassigned,
+)
 from engine.core.events.task import (
     CallAnswered,
     CallRefused,
@@ -42,6 +57,7 @@ from engine.core.events.task import (
     ChildPlan,
     Delegated,
     GroupEnded,
+    GroupGrown,
     GroupPlanned,
     NodePlan,
     PlanAsked,
@@ -92,12 +108,20 @@ Event: TypeAlias = (
     | AgentRemoved
     | AgentSwapped
     | SwapDrained
+    | SwapHurried
+    | SwapRolledBack
+    | CapabilitiesChanged
     | AgentPaused
     | AgentResumed
     | AgentBroke
     | AgentMended
     | ThreadReturned
     | QueueMade
+    | MemberMoved
+    | SupervisorChanged
+    | SupervisorLeaving
+    | PoolResized
+    | PoolWatched
     | RunSubmitted
     | RunPaused
     | RunResumed
@@ -105,6 +129,7 @@ Event: TypeAlias = (
     | StrategySwitched
     | RunFinished
     | GroupPlanned
+    | GroupGrown
     | GroupEnded
     | PlanAsked
     | Delegated
@@ -116,9 +141,11 @@ Event: TypeAlias = (
     | TaskFailed
     | TaskSkipped
     | TaskRequeued
+    | TaskReassigned
     | TaskReopened
     | AttemptStarted
     | AttemptResumed
+    | AttemptMigrated
     | StepRecorded
     | AttemptDone
     | AttemptFailed
@@ -126,6 +153,10 @@ Event: TypeAlias = (
     | AttemptLost
     | Escalated
     | EscalationAnswered
+    | DeadlineSet
+    | DeadlineWarned
+    | DeadlinePassed
+    | GraceEnded
 )
 EVENTS: tuple[type[Event], ...] = get_args(Event)
 """Every class of event."""
@@ -147,26 +178,36 @@ __all__ = [
     "AttemptDone",
     "AttemptFailed",
     "AttemptLost",
+    "AttemptMigrated",
     "AttemptResumed",
     "AttemptStarted",
     "CallAnswered",
     "CallRefused",
     "CallRejoined",
     "CancelRequested",
+    "CapabilitiesChanged",
     "ChildPlan",
     "CommandApplied",
     "CommandRefused",
+    "DeadlinePassed",
+    "DeadlineSet",
+    "DeadlineWarned",
     "Delegated",
     "EngineStarted",
     "EngineStopped",
     "Escalated",
     "EscalationAnswered",
     "Event",
+    "GraceEnded",
     "GroupChange",
     "GroupEnded",
+    "GroupGrown",
     "GroupPlanned",
+    "MemberMoved",
     "NodePlan",
     "PlanAsked",
+    "PoolResized",
+    "PoolWatched",
     "QueueMade",
     "ReferencesTrusted",
     "RetryDue",
@@ -182,11 +223,16 @@ __all__ = [
     "StepRecorded",
     "StrategySwitched",
     "SupervisorAdded",
+    "SupervisorChanged",
+    "SupervisorLeaving",
     "SupervisorPaused",
     "SupervisorRemoved",
     "SupervisorResumed",
     "SwapDrained",
+    "SwapHurried",
+    "SwapRolledBack",
     "TaskFailed",
+    "TaskReassigned",
     "TaskReopened",
     "TaskRequeued",
     "TaskSkipped",

@@ -8,17 +8,19 @@ from collections.abc import Iterable
 
 from engine.core.errors import CorruptJournal
 from engine.core.events import Event
-from engine.core.fold import attempt, engine, escalation, run, task, team
+from engine.core.fold import attempt, engine, escalation, hierarchy, limits, run, task, team
 from engine.core.fold.handlers import Handlers
 from engine.core.state import State
 
 FOLD: Handlers = {
     **engine.HANDLERS,
     **team.HANDLERS,
+    **hierarchy.HANDLERS,
     **run.HANDLERS,
     **task.HANDLERS,
     **attempt.HANDLERS,
     **escalation.HANDLERS,
+    **limits.HANDLERS,
 }
 """The handler of every kind."""
 

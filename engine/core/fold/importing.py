@@ -1,7 +1,9 @@
 """Fold: a whole state that came in from an archive, and the indexes built anew."""
 
 from engine.core.fold.ids import note
+from engine.core.fold.limits import follow_deadline
 from engine.core.fold.queues import enqueue, is_ready, refresh_agent
+from engine.core.fold.timers import timer_id
 from engine.core.state import SUMMARIES, State
 
 
@@ -53,10 +55,17 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
         state.timers[timer.id] = timer
     state.escalations.update(imported.escalations)
     for run in imported.runs.values():
+        deadline = state.timers.get(timer_id("deadline", run.id))
+        run.deadline_ms = deadline.due_ms if deadline is not None else None
+        follow_deadline(state, state.tasks[run.root_id], run.deadline_ms)
+    for run in imported.runs.values():
         run.paused = run.paused or paused
+    state.leaving.update((one.id, 0) for one in imported.supervisors.values() if one.leaving is not None)
     for agent in imported.agents.values():
         agent.created_seq = state.seq
         agent.drained = agent.generation
+        if state.specs[agent.spec].pool is not None:
+            state.pools[agent.id] = 0
         refresh_agent(state, agent)
     for task in imported.tasks.values():
         if task.kind == "agent" and is_ready(task):

@@ -4,6 +4,7 @@ A queue is *open* when it has both a ready task and a free agent; its supervisor
 dispatch never searches.
 """
 
+from engine.core.fold.pools import look_at_pool, look_at_pools_of
 from engine.core.state import Agent, Queue, State, Supervisor, Task, TaskStatus
 
 MANY_QUEUES = 200
@@ -44,12 +45,30 @@ def refresh_supervisor(state: State, supervisor: Supervisor) -> None:
     """Say whether dispatch has to look at `supervisor`: attempts that go on come first, and go on in a pause too."""
     opened = supervisor.open
     can_start = bool(opened) and supervisor.running < supervisor.max_parallel
-    if can_start and supervisor.paused:
+    if can_start and is_held(state, supervisor):
         can_start = next(iter(opened)).startswith("back:")
     if can_start:
         state.startable.setdefault(supervisor.id, 0)
     else:
         state.startable.pop(supervisor.id, None)
+
+
+def is_held(state: State, supervisor: Supervisor) -> bool:
+    """Return True while `supervisor`, or one above it, is paused."""
+    above: Supervisor | None = supervisor
+    while above is not None:
+        if above.paused:
+            return True
+        above = state.supervisors[above.parent_id] if above.parent_id is not None else None
+    return False
+
+
+def refresh_below(state: State, supervisor: Supervisor) -> None:
+    """Say of `supervisor` and of every one below it whether dispatch has to look at it."""
+    refresh_supervisor(state, supervisor)
+    for member_id in supervisor.members:
+        if member_id in state.supervisors:
+            refresh_below(state, state.supervisors[member_id])
 
 
 def refresh_agent(state: State, agent: Agent) -> None:
@@ -70,6 +89,8 @@ def refresh_agent(state: State, agent: Agent) -> None:
                 del free[agent_id]
             if queue.ready:
                 refresh_queue(state, queue)
+    if agent_id in state.pools:
+        look_at_pool(state, agent)
 
 
 def _is_free_for(key: str, agent: Agent, *, works: bool) -> bool:
@@ -131,14 +152,19 @@ def enqueue(state: State, task: Task, *, first: bool = False) -> None:
         queue.ready.move_to_end(task.id, last=False)
     if queue.free:
         refresh_queue(state, queue)
+    if state.pools:
+        look_at_pools_of(state, queue)
 
 
 def dequeue(state: State, task: Task) -> None:
     """Take a task out of the queue where it is ready, if it is."""
     task.held_back = False
     queue = state.queues.get(task.queue or "")
-    if queue is not None and queue.ready.pop(task.id, None) is not None and not queue.ready:
-        refresh_queue(state, queue)
+    if queue is not None and queue.ready.pop(task.id, None) is not None:
+        if not queue.ready:
+            refresh_queue(state, queue)
+        if state.pools:
+            look_at_pools_of(state, queue)
 
 
 def wait_for_slot(state: State, task: Task) -> None:
@@ -148,6 +174,8 @@ def wait_for_slot(state: State, task: Task) -> None:
     queue = state.queues[back_queue(task.attempt.agent_id)]
     queue.ready[task.id] = state.seq
     refresh_queue(state, queue)
+    if state.pools:
+        look_at_pools_of(state, queue)
 
 
 def stop_waiting_for_slot(state: State, task: Task) -> None:
@@ -157,6 +185,8 @@ def stop_waiting_for_slot(state: State, task: Task) -> None:
     queue = state.queues[back_queue(task.attempt.agent_id)]
     if queue.ready.pop(task.id, None) is not None:
         refresh_queue(state, queue)
+        if state.pools:
+            look_at_pools_of(state, queue)
 
 
 def occupy(state: State, agent: Agent, task: Task, generation: int) -> None:
@@ -180,6 +210,8 @@ def occupy(state: State, agent: Agent, task: Task, generation: int) -> None:
         opened.move_to_end(task.queue)
     if supervisor.id in state.startable:
         refresh_supervisor(state, supervisor)
+    if agent_id in state.pools:
+        look_at_pool(state, agent)
 
 
 def vacate(state: State, agent: Agent, task: Task) -> None:
@@ -192,6 +224,8 @@ def vacate(state: State, agent: Agent, task: Task) -> None:
         refresh_agent(state, agent)
     if supervisor.open and supervisor.id not in state.startable:
         refresh_supervisor(state, supervisor)
+    if agent.id in state.pools:
+        look_at_pool(state, agent)
 
 
 def is_ready(task: Task) -> bool:

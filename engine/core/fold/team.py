@@ -22,7 +22,8 @@ from engine.core.events import (
 from engine.core.fold.ending import ask_to_stop
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
-from engine.core.fold.queues import leave, refresh_agent, refresh_queue, refresh_supervisor, serve
+from engine.core.fold.pools import forget, suit
+from engine.core.fold.queues import leave, refresh_agent, refresh_below, refresh_queue, serve
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, Queue, State, Supervisor
 
@@ -66,6 +67,7 @@ def _supervisor_added(state: State, event: SupervisorAdded) -> None:
 def _supervisor_removed(state: State, event: SupervisorRemoved) -> None:
     gone = state.supervisors.pop(event.supervisor_id)
     state.startable.pop(gone.id, None)
+    state.leaving.pop(gone.id, None)
     if gone.parent_id is not None:
         state.supervisors[gone.parent_id].members.remove(gone.id)
     for key in [key for key, queue in state.queues.items() if queue.supervisor_id == gone.id]:
@@ -74,12 +76,12 @@ def _supervisor_removed(state: State, event: SupervisorRemoved) -> None:
 
 def _supervisor_paused(state: State, event: SupervisorPaused) -> None:
     state.supervisors[event.supervisor_id].paused = True
-    refresh_supervisor(state, state.supervisors[event.supervisor_id])
+    refresh_below(state, state.supervisors[event.supervisor_id])
 
 
 def _supervisor_resumed(state: State, event: SupervisorResumed) -> None:
     state.supervisors[event.supervisor_id].paused = False
-    refresh_supervisor(state, state.supervisors[event.supervisor_id])
+    refresh_below(state, state.supervisors[event.supervisor_id])
 
 
 def _spec_registered(state: State, event: SpecRegistered) -> None:
@@ -99,10 +101,10 @@ def _agent_added(state: State, event: AgentAdded) -> None:
         name=event.name,
         supervisor_id=event.supervisor_id,
         spec=_learn(state, event.spec),
-        max_concurrency=event.spec.max_concurrency,
         created_seq=state.seq,
     )
     state.agents[agent.id] = agent
+    suit(state, agent, event.spec)
     state.supervisors[agent.supervisor_id].members.append(agent.id)
     serve(state, agent, event.queues)
 
@@ -119,6 +121,7 @@ def _agent_removing(state: State, event: AgentRemoving) -> None:
 def _agent_removed(state: State, event: AgentRemoved) -> None:
     agent = state.agents.pop(event.agent_id)
     state.supervisors[agent.supervisor_id].members.remove(agent.id)
+    forget(state, agent)
     leave(state, agent)
     forget_unused_specs(state)
 
@@ -128,7 +131,7 @@ def _agent_swapped(state: State, event: AgentSwapped) -> None:
     agent.previous = agent.spec
     agent.spec = _learn(state, event.spec)
     agent.generation = event.generation
-    agent.max_concurrency = event.spec.max_concurrency
+    suit(state, agent, event.spec)
     agent.error = None
     serve(state, agent, event.queues)
     forget_unused_specs(state)

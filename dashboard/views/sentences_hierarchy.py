@@ -1,0 +1,43 @@
+"""Sentences about where members stand, what is set for supervisors, and how large pools are."""
+
+from collections.abc import Callable
+from typing import Any
+
+from dashboard.views.names import Names
+from engine.core.events import MemberMoved, PoolResized, PoolWatched, SupervisorChanged, SupervisorLeaving
+
+_GOES = {"drain": "once its work is done", "abort": "its work is stopped"}
+
+
+def _moved(event: MemberMoved, names: Names) -> str:
+    before = f"from {names.of(event.previous_id)} " if event.previous_id else ""
+    return f"{names.of(event.member_id)} went {before}under {names.of(event.parent_id)}"
+
+
+def _changed(event: SupervisorChanged, names: Names) -> str:
+    return f"{names.of(event.supervisor_id)} has other settings: {', '.join(event.fields)}"
+
+
+def _leaving(event: SupervisorLeaving, names: Names) -> str:
+    return f"supervisor {names.of(event.supervisor_id)} is leaving with all under it: {_GOES[event.mode]}"
+
+
+def _resized(event: PoolResized, names: Names) -> str:
+    how = "grew" if event.size > event.previous else "shrank"
+    return f"{names.of(event.agent_id)} {how} from {event.previous:,} to {event.size:,}: {event.reason}"
+
+
+def _watched(event: PoolWatched, names: Names) -> str:
+    if event.due_ms is None:
+        return f"every instance of {names.of(event.agent_id)} is at work: none goes"
+    left_s = (event.due_ms - event.at_ms) / 1000
+    return f"an instance of {names.of(event.agent_id)} has nothing to do; it goes in {left_s:g} s if that stays so"
+
+
+SENTENCES: dict[type, Callable[[Any, Names], str]] = {
+    MemberMoved: _moved,
+    SupervisorChanged: _changed,
+    SupervisorLeaving: _leaving,
+    PoolResized: _resized,
+    PoolWatched: _watched,
+}

@@ -1,0 +1,128 @@
+"""An agent, or a supervisor with everything under it, goes under another supervisor while it works."""
+
+from engine.core.commands import Move
+from engine.core.context import Context
+from engine.core.decide.applied import Applied
+from engine.core.decide.find import able_agents, able_queues_for, find_member, find_supervisor
+from engine.core.decide.team import must, name_is_free
+from engine.core.errors import Refused
+from engine.core.events import Event, MemberMoved, QueueMade, TaskRequeued
+from engine.core.fold.queues import able_queue
+from engine.core.hierarchy import DEEPEST, above_of, below_of, depth_of, height_of, warning_of
+from engine.core.state import Agent, State, Supervisor
+
+
+def move(state: State, command: Move, ctx: Context) -> Applied:
+    """Move a member, whole; what it is at goes on."""
+    member, parent = find_member(state, command.target), find_supervisor(state, command.parent)
+    must(parent.leaving is None, f"supervisor {parent.name!r} is being removed; nothing can go under it")
+    if isinstance(member, Agent):
+        events = _agent_moved(state, member, parent, ctx)
+    else:
+        events = _supervisor_moved(state, member, parent, ctx)
+    depth = depth_of(state, parent) + (0 if isinstance(member, Agent) else height_of(state, member))
+    return with_warning(
+        Applied(
+            events=events,
+            summary=f"moved {member.name} under {parent.name}",
+            result={"id": member.id, "parent_id": parent.id},
+        ),
+        None if isinstance(member, Agent) else warning_of(state, depth),
+    )
+
+
+def with_warning(applied: Applied, warning: str | None) -> Applied:
+    """Return what was applied, with a warning where there is one."""
+    if warning is None:
+        return applied
+    return Applied(
+        events=applied.events,
+        summary=f"{applied.summary}; {warning}",
+        result=applied.result | {"warning": warning},
+    )
+
+
+def _agent_moved(state: State, agent: Agent, parent: Supervisor, ctx: Context) -> list[Event]:
+    must(agent.supervisor_id != parent.id, f"{agent.name} is under {parent.name} already")
+    must(agent.removing is None, f"{agent.name} is being removed")
+    name_is_free(state, parent, agent.name)
+    living = sum(member_id in state.agents for member_id in parent.members)
+    if living >= parent.max_agents:
+        raise Refused(
+            f"supervisor {parent.name!r} has {living} of at most {parent.max_agents} agents; remove one first"
+        )
+    moved = MemberMoved(
+        at_ms=ctx.now_ms,
+        member_id=agent.id,
+        parent_id=parent.id,
+        previous_id=agent.supervisor_id,
+        queues=able_queues_for(state, parent.id, state.spec_of(agent), agent.name),
+    )
+    return [moved, *_left_behind(state, agent, parent, ctx)]
+
+
+def _left_behind(state: State, agent: Agent, parent: Supervisor, ctx: Context) -> list[Event]:
+    """What waits for a capability that nobody else has where the agent was goes on with others there, or with it."""
+    before = state.supervisors[agent.supervisor_id]
+    prefix = able_queue(before.id, "")
+    events: list[Event] = []
+    for key in agent.queues:
+        if not key.startswith(prefix) or state.queues[key].agents != [agent.id]:
+            continue
+        capability = key[len(prefix) :]
+        able = able_agents(state, before, capability, but=agent)
+        if able:
+            events.append(_made(key, before, capability, able, ctx))
+            continue
+        tasks = [task for task in state.tasks.values() if task.queue == key and not task.ended]
+        there = able_queue(parent.id, capability)
+        if tasks and there not in state.queues:
+            others = able_agents(state, parent, capability, but=agent)
+            events.append(_made(there, parent, capability, [*others, agent.id], ctx))
+        events += [
+            TaskRequeued(
+                at_ms=ctx.now_ms,
+                run_id=task.run_id,
+                task_id=task.id,
+                queue=there,
+                reason=f"{agent.name} went under {parent.name}, and nobody else can {capability}",
+            )
+            for task in tasks
+        ]
+    return events
+
+
+def _made(key: str, supervisor: Supervisor, capability: str, able: list[str], ctx: Context) -> QueueMade:
+    return QueueMade(
+        at_ms=ctx.now_ms, key=key, supervisor_id=supervisor.id, capability=capability, agent_ids=able
+    )
+
+
+def _supervisor_moved(state: State, supervisor: Supervisor, parent: Supervisor, ctx: Context) -> list[Event]:
+    must(supervisor.parent_id != parent.id, f"{supervisor.name} is under {parent.name} already")
+    must(supervisor.leaving is None, f"supervisor {supervisor.name!r} is being removed")
+    if any(below.id == parent.id for below in below_of(state, supervisor)):
+        raise Refused(f"supervisor {parent.name!r} is {supervisor.name!r} itself or under it; choose another")
+    name_is_free(state, parent, supervisor.name)
+    may_be_so_deep(state, parent, height_of(state, supervisor))
+    moved = MemberMoved(
+        at_ms=ctx.now_ms, member_id=supervisor.id, parent_id=parent.id, previous_id=supervisor.parent_id
+    )
+    return [moved]
+
+
+def may_be_so_deep(state: State, parent: Supervisor, height: int) -> None:
+    """Refuse to put `height` levels under `parent` where it, or one above it, allows fewer.
+
+    Raises:
+        Refused: If a limit on depth would be passed.
+    """
+    levels = height
+    for above in above_of(state, parent):
+        levels += 1
+        limits = above.options.limits
+        if limits is not None and limits.depth is not None and levels > limits.depth:
+            raise Refused(
+                f"supervisor {above.name!r} may be {limits.depth} levels deep, itself included; this makes {levels}"
+            )
+    must(levels <= DEEPEST, f"that makes {levels} levels of supervisors; {DEEPEST} is the limit")

@@ -1,0 +1,74 @@
+"""Facts about where members stand in the tree, what is set for supervisors, and how large pools are."""
+
+from dataclasses import field
+from typing import Literal
+
+from engine.core.fact import fact
+from engine.core.options import SupervisorOptions
+
+
+@fact
+class MemberMoved:
+    """An agent, or a supervisor with everything under it, stands under another supervisor."""
+
+    type: Literal["member_moved"] = "member_moved"
+    at_ms: int
+    member_id: str
+    parent_id: str
+    previous_id: str | None
+    """Where it was; None where it was a root."""
+    queues: list[str] = field(default_factory=list)
+    """Of an agent: queues by capability of its new supervisor that it takes tasks from."""
+
+
+@fact
+class SupervisorChanged:
+    """Settings of a supervisor are others; its strategy is said by `StrategySwitched`."""
+
+    type: Literal["supervisor_changed"] = "supervisor_changed"
+    at_ms: int
+    supervisor_id: str
+    fields: list[str]
+    """Names of what differs from before."""
+    participants: list[str] | None
+    auto_discover: bool
+    max_matches: int
+    default_agent: str | None
+    max_parallel: int
+    max_agents: int
+    options: SupervisorOptions
+
+
+@fact
+class SupervisorLeaving:
+    """A supervisor gets nothing new; it goes with its agents when nothing of its work is open."""
+
+    type: Literal["supervisor_leaving"] = "supervisor_leaving"
+    at_ms: int
+    supervisor_id: str
+    mode: Literal["drain", "abort"]
+    """Its open work goes on to its end, or is stopped."""
+
+
+@fact
+class PoolResized:
+    """An agent has another number of instances."""
+
+    type: Literal["pool_resized"] = "pool_resized"
+    at_ms: int
+    agent_id: str
+    size: int
+    previous: int
+    reason: str
+    """In words, such as "12 wait for 2 instances"."""
+
+
+@fact
+class PoolWatched:
+    """An instance of a pool has nothing to do; it goes if that is so until a moment."""
+
+    type: Literal["pool_watched"] = "pool_watched"
+    at_ms: int
+    agent_id: str
+    due_ms: int | None
+    """None: all of them are at work again, and none goes."""
