@@ -17,6 +17,7 @@ from engine.core.commands import (
     RemoveMember,
     Resume,
     RetryWork,
+    SetDeadline,
     Submit,
     SupervisorSpec,
     SwapAgent,
@@ -74,7 +75,11 @@ def random_command(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) 
 
     kind = draw(st.integers(0, 9))
     if kind <= 1:
-        return Submit(request=pick(["parse it", "write a sum", LONG]), supervisor=pick([None, *groups]))
+        return Submit(
+            request=pick(["parse it", "write a sum", LONG]),
+            supervisor=pick([None, *groups]),
+            deadline_s=pick([None, None, 1, 30, 0]),
+        )
     if kind == 2:
         return SwapAgent(agent=pick(agents), spec=agent(pick(NAMES), pick(SKILLS), timeout_s=pick([1, 2, 3])))
     if kind == 3:
@@ -93,6 +98,8 @@ def random_command(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) 
     if kind == 6:
         return Cancel(target=pick(work))
     if kind == 7:
+        if draw(st.booleans()):
+            return SetDeadline(target=pick(work), deadline_s=pick([None, 1, 5, 60]))
         return RetryWork(target=pick(work))
     if kind == 8:
         return RemoveMember(target=pick([*agents, "below"]), mode=pick([None, "drain", "requeue", "abort"]))

@@ -1,5 +1,6 @@
 """What a supervisor does where nothing was set for it: what the one above it does."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from engine.core.state import State, Supervisor
@@ -21,3 +22,11 @@ def inherited(state: State, supervisor: Supervisor, name: str, otherwise: Any) -
             return value
         above = state.supervisors[above.parent_id] if above.parent_id is not None else None
     return otherwise
+
+
+def above_and_self(state: State, supervisor: Supervisor) -> Iterator[Supervisor]:
+    """Yield a supervisor and all above it, the nearest first."""
+    above: Supervisor | None = supervisor
+    while above is not None:
+        yield above
+        above = state.supervisors[above.parent_id] if above.parent_id is not None else None

@@ -6,6 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+WARN_AT = 0.8
+"""The share of a budget, or of the time until a deadline, that is warned about, where nobody set it."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Limits:
@@ -25,7 +28,7 @@ class Limits:
     """Of a supervisor: how long a run may take from its submission, in seconds; its deadline."""
     depth: Annotated[int, Field(ge=1, le=64)] | None = None
     """Of a supervisor: how deep delegations may nest."""
-    warn_at: Annotated[float, Field(gt=0, le=1)] = 0.8
+    warn_at: Annotated[float, Field(gt=0, le=1)] = WARN_AT
     """The share that is warned about."""
     then: Literal["stop", "ask", "fail"] = "stop"
     """What happens at the end: stop at the next step and keep what is done; wait for a person; or fail."""

@@ -26,6 +26,7 @@ from engine.core.events import (
     RunSubmitted,
     StateImported,
     StrategySwitched,
+    TaskAnswered,
     TaskFailed,
     TaskReopened,
     TaskSkipped,
@@ -91,9 +92,15 @@ class FinishRun:
 
 @fact
 class ApplyPolicy:
-    """An attempt failed: try again, or fail for good."""
+    """An attempt failed: its policies say what is next."""
 
     task_id: str
+    error_types: list[str]
+    """Names of the class of its exception and the bases of that."""
+    retryable: bool | None
+    """What the exception said of being tried again."""
+    retry_after_s: float | None
+    """How long it asked to be left alone, in seconds."""
 
 
 @fact
@@ -230,7 +237,7 @@ def _call_rejoined(state: State, event: CallRejoined) -> list[Prompt]:
     return [AnswerNow(task_id=event.task_id, call_key=event.call_key)]
 
 
-def _ended(state: State, event: TaskFailed | TaskSkipped | GroupEnded) -> list[Prompt]:
+def _ended(state: State, event: TaskAnswered | TaskFailed | TaskSkipped | GroupEnded) -> list[Prompt]:
     return [AfterEnd(task_id=event.task_id)]
 
 
@@ -251,7 +258,13 @@ def _attempt_done(state: State, event: AttemptDone) -> list[Prompt]:
 
 
 def _attempt_failed(state: State, event: AttemptFailed) -> list[Prompt]:
-    return [ApplyPolicy(task_id=event.task_id), *_at_end(state, event)]
+    policy = ApplyPolicy(
+        task_id=event.task_id,
+        error_types=event.error_types or [event.error_type],
+        retryable=event.retryable,
+        retry_after_s=event.retry_after_s,
+    )
+    return [policy, *_at_end(state, event)]
 
 
 def _attempt_cancelled(state: State, event: AttemptCancelled) -> list[Prompt]:
@@ -311,6 +324,7 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     Delegated: _delegated,
     CallRejoined: _call_rejoined,
     TaskFailed: _ended,
+    TaskAnswered: _ended,
     TaskSkipped: _ended,
     TaskReopened: _task_reopened,
     AttemptDone: _attempt_done,

@@ -6,9 +6,12 @@ from functools import cache
 from engine.core.state import Run, State, Task, TaskStatus, Timer
 
 LONGEST_BACK_OFF_MS = 86_400_000
+LONGEST_MS = 31_536_000_000 * 10
+"""Ten years: the longest that a deadline may lie ahead."""
 AT_REST = {
     "agent": frozenset(TaskStatus) - {TaskStatus.RUNNING},
     "join": frozenset(TaskStatus) - {TaskStatus.RUNNING, TaskStatus.RETRYING},
+    "check": frozenset(TaskStatus) - {TaskStatus.RUNNING, TaskStatus.RETRYING},
     "group": frozenset(TaskStatus) - {TaskStatus.RETRYING},
 }
 """What a task can be where nothing is at work, by its kind."""
@@ -28,8 +31,8 @@ def faults_of_work(state: State, deepest: int) -> Iterator[str]:
     for run in state.runs.values():
         yield from _run(state, run, deepest)
     for timer_id, timer in state.timers.items():
-        if timer.due_ms > LONGEST_BACK_OFF_MS:
-            yield "a timer waits longer than any back-off"
+        if timer.due_ms > (LONGEST_BACK_OFF_MS if timer.kind == "retry" else LONGEST_MS):
+            yield "a timer waits longer than anything may"
         if timer.id != timer_id or timer_id != f"{timer.kind}:{timer.subject}" or not _is_awaited(state, timer):
             yield f"a timer waits for {timer_id[:40]!a}, which waits for none"
 
@@ -38,6 +41,9 @@ def _is_awaited(state: State, timer: Timer) -> bool:
     if timer.kind == "retry":
         task = state.tasks.get(timer.subject)
         return task is not None and task.status is TaskStatus.RETRYING
+    if timer.kind in ("deadline", "warn"):
+        subject = state.runs.get(timer.subject) or state.tasks.get(timer.subject)
+        return subject is not None and subject.deadline_after_ms is not None
     return timer.kind == "escalation" and timer.subject in state.escalations
 
 

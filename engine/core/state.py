@@ -350,6 +350,15 @@ class Task:
     attempts: int = 0
     """Attempts begun so far."""
     retries: int = 0
+    """Those that the agent that failed on it last was given."""
+    failovers: int = 0
+    """How many other agents its failure policies gave it to."""
+    failed_on: list[str] = field(default_factory=list)
+    """Agents that failed on it, the first one first, since its failure policies began."""
+    came_from: str | None = None
+    """The queue by capability that it was in, once it was given to one agent of it."""
+    tried_by_default: bool = False
+    """It is tried again because nobody answered a question about it."""
     retry_at_ms: int | None = None
     agent_id: str | None = None
     """The last agent that worked on it."""

@@ -81,7 +81,7 @@ class Attempts:
         if effect.now:
             work.stop_now()
         else:
-            work.later(self._grace_ms, work.stop_now)
+            work.later(self._grace_ms if effect.grace_ms is None else effect.grace_ms, work.stop_now)
 
     def wind_down(self, on_empty: Callable[[], None]) -> None:
         """Begin nothing more, and let what is at work end at its next step, for another engine to go on from there.

@@ -1,9 +1,8 @@
-"""What goes on by itself: dispatch, ends of tasks, graphs that are complete, failures that are tried again."""
+"""What goes on by itself: dispatch, ends of tasks, graphs that are complete. Failures: `failing`."""
 
 from engine.core.context import Context
 from engine.core.decide.plan import plan_group
-from engine.core.decide.run import below
-from engine.core.decide.stopping import is_cancelled
+from engine.core.decide.stopping import below, exceeded_by, is_cancelled
 from engine.core.events import (
     AttemptResumed,
     AttemptStarted,
@@ -11,18 +10,14 @@ from engine.core.events import (
     CancelRequested,
     Event,
     GroupEnded,
-    RetryDue,
-    RetryScheduled,
     RunFinished,
     TaskFailed,
     TaskSkipped,
 )
 from engine.core.fold.ending import lets_pass
-from engine.core.policies.retry import backoff_s
-from engine.core.prompts import AfterEnd, AnswerNow, ApplyPolicy, CheckGroup, Dispatch, FinishRun, LookAt, PlanGroup
+from engine.core.prompts import AfterEnd, AnswerNow, CheckGroup, Dispatch, FinishRun, LookAt, PlanGroup
 from engine.core.signals import TextRead
-from engine.core.spec import Retry
-from engine.core.state import RunStatus, State, Task, TaskStatus, Timer
+from engine.core.state import RunStatus, State, Task, TaskStatus
 
 
 def dispatch(state: State, prompt: Dispatch, ctx: Context) -> list[Event]:
@@ -64,7 +59,7 @@ def look_at(state: State, prompt: LookAt, ctx: Context) -> list[Event]:
         return []
     if task.kind == "group":
         return plan_group(state, PlanGroup(task_id=task.id), ctx)
-    if task.kind == "join" and task.attempt is None:
+    if task.kind in ("join", "check") and task.attempt is None:
         return [
             AttemptStarted(
                 at_ms=ctx.now_ms,
@@ -112,20 +107,25 @@ def _following(state: State, task: Task, following: Task, ctx: Context) -> list[
     if not lets_pass(task):
         reason = f"{task.title} {'failed' if task.status is TaskStatus.FAILED else 'was skipped'}"
         return [TaskSkipped(at_ms=ctx.now_ms, run_id=task.run_id, task_id=following.id, reason=reason)]
+    done = sum(state.tasks[one].status is TaskStatus.DONE for one in following.after) if following.need else 0
+    if following.blockers == 0 and following.need and done < following.need:
+        error = f"{following.need} of {len(following.after)} are needed and {done} came"
+        return [TaskFailed(at_ms=ctx.now_ms, run_id=task.run_id, task_id=following.id, error=error)]
     if following.blockers == 0:
         return look_at(state, LookAt(task_id=following.id), ctx)
-    if following.join == "first" and task.status is TaskStatus.DONE:
+    if task.status is TaskStatus.DONE and (following.join == "first" or (following.need and done >= following.need)):
         return _stop_others(state, task, following, ctx)
     return []
 
 
 def _stop_others(state: State, winner: Task, join: Task, ctx: Context) -> list[Event]:
-    """The first answer is there: the others are not needed any more."""
+    """As many answers are there as were asked for: the others are not needed any more."""
     others = [state.tasks[task_id] for task_id in join.after if not state.tasks[task_id].ended]
     events: list[Event] = []
     for other in others:
         if not other.cancelling:
-            events.append(stop(state, other, f"{winner.title} was first", ctx))
+            reason = f"{join.need} answers are there" if join.need else f"{winner.title} was first"
+            events.append(stop(state, other, reason, ctx))
     return events
 
 
@@ -162,12 +162,20 @@ def check_group(state: State, prompt: CheckGroup, ctx: Context) -> list[Event]:
     if group is None or group.kind != "group" or group.status is not TaskStatus.RUNNING or group.open:
         return []
     nodes = [state.tasks[task_id] for task_id in group.children]
-    failed = next((node for node in nodes if node.status is TaskStatus.FAILED and not node.optional), None)
+    faults = (node for node in nodes if node.status is TaskStatus.FAILED and not (node.optional or node.tolerated))
+    failed = next(faults, None)
     outcome = state.tasks.get(group.outcome_id or "")
-    done = [node for node in nodes if node.status is TaskStatus.DONE]
+    done = [node for node in nodes if node.status is TaskStatus.DONE and node.kind != "check"]
     partial = outcome if outcome is not None and outcome.output is not None else (done[-1] if done else None)
-    if is_cancelled(state, group) or (nodes and not done and failed is None):
+    exceeded = exceeded_by(state, group)
+    status: TaskStatus
+    error: str | None
+    if exceeded is not None:
+        status, error = TaskStatus.FAILED, exceeded
+    elif is_cancelled(state, group) or (nodes and not done and failed is None and group.error is None):
         status, error = TaskStatus.CANCELLED, "cancelled"
+    elif group.error is not None:
+        status, error = TaskStatus.FAILED, group.error
     elif failed is not None:
         status, error = TaskStatus.FAILED, f"{failed.title}: {failed.error}"
     else:
@@ -194,39 +202,6 @@ def finish_run(state: State, prompt: FinishRun, ctx: Context) -> list[Event]:
         root.status, RunStatus.CANCELLED
     )
     return [RunFinished(at_ms=ctx.now_ms, run_id=root.run_id, status=status, output=root.output, error=root.error)]
-
-
-def apply_policy(state: State, prompt: ApplyPolicy, ctx: Context) -> list[Event]:
-    """Try a failed task again where its agent's policy says so, else let it fail."""
-    task = state.tasks.get(prompt.task_id)
-    if task is None or task.status is not TaskStatus.WAITING:
-        return []
-    agent = state.agents.get(task.agent_id or "")
-    own = state.spec_of(agent).on_failure if agent is not None else ()
-    policies = state.runs[task.run_id].on_failure or own
-    retry = next((policy for policy in policies if isinstance(policy, Retry)), None)
-    if retry is None or task.retries >= retry.retries or is_cancelled(state, task):
-        error = task.error or "failed"
-        return [TaskFailed(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, error=error)]
-    delay_s = backoff_s(task.retries + 2, base_s=retry.base_s, cap_s=retry.cap_s, jitter=ctx.jitter)
-    delay_ms = int(delay_s * 1000)
-    return [
-        RetryScheduled(
-            at_ms=ctx.now_ms,
-            run_id=task.run_id,
-            task_id=task.id,
-            retry=task.retries + 1,
-            delay_ms=delay_ms,
-            due_ms=ctx.now_ms + delay_ms,
-            jitter=ctx.jitter,
-        )
-    ]
-
-
-def retry_due(state: State, timer: Timer, ctx: Context) -> list[Event]:
-    """End a back-off whose time has come."""
-    task = state.tasks[timer.subject]
-    return [RetryDue(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id)]
 
 
 def answer_now(state: State, prompt: AnswerNow, ctx: Context) -> list[Event]:

@@ -3,17 +3,16 @@
 from engine.core.commands import Cancel, RetryWork, Submit
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
+from engine.core.decide.deadlines import deadline_for
 from engine.core.decide.find import find_supervisor
 from engine.core.decide.mint import Mint
 from engine.core.decide.plan import cast_for
+from engine.core.decide.stopping import below
 from engine.core.errors import Refused, UnknownWork
 from engine.core.events import CancelRequested, Event, RetryDue, RunSubmitted, TaskReopened
 from engine.core.options import DEFAULT_PRIORITY, LOWEST_PRIORITY
 from engine.core.state import Run, RunSummary, State, Task, TaskStatus
 from engine.core.values import TextRef
-
-LONGEST_S = 31_536_000 * 10
-"""The longest that anything may be told to wait, in seconds: ten years."""
 
 
 def submit(state: State, command: Submit, ctx: Context) -> Applied:
@@ -23,6 +22,7 @@ def submit(state: State, command: Submit, ctx: Context) -> Applied:
     if isinstance(command.request, str) and not text.strip():
         raise Refused("the request is empty; say what is to be done")
     cast_for(state, supervisor, text)  # refuses now rather than in the run
+    deadline = deadline_for(state, supervisor, command.deadline_s, command.limits, ctx)
     mint = Mint(state)
     event = RunSubmitted(
         at_ms=ctx.now_ms,
@@ -33,7 +33,8 @@ def submit(state: State, command: Submit, ctx: Context) -> Applied:
         sender="",
         on_failure=command.on_failure,
         priority=_priority(command.priority),
-        deadline_ms=None if command.deadline_s is None else ctx.now_ms + _deadline_ms(command.deadline_s),
+        deadline_ms=None if deadline is None else deadline.due_ms,
+        warn_ms=None if deadline is None else deadline.warn_ms,
         category=command.category,
         limits=command.limits,
         after=command.after,
@@ -49,12 +50,6 @@ def _priority(wanted: int | None) -> int:
     if not 0 <= wanted <= LOWEST_PRIORITY:
         raise Refused(f"a priority is 0, the most urgent, to {LOWEST_PRIORITY}, not {wanted}")
     return wanted
-
-
-def _deadline_ms(wanted_s: float) -> int:
-    if not 0 < wanted_s < LONGEST_S:
-        raise Refused(f"a deadline lies ahead, at most {LONGEST_S:,} s from now; {wanted_s:g} s does not")
-    return round(wanted_s * 1000)
 
 
 def cancel(state: State, command: Cancel, ctx: Context) -> Applied:
@@ -78,16 +73,6 @@ def _refuse_finished(state: State, target: str) -> None:
     for summary in state.finished:
         if summary.id == target:
             raise Refused(f"run {target} has ended already ({summary.status.value}); nothing to cancel")
-
-
-def below(state: State, task: Task) -> list[Task]:
-    """Return `task` and every task under it."""
-    found, front = [task], list(task.children)
-    while front:
-        child = state.tasks[front.pop(0)]
-        found.append(child)
-        front.extend(child.children)
-    return found
 
 
 def _cancelled(run: Run, root: Task | None, tasks: list[Task], reason: str, ctx: Context) -> Applied:
@@ -165,7 +150,7 @@ def _with_skipped(state: State, task: Task) -> list[str]:
     found, front = [task.id], list(task.before)
     while front:
         following = state.tasks[front.pop(0)]
-        if following.status is TaskStatus.SKIPPED and following.id not in found:
+        if following.status is TaskStatus.SKIPPED and not following.passed_by and following.id not in found:
             found.append(following.id)
             front.extend(following.before)
     return found

@@ -13,7 +13,7 @@ OnStopped: TypeAlias = Callable[[State, Task, Attempt, AttemptStopped, Context],
 
 def cancelled(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
     """End the task with what it had said so far."""
-    return [_ended(task, attempt, signal, ctx, requeued=False)]
+    return [_ended(task, attempt, signal, ctx, requeued=False, limit=exceeded_by(state, task))]
 
 
 def requeued(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
@@ -21,7 +21,8 @@ def requeued(state: State, task: Task, attempt: Attempt, signal: AttemptStopped,
     return [_ended(task, attempt, signal, ctx, requeued=True)]
 
 
-def _ended(task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context, *, requeued: bool) -> Event:
+def _ended(task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context, *, requeued: bool,
+           limit: str | None = None) -> Event:  # fmt: skip
     return AttemptCancelled(
         at_ms=ctx.now_ms,
         run_id=task.run_id,
@@ -33,6 +34,7 @@ def _ended(task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context, *
         usage=signal.usage,
         stuck=signal.stuck,
         requeued=requeued,
+        limit=limit,
     )
 
 
@@ -59,3 +61,21 @@ def is_cancelled(state: State, task: Task) -> bool:
             return True
         above = state.tasks[above.parent_id] if above.parent_id is not None else None
     return False
+
+
+def exceeded_by(state: State, task: Task) -> str | None:
+    """Return the deadline or the budget for which `task` is being ended, in words; None where an operator ends it."""
+    above: Task | None = task
+    while above is not None:
+        if above.cancelling:
+            return above.exceeded
+        above = state.tasks[above.parent_id] if above.parent_id is not None else None
+    return state.runs[task.run_id].exceeded
+
+
+def below(state: State, task: Task) -> list[Task]:
+    """Return `task` and every task under it."""
+    found = [task]
+    for one in found:
+        found += [state.tasks[child] for child in one.children]
+    return found

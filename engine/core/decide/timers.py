@@ -11,7 +11,7 @@ from engine.core.state import State, Timer
 
 OnTimer: TypeAlias = Callable[[State, Timer, Context], list[Event]]
 ON_TIMER: dict[str, OnTimer] = {
-    "retry": progress.retry_due,
+    "retry": failing.retry_due,
     "escalation": escalations.overdue,
     "pool": pools.watched,
     "warn": deadlines.warn,

@@ -2,8 +2,8 @@
 
 from typing import Any, Literal, TypeAlias
 
+from engine.core.check import Check, Joining
 from engine.core.fact import fact
-from engine.core.spec import Aggregation
 from engine.core.values import Held
 
 
@@ -16,6 +16,18 @@ class Input:
     """Name of the member that made it."""
     title: str
     output: Held
+
+
+@fact
+class Look:
+    """What a built-in node looks at."""
+
+    task_id: str
+    agent: str
+    title: str
+    status: str
+    output: Held
+    error: str | None
 
 
 @fact
@@ -48,6 +60,8 @@ class StopAttempt:
     task_id: str
     attempt: int
     now: bool
+    grace_ms: int | None = None
+    """How long it may go on to its next step; None is what the host allows."""
     leaves_process: bool = True
 
 
@@ -81,8 +95,19 @@ class JoinResults:
     run_id: str
     task_id: str
     attempt: int
-    join: Aggregation
+    join: Joining
     inputs: list[Input]
+    leaves_process: bool = False
+
+
+@fact
+class CheckOutputs:
+    """Look at outputs of a graph; built-in work on the resolved texts, whose verdict is its output."""
+
+    task_id: str
+    attempt: int
+    check: Check
+    looks: list[Look]
     leaves_process: bool = False
 
 
@@ -150,6 +175,7 @@ Effect: TypeAlias = (
     | StopAttempt
     | AnswerCall
     | JoinResults
+    | CheckOutputs
     | ReadText
     | StartTimer
     | CheckAgent

@@ -26,6 +26,7 @@ from engine.core.events.engine import (
     TeamLoaded,
 )
 from engine.core.events.escalation import Escalated, EscalationAnswered
+from engine.core.events.failure import TaskAnswered, TaskFailedOver, TaskTriedAnew
 from engine.core.events.hierarchy import (
     MemberMoved,
     PoolResized,
@@ -153,6 +154,9 @@ Event: TypeAlias = (
     | AttemptLost
     | Escalated
     | EscalationAnswered
+    | TaskFailedOver
+    | TaskTriedAnew
+    | TaskAnswered
     | DeadlineSet
     | DeadlineWarned
     | DeadlinePassed
@@ -231,11 +235,14 @@ __all__ = [
     "SwapDrained",
     "SwapHurried",
     "SwapRolledBack",
+    "TaskAnswered",
     "TaskFailed",
+    "TaskFailedOver",
     "TaskReassigned",
     "TaskReopened",
     "TaskRequeued",
     "TaskSkipped",
+    "TaskTriedAnew",
     "TeamLoaded",
     "ThreadReturned",
 ]

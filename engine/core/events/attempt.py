@@ -1,5 +1,6 @@
 """Facts about attempts: begun, a step recorded, ended in one of four ways."""
 
+from dataclasses import field
 from typing import Literal
 
 from pydantic import JsonValue
@@ -32,7 +33,7 @@ class AttemptResumed:
     attempt: int
     agent_id: str
     call_keys: list[str]
-    """The calls whose outcomes it is told."""
+    """The calls whose outcomes it is told; none where it goes on with a new generation, whose code asks again."""
 
 
 @fact
@@ -83,6 +84,14 @@ class AttemptFailed:
     usage: Usage = NO_USAGE
     stuck: bool = False
     """Its thread has not returned and still takes a slot."""
+    error_types: list[str] = field(default_factory=list)
+    """Names of the class of its exception and the bases of that, the nearest first."""
+    retryable: bool | None = None
+    """What the exception itself said of being tried again."""
+    retry_after_s: float | None = None
+    """How long the exception asked to be left alone, in seconds."""
+    crashed: bool = False
+    """Not the task went wrong but the agent: it is started anew."""
 
 
 @fact
@@ -101,6 +110,10 @@ class AttemptCancelled:
     stuck: bool = False
     requeued: bool = False
     """The task is to be done by another attempt, and is not cancelled."""
+    restarted: bool = False
+    """With `requeued`: it begins again from its input, at its place, and what it had finished is thrown away."""
+    limit: str | None = None
+    """The deadline or the budget that it was stopped for, in words: the task has failed."""
 
 
 @fact

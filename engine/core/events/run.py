@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from engine.core.check import Takes
 from engine.core.events.task import NodePlan
 from engine.core.fact import fact
 from engine.core.limits import Limits
@@ -30,6 +31,8 @@ class RunSubmitted:
     """Failure policies that come with the request."""
     priority: int = DEFAULT_PRIORITY
     deadline_ms: int | None = None
+    warn_ms: int | None = None
+    """When the deadline is warned about."""
     category: str | None = None
     limits: Limits | None = None
     after: list[str] = field(default_factory=list)
@@ -86,8 +89,16 @@ class GroupChange:
     """Nodes that had not started and have no place in the new graph."""
     after: dict[str, list[str]] = field(default_factory=dict)
     """What each rewired node now waits for."""
-    takes: dict[str, Literal["request", "previous", "context"]] = field(default_factory=dict)
+    takes: dict[str, Takes] = field(default_factory=dict)
     outcome_id: str | None = None
+    sees: dict[str, list[str]] = field(default_factory=dict)
+    """Whose outputs each rewired node gets, where that is not everything before it."""
+    roles: dict[str, str] = field(default_factory=dict)
+    needs: dict[str, int] = field(default_factory=dict)
+    """How many have to be done of those that a node waits for."""
+    tolerated: list[str] = field(default_factory=list)
+    """Nodes whose failure does not stop the graph."""
+    settings: dict[str, JsonValue] = field(default_factory=dict)
 
 
 @fact
@@ -103,6 +114,10 @@ class StrategySwitched:
     aggregator: str | None
     scope: Literal["run", "open", "new"]
     groups: list[GroupChange] = field(default_factory=list)
+    settings: dict[str, JsonValue] = field(default_factory=dict)
+    lead: str | None = None
+    run_id: str | None = None
+    """With the scope `run`: which; the supervisor itself stays as it was."""
 
 
 @fact

@@ -20,6 +20,7 @@ FOLD: Handlers = {
     **task.HANDLERS,
     **attempt.HANDLERS,
     **escalation.HANDLERS,
+    **failing.HANDLERS,
     **limits.HANDLERS,
 }
 """The handler of every kind."""

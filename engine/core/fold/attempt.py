@@ -5,6 +5,7 @@ from engine.core.events import (
     AttemptDone,
     AttemptFailed,
     AttemptLost,
+    AttemptMigrated,
     AttemptResumed,
     AttemptStarted,
     StepRecorded,
@@ -12,6 +13,7 @@ from engine.core.events import (
 from engine.core.fold.ending import end
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.queues import dequeue, enqueue, occupy, refresh_agent, stop_waiting_for_slot, vacate
+from engine.core.fold.swapping import begin_again, took_part
 from engine.core.state import DURATIONS, Agent, Attempt, State, Task, TaskStatus
 from engine.core.values import Usage, held
 
@@ -43,11 +45,33 @@ def _attempt_resumed(state: State, event: AttemptResumed) -> None:
     agent.parked.pop(task.id, None)
     attempt.parked = False
     attempt.owed = [key for key in attempt.owed if key not in event.call_keys]
+    if attempt.stopping == "migrate":  # its new code asks again for what it waits for
+        attempt.owed, attempt.waits = [], {}
     occupy(state, agent, task, attempt.generation)
 
 
+def _attempt_migrated(state: State, event: AttemptMigrated) -> None:
+    task, agent = state.tasks[event.task_id], state.agents[event.agent_id]
+    attempt = task.attempt
+    assert attempt is not None
+    attempt.generation = agent.running[task.id] = event.generation
+    attempt.stopping = None
+    attempt.owed, attempt.waits = [], {}
+    _add_usage(state, task, agent, event.usage)
+    if event.stuck:
+        agent.stuck += 1
+        refresh_agent(state, agent)
+
+
 def _step_recorded(state: State, event: StepRecorded) -> None:
-    state.tasks[event.task_id].steps[event.key] = held(event.output, state.seq, "output")
+    task = state.tasks[event.task_id]
+    task.steps[event.key] = held(event.output, state.seq, "output")
+    if event.agent_id is not None and task.attempt is not None:
+        took_part(state.agents[event.agent_id], task.attempt.generation)
+
+
+def _generation(task: Task) -> int:
+    return 0 if task.attempt is None else task.attempt.generation
 
 
 def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
@@ -63,6 +87,7 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
         stop_waiting_for_slot(state, task)
         del agent.parked[task.id]
     task.attempt = None
+    agent.idle_since_ms = state.at_ms
     if stuck:
         agent.stuck += 1
     vacate(state, agent, task)
@@ -91,8 +116,10 @@ def _add(total: Usage, usage: Usage) -> None:
 
 def _attempt_done(state: State, event: AttemptDone) -> None:
     task = state.tasks[event.task_id]
+    generation = _generation(task)
     agent = _close(state, task)
     if agent is not None:
+        took_part(agent, generation, ended=True)
         agent.done += 1
         agent.durations_ms.append(event.duration_ms)
         if len(agent.durations_ms) > DURATIONS:
@@ -104,13 +131,17 @@ def _attempt_done(state: State, event: AttemptDone) -> None:
 
 def _attempt_failed(state: State, event: AttemptFailed) -> None:
     task = state.tasks[event.task_id]
+    generation = _generation(task)
     agent = _close(state, task, stuck=event.stuck)
     if agent is not None:
+        took_part(agent, generation, failed=True, ended=True)
         agent.failed += 1
         agent.last_error = event.error
     _add_usage(state, task, agent, event.usage)
     task.status = TaskStatus.WAITING
     task.error = event.error
+    if event.agent_id is not None and event.agent_id not in task.failed_on:
+        task.failed_on.append(event.agent_id)
 
 
 def _attempt_cancelled(state: State, event: AttemptCancelled) -> None:
@@ -121,10 +152,13 @@ def _attempt_cancelled(state: State, event: AttemptCancelled) -> None:
     _add_usage(state, task, agent, event.usage)
     if event.requeued:
         task.status = TaskStatus.WAITING
+        if event.restarted:
+            begin_again(state, task, event.attempt)
         return
     if event.partial is not None:
         task.output = held(event.partial, state.seq, "partial")
-    end(state, task, TaskStatus.CANCELLED, error="cancelled")
+    status = TaskStatus.CANCELLED if event.limit is None else TaskStatus.FAILED
+    end(state, task, status, error=event.limit or "cancelled")
 
 
 def _attempt_lost(state: State, event: AttemptLost) -> None:
@@ -138,6 +172,7 @@ def _attempt_lost(state: State, event: AttemptLost) -> None:
 HANDLERS: Handlers = {
     AttemptStarted: _attempt_started,
     AttemptResumed: _attempt_resumed,
+    AttemptMigrated: _attempt_migrated,
     StepRecorded: _step_recorded,
     AttemptDone: _attempt_done,
     AttemptFailed: _attempt_failed,

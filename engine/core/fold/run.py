@@ -9,9 +9,11 @@ from engine.core.events import (
     RunSubmitted,
     StrategySwitched,
 )
+from engine.core.fact import changed
 from engine.core.fold.ending import ask_to_stop, end, withdraw
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
+from engine.core.fold.limits import set_deadline
 from engine.core.fold.queues import dequeue, enqueue, forget_idle_queues, is_ready
 from engine.core.fold.task import add_node, add_task, wire
 from engine.core.fold.timers import OF_RUNS, OF_TASKS, drop_all
@@ -54,6 +56,8 @@ def _run_submitted(state: State, event: RunSubmitted) -> None:
     )
     note(state, root.id)
     add_task(state, root)
+    if event.deadline_ms is not None:
+        set_deadline(state, run, event.deadline_ms, event.deadline_ms - event.at_ms, event.warn_ms)
 
 
 def _run_paused(state: State, event: RunPaused) -> None:
@@ -88,19 +92,39 @@ def _cancel_requested(state: State, event: CancelRequested) -> None:
 
 
 def _strategy_switched(state: State, event: StrategySwitched) -> None:
-    supervisor = state.supervisors[event.supervisor_id]
-    supervisor.mode = event.mode
-    supervisor.aggregation = event.aggregation
-    supervisor.aggregator = event.aggregator
+    if event.scope != "run":
+        supervisor = state.supervisors[event.supervisor_id]
+        supervisor.mode = event.mode
+        supervisor.aggregation = event.aggregation
+        supervisor.aggregator = event.aggregator
+        supervisor.options = changed(supervisor.options, settings=event.settings, lead=event.lead)
     for change in event.groups:
         _rewire(state, state.tasks[change.task_id], change)
 
 
 def _rewire(state: State, group: Task, change: GroupChange) -> None:
     for task_id in change.removed:
-        end(state, state.tasks[task_id], TaskStatus.SKIPPED, error="strategy switched", unblock=False)
+        task = state.tasks[task_id]
+        if task.attempt is not None:  # built-in work, whose result nobody waits for any more
+            state.runs[task.run_id].running -= 1
+            task.attempt = None
+        task.passed_by = True
+        end(state, task, TaskStatus.SKIPPED, error="strategy switched", unblock=False)
+    for task_id in group.children:
+        task = state.tasks[task_id]
+        task.role, task.tolerated, task.sees, task.need = "", False, None, None
     for node in change.added:
         add_node(state, group, node)
+    for task_id, sees in change.sees.items():
+        state.tasks[task_id].sees = list(sees)
+    for task_id, role in change.roles.items():
+        state.tasks[task_id].role = role
+    for task_id, need in change.needs.items():
+        state.tasks[task_id].need = need
+    for task_id in change.tolerated:
+        state.tasks[task_id].tolerated = True
+    group.settings = dict(change.settings)
+    group.error = None
     for task_id, after in change.after.items():
         state.tasks[task_id].after = list(after)
     for task_id, takes in change.takes.items():

@@ -6,6 +6,7 @@ from engine.core.events import (
     CallRejoined,
     Delegated,
     GroupEnded,
+    GroupGrown,
     GroupPlanned,
     NodePlan,
     PlanAsked,
@@ -16,7 +17,7 @@ from engine.core.events import (
     TaskRequeued,
     TaskSkipped,
 )
-from engine.core.fold.ending import end
+from engine.core.fold.ending import begin_anew, end
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.queues import dequeue, enqueue, is_ready, own_queue, stop_waiting_for_slot, vacate
@@ -45,11 +46,16 @@ def add_node(state: State, group: Task, node: NodePlan) -> Task:
         supervisor_id=node.supervisor_id,
         kind=node.kind,
         title=node.title,
-        queue=own_queue(node.worker_id) if node.kind == "agent" and node.worker_id else None,
+        queue=node.queue or (own_queue(node.worker_id) if node.kind == "agent" and node.worker_id else None),
         worker_id=node.worker_id,
         join=node.join,
-        input=group.input,
+        input=node.input if node.takes == "own" else group.input,
         takes=node.takes,
+        check=node.check,
+        role=node.role,
+        sees=None if node.sees is None else list(node.sees),
+        need=node.need,
+        tolerated=node.tolerated,
         after=list(node.after),
         optional=node.optional,
         priority=group.priority,
@@ -84,24 +90,49 @@ def wire(state: State, group: Task) -> None:
 
 def _group_planned(state: State, event: GroupPlanned) -> None:
     group = state.tasks[event.task_id]
-    if group.takes == "previous" and group.after:
-        group.input = state.tasks[group.after[-1]].output
+    _take_what_came_before(state, group)
+    group.settings = dict(event.settings)
     group.status = TaskStatus.RUNNING
     group.started_ms = event.at_ms
     group.mode = event.mode
     group.outcome_id = event.outcome_id
     if group.parent_id is None:
         state.runs[event.run_id].strategy = event.mode
+        state.runs[event.run_id].category = event.category or state.runs[event.run_id].category
     for node in event.nodes:
         add_node(state, group, node)
     wire(state, group)
 
 
+def _take_what_came_before(state: State, group: Task) -> None:
+    """Let the output before a group be its input; what built-in nodes found is no text to work on."""
+    if group.takes == "previous":
+        before = [state.tasks[task_id] for task_id in (group.sees or group.after)]
+        outputs = [task.output for task in before if task.kind != "check"]
+        if outputs:
+            group.input = outputs[-1]
+
+
+def _group_grown(state: State, event: GroupGrown) -> None:
+    group = state.tasks[event.task_id]
+    for node in event.added:
+        add_node(state, group, node)
+    for task_id, after in event.after.items():
+        state.tasks[task_id].after = list(after)
+    for task_id, role in event.roles.items():
+        state.tasks[task_id].role = role
+    for task_id in event.skipped:
+        task = state.tasks[task_id]
+        task.passed_by = True
+        end(state, task, TaskStatus.SKIPPED, error=event.why, unblock=False)
+    group.outcome_id = event.outcome_id or group.outcome_id
+    group.error = event.failed
+    wire(state, group)
+
+
 def _plan_asked(state: State, event: PlanAsked) -> None:
     """Take the input that the request's text is read from; the group waits on."""
-    group = state.tasks[event.task_id]
-    if group.takes == "previous" and group.after:
-        group.input = state.tasks[group.after[-1]].output
+    _take_what_came_before(state, state.tasks[event.task_id])
 
 
 def _group_ended(state: State, event: GroupEnded) -> None:
@@ -189,7 +220,10 @@ def _retry_due(state: State, event: RetryDue) -> None:
 
 
 def _task_failed(state: State, event: TaskFailed) -> None:
-    end(state, state.tasks[event.task_id], TaskStatus.FAILED, error=event.error)
+    task = state.tasks[event.task_id]
+    if event.optional is not None:
+        task.optional = event.optional
+    end(state, task, TaskStatus.FAILED, error=event.error)
 
 
 def _task_skipped(state: State, event: TaskSkipped) -> None:
@@ -218,13 +252,17 @@ def _task_reopened(state: State, event: TaskReopened) -> None:
         task.status = TaskStatus.WAITING
         task.error = None
         task.ended_ms = None
-        task.retries = 0
+        begin_anew(task)
+        if task.exceeded is not None:
+            task.exceeded, task.cancelling = None, False
+            task.deadline_after_ms, task.deadline_ms = None, group.deadline_ms
         group.open += 1
     wire(state, group)
 
 
 HANDLERS: Handlers = {
     GroupPlanned: _group_planned,
+    GroupGrown: _group_grown,
     PlanAsked: _plan_asked,
     GroupEnded: _group_ended,
     Delegated: _delegated,

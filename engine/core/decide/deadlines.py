@@ -1,0 +1,212 @@
+"""Deadlines: set with a run or later, warned about, and what ends when one has passed.
+
+Only what has a deadline of its own has timers: a run of 10,000 tasks sets two.
+"""
+
+from engine.core.commands import SetDeadline
+from engine.core.context import Context
+from engine.core.decide.applied import Applied
+from engine.core.decide.stopping import below
+from engine.core.errors import Refused, UnknownWork
+from engine.core.events import DeadlinePassed, DeadlineSet, DeadlineWarned, Event, GraceEnded
+from engine.core.fact import fact
+from engine.core.fold.limits import deadline_above
+from engine.core.inheritance import above_and_self, inherited
+from engine.core.limits import WARN_AT, Limits
+from engine.core.options import GRACE_S
+from engine.core.state import Run, State, Supervisor, Task, TaskStatus, Timer
+
+LONGEST_S = 31_536_000 * 10
+"""The longest that anything may be told to wait, in seconds: ten years."""
+
+
+@fact
+class Deadline:
+    """By when something has to have ended, and when that is warned about."""
+
+    due_ms: int
+    after_ms: int
+    warn_ms: int
+
+
+def deadline_for(
+    state: State, supervisor: Supervisor, wanted_s: float | None, limits: Limits | None, ctx: Context
+) -> Deadline | None:
+    """Return the deadline of a run that is submitted now: the earliest of what was asked for and what is allowed.
+
+    Args:
+        state: The state of the moment.
+        supervisor: Who gets the run.
+        wanted_s: How long it was said to take at most, in seconds.
+        limits: What was said that it may spend.
+        ctx: The time.
+
+    Raises:
+        Refused: If it does not lie ahead.
+    """
+    given = [] if wanted_s is None else [_after_ms(wanted_s)]
+    if limits is not None and limits.run_s is not None:
+        given.append(round(limits.run_s * 1000))
+    allowed = _allowed_ms(state, supervisor)
+    if allowed is not None:
+        given.append(allowed[0])
+    return _made(min(given), _warn_at(state, supervisor, limits), ctx) if given else None
+
+
+def _made(after_ms: int, warn_at: float, ctx: Context) -> Deadline:
+    after_ms = max(1, after_ms)
+    return Deadline(due_ms=ctx.now_ms + after_ms, after_ms=after_ms, warn_ms=ctx.now_ms + round(after_ms * warn_at))
+
+
+def _after_ms(wanted_s: float) -> int:
+    if not 0 < wanted_s < LONGEST_S:
+        raise Refused(f"a deadline lies ahead, at most {LONGEST_S:,} s from now; {wanted_s:g} s does not")
+    return max(1, round(wanted_s * 1000))
+
+
+def _allowed_ms(state: State, supervisor: Supervisor) -> tuple[int, str] | None:
+    """Return how long a run may take under `supervisor`, and the name of who says so."""
+    found: list[tuple[int, str]] = []
+    for one in above_and_self(state, supervisor):
+        for limits in (one.options.limits, one.options.run_limits):
+            if limits is not None and limits.run_s is not None:
+                found.append((max(1, round(limits.run_s * 1000)), one.name))
+    return min(found) if found else None
+
+
+def _warn_at(state: State, supervisor: Supervisor, limits: Limits | None) -> float:
+    said: Limits | None = limits or inherited(state, supervisor, "run_limits", None) or supervisor.options.limits
+    return WARN_AT if said is None else said.warn_at
+
+
+def set_deadline(state: State, command: SetDeadline, ctx: Context) -> Applied:
+    """Change by when a run or a task has to have ended; never later than that of what it is part of."""
+    run = state.runs.get(command.target)
+    if run is not None:
+        return _set_for_run(state, run, command.deadline_s, ctx)
+    task = state.tasks.get(command.target)
+    if task is None:
+        _refuse_finished(state, command.target)
+        raise UnknownWork(command.target)
+    if task.parent_id is None:
+        return _set_for_run(state, state.runs[task.run_id], command.deadline_s, ctx)
+    return _set_for_task(state, task, command.deadline_s, ctx)
+
+
+def _refuse_finished(state: State, target: str) -> None:
+    for summary in state.finished:
+        if summary.id == target:
+            raise Refused(f"run {target} has ended already ({summary.status.value}); it needs no deadline")
+
+
+def _set_for_run(state: State, run: Run, wanted_s: float | None, ctx: Context) -> Applied:
+    if run.cancelling or state.tasks[run.root_id].ended:
+        raise Refused(f"run {run.id} is being stopped already; it needs no deadline")
+    supervisor = state.supervisors.get(run.supervisor_id)
+    allowed = None if supervisor is None else _allowed_ms(state, supervisor)
+    deadline = None
+    if wanted_s is not None:
+        warn_at = WARN_AT if supervisor is None else _warn_at(state, supervisor, run.limits)
+        deadline = _made(_after_ms(wanted_s), warn_at, ctx)
+    if allowed is not None:
+        latest_ms = run.started_ms + allowed[0]
+        if deadline is None or deadline.due_ms > latest_ms:
+            left_s = max(0, latest_ms - ctx.now_ms) / 1000
+            raise Refused(
+                f"supervisor {allowed[1]!r} lets a run take {seconds(allowed[0])}, and {left_s:g} s of that are left; "
+                "set an earlier deadline, or change its limits first"
+            )
+    return _applied(run.id, None, deadline, f"run {run.id}", ctx)
+
+
+def _set_for_task(state: State, task: Task, wanted_s: float | None, ctx: Context) -> Applied:
+    if task.ended:
+        raise Refused(f"task {task.id} has ended already ({task.status.value}); it needs no deadline")
+    if task.cancelling or state.runs[task.run_id].cancelling:
+        raise Refused(f"task {task.id} is being stopped already; it needs no deadline")
+    deadline = None if wanted_s is None else _made(_after_ms(wanted_s), WARN_AT, ctx)
+    above_ms = deadline_above(state, task)
+    if deadline is not None and above_ms is not None and deadline.due_ms > above_ms:
+        left_s = max(0, above_ms - ctx.now_ms) / 1000
+        raise Refused(
+            f"task {task.id} is part of what has to have ended in {left_s:g} s; "
+            f"set an earlier deadline, or that of run {task.run_id} first"
+        )
+    return _applied(task.run_id, task.id, deadline, f"task {task.id}", ctx)
+
+
+def _applied(run_id: str, task_id: str | None, deadline: Deadline | None, what: str, ctx: Context) -> Applied:
+    event = DeadlineSet(
+        at_ms=ctx.now_ms,
+        run_id=run_id,
+        task_id=task_id,
+        deadline_ms=None if deadline is None else deadline.due_ms,
+        after_ms=None if deadline is None else deadline.after_ms,
+        warn_ms=None if deadline is None else deadline.warn_ms,
+    )
+    said = "has no deadline of its own" if deadline is None else f"has to have ended in {seconds(deadline.after_ms)}"
+    return Applied(events=[event], summary=f"{what} {said}", result={"deadline_ms": event.deadline_ms})
+
+
+def seconds(time_ms: int) -> str:
+    """Return a time as deadlines are spoken of."""
+    return f"{time_ms / 1000:,.10g} s"
+
+
+def warn(state: State, timer: Timer, ctx: Context) -> list[Event]:
+    """Say that the time of a run or a task is almost over."""
+    subject = state.runs.get(timer.subject) or state.tasks[timer.subject]
+    run_id, task_id = _place(subject)
+    return [DeadlineWarned(at_ms=ctx.now_ms, run_id=run_id, task_id=task_id, deadline_ms=subject.deadline_ms or 0)]
+
+
+def passed(state: State, timer: Timer, ctx: Context) -> list[Event]:
+    """End a run or a task whose time is up."""
+    subject = state.runs.get(timer.subject) or state.tasks[timer.subject]
+    run_id, task_id = _place(subject)
+    ended, stopping = halted(state, subject)
+    return [
+        DeadlinePassed(
+            at_ms=ctx.now_ms,
+            run_id=run_id,
+            task_id=task_id,
+            ended=ended,
+            stopping=stopping,
+            grace_due_ms=ctx.now_ms + grace_ms(state, subject) if stopping else None,
+            error=f"deadline of {seconds(subject.deadline_after_ms or 0)} passed",
+        )
+    ]
+
+
+def grace_over(state: State, timer: Timer, ctx: Context) -> list[Event]:
+    """Stop where it is what has not come to its next step in time."""
+    subject = state.runs.get(timer.subject) or state.tasks[timer.subject]
+    run_id, task_id = _place(subject)
+    _, stopping = halted(state, subject)
+    return [GraceEnded(at_ms=ctx.now_ms, run_id=run_id, task_id=task_id, stopping=stopping)]
+
+
+def _place(subject: Run | Task) -> tuple[str, str | None]:
+    return (subject.id, None) if isinstance(subject, Run) else (subject.run_id, subject.id)
+
+
+def halted(state: State, subject: Run | Task) -> tuple[list[str], list[str]]:
+    """Return which tasks end when a run or a task is ended, and which are at work and have to stop."""
+    if isinstance(subject, Run):
+        tasks = [state.tasks[task_id] for task_id in subject.tasks]
+    else:
+        tasks = below(state, subject)
+    open_ones = [task for task in tasks if not task.ended]
+    ended = [
+        task.id
+        for task in open_ones
+        if task.attempt is None and (task.kind != "group" or task.status is TaskStatus.WAITING)
+    ]
+    return ended, [task.id for task in open_ones if task.attempt is not None]
+
+
+def grace_ms(state: State, subject: Run | Task) -> int:
+    """Return how long attempts of a run or a task may go on to their next step, in milliseconds."""
+    supervisor = state.supervisors.get(subject.supervisor_id)
+    grace_s: float = GRACE_S if supervisor is None else inherited(state, supervisor, "grace_s", GRACE_S)
+    return round(grace_s * 1000)

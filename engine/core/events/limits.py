@@ -1,0 +1,64 @@
+"""Facts about deadlines and budgets: set, warned about, passed or spent, extended."""
+
+from typing import Literal
+
+from engine.core.fact import fact
+
+
+@fact
+class DeadlineSet:
+    """A run or a task has to have ended by a moment; or need not any more."""
+
+    type: Literal["deadline_set"] = "deadline_set"
+    at_ms: int
+    run_id: str
+    task_id: str | None
+    """None is the whole run."""
+    deadline_ms: int | None
+    """None takes its own deadline away; that of what it is part of stays."""
+    after_ms: int | None
+    """How long that is from the moment when it was set."""
+    warn_ms: int | None
+    """When it is warned about."""
+
+
+@fact
+class DeadlineWarned:
+    """Most of the time until a deadline is over."""
+
+    type: Literal["deadline_warned"] = "deadline_warned"
+    at_ms: int
+    run_id: str
+    task_id: str | None
+    deadline_ms: int
+
+
+@fact
+class DeadlinePassed:
+    """Time is up: what had not started ended, what is at work stops at its next step, and what is done is kept."""
+
+    type: Literal["deadline_passed"] = "deadline_passed"
+    at_ms: int
+    run_id: str
+    task_id: str | None
+    """None is the whole run."""
+    ended: list[str]
+    """Tasks that ended at once because nothing of them was at work."""
+    stopping: list[str]
+    """Tasks whose attempts are asked to stop."""
+    grace_due_ms: int | None
+    """When those are stopped where they are; None where nothing is at work."""
+    error: str
+    """What is said of the run or the task."""
+
+
+@fact
+class GraceEnded:
+    """What was asked to stop at its next step has not come to one; it is stopped where it is."""
+
+    type: Literal["grace_ended"] = "grace_ended"
+    at_ms: int
+    run_id: str
+    task_id: str | None
+    stopping: list[str]
+    """Tasks whose attempts are stopped now."""
