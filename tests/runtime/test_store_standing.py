@@ -1,0 +1,164 @@
+"""Standing by on a store: whose turn it is, who sees it, and how an engine learns that the store is another's."""
+
+import os
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from store import Deposed, FileLost, NotItsTurn, Reader, Row, Store, StoreBusy, open_store, stand_by, verify
+from store.files import Files, new_beside
+from store.lock import acquire
+from store.standbys import standbys
+from store.standing import Turn
+
+pytestmark = pytest.mark.anyio
+PATIENCE_S = 20
+
+
+async def written(store: Store, count: int = 1) -> None:
+    await store.journal.append(store.journal.last_seq + 1, [Row(0, "noted", b"{}")] * count)
+
+
+def deposing(path: Path, token: int) -> Turn:
+    """Return what a standby has that found the engine with `token` silent for too long."""
+    files = Files.of(path)
+    brought = new_beside(files.lock)
+    return Turn(acquire(brought, path), files.lock, instead_of=token, brought=brought)
+
+
+def beside(path: Path, pattern: str) -> list[Path]:
+    return sorted(path.parent.glob(pattern))
+
+
+async def lost(store: Store) -> Exception | None:
+    assert await anyio.to_thread.run_sync(store.lease.wait_until_lost, PATIENCE_S)
+    return store.lease.loss
+
+
+async def test_the_turn_comes_at_once_where_nobody_holds_the_store_and_when_its_holder_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    async with open_store(path) as store:
+        await written(store)
+    with anyio.fail_after(PATIENCE_S):
+        async with stand_by(path) as first, stand_by(path) as second:
+            turn = await first.turn()
+            async with anyio.create_task_group() as group:
+                turns: list[Turn] = []
+
+                async def wait() -> None:
+                    turns.append(await second.turn())
+
+                async with open_store(path, turn=turn) as store:
+                    group.start_soon(wait)
+                    await written(store)
+                    with pytest.raises(StoreBusy):
+                        async with open_store(path):
+                            pass
+                    assert turns == []
+            async with open_store(path, turn=turns[0]) as store:
+                assert (store.token, store.journal.last_seq) == (3, 2)
+
+
+async def test_a_standby_waits_for_a_database_that_is_not_there_yet(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    with anyio.fail_after(PATIENCE_S):
+        async with stand_by(path) as standby:
+            # An engine that dies in its own start leaves a lock file, or an empty one of the database, and no more.
+            acquire(Files.of(path).lock, path).release()
+            path.touch()
+            with anyio.move_on_after(0.05) as early:
+                await standby.turn()
+            async with open_store(path):
+                pass
+            turn = await standby.turn()
+            async with open_store(path, turn=turn) as store:
+                assert store.token == 2
+
+    assert early.cancelled_caught
+
+
+async def test_of_two_that_take_over_from_an_engine_that_hangs_one_wins(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    async with open_store(path) as still:
+        await written(still)
+        winner, loser = deposing(path, still.token), deposing(path, still.token)
+        async with open_store(path, turn=winner) as store:
+            with pytest.raises(NotItsTurn):
+                async with open_store(path, turn=loser):
+                    pass
+            with pytest.raises(Deposed):
+                await written(still)
+            await written(store)
+            with pytest.raises(StoreBusy):
+                async with open_store(path):
+                    pass
+            assert isinstance(await lost(still), Deposed)
+
+    assert verify(path).checked == 2
+    assert beside(path, "team.db-lock?*") == []
+
+
+async def test_a_lock_that_was_put_out_of_place_gives_no_turn(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    async with open_store(path):
+        pass
+    files = Files.of(path)
+    orphaned = Turn(acquire(files.lock, path), files.lock)
+    files.lock.unlink()
+    async with open_store(path) as store:
+        with pytest.raises(NotItsTurn):
+            async with open_store(path, turn=orphaned):
+                pass
+        await written(store)
+
+        assert store.token == 2
+
+
+async def test_who_stands_by_is_seen_until_it_does_no_more(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    left_over = tmp_path / "team.db-standby-00000000"
+    left_over.write_text("1 2 3 x\n")
+    async with stand_by(path), stand_by(path):
+        seen = standbys(path)
+        async with open_store(path):
+            pass
+        with Reader(path) as reader:
+            waiting = reader.standbys()
+
+    assert len(waiting) == 2
+    assert [each.pid for each in seen] == [os.getpid()] * 2
+    assert not any(each.hung for each in seen)
+    assert standbys(path) == []
+    assert beside(path, "*standby*") == []
+
+
+async def test_an_engine_with_nothing_to_write_learns_that_another_took_over(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    async with open_store(path) as idle:
+        (tmp_path / "team.db-lock").unlink()
+        async with open_store(path):
+            found = await lost(idle)
+
+    assert isinstance(found, Deposed)
+    assert (found.token, found.found) == (1, 2)
+
+
+async def test_an_engine_learns_that_its_file_is_gone_and_harms_none_that_stands_there_now(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    async with open_store(path) as old:
+        await written(old)
+        for file in beside(path, "team.db*"):
+            file.unlink()
+        found = await lost(old)
+        new = open_store(path)
+        store = await new.__aenter__()
+        await written(store, 5)
+    with Reader(path) as reader:
+        kept = reader.last_seq()
+    await new.__aexit__(None, None, None)
+
+    assert isinstance(found, FileLost)
+    assert kept == 5
+    assert verify(path).checked == 5
