@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from dashboard.views import (
     sentences_engine,
+    sentences_failure,
     sentences_hierarchy,
     sentences_limits,
     sentences_people,
@@ -35,6 +36,9 @@ _TONES = {
     "attempt_lost": "warn",
     "retry_scheduled": "draining",
     "escalated": "error",
+    "task_failed_over": "draining",
+    "task_answered": "accent",
+    "task_tried_anew": "accent",
     "deadline_passed": "error",
     "deadline_warned": "warn",
     "grace_ended": "warn",
@@ -57,6 +61,7 @@ SENTENCES: dict[type, Callable[[Any, Names], str]] = {
     **sentences_hierarchy.SENTENCES,
     **sentences_work.SENTENCES,
     **sentences_people.SENTENCES,
+    **sentences_failure.SENTENCES,
     **sentences_limits.SENTENCES,
 }
 """By class of event; a test holds its keys against the union."""

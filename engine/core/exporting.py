@@ -22,7 +22,7 @@ from engine.core.document import (
 from engine.core.events import AttemptLost, RunPaused
 from engine.core.fold import fold
 from engine.core.signals import EngineBegan
-from engine.core.spec import AgentSpec
+from engine.core.spec import AgentSpec, FailurePolicy
 from engine.core.state import State, Task, TaskStatus
 from engine.core.step import step
 from engine.core.values import TextRef
@@ -86,6 +86,7 @@ def _document(resting: State, paused: set[str]) -> Document:
     if specs:
         # Whole: which policy it is of two stands in a field at its default.
         document["specs"] = from_json(_specs_adapter().dump_json(specs))
+    _put_policies(resting, document)
     for name in (*OF_ONE_FILE, *INDEXES):
         document.pop(name, None)
     for kind, names in DERIVED.items():
@@ -98,7 +99,7 @@ def _document(resting: State, paused: set[str]) -> Document:
             run.pop("paused", None)
     for task in entities(document, "tasks"):
         # The engine's own work begins anew wherever it is: how often it has begun says nothing.
-        if task["kind"] == "join" and "ended_ms" not in task:
+        if task["kind"] in ("join", "check") and "ended_ms" not in task:
             task.pop("attempts", None)
             task.pop("started_ms", None)
     _drop_pool_timers(document)
@@ -122,6 +123,23 @@ def _drop_pool_timers(document: Document) -> None:
 @cache
 def _adapter() -> TypeAdapter[State]:
     return TypeAdapter(State)
+
+
+def _put_policies(resting: State, document: Document) -> None:
+    """Write failure policies whole, for the same reason as specs."""
+    for run in entities(document, "runs"):
+        if "on_failure" in run:
+            run["on_failure"] = from_json(_chain_adapter().dump_json(resting.runs[run["id"]].on_failure))
+    for supervisor in entities(document, "supervisors"):
+        options = supervisor.get("options", {})
+        if "on_failure" in options:
+            chain = list(resting.supervisors[supervisor["id"]].options.on_failure)
+            options["on_failure"] = from_json(_chain_adapter().dump_json(chain))
+
+
+@cache
+def _chain_adapter() -> TypeAdapter[list[FailurePolicy]]:
+    return TypeAdapter(list[FailurePolicy])
 
 
 @cache

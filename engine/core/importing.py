@@ -86,6 +86,10 @@ def _many(values: list[str], new_id: _NewId) -> list[str]:
     return [new_id(value) for value in values]
 
 
+def _many_or_none(values: list[str] | None, new_id: _NewId) -> list[str] | None:
+    return None if values is None else _many(values, new_id)
+
+
 def _keys(values: dict[str, Any], new_id: _NewId) -> dict[str, Any]:
     return {new_id(key): value for key, value in values.items()}
 
@@ -122,10 +126,13 @@ _FIELDS: dict[str, dict[str, Callable[[Any, _NewId], Any]]] = {
         "worker_id": _one,
         "agent_id": _one,
         "after": _many,
+        "sees": _many_or_none,
         "before": _many,
         "children": _many,
         "outcome_id": _one,
         "calls": _calls,
+        "failed_on": _many,
+        "came_from": _queue_or_none,
     },
     "timers": {"id": _timer_id, "subject": _one},
     "escalations": {"id": _one, "subject": _one, "run_id": _one},

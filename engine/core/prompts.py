@@ -13,6 +13,7 @@ from engine.core.events import (
     AttemptDone,
     AttemptFailed,
     AttemptLost,
+    AttemptMigrated,
     CallRejoined,
     CancelRequested,
     DeadlinePassed,
@@ -31,6 +32,7 @@ from engine.core.events import (
     TaskReopened,
     TaskSkipped,
 )
+from engine.core.events.swap import SwapHurried, SwapRolledBack
 from engine.core.events.team import AgentRemoving, AgentSwapped
 from engine.core.fact import fact
 from engine.core.state import State, TaskStatus
@@ -119,6 +121,13 @@ class Requeue:
 
 
 @fact
+class StopLeftOver:
+    """A task begins again from its input: what it had asked for is of no use any more."""
+
+    task_id: str
+
+
+@fact
 class CheckAgentLoad:
     """An attempt on an agent ended: a swap may be drained, a removal complete."""
 
@@ -134,9 +143,7 @@ class LookAtPool:
 
 @fact
 class CheckLeaving:
-    """A supervisor that is being removed may go, or those under it may."""
-
-    supervisor_id: str
+    """Supervisors that are being removed may go, or those under them may."""
 
 
 @fact
@@ -164,6 +171,7 @@ Prompt: TypeAlias = (
     | ApplyPolicy
     | AnswerNow
     | Requeue
+    | StopLeftOver
     | CheckAgentLoad
     | Answered  # keep one a line
     | LookAtPool
@@ -268,8 +276,15 @@ def _attempt_failed(state: State, event: AttemptFailed) -> list[Prompt]:
 
 
 def _attempt_cancelled(state: State, event: AttemptCancelled) -> list[Prompt]:
-    after: Prompt = Requeue(task_id=event.task_id) if event.requeued else AfterEnd(task_id=event.task_id)
+    if event.restarted:
+        after: Prompt = StopLeftOver(task_id=event.task_id)
+    else:
+        after = Requeue(task_id=event.task_id) if event.requeued else AfterEnd(task_id=event.task_id)
     return [after, *_at_end(state, event)]
+
+
+def _attempt_migrated(state: State, event: AttemptMigrated) -> list[Prompt]:
+    return [CheckAgentLoad(agent_id=event.agent_id)]
 
 
 def _attempt_lost(state: State, event: AttemptLost) -> list[Prompt]:
@@ -290,7 +305,7 @@ def _agent_removing(state: State, event: AgentRemoving) -> list[Prompt]:
     return [CheckAgentLoad(agent_id=event.agent_id)]
 
 
-def _agent_swapped(state: State, event: AgentSwapped) -> list[Prompt]:
+def _agent_swapped(state: State, event: AgentSwapped | SwapRolledBack | SwapHurried) -> list[Prompt]:
     return [CheckAgentLoad(agent_id=event.agent_id)]
 
 
@@ -335,5 +350,8 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     DeadlinePassed: _deadline_passed,
     AgentRemoving: _agent_removing,
     AgentSwapped: _agent_swapped,
+    SwapRolledBack: _agent_swapped,
+    SwapHurried: _agent_swapped,
+    AttemptMigrated: _attempt_migrated,
     EscalationAnswered: _escalation_answered,
 }

@@ -1,6 +1,7 @@
 """What the shell reports to the core: steps, ends of attempts, timers, the engine's own beginning.
 
 A signal names the task and the attempt it is about; one about an attempt that is over is ignored.
+So is one of a generation that the attempt has left; None is not asked about.
 """
 
 from dataclasses import field
@@ -38,6 +39,7 @@ class StepFinished:
     key: str
     output: JsonValue
     duration_ms: int = 0
+    generation: int | None = None
 
 
 @fact
@@ -54,6 +56,7 @@ class DelegationAsked:
     """One task each."""
     optional: bool = False
     """Failures are given back in place instead of raised."""
+    generation: int | None = None
 
 
 @fact
@@ -65,6 +68,7 @@ class AttemptSucceeded:
     output: JsonValue
     duration_ms: int = 0
     usage: Usage = NO_USAGE
+    generation: int | None = None
 
 
 @fact
@@ -81,6 +85,15 @@ class AttemptErred:
     usage: Usage = NO_USAGE
     stuck: bool = False
     """Its thread still runs."""
+    error_types: list[str] = field(default_factory=list)
+    """Names of the exception's class and its bases, without `object` and `BaseException`."""
+    retryable: bool | None = None
+    """What the exception says of being tried again, where it says it."""
+    retry_after_s: float | None = None
+    """How long it asks to be left alone, in seconds."""
+    crashed: bool = False
+    """The agent itself broke down: its process died, its code said so, or its runtime became unusable."""
+    generation: int | None = None
 
 
 @fact
@@ -94,6 +107,7 @@ class AttemptStopped:
     duration_ms: int = 0
     usage: Usage = NO_USAGE
     stuck: bool = False
+    generation: int | None = None
 
 
 @fact

@@ -16,6 +16,7 @@ from engine.core.decide import (
     engine,
     escalations,
     failing,
+    leaving,
     loading,
     moving,
     plan,
@@ -97,9 +98,12 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     prompts.Requeue: removing.requeue,
     prompts.CheckAgentLoad: removing.check_agent_load,
     prompts.Answered: escalations.after_answer,
+    prompts.CheckLeaving: leaving.check_leaving,
     prompts.LookAtPool: pools.look_at_pool,
 }
 """The handler of every signal and every prompt."""
+
+escalations.ON_ANSWER["failure"] = failing.answered
 
 
 def decide(state: State, message: Order | Signal | Prompt, ctx: Context) -> list[Event]:

@@ -1,6 +1,9 @@
 """Signals of attempts: steps, delegations, ends."""
 
+from typing import TypeAlias
+
 from engine.core.context import Context
+from engine.core.decide import swapping
 from engine.core.decide.find import Place, place_for
 from engine.core.decide.mint import Mint
 from engine.core.decide.stopping import stopped
@@ -19,6 +22,7 @@ from engine.core.events import (
     StepRecorded,
     ThreadReturned,
 )
+from engine.core.policies.chain import chain_of_agent, is_optional
 from engine.core.signals import (
     AgentUnusable,
     AgentUsable,
@@ -29,7 +33,6 @@ from engine.core.signals import (
     StepFinished,
     ThreadCameBack,
 )
-from engine.core.spec import Skip
 from engine.core.state import Attempt, State, Task
 from engine.core.values import preview
 
@@ -37,17 +40,22 @@ MAX_DEPTH = 16
 """How deep delegations may nest; a loop of agents that ask each other ends here."""
 
 
-def live(state: State, task_id: str, attempt: int) -> tuple[Task, Attempt] | None:
-    """Return the task and its attempt when the signal is about the one that is going on."""
-    task = state.tasks.get(task_id)
-    if task is None or task.attempt is None or task.attempt.number != attempt:
+OfAttempt: TypeAlias = StepFinished | DelegationAsked | AttemptSucceeded | AttemptErred | AttemptStopped
+
+
+def live(state: State, signal: OfAttempt) -> tuple[Task, Attempt] | None:
+    """Return the task and its attempt when the signal is about the one that is going on, from the code it is on."""
+    task = state.tasks.get(signal.task_id)
+    if task is None or task.attempt is None or task.attempt.number != signal.attempt:
+        return None
+    if signal.generation is not None and signal.generation != task.attempt.generation and task.attempt.agent_id:
         return None
     return task, task.attempt
 
 
 def step_finished(state: State, signal: StepFinished, ctx: Context) -> list[Event]:
     """Record a step once."""
-    found = live(state, signal.task_id, signal.attempt)
+    found = live(state, signal)
     if found is None or signal.key in found[0].steps:
         return []
     task, attempt = found
@@ -68,11 +76,14 @@ def step_finished(state: State, signal: StepFinished, ctx: Context) -> list[Even
 
 def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> list[Event]:
     """Make the tasks that an attempt asks for, or join it to those that an earlier attempt asked for."""
-    found = live(state, signal.task_id, signal.attempt)
+    found = live(state, signal)
     if found is None or found[1].agent_id is None:
         return []
     task, attempt = found
     asker = state.agents[found[1].agent_id]
+    if attempt.stopping == "migrate" and not attempt.parked:
+        # It was told to stop before this is answered; its new code asks again.
+        return [_call_refused(task, attempt, signal.call_key, "the attempt goes on with a new generation", ctx)]
     events: list[Event] = [_told(task, attempt, key, ctx) for key in attempt.owed]
     if signal.call_key in task.calls:
         events.append(
@@ -92,17 +103,7 @@ def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> lis
     except NoAgentMatches as nobody:
         refusal, place = nobody.reason, None
     if refusal is not None or place is None:
-        return [
-            *events,
-            CallRefused(
-                at_ms=ctx.now_ms,
-                run_id=task.run_id,
-                task_id=task.id,
-                attempt=attempt.number,
-                call_key=signal.call_key,
-                reason=refusal or "refused",
-            ),
-        ]
+        return [*events, _call_refused(task, attempt, signal.call_key, refusal or "refused", ctx)]
     if place.made is not None:
         events.append(place.made)
     events.append(
@@ -123,9 +124,7 @@ def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> lis
 def _children(state: State, place: Place, signal: DelegationAsked) -> list[ChildPlan]:
     """Return one task for each item, all for the same place."""
     mint = Mint(state)
-    skips = place.worker_id in state.agents and any(
-        isinstance(policy, Skip) for policy in state.spec_of(state.agents[place.worker_id]).on_failure
-    )
+    skips = place.worker_id in state.agents and is_optional(chain_of_agent(state, state.agents[place.worker_id]))
     return [
         ChildPlan(
             task_id=mint("t"),
@@ -142,13 +141,24 @@ def _children(state: State, place: Place, signal: DelegationAsked) -> list[Child
 
 
 def _why_not(state: State, task: Task, attempt: Attempt) -> str | None:
-    if attempt.stopping or state.runs[task.run_id].cancelling:
+    if attempt.stopping not in (None, "migrate") or state.runs[task.run_id].cancelling:
         return "the attempt is being stopped"
     depth, above = 0, task.parent_id
     while above is not None:
         depth += state.tasks[above].kind == "agent"
         above = state.tasks[above].parent_id
     return f"delegations nest {depth} deep; {MAX_DEPTH} is the limit" if depth >= MAX_DEPTH else None
+
+
+def _call_refused(task: Task, attempt: Attempt, call_key: str, reason: str, ctx: Context) -> CallRefused:
+    return CallRefused(
+        at_ms=ctx.now_ms,
+        run_id=task.run_id,
+        task_id=task.id,
+        attempt=attempt.number,
+        call_key=call_key,
+        reason=reason,
+    )
 
 
 def _told(task: Task, attempt: Attempt, call_key: str, ctx: Context) -> CallAnswered:
@@ -159,7 +169,7 @@ def _told(task: Task, attempt: Attempt, call_key: str, ctx: Context) -> CallAnsw
 
 def attempt_succeeded(state: State, signal: AttemptSucceeded, ctx: Context) -> list[Event]:
     """Take the output; what the attempt asked for and did not wait for is stopped."""
-    found = live(state, signal.task_id, signal.attempt)
+    found = live(state, signal)
     if found is None:
         return []
     task, attempt = found
@@ -178,11 +188,12 @@ def attempt_succeeded(state: State, signal: AttemptSucceeded, ctx: Context) -> l
 
 def attempt_erred(state: State, signal: AttemptErred, ctx: Context) -> list[Event]:
     """Take the error; one that comes while the attempt is being stopped is the stop."""
-    found = live(state, signal.task_id, signal.attempt)
+    found = live(state, signal)
     if found is None:
         return []
     task, attempt = found
-    if attempt.stopping:
+    if attempt.stopping and (attempt.stopping != "migrate" or signal.error_type == "Unusable"):
+        # With a swap to come it had not reached a step: its failure is one like any other.
         stopped = AttemptStopped(
             task_id=task.id,
             attempt=attempt.number,
@@ -200,6 +211,10 @@ def attempt_erred(state: State, signal: AttemptErred, ctx: Context) -> list[Even
             agent_id=attempt.agent_id,
             error=signal.error,
             error_type=signal.error_type,
+            error_types=signal.error_types,
+            retryable=signal.retryable,
+            retry_after_s=signal.retry_after_s,
+            crashed=signal.crashed,
             duration_ms=signal.duration_ms,
             usage=signal.usage,
             stuck=signal.stuck,
@@ -209,7 +224,7 @@ def attempt_erred(state: State, signal: AttemptErred, ctx: Context) -> list[Even
 
 def attempt_stopped(state: State, signal: AttemptStopped, ctx: Context) -> list[Event]:
     """Take what an attempt that was asked to stop had said so far."""
-    found = live(state, signal.task_id, signal.attempt)
+    found = live(state, signal)
     if found is None:
         return []
     return stopped(state, *found, signal, ctx)
@@ -224,10 +239,12 @@ def thread_came_back(state: State, signal: ThreadCameBack, ctx: Context) -> list
 
 
 def agent_unusable(state: State, signal: AgentUnusable, ctx: Context) -> list[Event]:
-    """Take an agent out of work whose code is not there."""
+    """Take an agent out of work whose code is not there; a new generation that never worked is rolled back."""
     agent = state.agents.get(signal.agent_id)
     if agent is None or agent.generation != signal.generation or agent.error == signal.error:
         return []
+    if agent.proven < agent.generation and agent.previous in state.specs:
+        return [swapping.rolled_back(state, agent, ctx, mode="migrate", why=signal.error, by_itself=True)]
     return [AgentBroke(at_ms=ctx.now_ms, agent_id=agent.id, error=signal.error)]
 
 

@@ -3,14 +3,14 @@
 from typing import Literal
 
 from engine.core.context import Context
-from engine.core.decide.find import candidate_of, member_name
+from engine.core.decide.find import candidate_of, gets_work_from, member_name
 from engine.core.decide.mint import Mint
 from engine.core.discovery import choose, nearest
 from engine.core.errors import NoAgentMatches, Refused
 from engine.core.events import Event, GroupEnded, GroupPlanned, NodePlan, PlanAsked
 from engine.core.fact import changed, fact
+from engine.core.policies.chain import chain_of_agent, is_optional
 from engine.core.prompts import PlanGroup
-from engine.core.spec import Skip
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies import strategy_named
 from engine.core.strategies.wiring import JOIN, Nodes, Wiring
@@ -78,7 +78,11 @@ def cast_for(state: State, supervisor: Supervisor, text: str) -> Cast:
     able = [
         member_id
         for member_id in supervisor.members
-        if member_id not in state.agents or state.agents[member_id].removing is None
+        if (
+            state.agents[member_id].removing is None
+            if member_id in state.agents
+            else gets_work_from(state.supervisors[member_id], supervisor)
+        )
     ]
     why = "all members in declared order"
     if supervisor.participants is not None:
@@ -156,7 +160,7 @@ def node_plan(state: State, task_id: str, member_id: str) -> NodePlan:
         title=agent.name,
         worker_id=agent.id,
         supervisor_id=agent.supervisor_id,
-        optional=any(isinstance(policy, Skip) for policy in state.spec_of(agent).on_failure),
+        optional=is_optional(chain_of_agent(state, agent)),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from engine.core.context import Context
-from engine.core.decide import deadlines, escalations, pools, progress
+from engine.core.decide import deadlines, escalations, failing, pools, progress
 from engine.core.events import Event
 from engine.core.signals import TimerDue
 from engine.core.state import State, Timer

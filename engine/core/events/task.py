@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from engine.core.check import Check, Joining, Takes
 from engine.core.fact import fact
-from engine.core.spec import Aggregation
 from engine.core.state import TaskStatus
 from engine.core.values import Held
 
@@ -16,16 +16,25 @@ class NodePlan:
     """One node of a graph, as it was planned."""
 
     task_id: str
-    kind: Literal["agent", "group", "join"]
+    kind: Literal["agent", "group", "join", "check"]
     title: str
     worker_id: str | None
-    """The agent or sub-supervisor that it is for; None for a join."""
+    """The agent or sub-supervisor that it is for; None for built-in work, and where any able agent may take it."""
     supervisor_id: str
     """Whose slots it takes: the supervisor of its agent, or the sub-supervisor itself."""
     after: list[str] = field(default_factory=list)
-    takes: Literal["request", "previous", "context"] = "request"
-    join: Aggregation | None = None
+    takes: Takes = "request"
+    join: Joining | None = None
     optional: bool = False
+    queue: str | None = None
+    """Where it waits, if not in the queue of its worker."""
+    check: Check | None = None
+    role: str = ""
+    sees: list[str] | None = None
+    need: int | None = None
+    tolerated: bool = False
+    input: Held = None
+    """Its own item, where it takes that."""
 
 
 @fact
@@ -42,6 +51,33 @@ class GroupPlanned:
     """The node whose output is the group's."""
     explanation: str
     """Why these members, in words."""
+    settings: dict[str, JsonValue] = field(default_factory=dict)
+    """Of the strategy, with what was left open filled in."""
+    category: str | None = None
+    """The kind of work that the strategy was chosen for."""
+
+
+@fact
+class GroupGrown:
+    """A built-in node looked at outputs, and the graph goes on in one of its ways."""
+
+    type: Literal["group_grown"] = "group_grown"
+    at_ms: int
+    run_id: str
+    task_id: str
+    check_id: str
+    """The node whose verdict it follows."""
+    added: list[NodePlan] = field(default_factory=list)
+    after: dict[str, list[str]] = field(default_factory=dict)
+    """What nodes that have not started wait for from now on."""
+    roles: dict[str, str] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+    """Nodes of ways that are not taken."""
+    outcome_id: str | None = None
+    """The node whose output is the group's from now on."""
+    failed: str | None = None
+    """Why the group cannot come to a good end, if so."""
+    why: str
 
 
 @fact
@@ -139,6 +175,8 @@ class RetryScheduled:
     due_ms: int
     jitter: float
     """The draw that the delay was made with, in [0, 1)."""
+    retry_after_s: float | None = None
+    """What the error asked for, in seconds; the delay is never shorter."""
 
 
 @fact
@@ -160,6 +198,8 @@ class TaskFailed:
     run_id: str
     task_id: str
     error: str
+    optional: bool | None = None
+    """Whether those who wait for it go on without its output; None leaves it as it was planned."""
 
 
 @fact

@@ -8,13 +8,14 @@ from collections.abc import Iterable
 
 from engine.core.errors import CorruptJournal
 from engine.core.events import Event
-from engine.core.fold import attempt, engine, escalation, hierarchy, limits, run, task, team
+from engine.core.fold import attempt, engine, escalation, failing, hierarchy, limits, run, swapping, task, team
 from engine.core.fold.handlers import Handlers
 from engine.core.state import State
 
 FOLD: Handlers = {
     **engine.HANDLERS,
     **team.HANDLERS,
+    **swapping.HANDLERS,
     **hierarchy.HANDLERS,
     **run.HANDLERS,
     **task.HANDLERS,

@@ -41,10 +41,25 @@ def withdraw(state: State, escalation_id: str) -> None:
     drop_timer(state, "escalation", escalation_id)
 
 
+def begin_anew(task: Task) -> None:
+    """Forget what the failure policies of a task have given so far."""
+    task.retries = 0
+    task.failovers = 0
+    task.failed_on = []
+
+
+def forget_drain(state: State, agent_id: str) -> None:
+    """Watch the swap of an agent no more, and ask nobody about it."""
+    drop_timer(state, "drain", agent_id)
+    for escalation in list(state.escalations.values()):
+        if escalation.kind == "drain" and escalation.subject == agent_id:
+            withdraw(state, escalation.id)
+
+
 def lets_pass(task: Task) -> bool:
     """Return True when those that depend on `task` may go on after its end."""
     status = task.status
-    return status is _DONE or status is _CANCELLED or (status is _FAILED and task.optional)
+    return status is _DONE or status is _CANCELLED or (status is _FAILED and (task.optional or task.tolerated))
 
 
 def _count(state: State, task: Task) -> None:
@@ -73,7 +88,7 @@ def _tell_parent(state: State, task: Task, parent: Task) -> None:
 
 
 def _unblock(state: State, task: Task) -> None:
-    passes = lets_pass(task)
+    passes = lets_pass(task) or task.passed_by
     for task_id in task.before:
         following = state.tasks[task_id]
         following.blockers -= 1

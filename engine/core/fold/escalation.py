@@ -5,6 +5,7 @@ from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.state import Escalation, State
+from engine.core.values import held
 
 
 def _escalated(state: State, event: Escalated) -> None:
@@ -21,6 +22,7 @@ def _escalated(state: State, event: Escalated) -> None:
         asked_ms=event.at_ms,
         detail=dict(event.detail),
     )
+    drop_timer(state, event.kind, event.subject)  # the moment that asked has come
     task = state.tasks.get(event.subject)
     if task is not None:
         task.escalation_id = event.escalation_id
@@ -34,6 +36,8 @@ def _escalation_answered(state: State, event: EscalationAnswered) -> None:
     task = state.tasks.get(event.subject)
     if task is not None and task.escalation_id == event.escalation_id:
         task.escalation_id = None
+        if event.answer == "use":
+            task.output = held(event.output, state.seq, "output")
 
 
 HANDLERS: Handlers = {Escalated: _escalated, EscalationAnswered: _escalation_answered}

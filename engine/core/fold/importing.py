@@ -46,7 +46,9 @@ def _add_totals(state: State, imported: State) -> None:
 
 def _take_up(state: State, imported: State, *, paused: bool) -> None:
     """Set timers by the clock here, and build the indexes of what can start."""
-    for entity_id in (*imported.supervisors, *imported.agents, *imported.runs, *imported.tasks):
+    for entity_id in (
+        *imported.supervisors, *imported.agents, *imported.runs, *imported.tasks, *imported.escalations
+    ):
         note(state, entity_id)
     for timer in imported.timers.values():
         timer.due_ms = state.at_ms + timer.due_ms

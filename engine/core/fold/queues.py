@@ -229,5 +229,5 @@ def vacate(state: State, agent: Agent, task: Task) -> None:
 
 
 def is_ready(task: Task) -> bool:
-    """Return True when nothing that `task` depends on is open."""
-    return task.blockers == 0 and task.status is TaskStatus.WAITING
+    """Return True when nothing that `task` depends on is open: no other task, and no question to a person."""
+    return task.blockers == 0 and task.status is TaskStatus.WAITING and task.escalation_id is None

@@ -1,1 +1,1 @@
-"""Failure policies, one per file: what happens when an attempt failed."""
+"""Failure policies, one per file: what happens when an attempt failed. How they follow each other: `chain`."""

@@ -13,7 +13,11 @@ from pydantic import Field
 
 @dataclass(slots=True)
 class Retry:
-    """Try again on the same agent after a back-off that grows and is drawn with full jitter."""
+    """Try again on the same agent after a back-off that grows and is drawn with full jitter.
+
+    A task that any able agent may take goes back to its queue, and whoever is free takes it. Where the error says how
+    long to wait (`retry_after_s`), the back-off is never shorter.
+    """
 
     retries: Annotated[int, Field(ge=0, le=100)] = 3
     """How many times to try again after the first attempt."""

@@ -1,0 +1,215 @@
+"""What becomes of a task whose attempt failed: its policies are asked in turn, and what they say becomes events."""
+
+from collections.abc import Iterator, Sequence
+
+from engine.core.candidate import suits
+from engine.core.context import Context
+from engine.core.decide.escalations import ask
+from engine.core.decide.find import candidate_of
+from engine.core.decide.progress import stop
+from engine.core.decide.stopping import is_cancelled
+from engine.core.events import (
+    Event,
+    RetryDue,
+    RetryScheduled,
+    TaskAnswered,
+    TaskFailed,
+    TaskFailedOver,
+    TaskTriedAnew,
+)
+from engine.core.fold.queues import own_queue
+from engine.core.policies.chain import chain_of, walk
+from engine.core.policies.verdicts import AskPerson, Failures, GiveTo, GiveUp, TryAgain, Verdict
+from engine.core.prompts import Answered, ApplyPolicy
+from engine.core.state import Agent, State, Task, TaskStatus, Timer
+
+OPTIONS = ["retry", "reject", "skip", "use"]
+"""What a person can say of a task that failed: its policies begin anew; what the policies after the question say; those
+who wait for it go on without it; or its output is the one given."""
+
+
+def apply_policy(state: State, prompt: ApplyPolicy, ctx: Context) -> list[Event]:
+    """Ask the policies of a task whose attempt failed what is next."""
+    task = state.tasks.get(prompt.task_id)
+    if task is None or task.status is not TaskStatus.WAITING or task.escalation_id is not None:
+        return []
+    if task.kind != "agent" or is_cancelled(state, task):
+        return [_failed(task, ctx)]
+    failures = Failures(
+        error=task.error or "failed",
+        error_types=prompt.error_types,
+        retryable=prompt.retryable,
+        retry_after_s=prompt.retry_after_s,
+        retries=task.retries,
+        failovers=task.failovers,
+        others=others_for(state, task),
+        asked=task.tried_by_default,
+        jitter=ctx.jitter,
+    )
+    place, verdict = walk(chain_of(state, task), failures)
+    return _events(state, task, failures, place, verdict, ctx)
+
+
+def _events(
+    state: State, task: Task, failures: Failures, place: int, verdict: Verdict, ctx: Context
+) -> list[Event]:
+    if isinstance(verdict, TryAgain):
+        return [_scheduled(task, failures, verdict.delay_ms, ctx)]
+    if isinstance(verdict, GiveTo):
+        return [_given(state, task, verdict.agent_id, ctx)]
+    if isinstance(verdict, AskPerson):
+        return [_asked(state, task, place, verdict, ctx)]
+    return _given_up(state, task, verdict, ctx)
+
+
+def _scheduled(task: Task, failures: Failures, delay_ms: int, ctx: Context) -> Event:
+    return RetryScheduled(
+        at_ms=ctx.now_ms,
+        run_id=task.run_id,
+        task_id=task.id,
+        retry=task.retries + 1,
+        delay_ms=delay_ms,
+        due_ms=ctx.now_ms + delay_ms,
+        jitter=ctx.jitter,
+        retry_after_s=failures.retry_after_s,
+    )
+
+
+def _given(state: State, task: Task, agent_id: str, ctx: Context) -> Event:
+    failed = state.agents.get(task.agent_id or "")
+    name = state.agents[agent_id].name
+    return TaskFailedOver(
+        at_ms=ctx.now_ms,
+        run_id=task.run_id,
+        task_id=task.id,
+        from_id=task.agent_id,
+        to_id=agent_id,
+        queue=own_queue(agent_id),
+        reason=f"{failed.name if failed is not None else 'its agent'} failed; {name} takes over",
+    )
+
+
+def _asked(state: State, task: Task, place: int, verdict: AskPerson, ctx: Context) -> Event:
+    return ask(
+        state,
+        ctx,
+        kind="failure",
+        subject=task.id,
+        run_id=task.run_id,
+        question=f"{task.title} failed: {task.error or 'no message'}; what is to become of it?",
+        options=OPTIONS,
+        default=verdict.default,
+        after_ms=verdict.after_ms,
+        detail={"place": place},
+    )
+
+
+def _failed(task: Task, ctx: Context, *, optional: bool | None = None) -> TaskFailed:
+    error = task.error or "failed"
+    return TaskFailed(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, error=error, optional=optional)
+
+
+def _given_up(state: State, task: Task, verdict: GiveUp, ctx: Context) -> list[Event]:
+    failed = _failed(task, ctx, optional=verdict.optional)
+    if not verdict.whole:
+        return [failed]
+    reason = f"{task.title} failed, and what it is part of with it"
+    return [failed, *(stop(state, one, reason, ctx) for one in _beside(state, task))]
+
+
+def _beside(state: State, task: Task) -> list[Task]:
+    """Return what is open of the graph, or of the call, that a task is part of."""
+    parent = state.tasks.get(task.parent_id or "")
+    if parent is None:
+        return []
+    tasks = (state.tasks[task_id] for task_id in parent.children if task_id != task.id)
+    return [one for one in tasks if not one.ended and not one.cancelling and one.call_key == task.call_key]
+
+
+def retry_due(state: State, timer: Timer, ctx: Context) -> list[Event]:
+    """End a back-off whose time has come."""
+    task = state.tasks[timer.subject]
+    return [RetryDue(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id)]
+
+
+def answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
+    """Do with a failed task what a person, or the default, says."""
+    task = state.tasks.get(prompt.subject)
+    if task is None or task.status is not TaskStatus.WAITING:
+        return []
+    if prompt.answer == "retry":
+        queue = _home(state, task)
+        return [TaskTriedAnew(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, queue=queue, by=prompt.by)]
+    if prompt.answer == "use":
+        return [TaskAnswered(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id)]
+    if prompt.answer == "skip":
+        return [_failed(task, ctx, optional=True)]
+    place = prompt.detail.get("place")
+    failures = Failures(error=task.error or "failed", retries=task.retries, failovers=task.failovers,
+                        others=others_for(state, task), asked=task.tried_by_default, jitter=ctx.jitter)  # fmt: skip
+    after = place if isinstance(place, int) else len(chain_of(state, task))
+    return _events(state, task, failures, *walk(chain_of(state, task), failures, after=after), ctx)
+
+
+def _home(state: State, task: Task) -> str:
+    """Return the queue where a task was before its first failure, or the one where it is."""
+    if task.came_from is not None and task.came_from in state.queues:
+        return task.came_from
+    first = state.agents.get(task.failed_on[0]) if task.failed_on else None
+    planned = task.queue is not None and task.queue.startswith("agent:")
+    if planned and first is not None and first.removing is None:
+        return own_queue(first.id)
+    assert task.queue is not None
+    return task.queue
+
+
+# Who else could do it
+
+
+def others_for(state: State, task: Task) -> list[str]:
+    """Return the agents that could take over a task, the best first: of its own supervisor, then of those below.
+
+    They can do what it asks for, have not failed on it, and are at hand: not leaving, not in error, with no open
+    circuit. Who is paused comes last; else who has least to do comes first.
+    """
+    parent = state.tasks.get(task.parent_id or "")
+    asker = parent.agent_id if parent is not None and parent.kind == "agent" else None
+    found: list[Agent] = []
+    for members in _teams(state, task.supervisor_id):
+        able = [one for one in members if one.id != asker and is_at_hand(one) and one.id not in task.failed_on]
+        able = [one for one in able if one.id != task.agent_id and _can_do(state, task, one)]
+        found += sorted(able, key=lambda one: (one.paused, _load(state, one)))
+    return [one.id for one in found]
+
+
+def _teams(state: State, supervisor_id: str) -> Iterator[Sequence[Agent]]:
+    """Yield the agents of a supervisor, then those of each below it."""
+    front = [supervisor_id] if supervisor_id in state.supervisors else []
+    for one in front:
+        members = state.supervisors[one].members
+        front += [member for member in members if member in state.supervisors]
+        yield [state.agents[member] for member in members if member in state.agents]
+
+
+def is_at_hand(agent: Agent) -> bool:
+    """Return True for an agent that another's work can be given to."""
+    return agent.removing is None and agent.error is None
+
+
+def _can_do(state: State, task: Task, agent: Agent) -> bool:
+    home = task.came_from or task.queue or ""
+    if home.startswith("able:"):
+        queue = state.queues.get(home)
+        if queue is not None and agent.id in queue.agents:
+            return True
+        return suits(candidate_of(state, agent), home.split(":", 2)[2])
+    first = next((one for one in (*task.failed_on, task.agent_id or "") if one in state.agents), None)
+    if first is None:
+        return False
+    wanted = {word.lower() for word in state.spec_of(state.agents[first]).specialties}
+    return bool(wanted & {word.lower() for word in state.spec_of(agent).specialties})
+
+
+def _load(state: State, agent: Agent) -> int:
+    queue = state.queues.get(own_queue(agent.id))
+    return len(agent.running) + len(agent.parked) + (len(queue.ready) if queue is not None else 0)
