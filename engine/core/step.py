@@ -8,7 +8,7 @@ from engine.core.decide import decide
 from engine.core.effects import Effect, effects_of, restart_effects
 from engine.core.events import EngineStarted, Event
 from engine.core.fold import fold
-from engine.core.prompts import Dispatch, LookAtPool, Prompt, prompts_of
+from engine.core.prompts import CheckLeaving, Dispatch, LookAtPool, Prompt, prompts_of
 from engine.core.signals import Signal
 from engine.core.state import State
 
@@ -23,8 +23,10 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
     effects: list[Effect] = []
     prompts: deque[Prompt] = deque()
     now: Order | Signal | Prompt = message
+    is_news = True
     while True:
         for event in decide(state, now, ctx):
+            is_news = True
             fold(state, (event,))
             events.append(event)
             effects += effects_of(state, event)
@@ -37,5 +39,7 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
             now = Dispatch(supervisor_id=next(iter(state.startable)))
         elif state.resizable:
             now = LookAtPool(agent_id=next(iter(state.resizable)))
+        elif state.leaving and is_news:
+            now, is_news = CheckLeaving(), False
         else:
             return events, effects

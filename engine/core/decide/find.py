@@ -193,7 +193,10 @@ def _named(state: State, supervisor: Supervisor, name: str) -> Place | None:
         agent = state.agents.get(member_id)
         if agent is not None and agent.name == name and agent.removing is None:
             return Place(kind="agent", queue=own_queue(agent.id), worker_id=agent.id, supervisor_id=supervisor.id)
-        if agent is None and state.supervisors[member_id].name == name:
+        if agent is not None:
+            continue
+        below = state.supervisors[member_id]
+        if below.name == name and gets_work_from(below, supervisor):
             return Place(kind="group", queue=None, worker_id=member_id, supervisor_id=member_id)
     return None
 
@@ -225,5 +228,11 @@ def _subtree(state: State, supervisor_id: str) -> Iterator[Supervisor]:
     supervisor = state.supervisors[supervisor_id]
     yield supervisor
     for member_id in supervisor.members:
-        if member_id in state.supervisors:
+        below = state.supervisors.get(member_id)
+        if below is not None and gets_work_from(below, supervisor):
             yield from _subtree(state, member_id)
+
+
+def gets_work_from(below: Supervisor, above: Supervisor) -> bool:
+    """Return True while `below` may be given work by the one above it: what leaves gets nothing new from who stays."""
+    return below.leaving is None or above.leaving is not None

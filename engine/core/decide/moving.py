@@ -15,7 +15,6 @@ from engine.core.state import Agent, State, Supervisor
 def move(state: State, command: Move, ctx: Context) -> Applied:
     """Move a member, whole; what it is at goes on."""
     member, parent = find_member(state, command.target), find_supervisor(state, command.parent)
-    must(parent.leaving is None, f"supervisor {parent.name!r} is being removed; nothing can go under it")
     if isinstance(member, Agent):
         events = _agent_moved(state, member, parent, ctx)
     else:

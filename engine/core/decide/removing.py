@@ -4,6 +4,7 @@ from engine.core.commands import RemoveMember
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.find import able_agents, find_member
+from engine.core.decide.leaving import is_used
 from engine.core.errors import Refused
 from engine.core.events import AgentRemoved, Event, QueueMade, SupervisorRemoved, SwapDrained, TaskFailed, TaskRequeued
 from engine.core.events.team import AgentRemoving
@@ -36,7 +37,7 @@ def remove_member(state: State, command: RemoveMember, ctx: Context) -> Applied:
 def _remove_supervisor(state: State, supervisor: Supervisor, ctx: Context) -> Applied:
     if supervisor.members:
         raise Refused(f"supervisor {supervisor.name!r} has {len(supervisor.members)} members; remove them first")
-    if any(not task.ended and task.worker_id == supervisor.id for task in state.tasks.values()):
+    if is_used(state, supervisor):
         raise Refused(f"supervisor {supervisor.name!r} is part of an open run; cancel the run or wait for it")
     if supervisor.parent_id is None and len(state.roots) == 1:
         raise Refused(f"supervisor {supervisor.name!r} is the only root; a team needs one")

@@ -21,6 +21,8 @@ def submit(state: State, command: Submit, ctx: Context) -> Applied:
     text = command.request if isinstance(command.request, str) else ""
     if isinstance(command.request, str) and not text.strip():
         raise Refused("the request is empty; say what is to be done")
+    if supervisor.leaving is not None:
+        raise Refused(f"supervisor {supervisor.name!r} is being removed; ask another")
     cast_for(state, supervisor, text)  # refuses now rather than in the run
     deadline = deadline_for(state, supervisor, command.deadline_s, command.limits, ctx)
     mint = Mint(state)

@@ -149,11 +149,13 @@ def _wanted(state: State, spec: AgentSpec | None, registered: str | None) -> Age
 
 
 def name_is_free(state: State, supervisor: Supervisor, name: str) -> None:
-    """Refuse a name that a member of `supervisor` has.
+    """Refuse a name that a member of `supervisor` has, and every name while that is being removed.
 
     Raises:
         DuplicateName: If one has it.
+        Refused: If the supervisor is being removed.
     """
+    must(supervisor.leaving is None, f"supervisor {supervisor.name!r} is being removed; nothing can go under it")
     if any(member_name(state, member_id) == name for member_id in supervisor.members):
         raise DuplicateName(name, f"supervisor {supervisor.name!r}")
 

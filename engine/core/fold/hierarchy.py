@@ -1,39 +1,68 @@
 """Fold: members moved, supervisors changed and leaving, pools resized."""
 
+from collections import OrderedDict
+
 from engine.core.events import MemberMoved, PoolResized, PoolWatched, SupervisorChanged, SupervisorLeaving
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.pools import pool_resized, pool_watched
-from engine.core.fold.queues import back_queue, own_queue, refresh_agent, refresh_below, refresh_queue, serve
-from engine.core.state import Agent, State
+from engine.core.fold.queues import (
+    back_queue,
+    occupy,
+    own_queue,
+    refresh_agent,
+    refresh_below,
+    refresh_queue,
+    serve,
+    vacate,
+)
+from engine.core.hierarchy import above_of, root_of
+from engine.core.state import Agent, State, Supervisor
 
 
 def _member_moved(state: State, event: MemberMoved) -> None:
-    if event.previous_id is not None:
-        state.supervisors[event.previous_id].members.remove(event.member_id)
-    state.supervisors[event.parent_id].members.append(event.member_id)
+    parent = state.supervisors[event.parent_id]
+    previous = state.supervisors[event.previous_id] if event.previous_id is not None else None
+    if previous is not None:
+        previous.members.remove(event.member_id)
+    parent.members.append(event.member_id)
     agent = state.agents.get(event.member_id)
     if agent is None:
-        state.supervisors[event.member_id].parent_id = event.parent_id
-        refresh_below(state, state.supervisors[event.member_id])
+        _move_supervisor(state, state.supervisors[event.member_id], previous, parent)
     else:
-        _move_agent(state, agent, event)
-        for supervisor_id in (event.previous_id, event.parent_id):
-            refresh_below(state, state.supervisors[supervisor_id or ""])
+        _move_agent(state, agent, parent, event.queues)
 
 
-def _move_agent(state: State, agent: Agent, event: MemberMoved) -> None:
+def _move_supervisor(state: State, moved: Supervisor, previous: Supervisor | None, parent: Supervisor) -> None:
+    """Count what is at work in it and below it where it stands now."""
+    for above in above_of(state, previous) if previous is not None else ():
+        above.total -= moved.total
+    moved.parent_id = parent.id
+    for above in above_of(state, parent):
+        above.total += moved.total
+    for top in (previous, parent):
+        if top is not None:
+            refresh_below(state, root_of(state, top))
+
+
+def _move_agent(state: State, agent: Agent, parent: Supervisor, queues: list[str]) -> None:
     """Take its queues and the slots that it holds along, and leave the queues of those that it was among."""
-    before, now = state.supervisors[agent.supervisor_id], state.supervisors[event.parent_id]
-    slots = len(agent.running)
-    before.running -= slots
-    now.running += slots
-    for key in (own_queue(agent.id), back_queue(agent.id)):
-        before.open.pop(key, None)
-        state.queues[key].supervisor_id = now.id
-    agent.supervisor_id = now.id
-    serve(state, agent, event.queues)
-    for key in (own_queue(agent.id), back_queue(agent.id)):
-        refresh_queue(state, state.queues[key])
+    held = dict(agent.running)
+    for task_id in held:
+        vacate(state, agent, state.tasks[task_id])
+    own = [state.queues[key] for key in (own_queue(agent.id), back_queue(agent.id))]
+    waiting = [queue.ready for queue in own]
+    for queue in own:
+        queue.ready = OrderedDict()
+        refresh_queue(state, queue)
+        queue.supervisor_id = parent.id
+    agent.supervisor_id = parent.id
+    serve(state, agent, queues)
+    for task_id, generation in held.items():
+        occupy(state, agent, state.tasks[task_id], generation)
+    for queue, ready in zip(own, waiting, strict=True):
+        queue.ready = ready
+        refresh_queue(state, queue)
+    refresh_agent(state, agent)
 
 
 def _supervisor_changed(state: State, event: SupervisorChanged) -> None:
