@@ -1,6 +1,7 @@
 """What can go wrong in the shell of the engine, one class per decision that a caller can take."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 
 class EngineError(Exception):
@@ -126,11 +127,39 @@ class CallFailed(EngineError):
 
     Attributes:
         error_type: Name of the class of its exception.
+        traits: What the exception said of itself there: `types`, `retryable`, `retry_after_s`.
     """
 
-    def __init__(self, error_type: str, text: str) -> None:
+    def __init__(self, error_type: str, text: str, traits: Mapping[str, object] | None = None) -> None:
         super().__init__(text)
         self.error_type = error_type
+        self.traits: Mapping[str, Any] = traits or {}
+
+
+class PermanentFailure(EngineError):
+    """Raised by an agent's code: trying again cannot help, so retries are passed over."""
+
+    retryable = False
+
+
+class RetryLater(EngineError):
+    """Raised by an agent's code: it can work once some time has passed, as after a Retry-After header.
+
+    Any exception with a number in an attribute of that name says the same.
+
+    Attributes:
+        retry_after_s: How long to wait at least, in seconds.
+    """
+
+    retryable = True
+
+    def __init__(self, after_s: float, reason: str = "") -> None:
+        super().__init__(reason or f"asks to be left alone for {after_s:g} s")
+        self.retry_after_s = float(after_s)
+
+
+class AgentCrashed(EngineError):
+    """Raised by an agent's code: not the task went wrong but the agent, which has to be started anew."""
 
 
 class Defect(EngineError):

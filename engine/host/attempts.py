@@ -13,6 +13,7 @@ from engine.core.values import Usage
 from engine.errors import AttemptInterrupted, Unusable
 from engine.host.crew import Crew
 from engine.runtimes.driver import driven
+from engine.runtimes.failures import traits
 from engine.runtimes.values import json_value, one_line, type_name
 from engine.runtimes.work import Services, Work
 
@@ -66,7 +67,7 @@ class Attempts:
         try:
             spec = self._crew.spec(effect.spec)
         except Unusable as unusable:
-            self._services.signal(_failed(effect, unusable, 0))
+            self._services.signal(_failed(effect, unusable, 0, began=False))
             return
         work = Work(effect, spec, self._crew.folder, self._services, self._give_up)
         self._works[effect.task_id, effect.attempt] = work
@@ -155,7 +156,7 @@ class Attempts:
             self._services.signal(
                 AgentUnusable(agent_id=effect.agent_id, generation=effect.generation, error=unusable.reason)
             )
-            return _failed(effect, unusable, work.duration_ms)
+            return _failed(effect, unusable, work.duration_ms, began=False)
         work.begin_time_limit()
         try:
             output = json_value(await driven(runtime.execute(work), lambda: work.over))
@@ -216,6 +217,7 @@ def _interrupted(work: Work) -> Signal:
             attempt=effect.attempt,
             error=f"took longer than its time limit of {work.spec.timeout_s:g} s",
             error_type="TimeoutError",
+            error_types=["TimeoutError", "OSError", "Exception"],
             duration_ms=duration_ms,
             usage=Usage(time_ms=duration_ms),
             stuck=work.stuck,
@@ -230,12 +232,17 @@ def _interrupted(work: Work) -> Signal:
     )
 
 
-def _failed(effect: StartAttempt, error: BaseException, duration_ms: int) -> Signal:
+def _failed(effect: StartAttempt, error: BaseException, duration_ms: int, *, began: bool = True) -> Signal:
+    said = traits(error)
     return AttemptErred(
         task_id=effect.task_id,
         attempt=effect.attempt,
         error=one_line(error),
         error_type=type_name(error),
+        error_types=said.types,
+        retryable=said.retryable,
+        retry_after_s=said.retry_after_s,
+        crashed=began and said.crashed,
         duration_ms=duration_ms,
         usage=Usage(time_ms=duration_ms),
     )

@@ -11,6 +11,7 @@ import contextvars
 import importlib
 import inspect
 import json
+import math
 import os
 import queue
 import signal
@@ -73,6 +74,27 @@ def check(target: Callable[..., Any]) -> None:
         return  # written in C, and does not say
 
 
+def traits_of(error: BaseException) -> dict[str, Any]:
+    """Return what an exception says of itself, as JSON has it.
+
+    Returns:
+        `types`, the names of its class and the bases of that; `retryable`, a bool or None; and `retry_after_s`, a
+        number of seconds from its attribute of that name or `retry_after`, or None.
+    """
+    types = [one.__name__ for one in type(error).__mro__ if one not in (object, BaseException)]
+    try:
+        retryable = getattr(error, "retryable", None)
+        waits = [getattr(error, name, None) for name in ("retry_after_s", "retry_after")]
+    except Exception:  # the exception is the user's: its attributes may raise too
+        retryable, waits = None, []
+    seconds = [float(one) for one in waits if isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one]
+    return {
+        "types": types,
+        "retryable": retryable if isinstance(retryable, bool) else None,
+        "retry_after_s": next((one for one in seconds if math.isfinite(one)), None),
+    }
+
+
 class _Channel:
     """The line to the engine."""
 
@@ -118,7 +140,7 @@ def _answer(request: dict[str, Any]) -> str:
         text = str(error) or "no message"
         if isinstance(error, ModuleNotFoundError):
             text = f"{text}; install it or put it beside the team"
-        return json.dumps({"error": text, "type": type(error).__name__})
+        return json.dumps({"error": text, "type": type(error).__name__, "traits": traits_of(error)})
 
 
 def serve() -> None:

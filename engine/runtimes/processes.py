@@ -101,7 +101,7 @@ class Processes:
                 raise
             self._idle.append(child)
         if "error" in answer:
-            raise CallFailed(answer["type"], answer["error"])
+            raise CallFailed(answer["type"], answer["error"], answer.get("traits"))
         output: JsonValue = answer["output"]
         return output
 
