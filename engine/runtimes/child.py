@@ -11,7 +11,6 @@ import contextvars
 import importlib
 import inspect
 import json
-import math
 import os
 import queue
 import signal
@@ -87,11 +86,11 @@ def traits_of(error: BaseException) -> dict[str, Any]:
         waits = [getattr(error, name, None) for name in ("retry_after_s", "retry_after")]
     except Exception:  # the exception is the user's: its attributes may raise too
         retryable, waits = None, []
-    seconds = [float(one) for one in waits if isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one]
+    seconds = [one for one in waits if isinstance(one, int | float) and not isinstance(one, bool)]
     return {
         "types": types,
         "retryable": retryable if isinstance(retryable, bool) else None,
-        "retry_after_s": next((one for one in seconds if math.isfinite(one)), None),
+        "retry_after_s": next((float(one) for one in seconds if 0 <= one <= 1e9), None),
     }
 
 
