@@ -21,11 +21,11 @@ Fields: TypeAlias = dict[str, Any]
 OF_ONE_FILE = ("seq", "engine", "team", "trusted", "commands")
 """Fields of the state that mean nothing in another file; trust is the operator's, never an archive's."""
 DERIVED = {
-    "supervisors": ("running", "open"),
-    "agents": ("running", "parked", "stuck", "created_seq", "drained", "idle_ms"),
-    "queues": ("ready", "free"),
-    "runs": ("running", "suspended", "deadline_ms"),
-    "tasks": ("held_back", "attempt", "retry_at_ms", "deadline_ms"),
+    "supervisors": ("running", "total", "at_work", "open", "order", "blocked", "pace"),
+    "agents": ("running", "parked", "stuck", "created_seq", "drained", "idle_ms", "pace"),
+    "queues": ("ready", "lanes", "free"),
+    "runs": ("running", "suspended", "deadline_ms", "at_work", "since_ms"),
+    "tasks": ("held_back", "ready_seq", "ready_ms", "attempt", "retry_at_ms", "deadline_ms"),
 }
 """What is built anew on import, by the kind of entity."""
 INDEXES = ("startable", "pools", "resizable", "leaving")

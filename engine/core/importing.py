@@ -136,6 +136,7 @@ _FIELDS: dict[str, dict[str, Callable[[Any, _NewId], Any]]] = {
     },
     "timers": {"id": _timer_id, "subject": _one},
     "escalations": {"id": _one, "subject": _one, "run_id": _one},
+    "ledgers": {"id": _one},
     "finished": {"id": _one, "supervisor_id": _one},
 }
 """Where ids stand, by the kind of entity; a test holds this against the fields of the state."""

@@ -39,6 +39,8 @@ class StepFinished:
     key: str
     output: JsonValue
     duration_ms: int = 0
+    usage: Usage = NO_USAGE
+    """What was spent since the last report of the attempt; its time is told at its end."""
     generation: int | None = None
 
 

@@ -111,6 +111,14 @@ class Supervisor:
     """Groups of it that ended after somebody below it had worked."""
     hand_over_ms: int = 0
     """Time that those groups took besides the work below: until the first attempt began, and after the last ended."""
+    usage: Usage = field(default_factory=Usage)
+    """What was spent by everything under it."""
+    begun: int = 0
+    """Attempts begun by everything under it."""
+    exhausted: str | None = None
+    """The budget that it has spent, in words; nothing under it starts until it has more."""
+    held: bool = False
+    """It has spent its budget, and a person is asked whether it gets more."""
     running: int = 0
     """Slots in use."""
     total: int = 0
@@ -186,6 +194,12 @@ class Agent:
     failed: int = 0
     cancelled: int = 0
     usage: Usage = field(default_factory=Usage)
+    begun: int = 0
+    """Attempts begun."""
+    exhausted: str | None = None
+    """The budget that it has spent, in words; it gets nothing to do until it has more."""
+    held: bool = False
+    """It has spent its budget, and a person is asked whether it gets more."""
     durations_ms: list[int] = field(default_factory=list)
     last_error: str | None = None
 
@@ -214,7 +228,8 @@ class Agent:
     @property
     def takes_tasks(self) -> bool:
         """True while a new task may start on it."""
-        return self.has_room and not self.paused and self.removing is None and self.error is None
+        able = self.has_room and not self.paused and self.error is None
+        return able and self.removing is None and self.exhausted is None
 
 
 @entity
@@ -272,6 +287,8 @@ class Attempt:
     """None for built-in work that the engine does itself."""
     generation: int
     started_ms: int
+    since_ms: int = 0
+    """From when on its time is not yet counted as spent."""
     parked: bool = False
     """It waits for its delegations and holds no slot."""
     waits: dict[str, None] = field(default_factory=dict)
@@ -349,6 +366,12 @@ class Task:
     attempt: Attempt | None = None
     attempts: int = 0
     """Attempts begun so far."""
+    begun: int = 0
+    """Attempts of agents begun so far, with those of everything below it."""
+    usage: Usage | None = None
+    """What was spent on it and on everything below it; None while nothing was."""
+    held: bool = False
+    """It has spent its budget, and a person is asked whether it gets more."""
     retries: int = 0
     """Those that the agent that failed on it last was given."""
     failovers: int = 0
@@ -437,6 +460,14 @@ class Run:
     """Attempts at work, those that wait for delegations included."""
     strategy: str = ""
     usage: Usage = field(default_factory=Usage)
+    begun: int = 0
+    """Attempts of agents begun."""
+    at_work: int = 0
+    """Attempts of agents that have begun and not ended."""
+    since_ms: int = 0
+    """The sum of the moments from when on their time is not yet counted as spent."""
+    held: bool = False
+    """It has spent its budget, and a person is asked whether it gets more."""
     started_ms: int = 0
 
     @property
@@ -505,6 +536,18 @@ class Escalation:
 
 
 @entity
+class Ledger:
+    """What has happened to the budget of a task, a run, an agent or a supervisor."""
+
+    id: str
+    """Whose it is."""
+    warned: list[str] = field(default_factory=list)
+    """The amounts that were warned about."""
+    granted: dict[str, int] = field(default_factory=dict)
+    """How many times the amount was granted on top of the first, by its name."""
+
+
+@entity
 class Outcome:
     """What became of a command."""
 
@@ -560,6 +603,8 @@ class State:
     timers: dict[str, Timer] = field(default_factory=dict)
     escalations: dict[str, Escalation] = field(default_factory=dict)
     """Questions that wait for a person, the oldest first."""
+    ledgers: dict[str, Ledger] = field(default_factory=dict)
+    """Of those whose budgets were warned about or extended."""
     finished: list[RunSummary] = field(default_factory=list)
     """The last finished runs, newest last."""
     commands: OrderedDict[str, Outcome] = field(default_factory=OrderedDict)

@@ -70,6 +70,7 @@ def step_finished(state: State, signal: StepFinished, ctx: Context) -> list[Even
             key=signal.key,
             output=signal.output,
             duration_ms=signal.duration_ms,
+            usage=signal.usage,
         )
     ]
 

@@ -51,6 +51,8 @@ class StepRecorded:
     """Name, hash of the input and the how-manieth with both."""
     output: JsonValue
     duration_ms: int
+    usage: Usage = NO_USAGE
+    """What was spent since the report before; the end of the attempt carries the rest."""
 
 
 @fact
@@ -114,6 +116,22 @@ class AttemptCancelled:
     """With `requeued`: it begins again from its input, at its place, and what it had finished is thrown away."""
     limit: str | None = None
     """The deadline or the budget that it was stopped for, in words: the task has failed."""
+
+
+@fact
+class AttemptSetAside:
+    """An attempt was stopped for a budget; its task waits again, with its finished steps."""
+
+    type: Literal["attempt_set_aside"] = "attempt_set_aside"
+    at_ms: int
+    run_id: str
+    task_id: str
+    attempt: int
+    agent_id: str | None
+    partial: JsonValue
+    duration_ms: int
+    usage: Usage = NO_USAGE
+    stuck: bool = False
 
 
 @fact
