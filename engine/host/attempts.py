@@ -78,7 +78,9 @@ class Attempts:
         work = self._works.get((effect.task_id, effect.attempt))
         if work is None:
             return
-        work.stop()
+        work.stop(patient=effect.patient)
+        if effect.patient:
+            return
         if effect.now:
             work.stop_now()
         else:
@@ -168,7 +170,7 @@ class Attempts:
         except AttemptInterrupted:
             return _interrupted(work)
         except BaseException as error:  # the agent's code: whatever it raises fails the attempt, not the engine
-            return _interrupted(work) if work.stopping else _failed(work.effect, error, work.duration_ms)
+            return _failed(work.effect, error, work.duration_ms) if work.fails_by_itself else _interrupted(work)
         return _returned(work, output)
 
     def _give_up(self, work: Work) -> None:
@@ -197,13 +199,19 @@ def _returned(work: Work, output: JsonValue) -> Signal:
         return AttemptStopped(
             task_id=effect.task_id,
             attempt=effect.attempt,
+            generation=effect.generation,
             partial=output,
             duration_ms=duration_ms,
             usage=usage,
             stuck=work.stuck,
         )
     return AttemptSucceeded(
-        task_id=effect.task_id, attempt=effect.attempt, output=output, duration_ms=duration_ms, usage=usage
+        task_id=effect.task_id,
+        attempt=effect.attempt,
+        generation=effect.generation,
+        output=output,
+        duration_ms=duration_ms,
+        usage=usage,
     )
 
 
@@ -215,6 +223,7 @@ def _interrupted(work: Work) -> Signal:
         return AttemptErred(
             task_id=effect.task_id,
             attempt=effect.attempt,
+            generation=effect.generation,
             error=f"took longer than its time limit of {work.spec.timeout_s:g} s",
             error_type="TimeoutError",
             error_types=["TimeoutError", "OSError", "Exception"],
@@ -225,6 +234,7 @@ def _interrupted(work: Work) -> Signal:
     return AttemptStopped(
         task_id=effect.task_id,
         attempt=effect.attempt,
+        generation=effect.generation,
         partial=work.partial,
         duration_ms=duration_ms,
         usage=Usage(time_ms=duration_ms),
@@ -237,6 +247,7 @@ def _failed(effect: StartAttempt, error: BaseException, duration_ms: int, *, beg
     return AttemptErred(
         task_id=effect.task_id,
         attempt=effect.attempt,
+        generation=effect.generation,
         error=one_line(error),
         error_type=type_name(error),
         error_types=said.types,

@@ -81,6 +81,8 @@ class Work:
         """What the host cancels to stop it now."""
         self.stopping = False
         """It was asked to stop at its next step."""
+        self.patient = False
+        """It may take however long it needs to come to its next step."""
         self.timed_out = False
         self.saw_stopping = False
         """Its code looked and knows that it is to stop; what it returns then is partial."""
@@ -161,12 +163,15 @@ class Work:
         """Journal a finished step; returns once it is on disk.
 
         Raises:
-            AttemptInterrupted: If the attempt is asked to stop meanwhile; the step is recorded all the same.
+            AttemptInterrupted: If the attempt is asked to stop meanwhile; the step is recorded all the same. If its
+                end was reported: then the step is not.
         """
+        self._raise_if_over()
         slot: Slot[None] = self._waiting_slot()
         signal = StepFinished(
             task_id=self.effect.task_id,
             attempt=self.effect.attempt,
+            generation=self.effect.generation,
             name=name,
             key=key,
             output=output,
@@ -188,11 +193,13 @@ class Work:
             DelegationFailed: If nobody can be asked.
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
+        self._raise_if_over()
         slot: Slot[AnswerCall] = self._waiting_slot()
         self._calls[key] = slot
         signal = DelegationAsked(
             task_id=self.effect.task_id,
             attempt=self.effect.attempt,
+            generation=self.effect.generation,
             call_key=key,
             call_kind=kind,
             target=target,
@@ -315,11 +322,28 @@ class Work:
             self.saw_stopping = True
             raise AttemptInterrupted
 
-    def stop(self) -> None:
-        """Ask it to stop at its next step; whoever waits for the supervisor is woken."""
+    def _raise_if_over(self) -> None:
+        """Raise where its end is reported: another may be at the same attempt by now, and what it says would be ours."""
+        if self.over:
+            raise AttemptInterrupted
+
+    @property
+    def fails_by_itself(self) -> bool:
+        """True when an error of its code does not come of its being stopped."""
+        return not self.stopping or (self.patient and not self.saw_stopping)
+
+    def stop(self, *, patient: bool = False) -> None:
+        """Ask it to stop at its next step; whoever waits for the supervisor is woken.
+
+        Args:
+            patient: It is not stopped in another way if it comes to none.
+        """
         self.stopping = True
+        self.patient = patient
         for slot in [*self._slots.values(), *self._calls.values()]:
-            slot.fail(AttemptInterrupted())
+            if not slot.done:
+                self.saw_stopping = True
+                slot.fail(AttemptInterrupted())
 
     def stop_now(self) -> None:
         """Stop it where it is; what does not let itself be stopped is given up after `GIVE_UP_MS`."""

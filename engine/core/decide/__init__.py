@@ -13,6 +13,7 @@ from engine.core.context import Context
 from engine.core.decide import (
     attempts,
     deadlines,
+    dispatch,
     engine,
     escalations,
     failing,
@@ -24,7 +25,9 @@ from engine.core.decide import (
     progress,
     removing,
     run,
+    settings,
     strategy,
+    swapping,
     team,
     timers,
 )
@@ -51,13 +54,13 @@ ON_COMMAND: dict[type, Callable[[State, Any, Context], Applied]] = {
     commands.RegisterSpec: team.register_spec,
     commands.UnregisterSpec: team.unregister_spec,
     commands.RemoveMember: removing.remove_member,
-    commands.SwapAgent: team.swap_agent,
-    commands.SwapAgents: _not_yet,
-    commands.Rollback: _not_yet,
+    commands.SwapAgent: swapping.swap_agent,
+    commands.SwapAgents: swapping.swap_agents,
+    commands.Rollback: swapping.roll_back,
     commands.ChangeCapabilities: _not_yet,
     commands.Move: moving.move,
-    commands.ReplaceTeam: _not_yet,
-    commands.ChangeSupervisor: _not_yet,
+    commands.ReplaceTeam: loading.replace_team,
+    commands.ChangeSupervisor: settings.change_supervisor,
     commands.SetPriority: _not_yet,
     commands.SetDeadline: deadlines.set_deadline,
     commands.Reassign: _not_yet,
@@ -87,7 +90,7 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     signals.TextRead: progress.text_read,
     signals.StateReady: engine.state_ready,
     signals.StateUnusable: engine.state_unusable,
-    prompts.Dispatch: progress.dispatch,
+    prompts.Dispatch: dispatch.dispatch,
     prompts.PlanGroup: plan.plan_group,
     prompts.LookAt: progress.look_at,
     prompts.AfterEnd: progress.after_end,
@@ -96,6 +99,7 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     prompts.ApplyPolicy: failing.apply_policy,
     prompts.AnswerNow: progress.answer_now,
     prompts.Requeue: removing.requeue,
+    prompts.StopLeftOver: swapping.stop_left_over,
     prompts.CheckAgentLoad: removing.check_agent_load,
     prompts.Answered: escalations.after_answer,
     prompts.CheckLeaving: leaving.check_leaving,
@@ -104,6 +108,7 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
 """The handler of every signal and every prompt."""
 
 escalations.ON_ANSWER["failure"] = failing.answered
+escalations.ON_ANSWER["drain"] = swapping.drain_answered
 
 
 def decide(state: State, message: Order | Signal | Prompt, ctx: Context) -> list[Event]:

@@ -4,7 +4,7 @@ from engine.core.commands import HandOver, ImportState, Ping, StopEngine
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.mint import Mint
-from engine.core.decide.stopping import stopped
+from engine.core.decide.stopping import is_cancelled, stopped
 from engine.core.decide.trust import grant
 from engine.core.document import entities, references_in
 from engine.core.errors import NotTrusted, Refused
@@ -35,7 +35,7 @@ def reconcile(state: State, ctx: Context) -> list[Event]:
         attempt = task.attempt
         if attempt is None:
             continue
-        if attempt.stopping:
+        if attempt.stopping and (attempt.stopping != "migrate" or is_cancelled(state, task)):
             events += stopped(state, task, attempt, AttemptStopped(task_id=task.id, attempt=attempt.number), ctx)
         else:
             events.append(

@@ -3,12 +3,13 @@
 from engine.core.commands import RemoveMember
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.find import able_agents, find_member
+from engine.core.decide.find import find_member
 from engine.core.decide.leaving import is_used
+from engine.core.decide.swapping import check_generation, left_behind
 from engine.core.errors import Refused
-from engine.core.events import AgentRemoved, Event, QueueMade, SupervisorRemoved, SwapDrained, TaskFailed, TaskRequeued
+from engine.core.events import AgentRemoved, Event, SupervisorRemoved, TaskFailed, TaskRequeued
 from engine.core.events.team import AgentRemoving
-from engine.core.fold.queues import able_queue, own_queue
+from engine.core.fold.queues import own_queue
 from engine.core.prompts import CheckAgentLoad, Requeue
 from engine.core.state import Agent, State, Supervisor, Task, TaskStatus
 
@@ -90,25 +91,5 @@ def check_agent_load(state: State, prompt: CheckAgentLoad, ctx: Context) -> list
     if agent.removing is not None:
         if agent.running or agent.parked or _own_tasks(state, agent):
             return []
-        return [AgentRemoved(at_ms=ctx.now_ms, agent_id=agent.id), *_successors(state, agent, ctx)]
-    if agent.generation > agent.drained and not agent.draining:
-        return [SwapDrained(at_ms=ctx.now_ms, agent_id=agent.id, generation=agent.generation)]
-    return []
-
-
-def _successors(state: State, agent: Agent, ctx: Context) -> list[Event]:
-    """Where the last agent for a capability leaves, those that suit it less take over."""
-    supervisor = state.supervisors[agent.supervisor_id]
-    prefix = able_queue(supervisor.id, "")
-    events: list[Event] = []
-    for key in agent.queues:
-        if not key.startswith(prefix) or state.queues[key].agents != [agent.id]:
-            continue
-        capability = key[len(prefix) :]
-        able = able_agents(state, supervisor, capability, but=agent)
-        if able:
-            made = QueueMade(
-                at_ms=ctx.now_ms, key=key, supervisor_id=supervisor.id, capability=capability, agent_ids=able
-            )
-            events.append(made)
-    return events
+        return [AgentRemoved(at_ms=ctx.now_ms, agent_id=agent.id), *left_behind(state, agent, (), ctx, gone=True)]
+    return check_generation(state, agent, ctx)

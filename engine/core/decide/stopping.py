@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from engine.core.context import Context
-from engine.core.events import AttemptCancelled, Event
+from engine.core.events import AttemptCancelled, AttemptMigrated, Event
 from engine.core.signals import AttemptStopped
 from engine.core.state import Attempt, State, StopReason, Task
 
@@ -22,7 +22,7 @@ def requeued(state: State, task: Task, attempt: Attempt, signal: AttemptStopped,
 
 
 def _ended(task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context, *, requeued: bool,
-           limit: str | None = None) -> Event:  # fmt: skip
+           restarted: bool = False, limit: str | None = None) -> Event:  # fmt: skip
     return AttemptCancelled(
         at_ms=ctx.now_ms,
         run_id=task.run_id,
@@ -34,13 +34,40 @@ def _ended(task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context, *
         usage=signal.usage,
         stuck=signal.stuck,
         requeued=requeued,
+        restarted=restarted,
         limit=limit,
     )
+
+
+def restarted(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+    """Let the task begin again from its input; what is finished of it is thrown away."""
+    return [_ended(task, attempt, signal, ctx, requeued=True, restarted=True)]
+
+
+def migrated(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+    """Let the same attempt go on with the agent's generation of the moment."""
+    assert attempt.agent_id is not None
+    return [
+        AttemptMigrated(
+            at_ms=ctx.now_ms,
+            run_id=task.run_id,
+            task_id=task.id,
+            attempt=attempt.number,
+            agent_id=attempt.agent_id,
+            before=attempt.generation,
+            generation=state.agents[attempt.agent_id].generation,
+            duration_ms=signal.duration_ms,
+            usage=signal.usage,
+            stuck=signal.stuck,
+        )
+    ]
 
 
 ON_STOPPED: dict[StopReason, OnStopped] = {
     "cancel": cancelled,
     "requeue": requeued,
+    "migrate": migrated,
+    "restart": restarted,
 }
 """What follows, by why it was asked to stop."""
 

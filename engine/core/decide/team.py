@@ -1,11 +1,10 @@
-"""Commands about agents and their specs: add, swap, register, pause, resume."""
+"""Commands about agents and their specs: add, register, pause, resume. Swaps: `swapping`."""
 
 from engine.core.commands import (
     AddAgent,
     Pause,
     RegisterSpec,
     Resume,
-    SwapAgent,
     TrustReferences,
     UnregisterSpec,
 )
@@ -19,7 +18,6 @@ from engine.core.events import (
     AgentAdded,
     AgentPaused,
     AgentResumed,
-    AgentSwapped,
     RunPaused,
     RunResumed,
     SpecRegistered,
@@ -27,14 +25,14 @@ from engine.core.events import (
     SupervisorPaused,
     SupervisorResumed,
 )
-from engine.core.spec import AgentSpec, check_name, spec_hash
+from engine.core.spec import AgentSpec, check_name
 from engine.core.state import Agent, State, Supervisor
 
 
 def add_agent(state: State, command: AddAgent, ctx: Context) -> Applied:
     """Add one agent, from a spec or from the registry."""
     supervisor = find_supervisor(state, command.supervisor)
-    spec = _wanted(state, command.spec, command.registered)
+    spec = wanted(state, command.spec, command.registered)
     name = check_name(command.name or spec.name, "agent")
     events = trust(state, [spec], command.trusted, ctx.now_ms)
     name_is_free(state, supervisor, name)
@@ -72,40 +70,6 @@ def unregister_spec(state: State, command: UnregisterSpec, ctx: Context) -> Appl
     )
 
 
-def swap_agent(state: State, command: SwapAgent, ctx: Context) -> Applied:
-    """Give an agent another spec; validated whole before anything changes."""
-    agent = find_agent(state, command.agent)
-    if command.mode != "drain":
-        raise Refused(f"no swap mode {command.mode!r}; there is drain")
-    spec = _wanted(state, command.spec, command.registered)
-    if agent.removing is not None:
-        raise Refused(f"{agent.name} is being removed; add an agent instead")
-    if agent.draining:
-        raise Refused(f"{agent.name} is swapping already: g{agent.generation - 1} still works; wait for it or cancel")
-    if spec_hash(spec) == agent.spec:
-        raise Refused(f"{agent.name} has this spec already (g{agent.generation}); nothing to swap")
-    events = trust(state, [spec], command.trusted, ctx.now_ms)
-    event = swapped_to(state, agent, spec, ctx)
-    events.append(event)
-    return Applied(
-        events=events,
-        summary=f"swapped {agent.name} to g{event.generation}",
-        result={"agent_id": agent.id, "generation": event.generation, "still_running": len(agent.running)},
-    )
-
-
-def swapped_to(state: State, agent: Agent, spec: AgentSpec, ctx: Context) -> AgentSwapped:
-    """Return the event that gives `agent` its next generation."""
-    return AgentSwapped(
-        at_ms=ctx.now_ms,
-        agent_id=agent.id,
-        generation=agent.generation + 1,
-        spec=spec,
-        mode="drain",
-        queues=able_queues_for(state, agent.supervisor_id, spec, agent.name),
-    )
-
-
 def pause(state: State, command: Pause, ctx: Context) -> Applied:
     """Pause a run, a supervisor or an agent, whichever has that id or name."""
     now = ctx.now_ms
@@ -140,7 +104,12 @@ def trust_references(state: State, command: TrustReferences, ctx: Context) -> Ap
     return Applied(events=events, summary=f"trusts {len(command.references)} references")
 
 
-def _wanted(state: State, spec: AgentSpec | None, registered: str | None) -> AgentSpec:
+def wanted(state: State, spec: AgentSpec | None, registered: str | None) -> AgentSpec:
+    """Return the spec that a command gives, itself or by its name in the registry.
+
+    Raises:
+        Refused: If it gives neither, or both, or there is none of that name.
+    """
     if spec is not None and registered is None:
         return spec
     if registered is not None and spec is None:

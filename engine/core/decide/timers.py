@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from engine.core.context import Context
-from engine.core.decide import deadlines, escalations, failing, pools, progress
+from engine.core.decide import deadlines, escalations, failing, pools, progress, swapping
 from engine.core.events import Event
 from engine.core.signals import TimerDue
 from engine.core.state import State, Timer
@@ -17,6 +17,7 @@ ON_TIMER: dict[str, OnTimer] = {
     "warn": deadlines.warn,
     "deadline": deadlines.passed,
     "grace": deadlines.grace_over,
+    "drain": swapping.drain_due,
 }
 """The handler of every kind of timer; each leaves the timer dropped by what it decides."""
 

@@ -62,6 +62,8 @@ class StopAttempt:
     now: bool
     grace_ms: int | None = None
     """How long it may go on to its next step; None is what the host allows."""
+    patient: bool = False
+    """It may go on to its next step however long that takes, and to its end where it takes none."""
     leaves_process: bool = True
 
 

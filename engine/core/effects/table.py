@@ -23,11 +23,13 @@ from engine.core.effects.records import (
 from engine.core.events import (
     AgentAdded,
     AgentSwapped,
+    AttemptMigrated,
     AttemptResumed,
     AttemptStarted,
     CallAnswered,
     CallRefused,
     CancelRequested,
+    CapabilitiesChanged,
     CommandApplied,
     CommandRefused,
     DeadlinePassed,
@@ -43,10 +45,13 @@ from engine.core.events import (
     RunSubmitted,
     StateImported,
     StrategySwitched,
+    SwapHurried,
+    SwapRolledBack,
+    TaskReassigned,
 )
 from engine.core.events.team import AgentRemoving
 from engine.core.fold.timers import timer_id
-from engine.core.state import State
+from engine.core.state import Agent, State, StopReason, SwapMode, Task
 
 
 def effects_of(state: State, event: Event) -> list[Effect]:
@@ -65,23 +70,30 @@ def _attempt_started(state: State, event: AttemptStarted) -> list[Effect]:
         inputs = [one for one in inputs_of(state, task) if state.tasks[one.task_id].status == "done"]
         join = task.join or "concat"
         return [JoinResults(run_id=event.run_id, task_id=task.id, attempt=event.attempt, join=join, inputs=inputs)]
-    agent = state.agents[event.agent_id]
+    return [_start(state, task, state.agents[event.agent_id], event.attempt, event.generation)]
+
+
+def _start(state: State, task: Task, agent: Agent, attempt: int, generation: int) -> StartAttempt:
+    return StartAttempt(
+        run_id=task.run_id,
+        task_id=task.id,
+        attempt=attempt,
+        agent_id=agent.id,
+        agent=agent.name,
+        generation=generation,
+        spec=agent.spec,
+        title=task.title,
+        request=state.runs[task.run_id].request,
+        input=task.input,
+        takes=_as_told(source_of(state, task).takes),
+        inputs=all_inputs_of(state, task),
+        steps=dict(task.steps),
+    )
+
+
+def _attempt_migrated(state: State, event: AttemptMigrated) -> list[Effect]:
     return [
-        StartAttempt(
-            run_id=event.run_id,
-            task_id=task.id,
-            attempt=event.attempt,
-            agent_id=agent.id,
-            agent=agent.name,
-            generation=event.generation,
-            spec=agent.spec,
-            title=task.title,
-            request=state.runs[event.run_id].request,
-            input=task.input,
-            takes=_as_told(source_of(state, task).takes),
-            inputs=all_inputs_of(state, task),
-            steps=dict(task.steps),
-        )
+        _start(state, state.tasks[event.task_id], state.agents[event.agent_id], event.attempt, event.generation)
     ]
 
 
@@ -103,6 +115,8 @@ def answer_of(state: State, task_id: str, attempt: int, call_key: str) -> Answer
 def _attempt_resumed(state: State, event: AttemptResumed) -> list[Effect]:
     task = state.tasks[event.task_id]
     assert task.attempt is not None
+    if task.attempt.stopping == "migrate":
+        return _stop(state, [task.id], now=False, patient=True)
     return [
         answer_of(state, task.id, event.attempt, key)
         for key, call in task.calls.items()
@@ -122,10 +136,12 @@ def _call_refused(state: State, event: CallRefused) -> list[Effect]:
     ]
 
 
-def _stop(state: State, task_ids: list[str], *, now: bool, grace_ms: int | None = None) -> list[Effect]:
+def _stop(
+    state: State, task_ids: list[str], *, now: bool, grace_ms: int | None = None, patient: bool = False
+) -> list[Effect]:
     found = ((task_id, state.tasks[task_id].attempt) for task_id in task_ids)
     return [
-        StopAttempt(task_id=task_id, attempt=a.number, now=now, grace_ms=grace_ms)
+        StopAttempt(task_id=task_id, attempt=a.number, now=now, grace_ms=grace_ms, patient=patient)
         for task_id, a in found
         if a is not None
     ]
@@ -187,9 +203,37 @@ def _pool_watched(state: State, event: PoolWatched) -> list[Effect]:
     return [] if event.due_ms is None else [StartTimer(timer_id=timer_id("pool", event.agent_id), due_ms=event.due_ms)]
 
 
-def _check_agent(state: State, event: AgentAdded | AgentSwapped) -> list[Effect]:
+def _check_agent(state: State, event: AgentAdded | CapabilitiesChanged) -> list[Effect]:
     agent = state.agents[event.agent_id]
     return [CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec)]
+
+
+def _agent_swapped(state: State, event: AgentSwapped | SwapRolledBack) -> list[Effect]:
+    agent = state.agents[event.agent_id]
+    look = CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec)
+    return [look, *_leave_generation(state, agent, event.mode), *_timers(state, agent.id, "drain")]
+
+
+def _leave_generation(state: State, agent: Agent, mode: SwapMode) -> list[Effect]:
+    """Stop what a swap has asked to stop; what waits without a slot migrates when it has one."""
+    if mode == "abort":
+        return _stop(state, _asked(state, [*agent.running, *agent.parked], "restart"), now=True)
+    if mode == "migrate":
+        return _stop(state, _asked(state, list(agent.running), "migrate"), now=False, patient=True)
+    return []
+
+
+def _asked(state: State, task_ids: list[str], reason: StopReason) -> list[str]:
+    found = ((task_id, state.tasks[task_id].attempt) for task_id in task_ids)
+    return [task_id for task_id, attempt in found if attempt is not None and attempt.stopping == reason]
+
+
+def _swap_hurried(state: State, event: SwapHurried) -> list[Effect]:
+    return _leave_generation(state, state.agents[event.agent_id], event.mode)
+
+
+def _task_reassigned(state: State, event: TaskReassigned) -> list[Effect]:
+    return [] if event.stopping is None else _stop(state, [event.task_id], now=event.now, patient=not event.now)
 
 
 def restart_effects(state: State) -> list[Effect]:
@@ -257,7 +301,12 @@ _EFFECTS: dict[type, Callable[[State, Any], list[Effect]]] = {
     Escalated: _escalated,
     PoolWatched: _pool_watched,
     AgentAdded: _check_agent,
-    AgentSwapped: _check_agent,
+    AgentSwapped: _agent_swapped,
+    SwapRolledBack: _agent_swapped,
+    SwapHurried: _swap_hurried,
+    CapabilitiesChanged: _check_agent,
+    TaskReassigned: _task_reassigned,
+    AttemptMigrated: _attempt_migrated,
     StateImported: _state_imported,
     CommandApplied: _command_applied,
     CommandRefused: _command_refused,

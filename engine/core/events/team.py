@@ -6,6 +6,7 @@ from typing import Literal
 from engine.core.fact import fact
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec, Aggregation
+from engine.core.state import SwapMode
 
 
 @fact
@@ -116,9 +117,14 @@ class AgentSwapped:
     agent_id: str
     generation: int
     spec: AgentSpec
-    mode: Literal["drain"]
+    mode: SwapMode
     queues: list[str] = field(default_factory=list)
     """Queues by capability that the new generation takes tasks from."""
+    due_ms: int | None = None
+    """When a person is asked if attempts are still at work on the generation before."""
+    rollback_failures: int | None = None
+    """It goes back by itself when so many of its first `rollback_tasks` attempts fail."""
+    rollback_tasks: int = 10
 
 
 @fact

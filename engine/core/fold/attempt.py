@@ -12,7 +12,7 @@ from engine.core.events import (
 )
 from engine.core.fold.ending import end
 from engine.core.fold.handlers import Handlers
-from engine.core.fold.queues import dequeue, enqueue, occupy, refresh_agent, stop_waiting_for_slot, vacate
+from engine.core.fold.queues import back_queue, enqueue, occupy, refresh_agent, stop_waiting_for_slot, vacate
 from engine.core.fold.swapping import begin_again, took_part
 from engine.core.state import DURATIONS, Agent, Attempt, State, Task, TaskStatus
 from engine.core.values import Usage, held
@@ -22,7 +22,6 @@ _DONE, _RUNNING = TaskStatus.DONE, TaskStatus.RUNNING
 
 def _attempt_started(state: State, event: AttemptStarted) -> None:
     task = state.tasks[event.task_id]
-    dequeue(state, task)
     task.status = _RUNNING
     task.attempts = event.attempt
     task.attempt = Attempt(
@@ -33,21 +32,20 @@ def _attempt_started(state: State, event: AttemptStarted) -> None:
     state.runs[event.run_id].running += 1
     if event.agent_id is not None:
         task.agent_id = event.agent_id
-        occupy(state, state.agents[event.agent_id], task, event.generation)
+        occupy(state, state.agents[event.agent_id], task, event.generation, state.queues[task.queue or ""])
 
 
 def _attempt_resumed(state: State, event: AttemptResumed) -> None:
     task = state.tasks[event.task_id]
     attempt = task.attempt
     assert attempt is not None
-    stop_waiting_for_slot(state, task)
     agent = state.agents[event.agent_id]
     agent.parked.pop(task.id, None)
     attempt.parked = False
     attempt.owed = [key for key in attempt.owed if key not in event.call_keys]
     if attempt.stopping == "migrate":  # its new code asks again for what it waits for
         attempt.owed, attempt.waits = [], {}
-    occupy(state, agent, task, attempt.generation)
+    occupy(state, agent, task, attempt.generation, state.queues[back_queue(agent.id)])
 
 
 def _attempt_migrated(state: State, event: AttemptMigrated) -> None:
@@ -166,7 +164,7 @@ def _attempt_lost(state: State, event: AttemptLost) -> None:
     _close(state, task)
     task.status = TaskStatus.WAITING
     if task.queue is not None:
-        enqueue(state, task, first=True)
+        enqueue(state, task, again=True)
 
 
 HANDLERS: Handlers = {

@@ -5,12 +5,13 @@ from engine.core.fold.timers import OF_TASKS, drop_all, drop_timer
 from engine.core.state import State, StopReason, Task, TaskStatus
 
 # Looked up here once: an attribute of an enumeration costs as much as a call.
-_CANCELLED, _DONE, _FAILED, _WAITING = TaskStatus.CANCELLED, TaskStatus.DONE, TaskStatus.FAILED, TaskStatus.WAITING
+_CANCELLED, _DONE, _FAILED = TaskStatus.CANCELLED, TaskStatus.DONE, TaskStatus.FAILED
+_WAITING, _PREEMPTED = TaskStatus.WAITING, TaskStatus.PREEMPTED
 
 
 def end(state: State, task: Task, status: TaskStatus, *, error: str | None = None, unblock: bool = True) -> None:
     """Give `task` its outcome: leave its queue, count it, and let go on who waited for it."""
-    if task.status is _WAITING:
+    if task.status is _WAITING or task.status is _PREEMPTED:
         dequeue(state, task)
     task.retry_at_ms = None
     drop_all(state, OF_TASKS, task.id)

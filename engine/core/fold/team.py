@@ -8,7 +8,6 @@ from engine.core.events import (
     AgentRemoved,
     AgentRemoving,
     AgentResumed,
-    AgentSwapped,
     QueueMade,
     SpecRegistered,
     SpecUnregistered,
@@ -16,10 +15,9 @@ from engine.core.events import (
     SupervisorPaused,
     SupervisorRemoved,
     SupervisorResumed,
-    SwapDrained,
     ThreadReturned,
 )
-from engine.core.fold.ending import ask_to_stop
+from engine.core.fold.ending import ask_to_stop, forget_drain
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.pools import forget, suit
@@ -28,7 +26,8 @@ from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, Queue, State, Supervisor
 
 
-def _learn(state: State, spec: AgentSpec) -> str:
+def learn(state: State, spec: AgentSpec) -> str:
+    """Take a spec into the registry, and return its content hash."""
     key = spec_hash(spec)
     state.specs[key] = spec
     state.registry[spec.name] = key
@@ -85,7 +84,7 @@ def _supervisor_resumed(state: State, event: SupervisorResumed) -> None:
 
 
 def _spec_registered(state: State, event: SpecRegistered) -> None:
-    _learn(state, event.spec)
+    learn(state, event.spec)
     forget_unused_specs(state)
 
 
@@ -100,8 +99,9 @@ def _agent_added(state: State, event: AgentAdded) -> None:
         id=event.agent_id,
         name=event.name,
         supervisor_id=event.supervisor_id,
-        spec=_learn(state, event.spec),
+        spec=learn(state, event.spec),
         created_seq=state.seq,
+        idle_since_ms=state.at_ms,
     )
     state.agents[agent.id] = agent
     suit(state, agent, event.spec)
@@ -121,24 +121,10 @@ def _agent_removing(state: State, event: AgentRemoving) -> None:
 def _agent_removed(state: State, event: AgentRemoved) -> None:
     agent = state.agents.pop(event.agent_id)
     state.supervisors[agent.supervisor_id].members.remove(agent.id)
+    forget_drain(state, agent.id)
     forget(state, agent)
     leave(state, agent)
     forget_unused_specs(state)
-
-
-def _agent_swapped(state: State, event: AgentSwapped) -> None:
-    agent = state.agents[event.agent_id]
-    agent.previous = agent.spec
-    agent.spec = _learn(state, event.spec)
-    agent.generation = event.generation
-    suit(state, agent, event.spec)
-    agent.error = None
-    serve(state, agent, event.queues)
-    forget_unused_specs(state)
-
-
-def _swap_drained(state: State, event: SwapDrained) -> None:
-    state.agents[event.agent_id].drained = event.generation
 
 
 def _agent_paused(state: State, event: AgentPaused) -> None:
@@ -193,8 +179,6 @@ HANDLERS: Handlers = {
     AgentAdded: _agent_added,
     AgentRemoving: _agent_removing,
     AgentRemoved: _agent_removed,
-    AgentSwapped: _agent_swapped,
-    SwapDrained: _swap_drained,
     AgentPaused: _agent_paused,
     AgentResumed: _agent_resumed,
     AgentBroke: _agent_broke,

@@ -1,0 +1,268 @@
+"""Swaps of live agents and the ways back from them: validated whole before anything changes.
+
+What becomes of attempts at work is in the mode: `drain` lets them end, `migrate` lets them go on with the new
+generation from their next step, `abort` stops them and begins again. That they have stopped is decided in `stopping`.
+"""
+
+from collections.abc import Sequence
+from typing import TypeGuard, get_args
+
+from engine.core.commands import Rollback, SwapAgent, SwapAgents
+from engine.core.context import Context
+from engine.core.decide import progress
+from engine.core.decide.applied import Applied
+from engine.core.decide.escalations import ask
+from engine.core.decide.find import able_agents, able_queues_for, find_agent
+from engine.core.decide.team import wanted
+from engine.core.decide.trust import trust
+from engine.core.errors import Refused
+from engine.core.events import AgentSwapped, Event, QueueMade, SwapDrained, SwapHurried, SwapRolledBack
+from engine.core.fold.queues import able_queue
+from engine.core.prompts import Answered, StopLeftOver
+from engine.core.spec import AgentSpec, spec_hash
+from engine.core.state import Agent, State, SwapMode, Task, Timer
+
+MODES: tuple[SwapMode, ...] = get_args(SwapMode)
+LONGEST_S = 31_536_000.0
+"""The longest that a swap may be given to drain, in seconds: a year."""
+MANY = 3
+"""How many tasks a refusal names."""
+
+
+def swap_agent(state: State, command: SwapAgent, ctx: Context) -> Applied:
+    """Give an agent another spec."""
+    return _swap(state, command, find_agent(state, command.agent), ctx)
+
+
+def swap_agents(state: State, command: SwapAgents, ctx: Context) -> Applied:
+    """Give several agents other specs: all of them, or none."""
+    if not command.swaps:
+        raise Refused("there is nothing to swap; name at least one agent")
+    agents = [find_agent(state, one.agent) for one in command.swaps]
+    twice = next((agent for agent in agents if sum(other.id == agent.id for other in agents) > 1), None)
+    if twice is not None:
+        raise Refused(f"{twice.name} is named twice; one swap an agent")
+    done = [_swap(state, one, agent, ctx) for one, agent in zip(command.swaps, agents, strict=True)]
+    return Applied(
+        events=[event for one in done for event in one.events],
+        summary=f"swapped {len(done)} agents",
+        result={"agents": [dict(one.result) for one in done]},
+    )
+
+
+def _swap(state: State, command: SwapAgent, agent: Agent, ctx: Context) -> Applied:
+    mode = swap_mode(command.mode)
+    spec = wanted(state, command.spec, command.registered)
+    why_not = next(iter(refusals(state, agent)), None)
+    if why_not is not None:
+        raise Refused(why_not)
+    if spec_hash(spec) == agent.spec:
+        raise Refused(f"{agent.name} has this spec already (g{agent.generation}); nothing to swap")
+    due_ms = _due_ms(command, mode, ctx)
+    if command.rollback_failures is not None:
+        _check_probation(command.rollback_failures, command.rollback_tasks)
+    events = trust(state, [spec], command.trusted, ctx.now_ms)
+    event = swapped_to(
+        state,
+        agent,
+        spec,
+        ctx,
+        mode=mode,
+        due_ms=due_ms,
+        rollback_failures=command.rollback_failures,
+        rollback_tasks=command.rollback_tasks,
+    )
+    still = len(agent.running) + len(agent.parked)
+    return Applied(
+        events=[*events, event, *left_behind(state, agent, event.queues, ctx)],
+        summary=f"swapped {agent.name} to g{event.generation}",
+        result={
+            "agent_id": agent.id,
+            "generation": event.generation,
+            "mode": mode,
+            "still_running": len(agent.running),
+            "at_work": still,
+        },
+    )
+
+
+def swap_mode(mode: str) -> SwapMode:
+    """Return `mode` when it is one.
+
+    Raises:
+        Refused: If it is none; the message names those there are.
+    """
+    if not _is_mode(mode):
+        raise Refused(f"no swap mode {mode!r}; there are {', '.join(MODES)}")
+    return mode
+
+
+def _is_mode(mode: str) -> TypeGuard[SwapMode]:
+    return mode in MODES
+
+
+def refusals(state: State, agent: Agent) -> list[str]:
+    """Return why an agent cannot be swapped at all at the moment, in words."""
+    if agent.removing is not None:
+        return [f"{agent.name} is being removed; add an agent instead"]
+    if not agent.draining:
+        return []
+    at_work = {**agent.running, **agent.parked}
+    old = [state.tasks[task_id] for task_id, generation in at_work.items() if generation != agent.generation]
+    named = ", ".join(f"{task.id} ({task.title})" for task in old[:MANY])
+    more = f" and {len(old) - MANY} more" if len(old) > MANY else ""
+    return [f"{agent.name} is swapping already: {named}{more} still at work before g{agent.generation}; "
+            "wait for it, cancel it, or roll back"]  # fmt: skip
+
+
+def _due_ms(command: SwapAgent, mode: SwapMode, ctx: Context) -> int | None:
+    if command.deadline_s is None:
+        return None
+    if mode != "drain":
+        raise Refused(f"a deadline is for the mode drain; {mode} lets nothing end on the generation before")
+    if not 0 < command.deadline_s <= LONGEST_S:
+        raise Refused(f"a swap may take 0 to {LONGEST_S:,.0f} s to drain, not {command.deadline_s:g}")
+    return ctx.now_ms + round(command.deadline_s * 1000)
+
+
+def _check_probation(failures: int, tasks: int) -> None:
+    if not 1 <= failures <= tasks:
+        raise Refused(f"a swap is rolled back after 1 to all of its first tasks fail; {failures} of {tasks} is neither")
+
+
+def swapped_to(
+    state: State, agent: Agent, spec: AgentSpec, ctx: Context, *, mode: SwapMode = "drain", due_ms: int | None = None,
+    rollback_failures: int | None = None, rollback_tasks: int = 10,
+) -> AgentSwapped:  # fmt: skip
+    """Return the event that gives `agent` its next generation."""
+    return AgentSwapped(
+        at_ms=ctx.now_ms,
+        agent_id=agent.id,
+        generation=agent.generation + 1,
+        spec=spec,
+        mode=mode,
+        queues=able_queues_for(state, agent.supervisor_id, spec, agent.name),
+        due_ms=due_ms,
+        rollback_failures=rollback_failures,
+        rollback_tasks=rollback_tasks,
+    )
+
+
+def left_behind(state: State, agent: Agent, served: Sequence[str], ctx: Context, *, gone: bool = False) -> list[Event]:
+    """Where an agent stops to serve a capability that nobody else serves, let those take over that suit it less.
+
+    Args:
+        state: The state before it stops.
+        agent: Who stops.
+        served: The queues by capability that it goes on to serve.
+        ctx: The time.
+        gone: It leaves the team.
+    """
+    supervisor = state.supervisors[agent.supervisor_id]
+    prefix = able_queue(supervisor.id, "")
+    events: list[Event] = []
+    for key in agent.queues:
+        if not key.startswith(prefix) or (key in served and not gone) or state.queues[key].agents != [agent.id]:
+            continue
+        able = able_agents(state, supervisor, key[len(prefix) :], but=agent)
+        if able:
+            events.append(
+                QueueMade(
+                    at_ms=ctx.now_ms,
+                    key=key,
+                    supervisor_id=supervisor.id,
+                    capability=key[len(prefix) :],
+                    agent_ids=able,
+                )
+            )
+    return events
+
+
+def roll_back(state: State, command: Rollback, ctx: Context) -> Applied:
+    """Give an agent the spec of the generation before, also while that still works."""
+    agent = find_agent(state, command.agent)
+    mode = swap_mode(command.mode)
+    if agent.removing is not None:
+        raise Refused(f"{agent.name} is being removed; add an agent instead")
+    if agent.previous is None or agent.previous not in state.specs:
+        raise Refused(f"{agent.name} is what it was from the start (g{agent.generation}); nothing to roll back to")
+    event = rolled_back(state, agent, ctx, mode=mode, why="asked for")
+    return Applied(
+        events=[event, *left_behind(state, agent, event.queues, ctx)],
+        summary=f"rolled {agent.name} back to the spec before, as g{event.generation}",
+        result={
+            "agent_id": agent.id,
+            "generation": event.generation,
+            "mode": mode,
+            "still_running": len(agent.running),
+        },
+    )
+
+
+def rolled_back(
+    state: State, agent: Agent, ctx: Context, *, mode: SwapMode, why: str, by_itself: bool = False
+) -> SwapRolledBack:
+    """Return the event that gives `agent` the spec of the generation before, which has to be there."""
+    assert agent.previous is not None
+    spec = state.specs[agent.previous]
+    return SwapRolledBack(
+        at_ms=ctx.now_ms,
+        agent_id=agent.id,
+        generation=agent.generation + 1,
+        spec=spec,
+        mode=mode,
+        why=why,
+        by_itself=by_itself,
+        queues=able_queues_for(state, agent.supervisor_id, spec, agent.name),
+    )
+
+
+def check_generation(state: State, agent: Agent, ctx: Context) -> list[Event]:
+    """Roll back a generation that fails too often; say that a swap is drained."""
+    trial = agent.probation
+    if trial is not None and trial.failed >= trial.failures and agent.previous in state.specs:
+        why = f"{trial.failed} of its first {trial.ended} attempts failed"
+        back = rolled_back(state, agent, ctx, mode=trial.mode, why=why, by_itself=True)
+        return [back, *left_behind(state, agent, back.queues, ctx)]
+    if agent.generation > agent.drained and not agent.draining:
+        return [SwapDrained(at_ms=ctx.now_ms, agent_id=agent.id, generation=agent.generation)]
+    return []
+
+
+def stop_left_over(state: State, prompt: StopLeftOver, ctx: Context) -> list[Event]:
+    """Stop what an attempt had asked for that begins again from its input."""
+    task = state.tasks.get(prompt.task_id)
+    if task is None:
+        return []
+    children = [state.tasks[task_id] for task_id in task.children]
+    reason = f"{task.title} begins again"
+    return [
+        progress.stop(state, child, reason, ctx) for child in children if not child.ended and not child.cancelling
+    ]
+
+
+def drain_due(state: State, timer: Timer, ctx: Context) -> list[Event]:
+    """Ask a person about attempts that are still at work on an earlier generation."""
+    agent = state.agents[timer.subject]
+    old = sum(g != agent.generation for g in (*agent.running.values(), *agent.parked.values()))
+    question = f"{agent.name} was to be on g{agent.generation} alone by now; {old} still at work before it. Stop them?"
+    return [
+        ask(
+            state,
+            ctx,
+            kind="drain",
+            subject=agent.id,
+            run_id=None,
+            question=question,
+            options=["wait", "abort"],
+            default="wait",
+        )
+    ]
+
+
+def drain_answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
+    """Let attempts of earlier generations end, or stop them for the new one."""
+    agent = state.agents.get(prompt.subject)
+    if agent is None or prompt.answer != "abort" or not agent.draining:
+        return []
+    return [SwapHurried(at_ms=ctx.now_ms, agent_id=agent.id, generation=agent.generation, mode="abort")]

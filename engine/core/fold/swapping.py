@@ -1,0 +1,152 @@
+"""Fold: agents that change while they work, and what that does to the attempts at work."""
+
+from engine.core.events import (
+    AgentSwapped,
+    CapabilitiesChanged,
+    SwapDrained,
+    SwapHurried,
+    SwapRolledBack,
+    TaskReassigned,
+)
+from engine.core.fold.ending import ask_to_stop, forget_drain
+from engine.core.fold.handlers import Handlers
+from engine.core.fold.pools import suit
+from engine.core.fold.queues import dequeue, enqueue, is_ready, own_queue, serve, wait_for_slot
+from engine.core.fold.team import forget_unused_specs, learn
+from engine.core.fold.timers import drop_timer, set_timer
+from engine.core.spec import AgentSpec, spec_hash
+from engine.core.state import Agent, Attempt, Probation, State, StopReason, SwapMode, Task, TaskStatus
+
+_REASONS: dict[SwapMode, StopReason] = {"migrate": "migrate", "abort": "restart"}
+_MILDER: dict[StopReason, tuple[StopReason | None, ...]] = {
+    "migrate": (None,),
+    "restart": (None, "migrate", "preempt"),
+}
+"""What each takes the place of; other reasons say already that the attempt goes."""
+
+
+def _agent_swapped(state: State, event: AgentSwapped) -> None:
+    agent = state.agents[event.agent_id]
+    _begin_generation(state, agent, event.generation, event.spec, event.queues, event.mode)
+    if event.rollback_failures is not None:
+        agent.probation = Probation(failures=event.rollback_failures, tasks=event.rollback_tasks, mode=event.mode)
+    if event.due_ms is not None and agent.draining:
+        set_timer(state, "drain", agent.id, event.due_ms)
+
+
+def _swap_rolled_back(state: State, event: SwapRolledBack) -> None:
+    agent = state.agents[event.agent_id]
+    _begin_generation(state, agent, event.generation, event.spec, event.queues, event.mode)
+    if event.by_itself:
+        agent.proven = event.generation  # what cannot work either is not rolled back again
+
+
+def _begin_generation(
+    state: State, agent: Agent, generation: int, spec: AgentSpec, queues: list[str], mode: SwapMode
+) -> None:
+    left = agent.generation
+    agent.previous = agent.spec
+    agent.spec = learn(state, spec)
+    agent.generation = generation
+    suit(state, agent, spec)
+    agent.error = None
+    agent.probation = None
+    serve(state, agent, queues)
+    stop_on(state, agent, left, mode)
+    forget_unused_specs(state)
+
+
+def stop_on(state: State, agent: Agent, generation: int, mode: SwapMode) -> None:
+    """Ask the attempts of a generation to leave it, as a swap in `mode` does."""
+    reason = _REASONS.get(mode)
+    if reason is None:
+        return
+    for at_work in (agent.running, agent.parked):
+        for task_id, of in at_work.items():
+            task = state.tasks[task_id]
+            if of == generation and task.attempt is not None and task.attempt.stopping in _MILDER[reason]:
+                ask_to_stop(task, reason)
+    for task_id in agent.parked:
+        # It holds no slot, and its new code needs one to ask for what it waits for.
+        if _attempt(state, task_id).stopping == "migrate":
+            wait_for_slot(state, state.tasks[task_id])
+
+
+def _attempt(state: State, task_id: str) -> Attempt:
+    attempt = state.tasks[task_id].attempt
+    assert attempt is not None
+    return attempt
+
+
+def _swap_drained(state: State, event: SwapDrained) -> None:
+    state.agents[event.agent_id].drained = event.generation
+    forget_drain(state, event.agent_id)
+
+
+def _swap_hurried(state: State, event: SwapHurried) -> None:
+    agent = state.agents[event.agent_id]
+    for generation in {*agent.running.values(), *agent.parked.values()} - {agent.generation}:
+        stop_on(state, agent, generation, event.mode)
+
+
+def _capabilities_changed(state: State, event: CapabilitiesChanged) -> None:
+    agent = state.agents[event.agent_id]
+    agent.spec = spec_hash(event.spec)
+    state.specs[agent.spec] = event.spec
+    serve(state, agent, event.queues)
+    forget_unused_specs(state)
+
+
+def _task_reassigned(state: State, event: TaskReassigned) -> None:
+    task = state.tasks[event.task_id]
+    if event.stopping is not None:
+        ask_to_stop(task, "requeue")
+    else:
+        dequeue(state, task)
+    task.queue = own_queue(event.agent_id)
+    task.worker_id = event.agent_id
+    task.supervisor_id = event.supervisor_id
+    if task.status is TaskStatus.RETRYING:
+        drop_timer(state, "retry", task.id)
+        task.retry_at_ms = None
+        task.status = TaskStatus.WAITING
+    if task.attempt is None and is_ready(task):
+        enqueue(state, task)
+
+
+def begin_again(state: State, task: Task, attempt: int) -> None:
+    """Let `task` begin from its input, at its place: what its attempt had finished and asked for is thrown away."""
+    task.steps = {}
+    calls, task.calls = task.calls, {}
+    for call in calls.values():
+        # Kept under another key, which nobody asks for: the tasks are there all the same.
+        call.key = f"{call.key}@{attempt}"
+        task.calls[call.key] = call
+        for child_id in call.children:
+            state.tasks[child_id].call_key = call.key
+    if task.queue is not None:
+        enqueue(state, task, again=True)
+
+
+def took_part(agent: Agent, generation: int, *, failed: bool = False, ended: bool = False) -> None:
+    """Remember that an attempt of a generation recorded a step or ended: whether the current one works shows so."""
+    if generation != agent.generation:
+        return
+    agent.proven = generation
+    probation = agent.probation
+    if probation is None or not ended:
+        return
+    probation.ended += 1
+    probation.failed += failed
+    if probation.failed < probation.failures and probation.ended >= probation.tasks:
+        agent.probation = None
+
+
+HANDLERS: Handlers = {
+    AgentSwapped: _agent_swapped,
+    SwapRolledBack: _swap_rolled_back,
+    SwapDrained: _swap_drained,
+    SwapHurried: _swap_hurried,
+    CapabilitiesChanged: _capabilities_changed,
+    TaskReassigned: _task_reassigned,
+}
