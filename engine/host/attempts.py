@@ -20,6 +20,9 @@ from engine.runtimes.work import Services, Work
 GRACE_S = 2.0
 """How long an attempt that is asked to stop may go on to its next step."""
 
+THROWS = 3
+"""How often code is told that the engine ends before it is given up: it may clean up, and no more."""
+
 log = logging.getLogger(__name__)
 
 
@@ -46,6 +49,7 @@ class Attempts:
         self._start = start
         self._grace_ms = round(grace_s * 1000)
         self._works: dict[tuple[str, int], Work] = {}
+        self._ending = False
         self._leaky: set[str] = set()
         """Specs whose code leaves cancel scopes open."""
         self._left: set[tuple[str, int]] = set()
@@ -59,6 +63,10 @@ class Attempts:
     def has_leaked(self) -> bool:
         """True when tasks are left that end with a RuntimeError of their scopes."""
         return bool(self._leaky)
+
+    def let_go(self) -> None:
+        """Wait for nobody any more, as the engine ends: what does not let itself be stopped is left where it is."""
+        self._ending = True
 
     def begin(self, effect: StartAttempt) -> None:
         """Start an attempt."""
@@ -161,7 +169,7 @@ class Attempts:
             return _failed(effect, unusable, work.duration_ms, began=False)
         work.begin_time_limit()
         try:
-            output = json_value(await driven(runtime.execute(work), lambda: work.over))
+            output = json_value(await driven(runtime.execute(work), self._patience(work)))
         except (anyio.get_cancelled_exc_class(), GeneratorExit) as cancelled:
             # Only what the host cancels is a stop; code that raises this by itself has failed.
             if anyio.current_effective_deadline() == float("-inf") or isinstance(cancelled, GeneratorExit):
@@ -172,6 +180,17 @@ class Attempts:
         except BaseException as error:  # the agent's code: whatever it raises fails the attempt, not the engine
             return _failed(work.effect, error, work.duration_ms) if work.fails_by_itself else _interrupted(work)
         return _returned(work, output)
+
+    def _patience(self, work: Work) -> Callable[[], bool]:
+        """Return what tells that an attempt is not waited for any more; asked whenever it is told to stop."""
+        thrown = 0
+
+        def is_given_up() -> bool:
+            nonlocal thrown
+            thrown += self._ending
+            return work.over or thrown > THROWS
+
+        return is_given_up
 
     def _give_up(self, work: Work) -> None:
         """Report the end of an attempt that does not let itself be stopped; what is left of it takes a slot."""

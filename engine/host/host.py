@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup, TaskStatus
 from pydantic import JsonValue
 
 from engine.clock import Clock, RealClock
-from engine.core.codec import encode_command
+from engine.core.codec import decode_command, encode_command
 from engine.core.commands import Command, ImportState, Order
 from engine.core.events import CommandRefused
 from engine.core.signals import EngineBegan, EngineEnds, Signal
@@ -183,6 +183,8 @@ class Host:
                     if not isinstance(error, Deposed | FileLost):  # said once, by whoever started it
                         log.error("the engine ends: %s", error)
                     self._end(f"{type(error).__name__}: {error}")
+                finally:
+                    self._attempts.let_go()
                 group.cancel_scope.cancel()
         except BaseExceptionGroup as errors:
             # Tasks whose code left cancel scopes open end like this, and only now.
@@ -218,7 +220,8 @@ class Host:
         """
         self._check_open()
         try:
-            encode_command(command)
+            # As the boundary of the inbox does it: what is not of its type must never get into the journal.
+            command = decode_command(str(command.type), encode_command(command))
         except ValueError as error:
             raise CommandRefusedError("bad_value", one_line(error)) from error
         order = Order(id=id or uuid.uuid4().hex, command=command, sender=sender, role=role)

@@ -27,6 +27,11 @@ def driven(coroutine: Coroutine[Any, Any, T], is_given_up: Callable[[], bool]) -
         except StopIteration as end:
             result: T = end.value
             return result
+        except GeneratorExit as raised:
+            if isinstance(error, GeneratorExit):
+                raise
+            # Let through, it would look as if we were closed, and end the engine.
+            raise RuntimeError("the code raised GeneratorExit") from raised
         try:
             value, error = (yield awaited), None
         except BaseException as thrown:  # handed on to the coroutine, whatever it is
