@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from engine.core.state import State, TaskStatus
+from engine.simulation.legality_of_order import LAWS_OF_ORDER
 
 
 def nothing_is_left_to_start(state: State) -> Iterator[str]:
@@ -76,7 +77,9 @@ def ready_tasks_wait(state: State) -> Iterator[str]:
     """What stands in a queue waits to be started, or to go on."""
     for queue in state.queues.values():
         for task_id in queue.ready:
-            if (state.tasks[task_id].status is TaskStatus.WAITING) == queue.key.startswith("back:"):
+            status = state.tasks[task_id].status
+            waits = status is TaskStatus.WAITING or status is TaskStatus.PREEMPTED
+            if waits == queue.key.startswith("back:"):
                 yield f"{task_id} is {state.tasks[task_id].status} and stands in {queue.key}"
 
 
@@ -131,6 +134,7 @@ LAWS: tuple[Callable[[State], Iterator[str]], ...] = (
     ended_tasks_are_at_rest,
     tasks_count_what_they_wait_for,
     backing_off_has_a_timer,
+    *LAWS_OF_ORDER,
 )
 """Every law of a state."""
 

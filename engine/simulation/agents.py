@@ -1,0 +1,299 @@
+"""Agents of a simulation: they work for a while, take steps, ask others, answer, and go wrong in every way we know.
+
+What one does hangs on the seed, its name, what it is asked and the number of the attempt, and on nothing else; so it
+does the same when the history around it is cut down.
+"""
+
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from random import Random
+from typing import Any, Protocol
+
+import anyio
+from anyio import get_cancelled_exc_class
+from pydantic import JsonValue
+
+from engine.clock import Clock
+from engine.core.signals import AttemptSucceeded, Signal
+from engine.core.spec import AgentSpec
+from engine.core.state import State
+from engine.core.values import Usage, preview
+from engine.errors import AttemptInterrupted, DelegationFailed, Unusable
+from engine.runtimes.code import Code
+from engine.runtimes.context import Context
+from engine.runtimes.work import Work
+from engine.simulation.crew import NAMES, SKILLS
+
+HANG_S = 6 * 3600.0
+LONG = "a line of an output that is too long to be kept in the state itself, and stands in the journal alone\n" * 30
+DEEPEST = 2
+"""How often a delegated text may be delegated on."""
+
+
+class Stage(Protocol):
+    """What the agents of a history share."""
+
+    clock: Clock
+
+    @property
+    def state(self) -> State:
+        """The state of the engine of the moment."""
+
+    def signal(self, signal: Signal) -> None:
+        """Say something to the engine past its rules."""
+
+    def code_is_gone(self, agent: str) -> bool:
+        """Tell whether the code of an agent cannot be found now."""
+
+    def begins(self, work: Work) -> None:
+        """Take note of an attempt that is begun."""
+
+    def ends(self, work: Work) -> None:
+        """Take note that an attempt is left, however."""
+
+    def step_runs(self, work: Work, name: str) -> None:
+        """Take note of a step that is done, and not answered from the journal."""
+
+    def goes_wrong(self, key: str, share: float) -> bool:
+        """Tell whether something goes wrong in an attempt whose draw is `share`."""
+
+    def went_wrong(self, key: str, mishap: str) -> None:
+        """Take note of what goes wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One attempt, as what goes wrong in it sees it."""
+
+    stage: Stage
+    work: Work
+    context: Context
+    draw: Random
+
+
+class SimulatedRuntime:
+    """Play one agent of a simulation."""
+
+    def __init__(self, spec: AgentSpec, stage: Stage, seed: int) -> None:
+        self._spec = spec
+        self._stage = stage
+        self._seed = seed
+
+    async def check(self) -> None:
+        """Find the code, unless it is gone.
+
+        Raises:
+            Unusable: If it is gone.
+        """
+        if self._stage.code_is_gone(self._spec.name):
+            raise Unusable(f"the code of {self._spec.name} is gone")
+
+    async def execute(self, work: Work) -> JsonValue:
+        """Do what this agent does with this task at this attempt."""
+        self._stage.begins(work)
+        try:
+            return await self._play(work)
+        finally:
+            self._stage.ends(work)
+
+    async def _play(self, work: Work) -> JsonValue:
+        stage, task = self._stage, await work.task()
+        key = f"{work.effect.agent} at {preview(task.request, 40)!r} ({task.title[:40]}), attempt {work.effect.attempt}"
+        draw = Random(f"{self._seed} {key}")
+        scene = Scene(stage, work, Context(work, task, {}), draw)
+        share, mishap, early = draw.random(), draw.choice(list(MISHAPS)), draw.random() < 0.5
+        wrong = stage.goes_wrong(key, share)
+        if wrong:
+            stage.went_wrong(key, mishap)
+        if wrong and early:
+            return await MISHAPS[mishap](scene)
+        await _work(scene, task.text)
+        if wrong:
+            return await MISHAPS[mishap](scene)
+        return _output(draw, work.effect.agent)
+
+
+def simulated_runtime(stage: Stage, seed: int) -> Callable[[AgentSpec, Code], SimulatedRuntime]:
+    """Return what makes the runtime of every agent of a history."""
+    return lambda spec, code: SimulatedRuntime(spec, stage, seed)
+
+
+def seconds(draw: Random) -> float:
+    """Return how long a piece of work takes: from nothing to ten minutes, each magnitude as likely."""
+    return 0.0 if draw.random() < 0.15 else math.exp(draw.uniform(math.log(0.05), math.log(600)))
+
+
+async def _work(scene: Scene, text: str) -> None:
+    draw, context = scene.draw, scene.context
+    await context.sleep(seconds(draw))
+    if draw.random() < 0.2:
+        context.emit(draw.choice(["a beginning", LONG]))
+    for number in range(draw.choice([0, 0, 1, 2, 3])):
+        await _step(scene, f"step{number}")
+    if draw.random() < 0.25 and text.count("part of") < DEEPEST:
+        await _ask(scene, text)
+
+
+async def _step(scene: Scene, name: str) -> None:
+    async def done() -> JsonValue:
+        scene.stage.step_runs(scene.work, name)
+        await scene.context.sleep(seconds(scene.draw))
+        return scene.draw.choice(["a result", LONG, 7, None, {"rows": [1, LONG]}])
+
+    await scene.context.step(name, done)
+
+
+async def _ask(scene: Scene, text: str) -> None:
+    draw, context = scene.draw, scene.context
+    target = draw.choice([*SKILLS, *NAMES[:3], *_words(scene.stage.state), "nobody"])
+    about = f"part of {text[:60]}"
+    try:
+        if draw.random() < 0.5:
+            await context.delegate(target, about)
+        else:
+            items = [f"{about}, {number}" for number in range(draw.choice([0, 1, 2, 5]))]
+            await context.map(target, items, return_failures=draw.random() < 0.5)
+    except DelegationFailed:
+        if draw.random() < 0.5:
+            raise
+
+
+def _words(state: State) -> list[str]:
+    members = [one.name for one in (*state.agents.values(), *state.supervisors.values())]
+    return members + [word for spec in state.specs.values() for word in spec.specialties]
+
+
+def _output(draw: Random, agent: str) -> JsonValue:
+    return draw.choice([f"{agent} is done", f"{agent} is done", LONG, 42, None, {"found": [1, 2, LONG]}, "", [True]])
+
+
+# What goes wrong
+
+
+class Worse(Exception):
+    """An exception that cannot even be printed."""
+
+    def __str__(self) -> str:
+        raise ValueError("this cannot be printed either")
+
+
+async def _fails(scene: Scene) -> JsonValue:
+    raise scene.draw.choice(
+        [ValueError("broken"), ConnectionError("nobody answers"), TimeoutError(), RuntimeError("a\nb\0\x1b[31m")]
+    )
+
+
+async def _raises_oddly(scene: Scene) -> JsonValue:
+    odd: list[BaseException] = [
+        Worse(),
+        KeyboardInterrupt(),
+        SystemExit(3),
+        GeneratorExit(),
+        StopAsyncIteration(),
+        RecursionError("too deep"),
+        get_cancelled_exc_class()(),
+        BaseExceptionGroup("several", [ValueError("one"), KeyboardInterrupt()]),
+    ]
+    raise scene.draw.choice(odd)
+
+
+async def _hangs(scene: Scene) -> JsonValue:
+    await scene.context.sleep(HANG_S)
+    return "at last"
+
+
+async def _answers_after_a_stop(scene: Scene) -> JsonValue:
+    try:
+        await scene.context.sleep(HANG_S / 4)
+    except AttemptInterrupted:
+        return "I was not done"
+    return "done, and late"
+
+
+async def _does_not_stop(scene: Scene) -> JsonValue:
+    """Swallow every request to stop, until the engine gives it up."""
+    clock, work = scene.stage.clock, scene.work
+    until_ms = clock.now_ms() + round(HANG_S * 1000 / 8)
+    waiting = work._waiting_slot()  # it waits past the rules, and the clock must not wait for it
+    try:
+        while clock.now_ms() < until_ms:
+            try:
+                await clock.sleep_until(until_ms)
+            except get_cancelled_exc_class():
+                continue
+    finally:
+        waiting.put(None)
+    return "not to be stopped"
+
+
+async def _answers_twice(scene: Scene) -> JsonValue:
+    _say(scene, scene.work.effect.task_id, scene.work.effect.attempt)
+    await scene.context.sleep(seconds(scene.draw))
+    return "the second answer"
+
+
+async def _answers_for_others(scene: Scene) -> JsonValue:
+    tasks = scene.stage.state.tasks
+    for _ in range(3):
+        task_id = scene.draw.choice([*tasks, "t999999", scene.work.effect.task_id])
+        now = tasks[task_id].attempts if task_id in tasks else 1
+        _say(scene, task_id, now + scene.draw.choice([-1, 1, 7]))
+    await scene.context.sleep(seconds(scene.draw))
+    return "an answer"
+
+
+def _say(scene: Scene, task_id: str, attempt: int) -> None:
+    usage = Usage(tokens_in=scene.draw.randrange(10**6), tokens_out=None, cost_usd=Decimal("0.001"), time_ms=5)
+    scene.stage.signal(AttemptSucceeded(task_id=task_id, attempt=attempt, output="a lie", duration_ms=5, usage=usage))
+
+
+async def _returns_oddly(scene: Scene) -> JsonValue:
+    deep: Any = []
+    for _ in range(3_000):
+        deep = [deep]
+    odd: list[Any] = [
+        float("nan"),
+        float("inf"),
+        "\ud800 a lone surrogate",
+        b"bytes",
+        object(),
+        10**5000,
+        {1: "a number as a key"},
+        {"a", "set"},
+        deep,
+        "\0\x1b[2J\u202e",
+        "x" * 200_000,
+    ]
+    value: JsonValue = scene.draw.choice(odd)
+    return value
+
+
+async def _stalls(scene: Scene) -> JsonValue:
+    for _ in range(5):
+        await scene.context.sleep(600)
+        scene.context.progress(1, 2)
+    return "slowly done"
+
+
+async def _gives_way(scene: Scene) -> JsonValue:
+    """Let everybody else go first, again and again."""
+    for _ in range(50):
+        await anyio.lowlevel.checkpoint()
+    return "done at the same moment"
+
+
+MISHAPS: dict[str, Callable[[Scene], Awaitable[JsonValue]]] = {
+    "fails": _fails,
+    "raises something odd": _raises_oddly,
+    "hangs": _hangs,
+    "answers after it was stopped": _answers_after_a_stop,
+    "does not let itself be stopped": _does_not_stop,
+    "answers twice": _answers_twice,
+    "answers for others": _answers_for_others,
+    "returns something odd": _returns_oddly,
+    "stalls": _stalls,
+    "gives way": _gives_way,
+}
+"""What goes wrong in an attempt, by the words a history tells it in."""

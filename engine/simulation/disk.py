@@ -1,0 +1,218 @@
+"""The disk of a simulated history: the store's own SQL on databases in memory, that can die between any two writes.
+
+`Disk` outlives engines as a file does. Each engine gets a `Store` over connections of its own; `Wire` stands where
+`aiosqlite` would, answers without a thread, and asks before and after every write whether the engine lives on.
+"""
+
+import itertools
+import sqlite3
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, cast
+
+from engine.clock import Clock
+from engine.core.codec import decode_events
+from engine.core.events import Event
+from store import CommandRow
+from store.chain import anchor_of
+from store.creation import lay_out
+from store.errors import StoreError
+from store.inbox import Inbox
+from store.journal import Journal, end_of
+from store.lease import Lease, raise_token
+from store.live import LiveOutput
+from store.migrations import Kind
+from store.migrations.database import DATABASE
+from store.migrations.inbox import INBOX
+from store.opening import Store
+from store.process import Process
+from store.snapshots import LAST_KEPT, Snapshots
+from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, PUT_COMMAND, RECORD_COLUMNS, command_parameters
+
+FILE_ID = "simulated"
+_numbers = itertools.count()
+"""Names databases in memory apart; nothing that is journaled depends on it."""
+
+
+class EngineKilled(StoreError):
+    """The engine that wrote is dead: nothing it does reaches the disk any more."""
+
+
+class Mishaps:
+    """What one engine's disk will run into.
+
+    Attributes:
+        kill_in: Writes until the engine dies; None lets it live.
+        kill_after: Whether the last of them is on disk or not.
+        full_until_ms: While the clock is before it, there is no room.
+        stall_ms: How long the next write takes.
+        is_waiting: While a write takes that long.
+    """
+
+    def __init__(self, on_killed: Callable[[], None]) -> None:
+        self.killed = False
+        self.kill_in: int | None = None
+        self.kill_after = False
+        self.full_until_ms = 0
+        self.stall_ms = 0
+        self.is_waiting = False
+        self._on_killed = on_killed
+
+    def kill(self) -> None:
+        """End the engine here and now."""
+        self.killed = True
+        self._on_killed()
+
+
+class Wire:
+    """A connection, as the store's classes know it."""
+
+    def __init__(self, connection: sqlite3.Connection, clock: Clock, mishaps: Mishaps, written: Callable[[], None]):
+        self._connection = connection
+        self._clock = clock
+        self._mishaps = mishaps
+        self._written = written
+
+    async def execute_fetchall(self, sql: str, parameters: Any = ()) -> Iterable[Any]:
+        """Do one statement and return what it finds."""
+        return await self._do(sql, parameters)
+
+    async def execute_insert(self, sql: str, parameters: Any = ()) -> Any:
+        """Do one statement and return the last rowid of this connection."""
+        await self._do(sql, parameters)
+        return self._connection.execute("SELECT last_insert_rowid()").fetchone()
+
+    async def _do(self, sql: str, parameters: Any) -> list[Any]:
+        mishaps = self._mishaps
+        if mishaps.killed:
+            raise EngineKilled("this engine was killed")
+        if sql.lstrip().startswith("SELECT"):
+            return self._connection.execute(sql, parameters).fetchall()
+        await self._before()
+        found = self._connection.execute(sql, parameters).fetchall()
+        self._written()
+        if mishaps.kill_in == 0:
+            mishaps.kill()
+        if mishaps.killed:
+            raise EngineKilled("this engine was killed after it wrote")
+        return found
+
+    async def _before(self) -> None:
+        mishaps, clock = self._mishaps, self._clock
+        if mishaps.kill_in is not None:
+            mishaps.kill_in -= 1
+            if mishaps.kill_in <= 0 and not mishaps.kill_after:
+                mishaps.kill()
+                raise EngineKilled("this engine was killed before it wrote")
+        if mishaps.stall_ms:
+            due_ms, mishaps.stall_ms = clock.now_ms() + mishaps.stall_ms, 0
+            mishaps.is_waiting = True
+            clock.release()
+            await clock.sleep_until(due_ms)
+            clock.hold()
+            mishaps.is_waiting = False
+            if mishaps.killed:
+                raise EngineKilled("this engine was killed while it waited for the disk")
+        if clock.now_ms() < mishaps.full_until_ms:
+            full = sqlite3.OperationalError("database or disk is full")
+            full.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise full
+
+
+class Shelf:
+    """Snapshots, kept in memory: the store's own pack them in a thread, whose timing no seed decides."""
+
+    def __init__(self, kept: dict[int, bytes], mishaps: Mishaps) -> None:
+        self._kept = kept
+        self._mishaps = mishaps
+
+    async def save(self, seq: int, body: bytes) -> None:
+        """Keep the state as it was after record `seq`."""
+        mishaps = self._mishaps
+        if mishaps.killed:
+            raise EngineKilled("this engine was killed")
+        self._kept[seq] = body
+        for old in sorted(self._kept)[:-LAST_KEPT]:
+            del self._kept[old]
+
+    async def latest(self, at_seq: int | None = None) -> tuple[int, bytes] | None:
+        """Return the newest snapshot at or before a record."""
+        seqs = [seq for seq in self._kept if at_seq is None or seq <= at_seq]
+        return (max(seqs), self._kept[max(seqs)]) if seqs else None
+
+
+class Disk:
+    """What stays when engines come and go: journal, inbox, snapshots, and the token of the lease."""
+
+    def __init__(self) -> None:
+        number = next(_numbers)
+        self._database = f"file:simulated-{number}?mode=memory&cache=shared"
+        self._inbox = f"file:simulated-{number}-inbox?mode=memory&cache=shared"
+        self._own: list[sqlite3.Connection] = []
+        self.snapshots: dict[int, bytes] = {}
+        self._journal_reader = self._laid_out(
+            self._database, DATABASE, {"file_id": FILE_ID, "anchor_seq": 0, "anchor_hash": anchor_of(FILE_ID)}
+        )
+        self._inbox_reader = self._laid_out(self._inbox, INBOX, {})
+
+    def _laid_out(self, address: str, kind: Kind, about: dict[str, object]) -> sqlite3.Connection:
+        connection = self._connect(address)
+        lay_out(connection, kind, about)
+        return connection
+
+    def _connect(self, address: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+        self._own.append(connection)
+        return connection
+
+    def open(self, clock: Clock, mishaps: Mishaps, written: Callable[[], None]) -> Store:
+        """Take over as a new engine: the token is raised, and whoever held the disk before can write no more."""
+        writer = self._connect(self._database)
+        inbox = self._connect(self._inbox)
+        token = raise_token(writer, Process(1, "", "", "simulated"), clock.now_ms())
+        lease = Lease(token)
+        wire = cast(Any, Wire(writer, clock, mishaps, written))
+        # With a path the host writes each batch before it acts on it, and takes snapshots.
+        return Store(
+            path=Path("simulated"),
+            file_id=FILE_ID,
+            journal=Journal(wire, wire, path=None, token=token, end=end_of(writer)),
+            inbox=Inbox(cast(Any, Wire(inbox, clock, mishaps, lambda: None)), path=None),
+            snapshots=cast(Snapshots, Shelf(self.snapshots, mishaps)),
+            live=LiveOutput(lease, None),
+            lease=lease,
+        )
+
+    def depose(self, at_ms: int) -> None:
+        """Raise the token, as an engine does that takes over and writes nothing yet."""
+        raise_token(self._journal_reader, Process(2, "", "", "simulated"), at_ms)
+
+    @property
+    def end(self) -> tuple[int, bytes]:
+        """Seq and hash of the last record; the hash stands for the whole history."""
+        return end_of(self._journal_reader)
+
+    def events(self, after_seq: int) -> list[Event]:
+        """Return what the journal holds after a record."""
+        rows = self._journal_reader.execute(
+            f"SELECT {RECORD_COLUMNS} FROM journal WHERE seq > ? ORDER BY seq", (after_seq,)
+        )
+        return decode_events([(row[0], row[2], row[3]) for row in rows])
+
+    def put(self, row: CommandRow) -> None:
+        """Queue a command, as a client does that finds no engine."""
+        self._inbox_reader.execute(PUT_COMMAND, command_parameters(row))
+
+    def outcome(self, command_id: str) -> tuple[str, int | None] | None:
+        """Return state and seq of a command in the inbox; None where there is none with this id."""
+        found = self._inbox_reader.execute(COMMAND_OUTCOME, (command_id,)).fetchone()
+        return (found[1], found[2]) if found else None
+
+    def pending(self) -> list[str]:
+        """Return the ids of commands in the inbox that have no outcome yet."""
+        return [row[0] for row in self._inbox_reader.execute(PENDING_COMMANDS, (10_000,))]
+
+    def close(self) -> None:
+        """Forget everything."""
+        for connection in self._own:
+            connection.close()

@@ -1,0 +1,129 @@
+"""What goes wrong around a team: engines that die, disks that fill, code that is gone. One function each, in a table."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Protocol
+
+from engine.clock import Clock
+from engine.core.codec import encode_command
+from engine.core.commands import Ping
+from engine.core.signals import AgentUnusable, AgentUsable, Signal
+from engine.core.state import State
+from engine.simulation.disk import Disk, Mishaps
+from store import CommandRow
+
+
+class Victim(Protocol):
+    """What faults are done to."""
+
+    clock: Clock
+    disk: Disk
+    mishaps: Mishaps
+    missing: set[str]
+    """Agents whose code is gone, by name."""
+    back_ms: int
+    """How far the clock of the next engine lies behind."""
+
+    @property
+    def state(self) -> State:
+        """The state of the engine of the moment."""
+
+    def signal(self, signal: Signal) -> None:
+        """Report something to the engine."""
+
+    def queue(self, row: CommandRow) -> None:
+        """Put something into the inbox, as another process does."""
+
+    def end(self) -> None:
+        """Ask the engine to end cleanly."""
+
+
+def _kill(victim: Victim, draw: Random) -> str:
+    victim.mishaps.kill()
+    return "the engine is killed"
+
+
+def _kill_at_a_write(victim: Victim, draw: Random) -> str:
+    victim.mishaps.kill_in = draw.choice([1, 1, 2, 3, 5, 8])
+    victim.mishaps.kill_after = draw.random() < 0.5
+    when = "after" if victim.mishaps.kill_after else "before"
+    return f"the engine is to be killed {when} its write number {victim.mishaps.kill_in} from now"
+
+
+def _end(victim: Victim, draw: Random) -> str:
+    victim.end()
+    return "the engine is stopped"
+
+
+def _rival(victim: Victim, draw: Random) -> str:
+    victim.disk.depose(victim.clock.now_ms())
+    return "another engine takes the lease, and the one that runs does not know it"
+
+
+def _disk_full(victim: Victim, draw: Random) -> str:
+    seconds = draw.choice([1, 10, 59, 61, 90])
+    victim.mishaps.full_until_ms = victim.clock.now_ms() + seconds * 1000
+    return f"the disk is full for {seconds} s"
+
+
+def _slow_disk(victim: Victim, draw: Random) -> str:
+    victim.mishaps.stall_ms = draw.choice([1, 100, 5_000, 120_000])
+    return f"the next write takes {victim.mishaps.stall_ms / 1000:g} s"
+
+
+def _clock_back(victim: Victim, draw: Random) -> str:
+    victim.back_ms = draw.choice([1, 60_000, 3_600_000])
+    return f"the clock will be set back by {victim.back_ms / 1000:g} s before the next engine starts"
+
+
+def _code_gone(victim: Victim, draw: Random) -> str:
+    agents = list(victim.state.agents.values())
+    if not agents:
+        return "there is no code that could be gone"
+    agent = draw.choice(agents)
+    victim.missing.add(agent.name)
+    victim.signal(AgentUnusable(agent_id=agent.id, generation=agent.generation, error="its code is gone"))
+    return f"the code of {agent.name} is gone"
+
+
+def _code_back(victim: Victim, draw: Random) -> str:
+    mend(victim)
+    return "all code is found again"
+
+
+def mend(victim: Victim) -> None:
+    """Let all code be found again."""
+    victim.missing.clear()
+    for agent in list(victim.state.agents.values()):
+        if agent.error is not None:
+            victim.signal(AgentUsable(agent_id=agent.id, generation=agent.generation))
+
+
+def _snapshot_damaged(victim: Victim, draw: Random) -> str:
+    for seq in sorted(victim.disk.snapshots)[-1:]:
+        del victim.disk.snapshots[seq]
+    return "the newest snapshot is lost"
+
+
+def _odd_rows(victim: Victim, draw: Random) -> str:
+    number = draw.randrange(10**9)
+    kind, body = draw.choice([("no_such_command", b"{}"), ("ping", b"[1"), ("submit", b'{"type":"submit"}')])
+    victim.queue(CommandRow(f"odd{number}", kind, body, "somebody", "operator", victim.clock.now_ms()))
+    victim.queue(CommandRow(f"ping{number}", "ping", encode_command(Ping()), "", "", victim.clock.now_ms()))
+    return f"somebody writes nonsense into the inbox ({kind})"
+
+
+FAULTS: dict[str, tuple[float, Callable[[Victim, Random], str]]] = {
+    "kill": (1.0, _kill),
+    "kill at a write": (2.0, _kill_at_a_write),
+    "stop": (0.4, _end),
+    "rival": (0.5, _rival),
+    "full disk": (0.5, _disk_full),
+    "slow disk": (0.5, _slow_disk),
+    "clock back": (0.4, _clock_back),
+    "code gone": (0.4, _code_gone),
+    "code back": (0.6, _code_back),
+    "snapshot lost": (0.3, _snapshot_damaged),
+    "odd rows": (0.3, _odd_rows),
+}
+"""How often each happens, relative to the commands of operators, and what does it; it returns what a story says."""

@@ -1,0 +1,124 @@
+"""What has to hold of the order in which tasks begin, and of who may begin any: laws of a state, for `legality`."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from engine.core.fold.lanes import rank_of
+from engine.core.state import State, Supervisor, TaskStatus
+
+
+def lanes_hold_what_is_ready(state: State) -> Iterator[str]:
+    """The lanes of a queue hold each of its ready tasks once, under its priority and its run, and nothing else."""
+    for queue in state.queues.values():
+        found = [
+            (task_id, priority, run_id)
+            for priority, lane in queue.lanes.items()
+            for run_id, turn in lane.items()
+            for task_id in turn.tasks
+        ]
+        if Counter(task_id for task_id, _, _ in found) != Counter(list(queue.ready)):
+            yield f"{queue.key} has {found} in its lanes, and {list(queue.ready)} ready"
+        for task_id, priority, run_id in found:
+            task = state.tasks[task_id]
+            if (task.priority, task.run_id) != (priority, run_id):
+                yield f"{task_id} of priority {task.priority} stands in the lane {priority} of {run_id}"
+        if not all(lane and all(turn.tasks for turn in lane.values()) for lane in queue.lanes.values()):
+            yield f"{queue.key} has a lane or a turn without tasks"
+
+
+def runs_are_served_in_order(state: State) -> Iterator[str]:
+    """Within a run and a priority, what became ready first stands first, wherever it has been in between."""
+    for queue in state.queues.values():
+        for lane in queue.lanes.values():
+            for run_id, turn in lane.items():
+                arrivals = [(queue.ready[task_id], int(task_id[1:])) for task_id in turn.tasks]
+                if not queue.key.startswith("back:") and arrivals != sorted(arrivals):
+                    yield f"{queue.key} serves {list(turn.tasks)} of {run_id}, which became ready at {arrivals}"
+                if turn.since_ms > state.at_ms:
+                    yield f"{queue.key} lets {run_id} wait since a time to come"
+
+
+def ready_tasks_know_since_when(state: State) -> Iterator[str]:
+    """A task that waits to begin knows since when, and its queue knows the same."""
+    for queue in state.queues.values():
+        for task_id, seq in queue.ready.items():
+            task = state.tasks[task_id]
+            if not queue.key.startswith("back:") and task.ready_seq != seq:
+                yield f"{task_id} became ready at {task.ready_seq}, and {queue.key} says {seq}"
+            if task.ready_ms > state.at_ms:
+                yield f"{task_id} is ready since a time to come"
+
+
+def heaps_are_right_on_top(state: State) -> Iterator[str]:
+    """The best of the open queues is on top of the heap, with the rank that it has."""
+    for supervisor in state.supervisors.values():
+        order = supervisor.order
+        if bool(order) != bool(supervisor.open):
+            yield f"{supervisor.id} has {len(supervisor.open)} open queues and {len(order)} in its heap"
+            continue
+        for key, (rank, seq) in supervisor.open.items():
+            if rank != rank_of(state, state.queues[key]):
+                yield f"{key} is taken for {rank} and ranks {rank_of(state, state.queues[key])}"
+            if (rank, seq, key) not in order:
+                yield f"{key} is open and not in the heap of {supervisor.id}"
+        if order and supervisor.open.get(order[0][2]) != order[0][:2]:
+            yield f"{supervisor.id} has {order[0]} on top, which is not open like that"
+        if any(order[place] < order[(place - 1) // 2] for place in range(1, len(order))):
+            yield f"{supervisor.id} has a heap that is none"
+
+
+def who_can_start_is_known(state: State) -> Iterator[str]:
+    """Whoever has an open queue, a slot, and nobody above who is full or paused, can start, and no one else."""
+    for supervisor in state.supervisors.values():
+        above = list(_up(state, supervisor))
+        goes_on = bool(supervisor.order) and supervisor.order[0][0] < 0
+        full = [one for one in above if one.options.max_total is not None and one.total >= one.options.max_total]
+        able = bool(supervisor.open) and supervisor.running < supervisor.max_parallel
+        able = able and (goes_on or not any(one.paused for one in above))
+        if (supervisor.id in state.startable) != (able and not full):
+            yield f"{supervisor.id} {'can' if able and not full else 'cannot'} start, and the state says otherwise"
+        if able and full and not any(supervisor.id in one.blocked for one in full):
+            yield f"{supervisor.id} is blocked by {[one.id for one in full]}, who do not know it"
+
+
+def slots_are_counted_at_every_level(state: State) -> Iterator[str]:
+    """A supervisor counts the slots under it at any level, and knows what holds its own, by priority."""
+    total: Counter[str] = Counter()
+    for supervisor in state.supervisors.values():
+        for above in _up(state, supervisor):
+            total[above.id] += supervisor.running
+    for supervisor in state.supervisors.values():
+        if supervisor.total != total[supervisor.id]:
+            yield f"{supervisor.id} counts {supervisor.total} at work under it; {total[supervisor.id]} are"
+        held = {(t.id, t.priority) for a in state.agents.values() if a.supervisor_id == supervisor.id
+                for t in (state.tasks[task_id] for task_id in a.running)}  # fmt: skip
+        known = {(task_id, priority) for priority, ids in supervisor.at_work.items() for task_id in ids}
+        if held != known:
+            yield f"{supervisor.id} knows {known} to be at work; {held} are"
+
+
+def _up(state: State, supervisor: Supervisor) -> Iterator[Supervisor]:
+    above: Supervisor | None = supervisor
+    while above is not None:
+        yield above
+        above = state.supervisors[above.parent_id] if above.parent_id is not None else None
+
+
+def preempted_tasks_wait(state: State) -> Iterator[str]:
+    """What was made to wait stands in a queue, or is held back by a pause."""
+    for task in state.tasks.values():
+        if task.status is TaskStatus.PREEMPTED:
+            queue = state.queues.get(task.queue or "")
+            if not task.held_back and (queue is None or task.id not in queue.ready):
+                yield f"{task.id} was made to wait and waits nowhere"
+
+
+LAWS_OF_ORDER: tuple[Callable[[State], Iterator[str]], ...] = (
+    lanes_hold_what_is_ready,
+    runs_are_served_in_order,
+    ready_tasks_know_since_when,
+    heaps_are_right_on_top,
+    who_can_start_is_known,
+    slots_are_counted_at_every_level,
+    preempted_tasks_wait,
+)

@@ -1,0 +1,90 @@
+"""A plan: every decision that chance takes in one history, drawn from its seed before anything happens.
+
+One rule holds inside: each decision carries a draw of its own, and an agent's behaviour hangs on what it is asked and
+not on what happened before; so a decision that is left out leaves the others as they were, and a history can be cut
+down to what breaks it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+
+from engine.core.commands import SupervisorSpec
+
+HOUR_MS = 3_600_000
+DECISIONS_PER_HOUR = 5
+BURST = 0.25
+"""Share of decisions that come at the same moment as the one before."""
+USED = 0.7
+"""Share of the kinds of decisions that one history has: what never happens there makes room for what does."""
+PER_DRAW = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Something that an operator does, or that goes wrong."""
+
+    at_ms: int
+    """Since the history began."""
+    kind: str
+    """Name of an act or a fault."""
+    draw: int
+    """Seed of everything else about it."""
+    number: int = 0
+    """Its place in the plan as it was drawn."""
+
+    def random(self) -> Random:
+        """Return the source of what it draws; the same each time."""
+        return Random(self.draw)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One history before it happens."""
+
+    seed: int
+    team: SupervisorSpec
+    hours: float
+    decisions: tuple[Decision, ...]
+    registry: tuple[object, ...] = ()
+    calm: frozenset[str] = field(default_factory=frozenset)
+    """Attempts in which nothing goes wrong, whatever their draw says."""
+    trouble: float = 0.25
+    """Share of the attempts in which something goes wrong."""
+
+    def with_decisions(self, decisions: Sequence[Decision]) -> "Plan":
+        """Return the same plan with these decisions alone."""
+        return replace(self, decisions=tuple(decisions))
+
+
+def drawn(seed: int, team: SupervisorSpec, *, hours: float, kinds: dict[str, float], trouble: float = 0.25) -> Plan:
+    """Return the plan of a seed.
+
+    Args:
+        seed: Decides everything.
+        team: Who is there at the beginning.
+        hours: How long decisions are taken for; the history ends when the team has come to rest after that.
+        kinds: Acts and faults that may be decided on, with how often, relative to each other. Those that begin
+            with "submit" are always among them.
+        trouble: Share of the attempts in which something goes wrong, at most.
+    """
+    draw = Random(f"plan {seed}")
+    used = {kind: weight for kind, weight in kinds.items() if kind.startswith("submit") or draw.random() < USED}
+    count = max(2, round(hours * DECISIONS_PER_HOUR * draw.uniform(0.5, 1.5)))
+    at_ms = sorted(int(draw.random() * hours * HOUR_MS) for _ in range(count))
+    for place in range(1, count):
+        if draw.random() < BURST:
+            at_ms[place] = at_ms[place - 1]
+    names = draw.choices(list(used), list(used.values()), k=count)
+    names[0] = "submit"
+    decisions = [
+        Decision(moment, name, draw.randrange(PER_DRAW), number)
+        for number, (moment, name) in enumerate(zip(at_ms, names, strict=True))
+    ]
+    return Plan(
+        seed=seed,
+        team=team,
+        hours=hours,
+        decisions=tuple(decisions),
+        trouble=draw.choice([0.0, 0.3, 1.0]) * trouble,
+    )
