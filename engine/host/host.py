@@ -359,7 +359,8 @@ class Host:
     def _divert(self, order: Order, batch: Batch) -> bool:
         outcome = self.state.commands.get(order.id)
         if outcome is not None:
-            batch.then.append(lambda _: self._orders.repeat(order.id, outcome))
+            # Its first copy may stand in this very batch: what is not on disk is not repeated.
+            batch.then.append(lambda error: self._orders.repeat(order.id, outcome) if error is None else None)
             return True
         if self._handover.diverts(order):
             return True
