@@ -50,9 +50,7 @@ def apply_policy(state: State, prompt: ApplyPolicy, ctx: Context) -> list[Event]
     return _events(state, task, failures, place, verdict, ctx)
 
 
-def _events(
-    state: State, task: Task, failures: Failures, place: int, verdict: Verdict, ctx: Context
-) -> list[Event]:
+def _events(state: State, task: Task, failures: Failures, place: int, verdict: Verdict, ctx: Context) -> list[Event]:
     if isinstance(verdict, TryAgain):
         return [_scheduled(task, failures, verdict.delay_ms, ctx)]
     if isinstance(verdict, GiveTo):

@@ -1,8 +1,8 @@
 """The chain of policies of a task: whose it is, and how it is walked.
 
-It is walked from the left each time: the first policy that has something left to give decides. All that a walk depends
-on is what was given so far (`Task.retries`, `Task.failovers`, `Task.failed_on`), so a chain needs no place of its own in
-the state, and every chain ends.
+It is walked from the left each time: the first policy that has something left to give decides. All that a walk
+depends on is what was given so far (`Task.retries`, `Task.failovers`, `Task.failed_on`), so a chain needs no place of
+its own in the state, and every chain ends.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,9 +28,7 @@ AFTER: dict[type, Callable[[Any, Failures], Verdict | None]] = {
 def chain_of_agent(state: State, agent: Agent) -> Sequence[FailurePolicy]:
     """Return the policies of an agent: those of its spec, else those of the nearest supervisor that has any."""
     own = state.spec_of(agent).on_failure
-    found: Sequence[FailurePolicy] = own or inherited(
-        state, state.supervisors[agent.supervisor_id], "on_failure", ()
-    )
+    found: Sequence[FailurePolicy] = own or inherited(state, state.supervisors[agent.supervisor_id], "on_failure", ())
     return found
 
 

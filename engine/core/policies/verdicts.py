@@ -1,7 +1,7 @@
 """What a policy is asked with, and what it can answer: the small interface that all failure policies share.
 
-A policy is one function, `(its record, Failures) -> Verdict | None`; None is "nothing left to give". It is pure: what it
-may know is in `Failures`, draws and times included.
+A policy is one function, `(its record, Failures) -> Verdict | None`; None is "nothing left to give". It is pure: what
+it may know is in `Failures`, draws and times included.
 """
 
 from collections.abc import Sequence
