@@ -5,6 +5,7 @@ from collections import deque
 from engine.core.commands import Order
 from engine.core.context import Context
 from engine.core.decide import decide
+from engine.core.decide.dispatch import next_supervisor
 from engine.core.effects import Effect, effects_of, restart_effects
 from engine.core.events import EngineStarted, Event
 from engine.core.fold import fold
@@ -36,7 +37,7 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
         if prompts:
             now = prompts.popleft()
         elif state.startable:
-            now = Dispatch(supervisor_id=next(iter(state.startable)))
+            now = Dispatch(supervisor_id=next_supervisor(state))
         elif state.resizable:
             now = LookAtPool(agent_id=next(iter(state.resizable)))
         elif state.leaving and is_news:

@@ -16,6 +16,36 @@ def nothing_is_left_to_start(state: State) -> Iterator[str]:
         yield f"{supervisor_id} could start something and did not"
 
 
+def pools_are_as_large_as_they_should_be(state: State) -> Iterator[str]:
+    """A pool keeps its bounds; where work waits and it may grow it has grown; where one may go a timer watches."""
+    for agent_id in state.resizable:
+        yield f"{agent_id} should have grown, or be watched, and is not"
+    for agent in state.agents.values():
+        spec = state.specs[agent.spec]
+        least, most = (1, 1) if spec.pool is None else (spec.pool.min, spec.pool.max)
+        if not least <= agent.size <= most:
+            yield f"{agent.id} has {agent.size} instances, of {least} to {most}"
+        if agent.max_concurrency != agent.size * spec.max_concurrency:
+            yield f"{agent.id} has {agent.max_concurrency} slots with {agent.size} instances of {spec.max_concurrency}"
+        if (agent.id in state.pools) != (spec.pool is not None):
+            yield f"{agent.id} is taken for what it is not: a pool, or none"
+
+
+def supervisors_stand_in_a_tree(state: State) -> Iterator[str]:
+    """Each supervisor but the roots is a member of one other, and nobody is above itself."""
+    for supervisor in state.supervisors.values():
+        seen: set[str] = set()
+        above: str | None = supervisor.id
+        while above is not None and above not in seen:
+            seen.add(above)
+            above = state.supervisors[above].parent_id
+        if above is not None:
+            yield f"{supervisor.id} stands above itself"
+        holders = [one.id for one in state.supervisors.values() if supervisor.id in one.members]
+        if holders != ([] if supervisor.parent_id is None else [supervisor.parent_id]):
+            yield f"{supervisor.id} says that it is under {supervisor.parent_id}, and is a member of {holders}"
+
+
 def slots_are_held_by_attempts(state: State) -> Iterator[str]:
     """Each slot is held by an attempt at work, and each attempt at work holds one."""
     for agent in state.agents.values():
@@ -125,6 +155,8 @@ def backing_off_has_a_timer(state: State) -> Iterator[str]:
 
 LAWS: tuple[Callable[[State], Iterator[str]], ...] = (
     nothing_is_left_to_start,
+    pools_are_as_large_as_they_should_be,
+    supervisors_stand_in_a_tree,
     slots_are_held_by_attempts,
     supervisors_keep_their_limits,
     members_are_there,

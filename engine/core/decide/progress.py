@@ -1,10 +1,9 @@
-"""What goes on by itself: dispatch, ends of tasks, graphs that are complete. Failures: `failing`."""
+"""What goes on by itself: ends of tasks, graphs that are complete. What begins: `dispatch`. Failures: `failing`."""
 
 from engine.core.context import Context
 from engine.core.decide.plan import plan_group
 from engine.core.decide.stopping import below, exceeded_by, is_cancelled
 from engine.core.events import (
-    AttemptResumed,
     AttemptStarted,
     CallAnswered,
     CancelRequested,
@@ -15,41 +14,9 @@ from engine.core.events import (
     TaskSkipped,
 )
 from engine.core.fold.ending import lets_pass
-from engine.core.prompts import AfterEnd, AnswerNow, CheckGroup, Dispatch, FinishRun, LookAt, PlanGroup
+from engine.core.prompts import AfterEnd, AnswerNow, CheckGroup, FinishRun, LookAt, PlanGroup
 from engine.core.signals import TextRead
 from engine.core.state import RunStatus, State, Task, TaskStatus
-
-
-def dispatch(state: State, prompt: Dispatch, ctx: Context) -> list[Event]:
-    """Start the next ready task of a supervisor on the agent that has been free for longest."""
-    supervisor = state.supervisors[prompt.supervisor_id]
-    queue = state.queues[next(iter(supervisor.open))]
-    task = state.tasks[next(iter(queue.ready))]
-    if queue.key.startswith("back:"):
-        attempt = task.attempt
-        assert attempt is not None
-        assert attempt.agent_id is not None
-        return [
-            AttemptResumed(
-                at_ms=ctx.now_ms,
-                run_id=task.run_id,
-                task_id=task.id,
-                attempt=attempt.number,
-                agent_id=attempt.agent_id,
-                call_keys=list(attempt.owed),
-            )
-        ]
-    agent = state.agents[next(iter(queue.free))]
-    return [
-        AttemptStarted(
-            at_ms=ctx.now_ms,
-            run_id=task.run_id,
-            task_id=task.id,
-            attempt=task.attempts + 1,
-            agent_id=agent.id,
-            generation=agent.generation,
-        )
-    ]
 
 
 def look_at(state: State, prompt: LookAt, ctx: Context) -> list[Event]:

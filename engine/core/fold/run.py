@@ -14,7 +14,7 @@ from engine.core.fold.ending import ask_to_stop, end, withdraw
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.limits import set_deadline
-from engine.core.fold.queues import dequeue, enqueue, forget_idle_queues, is_ready
+from engine.core.fold.queues import dequeue, enqueue_again, forget_idle_queues, is_ready
 from engine.core.fold.task import add_node, add_task, wire
 from engine.core.fold.timers import OF_RUNS, OF_TASKS, drop_all
 from engine.core.state import SUMMARIES, Run, RunSummary, State, Task, TaskStatus
@@ -74,10 +74,8 @@ def _run_paused(state: State, event: RunPaused) -> None:
 def _run_resumed(state: State, event: RunResumed) -> None:
     run = state.runs[event.run_id]
     run.paused = False
-    for task_id in run.tasks:
-        task = state.tasks[task_id]
-        if task.held_back and is_ready(task):
-            enqueue(state, task)
+    tasks = (state.tasks[task_id] for task_id in run.tasks)
+    enqueue_again(state, [task for task in tasks if task.held_back and is_ready(task)])
 
 
 def _cancel_requested(state: State, event: CancelRequested) -> None:

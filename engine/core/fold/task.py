@@ -20,7 +20,7 @@ from engine.core.events import (
 from engine.core.fold.ending import begin_anew, end
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
-from engine.core.fold.queues import dequeue, enqueue, is_ready, own_queue, stop_waiting_for_slot, vacate
+from engine.core.fold.queues import dequeue, enqueue, is_ready, own_queue, stands, stop_waiting_for_slot, vacate
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.state import ENDED, Call, State, Task, TaskStatus
 from engine.core.values import held
@@ -82,10 +82,12 @@ def wire(state: State, group: Task) -> None:
             blockers += before.status not in ENDED
         node.blockers = blockers
     for node in nodes:
-        if node.kind == "agent" and node.status is TaskStatus.WAITING:
+        if node.kind != "agent" or is_ready(node) == stands(state, node):
+            continue
+        if is_ready(node):
+            enqueue(state, node)
+        else:
             dequeue(state, node)
-            if is_ready(node):
-                enqueue(state, node)
 
 
 def _group_planned(state: State, event: GroupPlanned) -> None:
@@ -236,7 +238,7 @@ def _task_requeued(state: State, event: TaskRequeued) -> None:
     task.queue = event.queue
     task.worker_id = event.queue.removeprefix("agent:") if event.queue.startswith("agent:") else None
     if is_ready(task):
-        enqueue(state, task, first=True)
+        enqueue(state, task, again=True)
 
 
 def _task_reopened(state: State, event: TaskReopened) -> None:

@@ -1,0 +1,127 @@
+"""The order of what is ready in a queue: a lane a priority, in it a turn a run, then first come, first served.
+
+Runs of a lane take turns, one task each. Between lanes the one goes first whose next task is the more urgent, where a
+priority is worth `ageing_ms` of waiting: that is `priority * ageing_ms + since_ms`, the least first, so that which of
+two goes first never changes with time alone, and nothing has to be sorted anew. A run waits since its task became
+ready, or since its last turn where that is later: many tasks of one run that have waited for long do not shut out the
+urgent ones, and still get a turn in time.
+
+Everything here is O(1) in the number of tasks, except for a task that goes back to its place: that looks at those of
+its run that went back before it.
+"""
+
+from collections import OrderedDict
+
+from engine.core.options import AGEING_S
+from engine.core.state import Lane, Queue, State, Supervisor, Task, Turn
+
+NEVER_MS = 10**15
+"""What a priority is worth where nothing ages: more than any wait."""
+BACK = -(10**17)
+"""Ranks of attempts that go on lie this much before all others."""
+
+
+def ageing_ms(state: State, supervisor: Supervisor) -> int:
+    """Return how long a task waits until it is as urgent as one of the next priority, under `supervisor`."""
+    above: Supervisor | None = supervisor
+    while above is not None:
+        seconds = above.options.ageing_s
+        if seconds is not None:
+            return round(seconds * 1000) or NEVER_MS
+        above = state.supervisors[above.parent_id] if above.parent_id is not None else None
+    return round(AGEING_S * 1000)
+
+
+def put(queue: Queue, task: Task, seq: int, since_ms: int, *, again: bool = False) -> None:
+    """Let `task` wait in its lane.
+
+    Args:
+        queue: Where it is not yet.
+        task: Its priority and its run say where.
+        seq: The event that made it ready.
+        since_ms: When that was.
+        again: It goes back to the place that it had, and its run has its turn next.
+    """
+    queue.ready[task.id] = seq
+    lane = queue.lanes.get(task.priority)
+    if lane is None:
+        lane = queue.lanes[task.priority] = OrderedDict()
+    turn = lane.get(task.run_id)
+    if turn is None:
+        turn = lane[task.run_id] = Turn(since_ms=since_ms)
+        if again:
+            lane.move_to_end(task.run_id, last=False)
+    turn.tasks[task.id] = 0
+    if again and len(turn.tasks) > 1:
+        _to_its_place(queue, turn, task.id)
+
+
+def _to_its_place(queue: Queue, turn: Turn, task_id: str) -> None:
+    """Move a task that was put last before those that became ready after it."""
+    tasks, mine = turn.tasks, _arrival(queue, task_id)
+    earlier: list[str] = []
+    for other in tasks:
+        if other == task_id or _arrival(queue, other) > mine:
+            break
+        earlier.append(other)
+    tasks.move_to_end(task_id, last=False)
+    for other in reversed(earlier):
+        tasks.move_to_end(other, last=False)
+
+
+def _arrival(queue: Queue, task_id: str) -> tuple[int, int]:
+    """Return when a task became ready; of those that one event made ready, the first made first."""
+    return queue.ready[task_id], int(task_id[1:])
+
+
+def take(queue: Queue, task: Task, *, served_ms: int | None = None) -> bool:
+    """Let `task` wait no more, and return whether it did.
+
+    Args:
+        queue: Where it waits, or not.
+        task: Its priority has to be the one that it waits with.
+        served_ms: When it began, which was a turn of its run; None where it did not begin.
+    """
+    if queue.ready.pop(task.id, None) is None:
+        return False
+    lane = queue.lanes[task.priority]
+    turn = lane[task.run_id]
+    del turn.tasks[task.id]
+    if not turn.tasks:
+        del lane[task.run_id]
+        if not lane:
+            del queue.lanes[task.priority]
+    elif served_ms is not None:
+        turn.since_ms = served_ms
+        lane.move_to_end(task.run_id)
+    return True
+
+
+def rank_of_lane(priority: int, lane: Lane, ageing: int) -> int:
+    """Return what the lanes of a queue, and the queues of a supervisor, are ordered by; the least goes first."""
+    return priority * ageing + next(iter(lane.values())).since_ms
+
+
+def first_lane(queue: Queue, ageing: int) -> tuple[int, Lane]:
+    """Return the lane of a queue that has its turn, with its rank; something is ready there."""
+    lanes = queue.lanes
+    if len(lanes) == 1:
+        for priority, lane in lanes.items():
+            return rank_of_lane(priority, lane, ageing), lane
+    return min(
+        ((rank_of_lane(priority, lane, ageing), lane) for priority, lane in sorted(lanes.items())),
+        key=lambda each: each[0],
+    )
+
+
+def next_task(state: State, queue: Queue) -> str:
+    """Return the id of the task of a queue that has its turn; something is ready there."""
+    ageing = ageing_ms(state, state.supervisors[queue.supervisor_id]) if len(queue.lanes) > 1 else 0
+    _, lane = first_lane(queue, ageing)
+    return next(iter(next(iter(lane.values())).tasks))
+
+
+def rank_of(state: State, queue: Queue) -> int:
+    """Return how early a queue goes among those of its supervisor, the least first; attempts that go on come first."""
+    rank, _ = first_lane(queue, ageing_ms(state, state.supervisors[queue.supervisor_id]))
+    return rank + BACK if queue.key.startswith("back:") else rank
