@@ -12,9 +12,12 @@ from engine.core.commands import (
     AddAgent,
     AddSupervisor,
     Cancel,
+    ChangeSupervisor,
     Command,
+    Move,
     Pause,
     RemoveMember,
+    ReplaceTeam,
     Resume,
     RetryWork,
     SetDeadline,
@@ -23,8 +26,10 @@ from engine.core.commands import (
     SwapAgent,
     SwitchStrategy,
 )
+from engine.core.fact import changed
+from engine.core.options import SupervisorOptions
 from engine.core.signals import AgentUnusable, AgentUsable, AttemptSucceeded, EngineBegan, ThreadCameBack
-from engine.core.spec import AGGREGATIONS, AgentSpec, Retry, Skip
+from engine.core.spec import AGGREGATIONS, AgentSpec, Pool, Retry, Skip
 from tests.world import LONG, World, agent, load
 
 NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay")
@@ -41,6 +46,7 @@ def crew(draw: Callable[[st.SearchStrategy[Any]], Any]) -> SupervisorSpec:
             draw(st.sampled_from(SKILLS)),
             on_failure=policies,
             max_concurrency=draw(st.integers(1, 3)),
+            pool=draw(st.sampled_from([None, None, Pool(max=3, grow_at=1, idle_s=0.5), Pool(min=2, max=4)])),
         )
 
     return SupervisorSpec(
@@ -73,6 +79,8 @@ def random_command(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) 
     def pick(values: Sequence[Any]) -> Any:
         return draw(st.sampled_from(values))
 
+    if draw(st.integers(0, 6)) == 0:
+        return _of_the_tree(draw, world)
     kind = draw(st.integers(0, 9))
     if kind <= 1:
         return Submit(
@@ -105,6 +113,30 @@ def random_command(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) 
         return RemoveMember(target=pick([*agents, "below"]), mode=pick([None, "drain", "requeue", "abort"]))
     name = pick(NAMES)
     return AddAgent(supervisor=pick([None, *groups]), spec=agent(name, pick(SKILLS)), trusted=[f"crew:{name}"])
+
+
+def _of_the_tree(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> Command:
+    """Draw a change of where members stand, of what is set for supervisors, or of everything under one."""
+    agents, groups = list(world.state.agents), list(world.state.supervisors)
+    kind = draw(st.integers(0, 3))
+    if kind <= 1:
+        target = draw(st.sampled_from([*agents, *groups, "below", "nobody"]))
+        return Move(target=target, parent=draw(st.sampled_from([*groups, "nowhere"])))
+    if kind == 2:
+        options = SupervisorOptions(ageing_s=draw(st.sampled_from([0, 5])), lead=draw(st.sampled_from([None, "ada"])))
+        return ChangeSupervisor(
+            supervisor=draw(st.sampled_from(groups)),
+            max_parallel=draw(st.sampled_from([None, 1, 4])),
+            options=draw(st.sampled_from([None, options])),
+        )
+    team = crew(draw)
+    left = [member for member in team.members if draw(st.booleans())]
+    return ReplaceTeam(
+        supervisor=draw(st.sampled_from(groups)),
+        team=changed(team, members=left, default_agent=None),
+        mode=draw(st.sampled_from(["drain", "migrate", "requeue", "abort"])),
+        trusted=[f"crew:{name}" for name in NAMES],
+    )
 
 
 def random_turn(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> None:

@@ -1,33 +1,57 @@
-"""Commands that bring whole trees: a team file, a supervisor with everything under it."""
+"""Commands that bring whole trees: a team file, a supervisor with everything under it, another team in its place."""
 
-from engine.core.commands import (
-    AddSupervisor,
-    LoadTeam,
-    SupervisorSpec,
-)
+from collections import Counter
+from collections.abc import Sequence
+
+from engine.core.commands import AddSupervisor, LoadTeam, ReplaceTeam, SupervisorSpec
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.find import able_queues_for, find_supervisor, member_name
+from engine.core.decide.find import find_supervisor
+from engine.core.decide.merging import Merge, added
 from engine.core.decide.mint import Mint
-from engine.core.decide.team import must, name_is_free, swapped_to
+from engine.core.decide.moving import may_be_so_deep, with_warning
+from engine.core.decide.settings import check_numbers, check_options
+from engine.core.decide.team import name_is_free
 from engine.core.decide.trust import trust
 from engine.core.discovery import nearest
 from engine.core.errors import DuplicateName, Refused, UnknownAgent
 from engine.core.events import (
     AgentAdded,
+    AgentRemoving,
     AgentSwapped,
     Event,
     SpecRegistered,
+    StrategySwitched,
     SupervisorAdded,
+    SupervisorChanged,
+    SupervisorLeaving,
     TeamLoaded,
 )
+from engine.core.hierarchy import DEEPEST, depth_of, height_of, warning_of
 from engine.core.spec import AgentSpec, check_name, spec_hash
 from engine.core.state import State, Supervisor
 from engine.core.strategies import strategy_named
 
+_COUNTED: dict[type, str] = {
+    AgentAdded: "agents_added",
+    AgentSwapped: "agents_swapped",
+    AgentRemoving: "agents_removed",
+    SupervisorAdded: "supervisors_added",
+    SupervisorLeaving: "supervisors_removed",
+    SupervisorChanged: "supervisors_changed",
+    StrategySwitched: "strategies_switched",
+}
+_MODES = {
+    "drain": ("drain", "drain"),
+    "migrate": ("migrate", "requeue"),
+    "requeue": ("drain", "requeue"),
+    "abort": ("abort", "abort"),
+}
+"""What a mode means for agents that are swapped, and for those that are removed."""
+
 
 def load_team(state: State, command: LoadTeam, ctx: Context) -> Applied:
-    """Make the team of a file; where one is there already, add what is new and swap what changed."""
+    """Make the team of a file; where one is there already, add what is new and change what differs."""
     now = ctx.now_ms
     events = trust(state, [*specs_in(command.team), *command.registry], command.trusted, now)
     check_tree(command.team)
@@ -38,15 +62,21 @@ def load_team(state: State, command: LoadTeam, ctx: Context) -> Applied:
         if state.registry.get(spec.name) != spec_hash(spec):
             events.append(SpecRegistered(at_ms=now, spec=spec))
     there = next((root for root in state.roots if root.name == command.team.name), None)
-    made = _added(state, command.team, None, ctx, Mint(state)) if there is None else _merged(state, there, command, ctx)
-    events += made
-    new = sum(isinstance(event, AgentAdded) for event in made)
-    swapped = sum(isinstance(event, AgentSwapped) for event in made)
-    what = f"{new} agents" if there is None else f"{new} agents added, {swapped} swapped"
-    return Applied(
-        events=events,
-        summary=f"loaded team {command.team.name}: {what}",
-        result={"agents_added": new, "agents_swapped": swapped},
+    if there is None:
+        made, depth = added(command.team, None, ctx, Mint(state)), height_in(command.team)
+    else:
+        made, depth = _merged(Merge(state, ctx), there, command.team)
+    counts = _counts(made)
+    new, swapped = counts.get("agents_added", 0), counts.get("agents_swapped", 0)
+    what = f"{new} agents" if there is None else f"{new} agents added, {swapped} swapped{_besides(counts)}"
+    told = {name: count for name, count in counts.items() if there is not None and name in _SETTINGS}
+    return with_warning(
+        Applied(
+            events=events + made,
+            summary=f"loaded team {command.team.name}: {what}",
+            result={"agents_added": new, "agents_swapped": swapped, **told},
+        ),
+        warning_of(state, depth),
     )
 
 
@@ -55,14 +85,69 @@ def add_supervisor(state: State, command: AddSupervisor, ctx: Context) -> Applie
     parent = find_supervisor(state, command.parent) if command.parent is not None else None
     events = trust(state, specs_in(command.team), command.trusted, ctx.now_ms)
     check_tree(command.team)
+    depth = height_in(command.team)
     if parent is not None:
         name_is_free(state, parent, command.team.name)
+        may_be_so_deep(state, parent, depth)
+        depth += depth_of(state, parent)
     elif any(root.name == command.team.name for root in state.roots):
         raise DuplicateName(command.team.name, "this database")
-    mint = Mint(state)
-    made = _added(state, command.team, parent.id if parent else None, ctx, mint)
+    made = added(command.team, parent.id if parent else None, ctx, Mint(state))
     top = next(event.supervisor_id for event in made if isinstance(event, SupervisorAdded))
-    return Applied(events=events + made, summary=f"added supervisor {command.team.name}", result={"supervisor_id": top})
+    return with_warning(
+        Applied(
+            events=events + made, summary=f"added supervisor {command.team.name}", result={"supervisor_id": top}
+        ),
+        warning_of(state, depth),
+    )
+
+
+def replace_team(state: State, command: ReplaceTeam, ctx: Context) -> Applied:
+    """Make what is under a supervisor like a description; its own name stays."""
+    supervisor = find_supervisor(state, command.supervisor)
+    if command.mode not in _MODES:
+        raise Refused(f"no mode {command.mode!r}; there are {', '.join(_MODES)}")
+    events = trust(state, specs_in(command.team), command.trusted, ctx.now_ms)
+    check_tree(command.team)
+    swaps, removals = _MODES[command.mode]
+    merge = Merge(state, ctx, swaps=swaps, removals=removals)  # type: ignore[arg-type]
+    merge.take(events)
+    made, depth = _merged(merge, supervisor, command.team)
+    counts = _counts(made)
+    if not counts:
+        raise Refused(f"supervisor {supervisor.name!r} is like that already; nothing to replace")
+    return with_warning(
+        Applied(
+            events=made,
+            summary=f"replaced the team of {supervisor.name}: {_told(counts)}",
+            result={"supervisor_id": supervisor.id, **{name: counts.get(name, 0) for name in _COUNTED.values()}},
+        ),
+        warning_of(state, depth),
+    )
+
+
+def _merged(merge: Merge, there: Supervisor, team: SupervisorSpec) -> tuple[list[Event], int]:
+    """Return what has to happen, and how deep the team is then."""
+    merge.finish(there, team)
+    now = merge.state.supervisors[there.id]
+    return merge.events, depth_of(merge.state, now) - 1 + height_of(merge.state, now)
+
+
+def _counts(events: Sequence[Event]) -> dict[str, int]:
+    found = Counter(_COUNTED[type(event)] for event in events if type(event) in _COUNTED)
+    return {name: found[name] for name in _COUNTED.values() if found[name]}
+
+
+_SETTINGS = ("supervisors_changed", "strategies_switched")
+
+
+def _besides(counts: dict[str, int]) -> str:
+    said = {name: count for name, count in counts.items() if name in _SETTINGS}
+    return f", {_told(said)}" if said else ""
+
+
+def _told(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
 
 
 def specs_in(team: SupervisorSpec) -> list[AgentSpec]:
@@ -71,6 +156,11 @@ def specs_in(team: SupervisorSpec) -> list[AgentSpec]:
     for member in team.members:
         found += [member] if isinstance(member, AgentSpec) else specs_in(member)
     return found
+
+
+def height_in(team: SupervisorSpec) -> int:
+    """Return how many levels of supervisors a description has."""
+    return 1 + max((height_in(member) for member in team.members if isinstance(member, SupervisorSpec)), default=0)
 
 
 def check_tree(team: SupervisorSpec) -> None:
@@ -91,74 +181,16 @@ def check_tree(team: SupervisorSpec) -> None:
             raise UnknownAgent(name, nearest(name, names))
     if team.aggregation == "synthesis" and team.aggregator is None:
         raise Refused(f"supervisor {team.name!r} makes a synthesis but names no aggregator; name one of its agents")
-    must(team.max_parallel >= 1, f"supervisor {team.name!r}: max_parallel must be at least 1")
+    check_options(team.name, team.options, names)
+    check_numbers(team.name, team.max_parallel, team.max_agents)
+    _check_depth(team)
     for member in team.members:
         if isinstance(member, SupervisorSpec):
             check_tree(member)
 
 
-def _added(state: State, team: SupervisorSpec, parent_id: str | None, ctx: Context, mint: Mint) -> list[Event]:
-    supervisor_id = mint("s")
-    events: list[Event] = [
-        SupervisorAdded(
-            at_ms=ctx.now_ms,
-            supervisor_id=supervisor_id,
-            name=team.name,
-            parent_id=parent_id,
-            mode=team.mode,
-            aggregation=team.aggregation,
-            aggregator=team.aggregator,
-            participants=team.participants,
-            auto_discover=team.auto_discover,
-            max_matches=team.max_matches,
-            default_agent=team.default_agent,
-            max_parallel=team.max_parallel,
-            max_agents=team.max_agents,
-            options=team.options,
-        )
-    ]
-    for member in team.members:
-        if isinstance(member, SupervisorSpec):
-            events += _added(state, member, supervisor_id, ctx, mint)
-        else:
-            events.append(
-                AgentAdded(
-                    at_ms=ctx.now_ms, agent_id=mint("a"), name=member.name, supervisor_id=supervisor_id, spec=member
-                )
-            )
-    return events
-
-
-def _merged(state: State, there: Supervisor, command: LoadTeam, ctx: Context) -> list[Event]:
-    mint = Mint(state)
-    events: list[Event] = []
-
-    def merge(supervisor: Supervisor, team: SupervisorSpec) -> None:
-        members = {member_name(state, member_id): member_id for member_id in supervisor.members}
-        for member in team.members:
-            member_id = members.get(member.name)
-            if isinstance(member, SupervisorSpec):
-                if member_id in state.supervisors:
-                    merge(state.supervisors[member_id], member)
-                elif member_id is None:
-                    events.extend(_added(state, member, supervisor.id, ctx, mint))
-            elif member_id is None:
-                queues = able_queues_for(state, supervisor.id, member, member.name)
-                events.append(
-                    AgentAdded(
-                        at_ms=ctx.now_ms,
-                        agent_id=mint("a"),
-                        name=member.name,
-                        supervisor_id=supervisor.id,
-                        spec=member,
-                        queues=queues,
-                    )
-                )
-            elif member_id in state.agents and state.agents[member_id].spec != spec_hash(member):
-                agent = state.agents[member_id]
-                must(agent.removing is None, f"{agent.name} is being removed; load the team again once it has left")
-                must(not agent.draining, f"{agent.name} is swapping already; load the team again once it has drained")
-                events.append(swapped_to(state, agent, member, ctx))
-
-    merge(there, command.team)
-    return events
+def _check_depth(team: SupervisorSpec) -> None:
+    height, limits = height_in(team), team.options.limits
+    limit = min(DEEPEST, limits.depth) if limits is not None and limits.depth is not None else DEEPEST
+    if height > limit:
+        raise Refused(f"supervisor {team.name!r} is {height} levels deep, itself included; {limit} is the limit")

@@ -1,0 +1,104 @@
+"""What is set for a supervisor: changed by a command, or by a description of its team."""
+
+from collections.abc import Collection
+from dataclasses import fields
+from typing import Any
+
+from engine.core.commands import ChangeSupervisor, SupervisorSpec
+from engine.core.context import Context
+from engine.core.decide.applied import Applied
+from engine.core.decide.find import find_supervisor, member_name
+from engine.core.decide.team import must
+from engine.core.discovery import nearest
+from engine.core.errors import Refused, UnknownAgent
+from engine.core.events import SupervisorChanged
+from engine.core.fact import changed
+from engine.core.hierarchy import height_of
+from engine.core.options import SupervisorOptions
+from engine.core.state import State, Supervisor
+from engine.core.strategies import strategy_named
+
+SETTINGS = (
+    "participants", "auto_discover", "max_matches", "default_agent", "max_parallel", "max_agents", "options",
+)  # fmt: skip
+"""Fields that a supervisor and its description both have, besides the strategy and its aggregation."""
+
+
+def change_supervisor(state: State, command: ChangeSupervisor, ctx: Context) -> Applied:
+    """Change settings; what the command leaves out stays."""
+    supervisor = find_supervisor(state, command.supervisor)
+    wanted: dict[str, Any] = {"max_parallel": command.max_parallel, "max_agents": command.max_agents}
+    wanted = {name: value for name, value in wanted.items() if value is not None}
+    if command.options is not None:
+        wanted["options"] = overlaid(supervisor.options, command.options)
+        check_options(supervisor.name, wanted["options"], [member_name(state, one) for one in supervisor.members])
+    event = settings_changed(supervisor, wanted, ctx)
+    if event is None:
+        raise Refused(f"supervisor {supervisor.name!r} has these settings already; nothing to change")
+    check_numbers(supervisor.name, event.max_parallel, event.max_agents)
+    may_stay_so_deep(state, supervisor, event.options)
+    return Applied(
+        events=[event],
+        summary=f"changed {supervisor.name}: {', '.join(event.fields)}",
+        result={"supervisor_id": supervisor.id, "fields": list(event.fields)},
+    )
+
+
+def settings_changed(supervisor: Supervisor, wanted: dict[str, Any], ctx: Context) -> SupervisorChanged | None:
+    """Return the event that gives a supervisor what is wanted; None where it has all of that."""
+    now = {name: getattr(supervisor, name) for name in SETTINGS}
+    after = now | wanted
+    differs = [name for name in SETTINGS if name != "options" and after[name] != now[name]]
+    differs += [
+        each.name
+        for each in fields(SupervisorOptions)
+        if getattr(after["options"], each.name) != getattr(now["options"], each.name)
+    ]
+    if not differs:
+        return None
+    return SupervisorChanged(at_ms=ctx.now_ms, supervisor_id=supervisor.id, fields=differs, **after)
+
+
+def settings_of(team: SupervisorSpec) -> dict[str, Any]:
+    """Return the settings that a description says."""
+    return {name: getattr(team, name) for name in SETTINGS}
+
+
+def overlaid(options: SupervisorOptions, by: SupervisorOptions) -> SupervisorOptions:
+    """Return `options` with what is set in `by`; what is None or empty there stays."""
+    said = {each.name: getattr(by, each.name) for each in fields(SupervisorOptions)}
+    return changed(options, **{name: value for name, value in said.items() if value not in (None, (), {})})
+
+
+def check_options(name: str, options: SupervisorOptions, members: Collection[str]) -> None:
+    """Refuse options that cannot be right for a supervisor with these members.
+
+    Raises:
+        Refused: With the first thing that is wrong.
+    """
+    for strategy in options.strategies.values():
+        strategy_named(strategy)
+    if options.lead is not None and options.lead not in members:
+        raise UnknownAgent(options.lead, nearest(options.lead, members))
+
+
+def check_numbers(name: str, max_parallel: int, max_agents: int) -> None:
+    """Refuse a supervisor that could never do anything.
+
+    Raises:
+        Refused: If a number is below 1.
+    """
+    must(max_parallel >= 1, f"supervisor {name!r}: max_parallel must be at least 1")
+    must(max_agents >= 1, f"supervisor {name!r}: max_agents must be at least 1")
+
+
+def may_stay_so_deep(state: State, supervisor: Supervisor, options: SupervisorOptions) -> None:
+    """Refuse a limit on depth that what is under a supervisor passes already.
+
+    Raises:
+        Refused: If it does.
+    """
+    limit = options.limits.depth if options.limits is not None else None
+    height = height_of(state, supervisor)
+    if limit is not None and height > limit:
+        raise Refused(f"supervisor {supervisor.name!r} is {height} levels deep already, itself included; not {limit}")
