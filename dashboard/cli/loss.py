@@ -11,7 +11,7 @@ from dashboard.cli.output import WORK_FAILED, WRONG_USAGE, Failure, show_failure
 from store import Deposed, FileLost, Reader, StoreError
 from store.opening import Store
 
-UNSTICK_S = 5.0
+UNSTICK_S = 3.0
 """How long a loop may take to notice that the store is lost before its process is ended all the same."""
 
 
