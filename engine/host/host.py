@@ -380,6 +380,10 @@ class Host:
             await watch(self.store.inbox, self._orders, self._loop.put, self._refuse)
 
     def _refuse(self, row: CommandRow, reason: str) -> None:
+        decided = self.state.commands.get(row.id)
+        if decided is not None:  # by an engine that ended before it could say so in the inbox
+            self._orders.repeat(row.id, decided)
+            return
         refused = CommandRefused(
             at_ms=self.clock.now_ms(),
             command_id=row.id,
