@@ -16,7 +16,7 @@ import anyio.to_thread
 from pydantic import JsonValue
 
 from engine.core.codec import encode_command
-from engine.core.commands import AddAgent, Command, SwapAgent
+from engine.core.commands import AddAgent, Command, SwapAgent, SwapAgents
 from engine.core.decide.find import find_supervisor
 from engine.core.decide.trust import references_of
 from engine.core.errors import Refused
@@ -30,6 +30,7 @@ from engine.errors import CommandRefusedError, HostStopped, UnknownRun, Unusable
 from engine.folding import PAGE, events_of, folded
 from engine.host.orders import Applied
 from engine.supervisor.changes import Changes
+from engine.supervisor.duties import Duties
 from engine.supervisor.errors import NotInThisVersion
 from engine.supervisor.filed import text_in
 from engine.supervisor.follower import Follower
@@ -38,7 +39,7 @@ from engine.supervisor.views import Views
 from store import CommandRow, InboxClient, Reader
 
 
-class AttachedSupervisor(Requests, Changes, Views):
+class AttachedSupervisor(Requests, Duties, Changes, Views):
     """One supervisor of a team that works elsewhere; made by `DynamicSupervisor.attach`.
 
     What it shows is as of the last awaited call. Specs that it gives name code by reference, `module:function`; to
@@ -185,6 +186,8 @@ def _put(path: Path, order_id: str, command: Command) -> None:
 
 
 def _with_trust(command: Command) -> Command:
+    if isinstance(command, SwapAgents):
+        return changed(command, swaps=[_with_trust(one) for one in command.swaps])
     if not isinstance(command, AddAgent | SwapAgent) or command.spec is None:
         return command
     if any(not isinstance(one, str) for one in (command.spec.run or "", *command.spec.tools)):

@@ -11,10 +11,12 @@ from typing import TypeVar
 from engine.core.commands import (
     AddAgent,
     AddSupervisor,
+    ChangeSupervisor,
     Command,
     RegisterSpec,
     SupervisorSpec,
     SwapAgent,
+    SwapAgents,
     SwitchStrategy,
 )
 from engine.core.decide.find import find_supervisor
@@ -72,6 +74,8 @@ class Adoption:
             return self._supervisor(state, command)
         if isinstance(command, SwapAgent):
             return [self._with_references(command)]
+        if isinstance(command, SwapAgents):
+            return [changed(command, swaps=[self._with_references(one) for one in command.swaps])]
         if isinstance(command, RegisterSpec):
             return self._registered(state, self._with_references(command))
         return [command]
@@ -116,6 +120,8 @@ class Adoption:
                 yield from self._agent(state, present, member, AddAgent(supervisor=present.id, spec=member))
             else:
                 yield from self._supervisor(state, AddSupervisor(parent=present.id, team=member))
+        if team.options != present.options:
+            yield ChangeSupervisor(supervisor=present.id, options=team.options)
         if not self._keep_modes and _ways(team) != _ways(present):
             yield SwitchStrategy(
                 supervisor=present.id,
@@ -186,5 +192,6 @@ def tree_of(state: State, supervisor: Supervisor, callables: Callables, *, name:
         default_agent=supervisor.default_agent,
         max_parallel=supervisor.max_parallel,
         max_agents=supervisor.max_agents,
+        options=supervisor.options,
         members=members,
     )

@@ -1,14 +1,25 @@
 """Changing a team, also while it works. Every change returns what it came to, or raises why it was refused."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias
 
-from engine.core.commands import AddAgent, RemoveMember, SwapAgent, SwitchStrategy
+from engine.core.commands import (
+    AddAgent,
+    ChangeCapabilities,
+    ChangeSupervisor,
+    Move,
+    RemoveMember,
+    Rollback,
+    SwapAgent,
+    SwapAgents,
+    SwitchStrategy,
+)
 from engine.core.decide.find import candidate_of
 from engine.core.discovery import choose
-from engine.core.spec import AgentSpec, FailurePolicy
+from engine.core.options import SupervisorOptions
+from engine.core.spec import AgentSpec
 from engine.core.strategies import strategy_named
 from engine.host.orders import Applied
 from engine.registry import SpecifiedAgent
@@ -16,8 +27,9 @@ from engine.supervisor.errors import UnknownOption
 from engine.supervisor.node import Node
 
 Settings: TypeAlias = Mapping[str, Any]
+SwapMode: TypeAlias = Literal["drain", "migrate", "abort"]
 
-_COORDINATION = ("mode", "aggregation", "aggregator", "preserve_agent_states", "scope")
+_COORDINATION = ("mode", "aggregation", "aggregator", "preserve_agent_states", "scope", "settings", "lead", "run")
 _SPEC_FIELDS = tuple(one.name for one in fields(AgentSpec))
 _MAKES_ONE_TEXT = "write, edit, summarize or combine several results into one text"
 """What an agent has to be good at that makes a synthesis."""
@@ -25,8 +37,6 @@ _MAKES_ONE_TEXT = "write, edit, summarize or combine several results into one te
 
 class Changes(Node):
     """Who is in a team, and how it works together."""
-
-    _on_failure: tuple[FailurePolicy, ...] = ()
 
     async def add_agent(self, agent: AgentSpec | SpecifiedAgent, *, name: str | None = None) -> Applied:
         """Add an agent, with its id as `agent_id` in the result.
@@ -39,7 +49,7 @@ class Changes(Node):
             CommandRefusedError: If the name is taken, or the team is full.
             Unusable: If it could not work.
         """
-        spec = self._completed(agent)
+        spec = spec_of(agent)
         return await self._order(lambda: AddAgent(supervisor=self._here.id, spec=spec, name=name))
 
     async def add_specialized_agent(self, name: str, settings: Settings) -> Applied:
@@ -67,22 +77,112 @@ class Changes(Node):
         """
         return await self._order(lambda: RemoveMember(target=self._agent(name).id, mode=mode))
 
-    async def swap_agent(self, name: str, spec: AgentSpec | SpecifiedAgent | str, mode: str = "drain") -> Applied:
-        """Give an agent another spec while it works; new attempts use it at once, running ones end on the old one.
+    async def swap_agent(
+        self,
+        name: str,
+        spec: AgentSpec | SpecifiedAgent | str,
+        mode: SwapMode = "drain",
+        *,
+        deadline_s: float | None = None,
+        rollback_after: tuple[int, int] | None = None,
+    ) -> Applied:
+        """Give an agent another spec while it works; attempts that begin from now on use it.
 
         Args:
             name: Name or id of the agent, which keeps both.
             spec: What it becomes; or the name of a spec in the registry.
-            mode: What becomes of attempts at work; `drain` lets them end.
+            mode: What becomes of attempts at work. `drain`: they end on the old one. `migrate`: they stop at their next
+                step and go on with the new one, on the steps that are finished. `abort`: they stop now and begin again.
+            deadline_s: With `drain`: ask a person when they are still at work after so many seconds.
+            rollback_after: `(n, m)`: roll back by itself when n of the first m tasks of the new one fail.
 
         Raises:
             CommandRefusedError: If there is no such agent, it has this spec already, or it is swapping.
             Unusable: If the new one could not work.
         """
-        if isinstance(spec, str):
-            return await self._order(lambda: SwapAgent(agent=self._agent(name).id, registered=spec, mode=mode))
-        wanted = self._completed(spec)
-        return await self._order(lambda: SwapAgent(agent=self._agent(name).id, spec=wanted, mode=mode))
+        return await self._order(lambda: self._swap(name, spec, mode, deadline_s, rollback_after))
+
+    async def swap_agents(
+        self, specs: Mapping[str, AgentSpec | SpecifiedAgent | str], mode: SwapMode = "drain"
+    ) -> Applied:
+        """Swap several agents as one change: all of them, or none.
+
+        Args:
+            specs: From the name of each agent to what it becomes.
+            mode: As for `swap_agent`.
+
+        Raises:
+            CommandRefusedError, Unusable: As `swap_agent`, for the first that cannot be.
+        """
+        return await self._order(
+            lambda: SwapAgents(swaps=[self._swap(name, spec, mode) for name, spec in specs.items()])
+        )
+
+    def _swap(
+        self,
+        name: str,
+        spec: AgentSpec | SpecifiedAgent | str,
+        mode: SwapMode,
+        deadline_s: float | None = None,
+        rollback_after: tuple[int, int] | None = None,
+    ) -> SwapAgent:
+        failures, tasks = rollback_after or (None, 10)
+        return SwapAgent(
+            agent=self._agent(name).id,
+            spec=None if isinstance(spec, str) else spec_of(spec),
+            registered=spec if isinstance(spec, str) else None,
+            mode=mode,
+            deadline_s=deadline_s,
+            rollback_failures=failures,
+            rollback_tasks=tasks,
+        )
+
+    async def rollback(self, name: str, mode: SwapMode = "drain") -> Applied:
+        """Give an agent the spec of the generation before.
+
+        Raises:
+            CommandRefusedError: If there is none, or it was never swapped.
+        """
+        return await self._order(lambda: Rollback(agent=self._agent(name).id, mode=mode))
+
+    async def change_capabilities(self, name: str, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Applied:
+        """Change what an agent is able to do, while it works; what it runs stays.
+
+        Raises:
+            CommandRefusedError: If there is none, or it does not have what is to go.
+        """
+        added, removed = list(add), list(remove)
+        return await self._order(lambda: ChangeCapabilities(agent=self._agent(name).id, add=added, remove=removed))
+
+    async def move(self, name: str, parent: str) -> Applied:
+        """Put an agent, or a supervisor with everything under it, under another supervisor of the same tree.
+
+        Args:
+            name: Of the agent or the supervisor.
+            parent: Name or id of the supervisor that it comes under.
+
+        Raises:
+            CommandRefusedError: If either is not there, the name is taken, or it would be under itself.
+        """
+        return await self._order(lambda: Move(target=name, parent=parent))
+
+    async def set_options(
+        self,
+        options: SupervisorOptions | None = None,
+        *,
+        max_parallel: int | None = None,
+        max_agents: int | None = None,
+    ) -> Applied:
+        """Change what the supervisor allows; what is None stays.
+
+        Raises:
+            CommandRefusedError: If it cannot be right.
+        """
+        return await self._order(
+            lambda: ChangeSupervisor(
+                supervisor=self._here.id, options=options, max_parallel=max_parallel, max_agents=max_agents
+            )
+        )
 
     async def replace_agent(self, name: str, changes: AgentSpec | SpecifiedAgent | Settings) -> Applied:
         """Give an agent another spec, or some fields of one; what is no field of a spec is an option for its runtime.
@@ -125,8 +225,8 @@ class Changes(Node):
         Args:
             settings: Any of `mode`, `aggregation` (concat, vote, best, first, synthesis), `aggregator` (the agent that
                 makes a synthesis; where nobody was ever named, the one whose words speak most of writing and
-                combining), `preserve_agent_states` (False stops what is at work at its next step) and `scope`
-                (`open` runs too, or `new` ones only).
+                combining), `preserve_agent_states` (False stops what is at work at its next step), `settings` of the
+                strategy, `lead` for `delegate`, and `scope` (`open` runs too, `new` ones only, or one `run`).
 
         Raises:
             UnknownOption: If one of them is something else.
@@ -142,7 +242,10 @@ class Changes(Node):
                 aggregation=settings.get("aggregation"),
                 aggregator=settings.get("aggregator") or self._aggregator(settings),
                 preserve_agent_states=bool(settings.get("preserve_agent_states", True)),
-                scope=settings.get("scope", "open"),
+                scope=settings.get("scope", "run" if settings.get("run") else "open"),
+                settings=settings.get("settings"),
+                lead=settings.get("lead"),
+                run=settings.get("run"),
             )
         )
 
@@ -152,10 +255,10 @@ class Changes(Node):
         found = choose(_MAKES_ONE_TEXT, [candidate_of(self._state, agent) for agent in self._agents], limit=1)
         return self._state.agents[found.matches[0].id].name if found.matches else None
 
-    def _completed(self, agent: AgentSpec | SpecifiedAgent) -> AgentSpec:
-        """Return the spec of `agent`, with the failure policies of the team where it has none of its own."""
-        spec = agent.spec if isinstance(agent, SpecifiedAgent) else agent
-        return spec if spec.on_failure or not self._on_failure else replace(spec, on_failure=self._on_failure)
+
+def spec_of(agent: AgentSpec | SpecifiedAgent) -> AgentSpec:
+    """Return the spec of what a program gives as an agent."""
+    return agent.spec if isinstance(agent, SpecifiedAgent) else agent
 
 
 def _with(spec: AgentSpec, settings: Settings) -> AgentSpec:

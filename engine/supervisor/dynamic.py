@@ -15,15 +15,18 @@ from pydantic import JsonValue
 
 from engine.clock import Clock
 from engine.core.commands import AddAgent, AddSupervisor, RegisterSpec, SupervisorSpec
+from engine.core.limits import Limits
+from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec, DiscoveryConfig, FailurePolicy
 from engine.host.orders import Applied
 from engine.registry import AgentRegistry, SpecifiedAgent
 from engine.supervisor import whole
 from engine.supervisor.adoption import tree_of
-from engine.supervisor.changes import Changes
+from engine.supervisor.changes import Changes, spec_of
+from engine.supervisor.duties import Duties
 from engine.supervisor.errors import AlreadyStarted, NotInThisVersion
 from engine.supervisor.local import LocalEngine
-from engine.supervisor.options import refuse_later_features, refuse_unknown
+from engine.supervisor.options import check_policies, merged_options, refuse_later_features, refuse_unknown
 from engine.supervisor.requests import Requests
 from engine.supervisor.specs import AgentSpecs
 from engine.supervisor.views import Views
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 Self = TypeVar("Self", bound="DynamicSupervisor")
 
 
-class DynamicSupervisor(Requests, Changes, Views):
+class DynamicSupervisor(Requests, Duties, Changes, Views):
     """A team of agents that works on requests, and may be changed while it does.
 
     Every call works without set-up: it starts an engine for as long as it takes. `async with supervisor:` keeps one.
@@ -45,7 +48,7 @@ class DynamicSupervisor(Requests, Changes, Views):
         name: A letter, then up to 63 letters, digits, "_" or "-".
         agent_specs: Its agents, in the order in which they take part.
         agent_registry: What `add_agent_from_registry` takes agents from.
-        coordination_mode: Name of its coordination strategy: `sequential` or `parallel`.
+        coordination_mode: Name of its coordination strategy, such as `sequential`, `parallel` or `map`.
         auto_discover: Choose agents by the words of each request, instead of all of them.
         discovery: How they are chosen.
         participants: Names of those that take part, in order; None for all.
@@ -53,13 +56,15 @@ class DynamicSupervisor(Requests, Changes, Views):
         aggregator: The agent that makes a synthesis of results.
         max_agents: The most agents that it may have.
         max_parallel: The most attempts that its own agents may run at once.
-        on_failure: Failure policies of agents whose specs have none.
+        on_failure: Failure policies of agents whose specs have none, here and in supervisors that join.
+        limits: What it and everything under it may spend, and how long a run may take.
+        coordination_strategies: Strategies by category of work, such as `{"research_tasks": "parallel"}`.
+        coordination_settings: What its coordination strategy asks for.
+        lead: The agent that gets the whole request in the mode `delegate`; a spec, or the name of one of its agents.
+        options: Everything else that may be set for a supervisor, and what of the above is set there.
         store: Path of the team's file; None keeps everything in memory.
         durability: Whether what is acknowledged is on disk (`full`) or may be lost in a power cut (`normal`).
         clock: Where its time comes from; the computer's by default.
-        coordination_strategies: Not in this version.
-        lead: Not in this version.
-        limits: Not in this version.
         enable_auto_evolution: Not in this version.
 
     Raises:
@@ -78,16 +83,18 @@ class DynamicSupervisor(Requests, Changes, Views):
         agent_registry: AgentRegistry | None = None,
         coordination_mode: str = "sequential",
         coordination_strategies: Mapping[str, str] | None = None,
+        coordination_settings: Mapping[str, JsonValue] | None = None,
         auto_discover: bool = False,
         discovery: DiscoveryConfig | None = None,
         participants: Sequence[str] | None = None,
         default_agent: str | None = None,
-        lead: AgentSpec | None = None,
+        lead: AgentSpec | SpecifiedAgent | str | None = None,
         aggregator: str | None = None,
         max_agents: int = 50,
         max_parallel: int = 10,
         on_failure: Sequence[FailurePolicy] = (),
-        limits: object = None,
+        limits: Limits | None = None,
+        options: SupervisorOptions | None = None,
         enable_auto_evolution: bool = False,
         store: str | os.PathLike[str] | None = None,
         durability: Durability = "full",
@@ -95,17 +102,13 @@ class DynamicSupervisor(Requests, Changes, Views):
         **unknown: NoReturn,
     ) -> None:
         refuse_unknown("DynamicSupervisor", unknown, DynamicSupervisor.__init__)
-        refuse_later_features(
-            coordination_strategies=coordination_strategies,
-            lead=lead,
-            limits=limits,
-            enable_auto_evolution=enable_auto_evolution,
-            on_failure=on_failure,
-        )
+        refuse_later_features(enable_auto_evolution=enable_auto_evolution)
+        check_policies("on_failure", on_failure)
         self.agent_registry = agent_registry
-        self._on_failure = tuple(on_failure)
         self._path = (name,)
-        specs = [self._completed(agent) for agent in agent_specs]
+        specs = [spec_of(agent) for agent in agent_specs]
+        if lead is not None and not isinstance(lead, str) and spec_of(lead).name not in [one.name for one in specs]:
+            specs.insert(0, spec_of(lead))
         if len(specs) > max_agents:
             raise ValueError(f"supervisor {name!r} is given {len(specs)} agents, and max_agents is {max_agents}")
         team = SupervisorSpec(
@@ -118,6 +121,14 @@ class DynamicSupervisor(Requests, Changes, Views):
             default_agent=default_agent,
             max_parallel=max_parallel,
             max_agents=max_agents,
+            options=merged_options(
+                options,
+                on_failure=tuple(on_failure),
+                limits=limits,
+                strategies=dict(coordination_strategies or {}),
+                settings=dict(coordination_settings or {}),
+                lead=lead if lead is None or isinstance(lead, str) else spec_of(lead).name,
+            ),
             members=[*specs],
         )
         self._engine = LocalEngine(
@@ -138,7 +149,7 @@ class DynamicSupervisor(Requests, Changes, Views):
     @property
     def agent_specs(self) -> AgentSpecs:
         """What its own agents are; change the list to change the team."""
-        return AgentSpecs(self, self._completed)
+        return AgentSpecs(self)
 
     @classmethod
     def attach(cls, path: str | os.PathLike[str], supervisor: str | None = None) -> "AttachedSupervisor":

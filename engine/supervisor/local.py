@@ -29,6 +29,7 @@ from engine.core.commands import (
     StopEngine,
     Submit,
     SwapAgent,
+    SwapAgents,
 )
 from engine.core.decide.loading import specs_in
 from engine.core.signals import AgentUnusable, AgentUsable, Signal, StateReady
@@ -357,4 +358,6 @@ def _specs_of(command: Command) -> list[AgentSpec]:
     """Return every spec that a command brings to work."""
     if isinstance(command, AddSupervisor):
         return specs_in(command.team)
+    if isinstance(command, SwapAgents):
+        return [one.spec for one in command.swaps if one.spec is not None]
     return [command.spec] if isinstance(command, AddAgent | SwapAgent) and command.spec is not None else []

@@ -2,9 +2,11 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, get_args
 
-from engine.core.spec import Retry, Skip
+from engine.core.options import SupervisorOptions
+from engine.core.spec import FailurePolicy
 from engine.supervisor.errors import NotInThisVersion, UnknownOption
 
 
@@ -24,37 +26,32 @@ def refuse_unknown(where: str, unknown: Mapping[str, object], function: Callable
         raise UnknownOption(where, name, known)
 
 
-def refuse_later_features(
-    *,
-    coordination_strategies: Mapping[str, str] | None,
-    lead: object,
-    limits: object,
-    enable_auto_evolution: bool,
-    on_failure: Sequence[object],
-) -> None:
+def refuse_later_features(*, enable_auto_evolution: bool) -> None:
     """Pass where nothing is asked for that this version does not do.
 
     Raises:
         NotInThisVersion: With what to do instead.
     """
-    if coordination_strategies:
-        raise NotInThisVersion("coordination_strategies", "set one coordination_mode for all requests")
-    if lead is not None:
-        raise NotInThisVersion("lead", "let the first agent call ctx.delegate")
-    if limits is not None:
-        raise NotInThisVersion("limits", "set timeout_s on the agents' specs")
     if enable_auto_evolution:
         raise NotInThisVersion("enable_auto_evolution", "look at get_supervision_metrics and change the team yourself")
-    refuse_other_policies("on_failure", on_failure)
 
 
-def refuse_other_policies(where: str, policies: Sequence[object], only: tuple[type, ...] = (Retry, Skip)) -> None:
-    """Pass where all of `policies` are failure policies that may stand there.
+def check_policies(where: str, policies: Sequence[object]) -> None:
+    """Pass where all of `policies` are failure policies.
 
     Raises:
-        NotInThisVersion: If one is not.
+        TypeError: If one is not.
     """
     for policy in policies:
-        if not isinstance(policy, only):
-            known = " and ".join(one.__name__ for one in only)
-            raise NotInThisVersion(f"{where} with {policy!r:.60}", f"it takes {known}")
+        if not isinstance(policy, get_args(FailurePolicy)):
+            known = ", ".join(one.__name__ for one in get_args(FailurePolicy))
+            raise TypeError(f"{where} takes {known}, not {policy!r:.60}")
+
+
+def merged_options(options: SupervisorOptions | None, **named: Any) -> SupervisorOptions:
+    """Return `options` with those that were named by themselves; an empty one is none.
+
+    Raises:
+        ValueError: If a number cannot be right.
+    """
+    return replace(options or SupervisorOptions(), **{name: value for name, value in named.items() if value})

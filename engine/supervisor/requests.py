@@ -1,7 +1,8 @@
 """Giving a supervisor something to do: run a request, queue one, follow it, stop it."""
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import TypedDict, Unpack
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
@@ -11,32 +12,45 @@ from engine.core.commands import Cancel, Pause, Resume, Submit
 from engine.core.decide.plan import cast_for
 from engine.core.errors import CoreError, Refused
 from engine.core.events import Event, RunFinished, StrategySwitched
-from engine.core.spec import FailurePolicy, Retry
+from engine.core.limits import Limits
+from engine.core.spec import FailurePolicy
 from engine.core.state import Agent, RunStatus, RunSummary, State, Supervisor
 from engine.errors import EngineError, UnknownRun, Unusable
 from engine.host.orders import Applied
 from engine.results import RunCancelled, RunFailed, RunResult, WorkStatus
 from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value
-from engine.supervisor.errors import NotInThisVersion, NotRunning
+from engine.supervisor.errors import NotRunning, UnknownOption
 from engine.supervisor.node import Node
-from engine.supervisor.options import refuse_other_policies
+from engine.supervisor.options import check_policies
 from store import StoreError
 
 STOP_S = 10.0
 """How long a cancelled caller waits for its run to stop."""
 
 
+class RunDuties(TypedDict, total=False):
+    """What may be said of a request besides the request itself."""
+
+    priority: int
+    deadline_s: float
+    on_failure: Sequence[FailurePolicy]
+    limits: Limits
+    category: str
+    after: Iterable[str]
+
+
 class Requests(Node):
     """Requests to a supervisor, and what becomes of them."""
 
-    async def arun(self, request: JsonValue) -> RunResult:
+    async def arun(self, request: JsonValue, **duties: Unpack[RunDuties]) -> RunResult:
         """Work on a request and return what it came to. Cancelling the caller cancels the run.
 
         Starts an engine for the call where none is running.
 
         Args:
             request: A text, or any JSON value.
+            duties: As for `submit`.
 
         Raises:
             RunFailed: If it failed; `RunCancelled` if somebody else cancelled it.
@@ -45,7 +59,7 @@ class Requests(Node):
             StoreError: If the files of the team cannot be held, such as `StoreBusy`.
         """
         async with self._line.running():
-            run_id = await self._submitted(request)
+            run_id = await self._submitted(request, duties)
             ended = False
             try:
                 summary = await self._line.run_ended(run_id)
@@ -55,7 +69,7 @@ class Requests(Node):
                     await self._abandon(run_id)
             return await self._succeeded(summary)
 
-    async def stream(self, request: JsonValue) -> AsyncGenerator[Event, None]:
+    async def stream(self, request: JsonValue, **duties: Unpack[RunDuties]) -> AsyncGenerator[Event, None]:
         """Work on a request and yield what happens to it, as it happens. Leaving the loop early cancels the run.
 
         Raises:
@@ -64,7 +78,7 @@ class Requests(Node):
         """
         async with self._line.running():
             with self._line.events() as events:
-                run_id = await self._submitted(request)
+                run_id = await self._submitted(request, duties)
                 ended = False
                 try:
                     async for _, event in events:
@@ -80,33 +94,22 @@ class Requests(Node):
                         await self._abandon(run_id)
             await self._succeeded(summary)
 
-    async def submit(
-        self,
-        request: JsonValue,
-        *,
-        on_failure: Sequence[FailurePolicy] = (),
-        priority: int | None = None,
-        deadline_s: float | None = None,
-    ) -> str:
+    async def submit(self, request: JsonValue, **duties: Unpack[RunDuties]) -> str:
         """Queue a request on a running engine and return the id of its run at once.
 
         Args:
             request: A text, or any JSON value.
-            on_failure: `[Retry(3)]` tries its tasks again, whatever the specs of the agents say.
-            priority: Not in this version.
-            deadline_s: Not in this version.
+            duties: Any of `priority` (0, the most urgent, to 9), `deadline_s` (from now on), `on_failure` (policies in
+                place of those of the agents' specs), `limits` (what it may spend), `category` (the kind of work, for
+                `coordination_strategies`) and `after` (ids of runs that must be done before it begins).
 
         Raises:
             NotRunning: If no engine is running that would go on with it.
-            CommandRefusedError: If nobody can work on it.
+            CommandRefusedError: If nobody can work on it, or one of the duties cannot be.
         """
-        if priority is not None or deadline_s is not None:
-            what = "priority" if priority is not None else "deadline_s"
-            raise NotInThisVersion(f"submit({what}=…)", "requests are worked on in the order in which they came")
-        refuse_other_policies("submit(on_failure=…)", on_failure, only=(Retry,))
         if not self._line.is_running:
             raise NotRunning(self.name)
-        return await self._submitted(request, on_failure)
+        return await self._submitted(request, duties)
 
     async def wait(self, id: str) -> RunResult:
         """Return how a run that was submitted ended, once it has; cancelling the caller leaves the run alone.
@@ -192,13 +195,27 @@ class Requests(Node):
             return self._here.id
         return next((agent.id for agent in self._agents if agent.name == name), name)
 
-    async def _submitted(self, request: JsonValue, on_failure: Sequence[FailurePolicy] = ()) -> str:
+    async def _submitted(self, request: JsonValue, duties: RunDuties) -> str:
         value = json_value(request)
+        for name in duties:
+            if name not in RunDuties.__annotations__:
+                raise UnknownOption("a request", name, RunDuties.__annotations__)
+        policies = list(duties.get("on_failure", ()))
+        check_policies("on_failure", policies)
         self._refuse_broken(as_text(value))
         await checkpoint_if_cancelled()
         with anyio.CancelScope(shield=True):
             applied = await self._order(
-                lambda: Submit(request=value, supervisor=self._here.id, on_failure=list(on_failure))
+                lambda: Submit(
+                    request=value,
+                    supervisor=self._here.id,
+                    on_failure=policies,
+                    priority=duties.get("priority"),
+                    deadline_s=duties.get("deadline_s"),
+                    limits=duties.get("limits"),
+                    category=duties.get("category"),
+                    after=list(duties.get("after", ())),
+                )
             )
         return str(applied.result["run_id"])
 

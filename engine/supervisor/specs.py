@@ -8,6 +8,7 @@ from engine.core.commands import AddAgent, Command, RemoveMember, SwapAgent
 from engine.core.errors import DuplicateName
 from engine.core.spec import AgentSpec
 from engine.errors import CommandRefusedError
+from engine.supervisor.changes import spec_of
 from engine.supervisor.node import Node
 
 
@@ -18,9 +19,8 @@ class AgentSpecs(MutableSequence[AgentSpec]):
     assigning to a place swaps. New ones go to the end. Use it from the loop that the team works in.
     """
 
-    def __init__(self, node: Node, completed: Callable[[AgentSpec], AgentSpec]) -> None:
+    def __init__(self, node: Node) -> None:
         self._node = node
-        self._completed = completed
 
     def _now(self) -> list[tuple[str, AgentSpec]]:
         """Ids and specs as they will be once all that was posted is carried out; a new agent has no id yet."""
@@ -51,7 +51,7 @@ class AgentSpecs(MutableSequence[AgentSpec]):
         now = self._now()
         if index < len(now):
             raise IndexError("agents that are there keep their order; append adds one at the end")
-        spec = self._completed(value)
+        spec = spec_of(value)
         if any(spec.name == known.name for _, known in now) and not self._is_left(spec.name):
             refused = DuplicateName(spec.name, f"supervisor {self._node.name!r}")
             raise CommandRefusedError(refused.code, refused.reason)
@@ -67,7 +67,7 @@ class AgentSpecs(MutableSequence[AgentSpec]):
         Raises:
             ValueError: If it is none of these.
         """
-        return super().index(self._completed(value), start, stop)  # type: ignore[arg-type]  # None is its default
+        return super().index(spec_of(value), start, stop)  # type: ignore[arg-type]  # None is its default
 
     @overload
     def __setitem__(self, index: int, value: AgentSpec) -> None: ...
@@ -78,7 +78,7 @@ class AgentSpecs(MutableSequence[AgentSpec]):
         if isinstance(index, slice):
             raise TypeError("assign to one place at a time")
         now_id, now = self._now()[index]
-        spec = self._completed(value)
+        spec = spec_of(value)
         self._post(lambda: SwapAgent(agent=self._target(now_id, now.name), spec=spec))
 
     def __delitem__(self, index: int | slice) -> None:
