@@ -323,7 +323,7 @@ class Work:
             raise AttemptInterrupted
 
     def _raise_if_over(self) -> None:
-        """Raise where its end is reported: another may be at the same attempt by now, and what it says would be ours."""
+        """Raise where its end is reported: by now its attempt may be that of another generation."""
         if self.over:
             raise AttemptInterrupted
 

@@ -1,6 +1,6 @@
 """Find what a command or a delegation names: agents, supervisors, work, somebody able."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from engine.core.candidate import Candidate, names_it, suits
 from engine.core.discovery import nearest
@@ -12,7 +12,7 @@ from engine.core.errors import (
     UnknownSpec,
     UnknownSupervisor,
 )
-from engine.core.events import QueueMade
+from engine.core.events import Event, QueueMade
 from engine.core.fact import fact
 from engine.core.fold.queues import able_queue, own_queue
 from engine.core.spec import AgentSpec
@@ -142,8 +142,10 @@ def candidate_from(
     )
 
 
-def able_queues_for(state: State, supervisor_id: str, spec: AgentSpec, name: str) -> list[str]:
-    """Return the queues by capability of a supervisor that an agent of `spec` takes tasks from."""
+def able_queues_for(
+    state: State, supervisor_id: str, spec: AgentSpec, name: str, *, but: Agent | None = None
+) -> list[str]:
+    """Return the queues by capability of a supervisor that an agent of `spec` takes tasks from, once `but` is gone."""
     prefix = able_queue(supervisor_id, "")
     candidate = candidate_from(spec, "", name)
     found: list[str] = []
@@ -151,7 +153,7 @@ def able_queues_for(state: State, supervisor_id: str, spec: AgentSpec, name: str
         capability = key[len(prefix) :]
         if not key.startswith(prefix) or not suits(candidate, capability):
             continue
-        others = (candidate_of(state, state.agents[agent_id]) for agent_id in queue.agents)
+        others = (candidate_of(state, state.agents[agent_id]) for agent_id in queue.agents if but is None or agent_id != but.id)
         if names_it(candidate, capability) or not any(names_it(other, capability) for other in others):
             found.append(key)
     return found
@@ -211,6 +213,32 @@ def able_agents(state: State, supervisor: Supervisor, capability: str, *, but: A
     ]
     named = [candidate.id for candidate in able if names_it(candidate, capability)]
     return named or [candidate.id for candidate in able]
+
+
+def left_behind(state: State, agent: Agent, served: Sequence[str], at_ms: int) -> list[Event]:
+    """Where an agent stops to serve a capability that nobody else serves, let those take over that suit it less.
+
+    Args:
+        state: The state before it stops.
+        agent: Who stops.
+        served: The queues by capability that it goes on to serve.
+        at_ms: The time.
+    """
+    supervisor = state.supervisors[agent.supervisor_id]
+    prefix = able_queue(supervisor.id, "")
+    events: list[Event] = []
+    for key in agent.queues:
+        if not key.startswith(prefix) or key in served or state.queues[key].agents != [agent.id]:
+            continue
+        capability = key[len(prefix) :]
+        able = able_agents(state, supervisor, capability, but=agent)
+        if able:
+            events.append(
+                QueueMade(
+                    at_ms=at_ms, key=key, supervisor_id=supervisor.id, capability=capability, agent_ids=able
+                )
+            )
+    return events
 
 
 def _nearest_first(state: State, supervisor_id: str) -> Iterator[Supervisor]:

@@ -3,9 +3,9 @@
 from engine.core.commands import RemoveMember
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.find import find_member
+from engine.core.decide.find import find_member, left_behind
 from engine.core.decide.leaving import is_used
-from engine.core.decide.swapping import check_generation, left_behind
+from engine.core.decide.swapping import check_generation
 from engine.core.errors import Refused
 from engine.core.events import AgentRemoved, Event, SupervisorRemoved, TaskFailed, TaskRequeued
 from engine.core.events.team import AgentRemoving
@@ -31,7 +31,7 @@ def remove_member(state: State, command: RemoveMember, ctx: Context) -> Applied:
     mode = command.mode or "drain"
     events: list[Event] = [AgentRemoving(at_ms=ctx.now_ms, agent_id=agent.id, mode=mode)]
     if mode != "drain":
-        events += [elsewhere(state, task, agent, ctx) for task in waiting if task.attempt is None]
+        events += [_away_from(state, task, agent, ctx) for task in waiting]
     return Applied(events=events, summary=f"removing {agent.name} ({mode})", result={"agent_id": agent.id})
 
 
@@ -47,9 +47,17 @@ def _remove_supervisor(state: State, supervisor: Supervisor, ctx: Context) -> Ap
 
 
 def _own_tasks(state: State, agent: Agent) -> list[Task]:
-    """Return open tasks that only this agent may do and that are not at work."""
+    """Return open tasks that only this agent may do and that are not at work on it: others may bring them yet."""
     key = own_queue(agent.id)
-    return [task for task in state.tasks.values() if task.queue == key and not task.ended and task.attempt is None]
+    tasks = (task for task in state.tasks.values() if task.queue == key and not task.ended)
+    return [task for task in tasks if task.attempt is None or task.attempt.agent_id != agent.id]
+
+
+def _away_from(state: State, task: Task, agent: Agent, ctx: Context) -> Event:
+    """Return the event that takes a task from the queue of a leaving agent; one that another is to bring stays there."""
+    if task.attempt is None or task.attempt.agent_id is None:
+        return elsewhere(state, task, agent, ctx)
+    return _requeued(task, own_queue(task.attempt.agent_id), f"{agent.name} is removed", ctx)
 
 
 def elsewhere(state: State, task: Task, agent: Agent, ctx: Context) -> Event:
@@ -76,11 +84,16 @@ def _requeued(task: Task, queue: str, reason: str, ctx: Context) -> Event:
 
 
 def requeue(state: State, prompt: Requeue, ctx: Context) -> list[Event]:
-    """Give the work of an attempt that was stopped for a removal to another agent."""
+    """Give the work of an attempt that was stopped to another agent: the one it is for, or one that is able."""
     task = state.tasks.get(prompt.task_id)
     if task is None or task.status is not TaskStatus.WAITING or task.agent_id not in state.agents:
         return []
-    return [elsewhere(state, task, state.agents[task.agent_id], ctx)]
+    agent, meant = state.agents[task.agent_id], state.agents.get(task.worker_id or "")
+    if meant is not None and meant.removing is None:
+        return [_requeued(task, own_queue(meant.id), f"it is for {meant.name}", ctx)]
+    if agent.removing is None and task.queue is not None and meant is None:
+        return [_requeued(task, task.queue, f"{agent.name} was stopped", ctx)]
+    return [elsewhere(state, task, agent, ctx)]
 
 
 def check_agent_load(state: State, prompt: CheckAgentLoad, ctx: Context) -> list[Event]:
@@ -91,5 +104,5 @@ def check_agent_load(state: State, prompt: CheckAgentLoad, ctx: Context) -> list
     if agent.removing is not None:
         if agent.running or agent.parked or _own_tasks(state, agent):
             return []
-        return [AgentRemoved(at_ms=ctx.now_ms, agent_id=agent.id), *left_behind(state, agent, (), ctx, gone=True)]
+        return [AgentRemoved(at_ms=ctx.now_ms, agent_id=agent.id), *left_behind(state, agent, (), ctx.now_ms)]
     return check_generation(state, agent, ctx)

@@ -4,7 +4,6 @@ What becomes of attempts at work is in the mode: `drain` lets them end, `migrate
 generation from their next step, `abort` stops them and begins again. That they have stopped is decided in `stopping`.
 """
 
-from collections.abc import Sequence
 from typing import TypeGuard, get_args
 
 from engine.core.commands import Rollback, SwapAgent, SwapAgents
@@ -12,15 +11,14 @@ from engine.core.context import Context
 from engine.core.decide import progress
 from engine.core.decide.applied import Applied
 from engine.core.decide.escalations import ask
-from engine.core.decide.find import able_agents, able_queues_for, find_agent
+from engine.core.decide.find import able_queues_for, find_agent, left_behind
 from engine.core.decide.team import wanted
 from engine.core.decide.trust import trust
 from engine.core.errors import Refused
-from engine.core.events import AgentSwapped, Event, QueueMade, SwapDrained, SwapHurried, SwapRolledBack
-from engine.core.fold.queues import able_queue
+from engine.core.events import AgentSwapped, Event, SwapDrained, SwapHurried, SwapRolledBack
 from engine.core.prompts import Answered, StopLeftOver
 from engine.core.spec import AgentSpec, spec_hash
-from engine.core.state import Agent, State, SwapMode, Task, Timer
+from engine.core.state import Agent, State, SwapMode, Timer
 
 MODES: tuple[SwapMode, ...] = get_args(SwapMode)
 LONGEST_S = 31_536_000.0
@@ -74,7 +72,7 @@ def _swap(state: State, command: SwapAgent, agent: Agent, ctx: Context) -> Appli
     )
     still = len(agent.running) + len(agent.parked)
     return Applied(
-        events=[*events, event, *left_behind(state, agent, event.queues, ctx)],
+        events=[*events, event, *left_behind(state, agent, event.queues, ctx.now_ms)],
         summary=f"swapped {agent.name} to g{event.generation}",
         result={
             "agent_id": agent.id,
@@ -148,36 +146,6 @@ def swapped_to(
     )
 
 
-def left_behind(state: State, agent: Agent, served: Sequence[str], ctx: Context, *, gone: bool = False) -> list[Event]:
-    """Where an agent stops to serve a capability that nobody else serves, let those take over that suit it less.
-
-    Args:
-        state: The state before it stops.
-        agent: Who stops.
-        served: The queues by capability that it goes on to serve.
-        ctx: The time.
-        gone: It leaves the team.
-    """
-    supervisor = state.supervisors[agent.supervisor_id]
-    prefix = able_queue(supervisor.id, "")
-    events: list[Event] = []
-    for key in agent.queues:
-        if not key.startswith(prefix) or (key in served and not gone) or state.queues[key].agents != [agent.id]:
-            continue
-        able = able_agents(state, supervisor, key[len(prefix) :], but=agent)
-        if able:
-            events.append(
-                QueueMade(
-                    at_ms=ctx.now_ms,
-                    key=key,
-                    supervisor_id=supervisor.id,
-                    capability=key[len(prefix) :],
-                    agent_ids=able,
-                )
-            )
-    return events
-
-
 def roll_back(state: State, command: Rollback, ctx: Context) -> Applied:
     """Give an agent the spec of the generation before, also while that still works."""
     agent = find_agent(state, command.agent)
@@ -188,7 +156,7 @@ def roll_back(state: State, command: Rollback, ctx: Context) -> Applied:
         raise Refused(f"{agent.name} is what it was from the start (g{agent.generation}); nothing to roll back to")
     event = rolled_back(state, agent, ctx, mode=mode, why="asked for")
     return Applied(
-        events=[event, *left_behind(state, agent, event.queues, ctx)],
+        events=[event, *left_behind(state, agent, event.queues, ctx.now_ms)],
         summary=f"rolled {agent.name} back to the spec before, as g{event.generation}",
         result={
             "agent_id": agent.id,
@@ -223,7 +191,7 @@ def check_generation(state: State, agent: Agent, ctx: Context) -> list[Event]:
     if trial is not None and trial.failed >= trial.failures and agent.previous in state.specs:
         why = f"{trial.failed} of its first {trial.ended} attempts failed"
         back = rolled_back(state, agent, ctx, mode=trial.mode, why=why, by_itself=True)
-        return [back, *left_behind(state, agent, back.queues, ctx)]
+        return [back, *left_behind(state, agent, back.queues, ctx.now_ms)]
     if agent.generation > agent.drained and not agent.draining:
         return [SwapDrained(at_ms=ctx.now_ms, agent_id=agent.id, generation=agent.generation)]
     return []

@@ -1,5 +1,7 @@
 """Commands about agents and their specs: add, register, pause, resume. Swaps: `swapping`."""
 
+from pydantic import JsonValue
+
 from engine.core.commands import (
     AddAgent,
     Pause,
@@ -10,13 +12,22 @@ from engine.core.commands import (
 )
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.find import able_queues_for, find_agent, find_member, find_spec, find_supervisor, member_name
+from engine.core.decide.evicting import room_for_one
+from engine.core.decide.find import (
+    able_queues_for,
+    find_member,
+    find_spec,
+    find_supervisor,
+    left_behind,
+    member_name,
+)
 from engine.core.decide.mint import Mint
 from engine.core.decide.trust import grant, trust
 from engine.core.errors import DuplicateName, Refused
 from engine.core.events import (
     AgentAdded,
     AgentPaused,
+    AgentRemoved,
     AgentResumed,
     RunPaused,
     RunResumed,
@@ -35,12 +46,12 @@ def add_agent(state: State, command: AddAgent, ctx: Context) -> Applied:
     spec = wanted(state, command.spec, command.registered)
     name = check_name(command.name or spec.name, "agent")
     events = trust(state, [spec], command.trusted, ctx.now_ms)
-    name_is_free(state, supervisor, name)
-    living = sum(member_id in state.agents for member_id in supervisor.members)
-    if living >= supervisor.max_agents:
-        raise Refused(
-            f"supervisor {supervisor.name!r} has {living} of at most {supervisor.max_agents} agents; remove one first"
-        )
+    gone = room_for_one(state, supervisor, evict=command.evict)
+    if gone is None or gone.name != name:
+        name_is_free(state, supervisor, name)
+    if gone is not None:
+        evicted = AgentRemoved(at_ms=ctx.now_ms, agent_id=gone.id, evicted=True)
+        events += [evicted, *left_behind(state, gone, (), ctx.now_ms)]
     agent_id = Mint(state)("a")
     events.append(
         AgentAdded(
@@ -49,10 +60,12 @@ def add_agent(state: State, command: AddAgent, ctx: Context) -> Applied:
             name=name,
             supervisor_id=supervisor.id,
             spec=spec,
-            queues=able_queues_for(state, supervisor.id, spec, name),
+            queues=able_queues_for(state, supervisor.id, spec, name, but=gone),
         )
     )
-    return Applied(events=events, summary=f"added {name} under {supervisor.name}", result={"agent_id": agent_id})
+    said = "" if gone is None else f" in the place of {gone.name}"
+    result: dict[str, JsonValue] = {"agent_id": agent_id} if gone is None else {"agent_id": agent_id, "evicted": gone.id}
+    return Applied(events=events, summary=f"added {name} under {supervisor.name}{said}", result=result)
 
 
 def register_spec(state: State, command: RegisterSpec, ctx: Context) -> Applied:

@@ -106,6 +106,8 @@ class AgentRemoved:
     type: Literal["agent_removed"] = "agent_removed"
     at_ms: int
     agent_id: str
+    evicted: bool = False
+    """It was idle for longest, and made room for another."""
 
 
 @fact

@@ -121,6 +121,8 @@ def _group_grown(state: State, event: GroupGrown) -> None:
         add_node(state, group, node)
     for task_id, after in event.after.items():
         state.tasks[task_id].after = list(after)
+    for task_id, sees in event.sees.items():
+        state.tasks[task_id].sees = list(sees)
     for task_id, role in event.roles.items():
         state.tasks[task_id].role = role
     for task_id in event.skipped:
@@ -236,6 +238,7 @@ def _task_requeued(state: State, event: TaskRequeued) -> None:
     task = state.tasks[event.task_id]
     dequeue(state, task)
     task.queue = event.queue
+    task.supervisor_id = state.queues[event.queue].supervisor_id
     task.worker_id = event.queue.removeprefix("agent:") if event.queue.startswith("agent:") else None
     if is_ready(task):
         enqueue(state, task, again=True)
