@@ -21,8 +21,8 @@ Fields: TypeAlias = dict[str, Any]
 OF_ONE_FILE = ("seq", "engine", "team", "trusted", "commands")
 """Fields of the state that mean nothing in another file; trust is the operator's, never an archive's."""
 DERIVED = {
-    "supervisors": ("running", "total", "at_work", "open", "order", "blocked", "pace"),
-    "agents": ("running", "parked", "stuck", "created_seq", "drained", "idle_ms", "pace"),
+    "supervisors": ("running", "total", "at_work", "open", "order", "blocked", "pace", "restarts_ms"),
+    "agents": ("running", "parked", "stuck", "created_seq", "drained", "idle_ms", "pace", "probe"),
     "queues": ("ready", "lanes", "free"),
     "runs": ("running", "suspended", "deadline_ms", "at_work", "since_ms"),
     "tasks": ("held_back", "ready_seq", "ready_ms", "attempt", "retry_at_ms", "deadline_ms"),
@@ -35,6 +35,7 @@ CLOCK_AND_PAUSE = {
     "agents": ("paused",),
     "runs": ("paused",),
     "timers": ("due_ms",),
+    "escalations": ("asked_ms", "due_ms"),
 }
 """What the canonical form leaves out besides: the same work, at another time or in a pause, is the same state."""
 BOUND = "bound:"

@@ -27,6 +27,7 @@ from engine.core.events import (
     RunSubmitted,
     StateImported,
     StrategySwitched,
+    SupervisorFailed,
     TaskAnswered,
     TaskFailed,
     TaskReopened,
@@ -106,6 +107,22 @@ class ApplyPolicy:
 
 
 @fact
+class LookAtCircuit:
+    """An attempt on an agent ended, well or not."""
+
+    agent_id: str
+    well: bool
+
+
+@fact
+class MemberCrashed:
+    """An agent, or a whole supervisor, broke down and has to be started anew."""
+
+    member_id: str
+    because: str
+
+
+@fact
 class AnswerNow:
     """A call is answered while its attempt holds a slot."""
 
@@ -169,6 +186,8 @@ Prompt: TypeAlias = (
     | GrowGroup
     | FinishRun
     | ApplyPolicy
+    | LookAtCircuit
+    | MemberCrashed
     | AnswerNow
     | Requeue
     | StopLeftOver
@@ -259,6 +278,8 @@ def _at_end(state: State, event: AttemptDone | AttemptFailed | AttemptCancelled 
 
 def _attempt_done(state: State, event: AttemptDone) -> list[Prompt]:
     after = [AfterEnd(task_id=event.task_id), *_at_end(state, event)]
+    if event.agent_id is not None and state.agents[event.agent_id].circuit != "closed":
+        after.append(LookAtCircuit(agent_id=event.agent_id, well=True))
     if state.tasks[event.task_id].kind != "check":
         return after
     # First of all: what the verdict rules out is not begun, and a graph that goes on has not ended.
@@ -272,7 +293,18 @@ def _attempt_failed(state: State, event: AttemptFailed) -> list[Prompt]:
         retryable=event.retryable,
         retry_after_s=event.retry_after_s,
     )
-    return [policy, *_at_end(state, event)]
+    # The circuit and the restart first: a failover goes around what they bring about.
+    prompts: list[Prompt] = []
+    if event.agent_id is not None:
+        prompts.append(LookAtCircuit(agent_id=event.agent_id, well=False))
+        if event.crashed:
+            prompts.append(MemberCrashed(member_id=event.agent_id, because=event.error))
+    return [*prompts, policy, *_at_end(state, event)]
+
+
+def _supervisor_failed(state: State, event: SupervisorFailed) -> list[Prompt]:
+    checks: list[Prompt] = [CheckGroup(task_id=task_id) for task_id in event.groups]
+    return [*checks, MemberCrashed(member_id=event.supervisor_id, because=event.error)]
 
 
 def _attempt_cancelled(state: State, event: AttemptCancelled) -> list[Prompt]:
@@ -340,6 +372,7 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     CallRejoined: _call_rejoined,
     TaskFailed: _ended,
     TaskAnswered: _ended,
+    SupervisorFailed: _supervisor_failed,
     TaskSkipped: _ended,
     TaskReopened: _task_reopened,
     AttemptDone: _attempt_done,

@@ -41,6 +41,9 @@ def _is_awaited(state: State, timer: Timer) -> bool:
     if timer.kind == "retry":
         task = state.tasks.get(timer.subject)
         return task is not None and task.status is TaskStatus.RETRYING
+    if timer.kind == "circuit":
+        agent = state.agents.get(timer.subject)
+        return agent is not None and agent.circuit == "open"
     if timer.kind in ("deadline", "warn"):
         subject = state.runs.get(timer.subject) or state.tasks.get(timer.subject)
         return subject is not None and subject.deadline_after_ms is not None

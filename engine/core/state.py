@@ -104,6 +104,10 @@ class Supervisor:
     """What was set for it; what it inherits is looked up (`inherited`)."""
     members: list[str] = field(default_factory=list)
     """Ids of its agents and sub-supervisors, in declared order."""
+    error: str | None = None
+    """Why it has failed and takes no requests, until an operator resumes it; only roots stay so."""
+    restarts_ms: list[int] = field(default_factory=list)
+    """When it restarted agents within the period that is counted, the oldest first."""
     paused: bool = False
     leaving: Literal["drain", "abort"] | None = None
     """It gets nothing new, and goes when nothing of its work is open."""
@@ -179,6 +183,15 @@ class Agent:
     removing: Literal["drain", "requeue", "abort"] | None = None
     error: str | None = None
     """Why it cannot work, in words; None while it can."""
+    failures_in_a_row: int = 0
+    circuit: Literal["closed", "open", "half_open"] = "closed"
+    """`open`: it keeps failing and gets nothing to do; `half_open`: one attempt is let through, to see."""
+    cool_s: float | None = None
+    """How long the circuit was opened for when it was opened last; None while it is closed."""
+    probe: str | None = None
+    """The task whose attempt was let through."""
+    restarts: int = 0
+    """How often it was started anew."""
     running: dict[str, int] = field(default_factory=dict)
     """Tasks that hold one of its slots, with the generation that runs each."""
     parked: dict[str, int] = field(default_factory=dict)
@@ -221,6 +234,11 @@ class Agent:
         return AgentStatus.BUSY if self.running or self.parked else AgentStatus.IDLE
 
     @property
+    def is_shut(self) -> bool:
+        """True while its circuit lets no new task through."""
+        return self.circuit == "open" or (self.circuit == "half_open" and self.probe is not None)
+
+    @property
     def has_room(self) -> bool:
         """True while one more attempt may run on it."""
         return len(self.running) + self.stuck < self.max_concurrency
@@ -228,7 +246,7 @@ class Agent:
     @property
     def takes_tasks(self) -> bool:
         """True while a new task may start on it."""
-        able = self.has_room and not self.paused and self.error is None
+        able = self.has_room and not self.paused and self.error is None and not self.is_shut
         return able and self.removing is None and self.exhausted is None
 
 

@@ -1,6 +1,6 @@
 """The code behind the agents: one runtime for each spec in use, made when it is first needed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,11 @@ class Crew:
     def ready(self, spec: str) -> Runtime | None:
         """Return the runtime of a spec, where it has been prepared."""
         return self._ready.get(spec)
+
+    def forget(self, specs: Iterable[str]) -> None:
+        """Drop the runtimes of specs: the next attempt gets one that is made anew; those at work keep theirs."""
+        for spec in specs:
+            self._ready.pop(spec, None)
 
     async def prepare(self, spec: str) -> Runtime:
         """Return the runtime of a spec, made if need be.

@@ -11,6 +11,7 @@ from engine.core.effects import (
     EndRun,
     JoinResults,
     ReadText,
+    RestartAgents,
     StartAttempt,
     StartTimer,
     StopAttempt,
@@ -77,6 +78,7 @@ class Performer:
             ReadText: self._read_text,
             StartTimer: self._start_timer,
             CheckAgent: self._check_agent,
+            RestartAgents: self._restart_agents,
             Acknowledge: orders.acknowledge,
             StopLoop: self._stop_loop,
         }
@@ -105,6 +107,9 @@ class Performer:
             self._usable(effect)
         else:
             self._begin(self._look_at, effect)
+
+    def _restart_agents(self, effect: RestartAgents) -> None:
+        self._crew.forget(effect.specs)
 
     async def _look_at(self, effect: CheckAgent) -> None:
         try:

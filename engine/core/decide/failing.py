@@ -191,7 +191,7 @@ def _teams(state: State, supervisor_id: str) -> Iterator[Sequence[Agent]]:
 
 def is_at_hand(agent: Agent) -> bool:
     """Return True for an agent that another's work can be given to."""
-    return agent.removing is None and agent.error is None
+    return agent.removing is None and agent.error is None and agent.circuit != "open"
 
 
 def _can_do(state: State, task: Task, agent: Agent) -> bool:

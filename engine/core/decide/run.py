@@ -5,6 +5,7 @@ from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.deadlines import deadline_for
 from engine.core.decide.find import find_supervisor
+from engine.core.decide.mending import must_work
 from engine.core.decide.mint import Mint
 from engine.core.decide.plan import cast_for
 from engine.core.decide.stopping import below
@@ -23,6 +24,7 @@ def submit(state: State, command: Submit, ctx: Context) -> Applied:
         raise Refused("the request is empty; say what is to be done")
     if supervisor.leaving is not None:
         raise Refused(f"supervisor {supervisor.name!r} is being removed; ask another")
+    must_work(state, supervisor)
     cast_for(state, supervisor, text)  # refuses now rather than in the run
     deadline = deadline_for(state, supervisor, command.deadline_s, command.limits, ctx)
     mint = Mint(state)

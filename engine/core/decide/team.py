@@ -21,6 +21,7 @@ from engine.core.decide.find import (
     left_behind,
     member_name,
 )
+from engine.core.decide.mending import mended
 from engine.core.decide.mint import Mint
 from engine.core.decide.trust import grant, trust
 from engine.core.errors import DuplicateName, Refused
@@ -98,17 +99,20 @@ def pause(state: State, command: Pause, ctx: Context) -> Applied:
 
 
 def resume(state: State, command: Resume, ctx: Context) -> Applied:
-    """Let go on what was paused."""
+    """Let go on what was paused; what failed is tried again."""
     now = ctx.now_ms
     if command.target in state.runs:
         run = state.runs[command.target]
         must(run.paused, f"run {run.id} is not paused")
         return Applied(events=[RunResumed(at_ms=now, run_id=run.id)], summary=f"resumed run {run.id}")
     found = find_member(state, command.target)
-    must(found.paused, f"{found.name} is not paused")
-    if isinstance(found, Agent):
-        return Applied(events=[AgentResumed(at_ms=now, agent_id=found.id)], summary=f"resumed {found.name}")
-    return Applied(events=[SupervisorResumed(at_ms=now, supervisor_id=found.id)], summary=f"resumed {found.name}")
+    events = mended(found, ctx)
+    must(found.paused or bool(events), f"{found.name} is not paused")
+    if found.paused and isinstance(found, Agent):
+        events.append(AgentResumed(at_ms=now, agent_id=found.id))
+    elif found.paused:
+        events.append(SupervisorResumed(at_ms=now, supervisor_id=found.id))
+    return Applied(events=events, summary=f"resumed {found.name}")
 
 
 def trust_references(state: State, command: TrustReferences, ctx: Context) -> Applied:

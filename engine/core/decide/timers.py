@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from engine.core.context import Context
-from engine.core.decide import deadlines, escalations, failing, pools, progress, swapping
+from engine.core.decide import circuit, deadlines, escalations, failing, pools, progress, swapping
 from engine.core.events import Event
 from engine.core.signals import TimerDue
 from engine.core.state import State, Timer
@@ -13,6 +13,7 @@ OnTimer: TypeAlias = Callable[[State, Timer, Context], list[Event]]
 ON_TIMER: dict[str, OnTimer] = {
     "retry": failing.retry_due,
     "escalation": escalations.overdue,
+    "circuit": circuit.cooled,
     "pool": pools.watched,
     "warn": deadlines.warn,
     "deadline": deadlines.passed,

@@ -142,6 +142,16 @@ class CheckAgent:
 
 
 @fact
+class RestartAgents:
+    """Make the runtimes of agents anew, with nothing left of what they held."""
+
+    agent_ids: list[str]
+    specs: list[str]
+    """Content hashes that no other agent uses: what was prepared for them is dropped."""
+    leaves_process: bool = True
+
+
+@fact
 class Acknowledge:
     """Tell the sender of a command what became of it."""
 
@@ -181,6 +191,7 @@ Effect: TypeAlias = (
     | ReadText
     | StartTimer
     | CheckAgent
+    | RestartAgents
     | Acknowledge
     | EndRun
     | StopLoop

@@ -15,6 +15,7 @@ from engine.core.effects.records import (
     EndRun,
     JoinResults,
     ReadText,
+    RestartAgents,
     StartAttempt,
     StartTimer,
     StopAttempt,
@@ -22,14 +23,19 @@ from engine.core.effects.records import (
 )
 from engine.core.events import (
     AgentAdded,
+    AgentCheckAsked,
+    AgentsRestarted,
     AgentSwapped,
     AttemptMigrated,
     AttemptResumed,
     AttemptStarted,
+    BudgetExhausted,
+    BudgetTimed,
     CallAnswered,
     CallRefused,
     CancelRequested,
     CapabilitiesChanged,
+    CircuitOpened,
     CommandApplied,
     CommandRefused,
     DeadlinePassed,
@@ -195,6 +201,14 @@ def _deadline_passed(state: State, event: DeadlinePassed) -> list[Effect]:
     return [*stops, *_timers(state, event.task_id or event.run_id, "grace")]
 
 
+def _budget_exhausted(state: State, event: BudgetExhausted) -> list[Effect]:
+    return _stop(state, event.stopping, now=event.then == "fail" or event.grace_ms == 0, grace_ms=event.grace_ms)
+
+
+def _budget_timed(state: State, event: BudgetTimed) -> list[Effect]:
+    return _timers(state, event.subject, "time")
+
+
 def _grace_ended(state: State, event: GraceEnded) -> list[Effect]:
     return _stop(state, event.stopping, now=True)
 
@@ -203,7 +217,7 @@ def _pool_watched(state: State, event: PoolWatched) -> list[Effect]:
     return [] if event.due_ms is None else [StartTimer(timer_id=timer_id("pool", event.agent_id), due_ms=event.due_ms)]
 
 
-def _check_agent(state: State, event: AgentAdded | CapabilitiesChanged) -> list[Effect]:
+def _check_agent(state: State, event: AgentAdded | AgentCheckAsked | CapabilitiesChanged) -> list[Effect]:
     agent = state.agents[event.agent_id]
     return [CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec)]
 
@@ -234,6 +248,19 @@ def _swap_hurried(state: State, event: SwapHurried) -> list[Effect]:
 
 def _task_reassigned(state: State, event: TaskReassigned) -> list[Effect]:
     return [] if event.stopping is None else _stop(state, [event.task_id], now=event.now, patient=not event.now)
+
+
+def _circuit_opened(state: State, event: CircuitOpened) -> list[Effect]:
+    return [StartTimer(timer_id=timer_id("circuit", event.agent_id), due_ms=event.due_ms)]
+
+
+def _agents_restarted(state: State, event: AgentsRestarted) -> list[Effect]:
+    agents = [state.agents[agent_id] for agent_id in event.agent_ids]
+    at_work = [task_id for agent in agents for task_id in (*agent.running, *agent.parked)]
+    kept = {one.spec for one in state.agents.values() if one.id not in event.agent_ids}
+    specs = dict.fromkeys(agent.spec for agent in agents if agent.spec not in kept)
+    checks = [CheckAgent(agent_id=one.id, generation=one.generation, spec=one.spec) for one in agents]
+    return [*_stop(state, at_work, now=True), RestartAgents(agent_ids=event.agent_ids, specs=list(specs)), *checks]
 
 
 def restart_effects(state: State) -> list[Effect]:
@@ -295,12 +322,17 @@ _EFFECTS: dict[type, Callable[[State, Any], list[Effect]]] = {
     DeadlineSet: _deadline_set,
     DeadlinePassed: _deadline_passed,
     GraceEnded: _grace_ended,
+    BudgetExhausted: _budget_exhausted,
+    BudgetTimed: _budget_timed,
     AgentRemoving: _agent_removing,
     PlanAsked: _plan_asked,
     RetryScheduled: _retry_scheduled,
     Escalated: _escalated,
     PoolWatched: _pool_watched,
     AgentAdded: _check_agent,
+    AgentCheckAsked: _check_agent,
+    AgentsRestarted: _agents_restarted,
+    CircuitOpened: _circuit_opened,
     AgentSwapped: _agent_swapped,
     SwapRolledBack: _agent_swapped,
     SwapHurried: _swap_hurried,

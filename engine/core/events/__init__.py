@@ -12,6 +12,7 @@ from engine.core.events.attempt import (
     AttemptFailed,
     AttemptLost,
     AttemptResumed,
+    AttemptSetAside,
     AttemptStarted,
     StepRecorded,
 )
@@ -26,7 +27,18 @@ from engine.core.events.engine import (
     TeamLoaded,
 )
 from engine.core.events.escalation import Escalated, EscalationAnswered
-from engine.core.events.failure import TaskAnswered, TaskFailedOver, TaskTriedAnew
+from engine.core.events.failure import (
+    AgentCheckAsked,
+    AgentsRestarted,
+    CircuitClosed,
+    CircuitHalfOpened,
+    CircuitOpened,
+    SupervisorFailed,
+    SupervisorMended,
+    TaskAnswered,
+    TaskFailedOver,
+    TaskTriedAnew,
+)
 from engine.core.events.hierarchy import (
     MemberMoved,
     PoolResized,
@@ -34,7 +46,16 @@ from engine.core.events.hierarchy import (
     SupervisorChanged,
     SupervisorLeaving,
 )
-from engine.core.events.limits import DeadlinePassed, DeadlineSet, DeadlineWarned, GraceEnded
+from engine.core.events.limits import (
+    BudgetExhausted,
+    BudgetExtended,
+    BudgetTimed,
+    BudgetWarned,
+    DeadlinePassed,
+    DeadlineSet,
+    DeadlineWarned,
+    GraceEnded,
+)
 from engine.core.events.run import (
     CancelRequested,
     GroupChange,
@@ -157,10 +178,22 @@ Event: TypeAlias = (
     | TaskFailedOver
     | TaskTriedAnew
     | TaskAnswered
+    | CircuitOpened
+    | CircuitHalfOpened
+    | CircuitClosed
+    | AgentsRestarted
+    | SupervisorFailed
+    | SupervisorMended
+    | AgentCheckAsked
     | DeadlineSet
     | DeadlineWarned
     | DeadlinePassed
     | GraceEnded
+    | BudgetWarned
+    | BudgetExhausted
+    | BudgetExtended
+    | BudgetTimed
+    | AttemptSetAside
 )
 EVENTS: tuple[type[Event], ...] = get_args(Event)
 """Every class of event."""
@@ -172,25 +205,35 @@ __all__ = [
     "KINDS",
     "AgentAdded",
     "AgentBroke",
+    "AgentCheckAsked",
     "AgentMended",
     "AgentPaused",
     "AgentRemoved",
     "AgentRemoving",
     "AgentResumed",
     "AgentSwapped",
+    "AgentsRestarted",
     "AttemptCancelled",
     "AttemptDone",
     "AttemptFailed",
     "AttemptLost",
     "AttemptMigrated",
     "AttemptResumed",
+    "AttemptSetAside",
     "AttemptStarted",
+    "BudgetExhausted",
+    "BudgetExtended",
+    "BudgetTimed",
+    "BudgetWarned",
     "CallAnswered",
     "CallRefused",
     "CallRejoined",
     "CancelRequested",
     "CapabilitiesChanged",
     "ChildPlan",
+    "CircuitClosed",
+    "CircuitHalfOpened",
+    "CircuitOpened",
     "CommandApplied",
     "CommandRefused",
     "DeadlinePassed",
@@ -227,6 +270,8 @@ __all__ = [
     "StepRecorded",
     "StrategySwitched",
     "SupervisorAdded",
+    "SupervisorFailed",
+    "SupervisorMended",
     "SupervisorChanged",
     "SupervisorLeaving",
     "SupervisorPaused",

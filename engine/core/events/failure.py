@@ -42,3 +42,85 @@ class TaskAnswered:
     at_ms: int
     run_id: str
     task_id: str
+
+
+@fact
+class CircuitOpened:
+    """An agent keeps failing: it gets nothing to do until it has cooled down."""
+
+    type: Literal["circuit_opened"] = "circuit_opened"
+    at_ms: int
+    agent_id: str
+    failures: int
+    """Failed attempts in a row."""
+    cool_s: float
+    """Twice as long each time that the one attempt that was let through failed too."""
+    due_ms: int
+
+
+@fact
+class CircuitHalfOpened:
+    """An agent has cooled down: one attempt is let through."""
+
+    type: Literal["circuit_half_opened"] = "circuit_half_opened"
+    at_ms: int
+    agent_id: str
+
+
+@fact
+class CircuitClosed:
+    """An agent takes tasks again as before."""
+
+    type: Literal["circuit_closed"] = "circuit_closed"
+    at_ms: int
+    agent_id: str
+    reason: str
+
+
+@fact
+class AgentsRestarted:
+    """An agent crashed: it, and whoever its supervisor's strategy says, is started anew; their tasks wait again."""
+
+    type: Literal["agents_restarted"] = "agents_restarted"
+    at_ms: int
+    supervisor_id: str
+    agent_ids: list[str]
+    """Of the supervisor and of those below it, in declared order."""
+    strategy: Literal["one_for_one", "one_for_all", "rest_for_one"]
+    because: str
+    """Who crashed, and what it said."""
+    period_s: float | None = None
+    """Restarts within this time are counted; None counts none."""
+
+
+@fact
+class SupervisorFailed:
+    """A supervisor had to restart its agents too often: its requests fail, and the one above it has a crash."""
+
+    type: Literal["supervisor_failed"] = "supervisor_failed"
+    at_ms: int
+    supervisor_id: str
+    error: str
+    """Such as `supervisor chief failed: 4 restarts in 60 s`."""
+    because: str
+    """The crash that was one too many."""
+    groups: list[str]
+    """Its graphs in progress, and those of supervisors below it; they fail."""
+
+
+@fact
+class SupervisorMended:
+    """An operator let a supervisor work again that had failed."""
+
+    type: Literal["supervisor_mended"] = "supervisor_mended"
+    at_ms: int
+    supervisor_id: str
+
+
+@fact
+class AgentCheckAsked:
+    """An operator asked that an agent in error is looked at again."""
+
+    type: Literal["agent_check_asked"] = "agent_check_asked"
+    at_ms: int
+    agent_id: str

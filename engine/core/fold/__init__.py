@@ -8,7 +8,20 @@ from collections.abc import Iterable
 
 from engine.core.errors import CorruptJournal
 from engine.core.events import Event
-from engine.core.fold import attempt, engine, escalation, failing, hierarchy, limits, run, swapping, task, team
+from engine.core.fold import (
+    attempt,
+    circuit,
+    engine,
+    escalation,
+    failing,
+    hierarchy,
+    limits,
+    restarting,
+    run,
+    swapping,
+    task,
+    team,
+)
 from engine.core.fold.handlers import Handlers
 from engine.core.state import State
 
@@ -22,7 +35,10 @@ FOLD: Handlers = {
     **attempt.HANDLERS,
     **escalation.HANDLERS,
     **failing.HANDLERS,
+    **circuit.HANDLERS,
+    **restarting.HANDLERS,
     **limits.HANDLERS,
+    **spending.HANDLERS,
 }
 """The handler of every kind."""
 

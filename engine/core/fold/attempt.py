@@ -7,15 +7,18 @@ from engine.core.events import (
     AttemptLost,
     AttemptMigrated,
     AttemptResumed,
+    AttemptSetAside,
     AttemptStarted,
     StepRecorded,
 )
+from engine.core.fold.circuit import attempt_began, attempt_over, count_failure
 from engine.core.fold.ending import end
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.queues import back_queue, enqueue, occupy, refresh_agent, stop_waiting_for_slot, vacate
+from engine.core.fold.spending import charge, count_begun, count_ended
 from engine.core.fold.swapping import begin_again, took_part
 from engine.core.state import DURATIONS, Agent, Attempt, State, Task, TaskStatus
-from engine.core.values import Usage, held
+from engine.core.values import held
 
 _DONE, _RUNNING = TaskStatus.DONE, TaskStatus.RUNNING
 
@@ -25,14 +28,21 @@ def _attempt_started(state: State, event: AttemptStarted) -> None:
     task.status = _RUNNING
     task.attempts = event.attempt
     task.attempt = Attempt(
-        number=event.attempt, agent_id=event.agent_id, generation=event.generation, started_ms=event.at_ms
+        number=event.attempt,
+        agent_id=event.agent_id,
+        generation=event.generation,
+        started_ms=event.at_ms,
+        since_ms=event.at_ms,
     )
     if task.started_ms is None:
         task.started_ms = event.at_ms
     state.runs[event.run_id].running += 1
     if event.agent_id is not None:
         task.agent_id = event.agent_id
-        occupy(state, state.agents[event.agent_id], task, event.generation, state.queues[task.queue or ""])
+        agent = state.agents[event.agent_id]
+        occupy(state, agent, task, event.generation, state.queues[task.queue or ""])
+        count_begun(state, task, agent)
+        attempt_began(state, agent, task)
 
 
 def _attempt_resumed(state: State, event: AttemptResumed) -> None:
@@ -53,9 +63,11 @@ def _attempt_migrated(state: State, event: AttemptMigrated) -> None:
     attempt = task.attempt
     assert attempt is not None
     attempt.generation = agent.running[task.id] = event.generation
+    attempt.since_ms += event.usage.time_ms
+    state.runs[event.run_id].since_ms += event.usage.time_ms
     attempt.stopping = None
     attempt.owed, attempt.waits = [], {}
-    _add_usage(state, task, agent, event.usage)
+    charge(state, task, agent, event.usage)
     if event.stuck:
         agent.stuck += 1
         refresh_agent(state, agent)
@@ -64,6 +76,7 @@ def _attempt_migrated(state: State, event: AttemptMigrated) -> None:
 def _step_recorded(state: State, event: StepRecorded) -> None:
     task = state.tasks[event.task_id]
     task.steps[event.key] = held(event.output, state.seq, "output")
+    charge(state, task, state.agents.get(event.agent_id or ""), event.usage)
     if event.agent_id is not None and task.attempt is not None:
         took_part(state.agents[event.agent_id], task.attempt.generation)
 
@@ -81,6 +94,7 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
         task.attempt = None
         return None
     agent = state.agents[attempt.agent_id]
+    count_ended(state.runs[task.run_id], attempt.since_ms)
     if attempt.parked:
         stop_waiting_for_slot(state, task)
         del agent.parked[task.id]
@@ -91,25 +105,8 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
     vacate(state, agent, task)
     if stuck:
         refresh_agent(state, agent)
+    attempt_over(state, agent, task)
     return agent
-
-
-def _add_usage(state: State, task: Task, agent: Agent | None, usage: Usage) -> None:
-    _add(state.runs[task.run_id].usage, usage)
-    _add(state.usage, usage)
-    if agent is not None:
-        _add(agent.usage, usage)
-
-
-def _add(total: Usage, usage: Usage) -> None:
-    """Add in place what `Usage.plus` would: a total belongs to one entity, and a new one for each event costs more."""
-    total.time_ms += usage.time_ms
-    if usage.tokens_in is not None:
-        total.tokens_in = usage.tokens_in + (total.tokens_in or 0)
-    if usage.tokens_out is not None:
-        total.tokens_out = usage.tokens_out + (total.tokens_out or 0)
-    if usage.cost_usd is not None:
-        total.cost_usd = usage.cost_usd + (total.cost_usd or 0)
 
 
 def _attempt_done(state: State, event: AttemptDone) -> None:
@@ -119,10 +116,11 @@ def _attempt_done(state: State, event: AttemptDone) -> None:
     if agent is not None:
         took_part(agent, generation, ended=True)
         agent.done += 1
+        agent.failures_in_a_row = 0
         agent.durations_ms.append(event.duration_ms)
         if len(agent.durations_ms) > DURATIONS:
             del agent.durations_ms[:-DURATIONS]
-    _add_usage(state, task, agent, event.usage)
+    charge(state, task, agent, event.usage)
     task.output = held(event.output, state.seq, "output")
     end(state, task, _DONE)
 
@@ -130,12 +128,14 @@ def _attempt_done(state: State, event: AttemptDone) -> None:
 def _attempt_failed(state: State, event: AttemptFailed) -> None:
     task = state.tasks[event.task_id]
     generation = _generation(task)
+    if event.agent_id is not None:
+        count_failure(state.agents[event.agent_id], task)
     agent = _close(state, task, stuck=event.stuck)
     if agent is not None:
         took_part(agent, generation, failed=True, ended=True)
         agent.failed += 1
         agent.last_error = event.error
-    _add_usage(state, task, agent, event.usage)
+    charge(state, task, agent, event.usage)
     task.status = TaskStatus.WAITING
     task.error = event.error
     if event.agent_id is not None and event.agent_id not in task.failed_on:
@@ -147,7 +147,7 @@ def _attempt_cancelled(state: State, event: AttemptCancelled) -> None:
     agent = _close(state, task, stuck=event.stuck)
     if agent is not None:
         agent.cancelled += 1
-    _add_usage(state, task, agent, event.usage)
+    charge(state, task, agent, event.usage)
     if event.requeued:
         task.status = TaskStatus.WAITING
         if event.restarted:
@@ -157,6 +157,16 @@ def _attempt_cancelled(state: State, event: AttemptCancelled) -> None:
         task.output = held(event.partial, state.seq, "partial")
     status = TaskStatus.CANCELLED if event.limit is None else TaskStatus.FAILED
     end(state, task, status, error=event.limit or "cancelled")
+
+
+def _attempt_set_aside(state: State, event: AttemptSetAside) -> None:
+    task = state.tasks[event.task_id]
+    agent = _close(state, task, stuck=event.stuck)
+    charge(state, task, agent, event.usage)
+    if event.partial is not None:
+        task.output = held(event.partial, state.seq, "partial")
+    task.status = TaskStatus.WAITING
+    enqueue(state, task, again=True)
 
 
 def _attempt_lost(state: State, event: AttemptLost) -> None:
@@ -176,4 +186,5 @@ HANDLERS: Handlers = {
     AttemptFailed: _attempt_failed,
     AttemptCancelled: _attempt_cancelled,
     AttemptLost: _attempt_lost,
+    AttemptSetAside: _attempt_set_aside,
 }

@@ -54,6 +54,8 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
         timer.due_ms = state.at_ms + timer.due_ms
         if timer.kind == "retry":
             state.tasks[timer.subject].retry_at_ms = timer.due_ms
+        elif timer.kind == "escalation":
+            imported.escalations[timer.subject].due_ms = timer.due_ms
         state.timers[timer.id] = timer
     state.escalations.update(imported.escalations)
     for run in imported.runs.values():

@@ -55,7 +55,7 @@ def _is_let(state: State, supervisor: Supervisor) -> bool:
     """Return whether nobody from `supervisor` up is paused or full; who is full remembers whom it blocks."""
     above: Supervisor | None = supervisor
     while above is not None:
-        if above.paused and supervisor.order[0][0] >= 0:
+        if (above.paused or above.held) and supervisor.order[0][0] >= 0:
             return False
         most = above.options.max_total
         if most is not None and above.total >= most:
@@ -88,7 +88,7 @@ def refresh_agent(state: State, agent: Agent) -> None:
     """Bring the queues that `agent` serves up to date with whether it can take a task."""
     room = len(agent.running) + agent.stuck < agent.max_concurrency
     works = room and not agent.paused and agent.error is None
-    takes = works and agent.removing is None
+    takes = works and agent.removing is None and not agent.is_shut and agent.exhausted is None
     alike = takes or not room  # the same for all of them
     agent_id, queues = agent.id, state.queues
     for key in agent.queues:
@@ -109,5 +109,7 @@ def refresh_agent(state: State, agent: Agent) -> None:
 def _is_free_for(key: str, agent: Agent, *, works: bool) -> bool:
     """Return whether an agent that has room, and takes no new tasks, takes from one of its queues."""
     if key.startswith("agent:"):
-        return works and agent.removing == "drain"
+        if agent.exhausted is not None:  # gone for good, it gets its own, so that what nobody else can do is ended
+            return works and not agent.held
+        return works and agent.removing == "drain" and not agent.is_shut
     return key.startswith("back:")

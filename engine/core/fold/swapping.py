@@ -9,6 +9,7 @@ from engine.core.events import (
     TaskReassigned,
 )
 from engine.core.fold.ending import ask_to_stop, forget_drain
+from engine.core.fold.circuit import shut_no_more
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.pools import suit
 from engine.core.fold.queues import dequeue, enqueue, is_ready, own_queue, serve, wait_for_slot
@@ -50,6 +51,7 @@ def _begin_generation(
     agent.generation = generation
     suit(state, agent, spec)
     agent.error = None
+    shut_no_more(state, agent)
     agent.probation = None
     serve(state, agent, queues)
     stop_on(state, agent, left, mode)

@@ -22,6 +22,8 @@ from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.pools import forget, suit
 from engine.core.fold.queues import leave, refresh_agent, refresh_below, refresh_queue, serve
+from engine.core.fold.timers import drop_timer
+from engine.core.fold.spending import forget_budget
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, Queue, State, Supervisor
 
@@ -67,6 +69,7 @@ def _supervisor_removed(state: State, event: SupervisorRemoved) -> None:
     gone = state.supervisors.pop(event.supervisor_id)
     state.startable.pop(gone.id, None)
     state.leaving.pop(gone.id, None)
+    forget_budget(state, gone.id)
     if gone.parent_id is not None:
         state.supervisors[gone.parent_id].members.remove(gone.id)
     for key in [key for key, queue in state.queues.items() if queue.supervisor_id == gone.id]:
@@ -120,6 +123,8 @@ def _agent_removing(state: State, event: AgentRemoving) -> None:
 
 def _agent_removed(state: State, event: AgentRemoved) -> None:
     agent = state.agents.pop(event.agent_id)
+    drop_timer(state, "circuit", agent.id)
+    forget_budget(state, agent.id)
     state.supervisors[agent.supervisor_id].members.remove(agent.id)
     forget_drain(state, agent.id)
     forget(state, agent)
