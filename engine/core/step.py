@@ -9,7 +9,7 @@ from engine.core.decide.dispatch import next_supervisor
 from engine.core.effects import Effect, effects_of, restart_effects
 from engine.core.events import EngineStarted, Event
 from engine.core.fold import fold
-from engine.core.prompts import CheckLeaving, Dispatch, LookAtPool, Prompt, prompts_of
+from engine.core.prompts import CheckLeaving, Dispatch, FinishRun, LookAtPool, Prompt, prompts_of
 from engine.core.signals import Signal
 from engine.core.state import State
 
@@ -35,7 +35,7 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
             if type(event) is EngineStarted:
                 effects += restart_effects(state)
         if prompts:
-            now = prompts.popleft()
+            now = _next(prompts)
         elif state.startable:
             now = Dispatch(supervisor_id=next_supervisor(state))
         elif state.resizable:
@@ -44,3 +44,10 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
             now, is_news = CheckLeaving(), False
         else:
             return events, effects
+
+
+def _next(prompts: deque[Prompt]) -> Prompt:
+    """Take the next prompt; a run is closed last, because what else follows may still end tasks of it."""
+    while type(prompts[0]) is FinishRun and any(type(one) is not FinishRun for one in prompts):
+        prompts.rotate(-1)
+    return prompts.popleft()
