@@ -25,7 +25,7 @@ DERIVED = {
     "agents": ("running", "parked", "stuck", "created_seq", "drained", "idle_ms", "pace", "probe"),
     "queues": ("ready", "lanes", "free"),
     "runs": ("running", "suspended", "deadline_ms", "at_work", "since_ms"),
-    "tasks": ("held_back", "ready_seq", "ready_ms", "attempt", "retry_at_ms", "deadline_ms"),
+    "tasks": ("held_back", "ready_seq", "ready_ms", "attempt", "retry_at_ms", "deadline_ms", "begun_ms"),
 }
 """What is built anew on import, by the kind of entity."""
 INDEXES = ("startable", "pools", "resizable", "leaving")

@@ -95,9 +95,7 @@ def add_supervisor(state: State, command: AddSupervisor, ctx: Context) -> Applie
     made = added(command.team, parent.id if parent else None, ctx, Mint(state))
     top = next(event.supervisor_id for event in made if isinstance(event, SupervisorAdded))
     return with_warning(
-        Applied(
-            events=events + made, summary=f"added supervisor {command.team.name}", result={"supervisor_id": top}
-        ),
+        Applied(events=events + made, summary=f"added supervisor {command.team.name}", result={"supervisor_id": top}),
         warning_of(state, depth),
     )
 

@@ -13,6 +13,7 @@ from engine.core.events import (
 )
 from engine.core.fold.circuit import attempt_began, attempt_over, count_failure
 from engine.core.fold.ending import end
+from engine.core.fold.hand_overs import note_first_attempt
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.queues import back_queue, enqueue, occupy, refresh_agent, stop_waiting_for_slot, vacate
 from engine.core.fold.spending import charge, count_begun, count_ended
@@ -38,6 +39,7 @@ def _attempt_started(state: State, event: AttemptStarted) -> None:
         task.started_ms = event.at_ms
     state.runs[event.run_id].running += 1
     if event.agent_id is not None:
+        note_first_attempt(state, task)
         task.agent_id = event.agent_id
         agent = state.agents[event.agent_id]
         occupy(state, agent, task, event.generation, state.queues[task.queue or ""])

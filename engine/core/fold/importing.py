@@ -72,5 +72,7 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
             state.pools[agent.id] = 0
         refresh_agent(state, agent)
     for task in imported.tasks.values():
+        if task.kind == "group" and not task.ended:
+            task.begun_ms = task.created_ms  # by another clock: how long it took to begin cannot be said
         if task.kind == "agent" and is_ready(task):
             enqueue(state, task)

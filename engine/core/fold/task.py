@@ -18,6 +18,7 @@ from engine.core.events import (
     TaskSkipped,
 )
 from engine.core.fold.ending import begin_anew, end
+from engine.core.fold.hand_overs import note_end
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.queues import dequeue, enqueue, is_ready, own_queue, stands, stop_waiting_for_slot, vacate
@@ -142,6 +143,7 @@ def _plan_asked(state: State, event: PlanAsked) -> None:
 def _group_ended(state: State, event: GroupEnded) -> None:
     task = state.tasks[event.task_id]
     task.output = event.output
+    note_end(state, task)
     end(state, task, event.status, error=event.error)
 
 
