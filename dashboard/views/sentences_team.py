@@ -66,7 +66,8 @@ def _removing(event: AgentRemoving, names: Names) -> str:
 
 
 def _removed(event: AgentRemoved, names: Names) -> str:
-    return f"{names.of(event.agent_id)} left the team"
+    why = ": idle for longest, it made room for another" if event.evicted else ""
+    return f"{names.of(event.agent_id)} left the team{why}"
 
 
 def _swapped(event: AgentSwapped, names: Names) -> str:

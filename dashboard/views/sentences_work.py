@@ -18,6 +18,7 @@ from engine.core.events import (
     CancelRequested,
     Delegated,
     GroupEnded,
+    GroupGrown,
     GroupPlanned,
     PlanAsked,
     RetryDue,
@@ -75,6 +76,13 @@ def _plan_asked(event: PlanAsked, names: Names) -> str:
 def _planned(event: GroupPlanned, names: Names) -> str:
     why = f": {event.explanation}" if event.explanation else ""
     return f"{names.of(event.task_id)} became {counted(len(event.nodes), 'task')}, {event.mode}{why}"
+
+
+def _grown(event: GroupGrown, names: Names) -> str:
+    parts = [f"{counted(len(event.added), 'task')} added"] if event.added else []
+    parts += [f"{len(event.skipped)} left out"] if event.skipped else []
+    tail = f" ({', '.join(parts)})" if parts else ""
+    return f"{names.of(event.check_id)}: {event.failed or event.why}{tail}"
 
 
 def _group_ended(event: GroupEnded, names: Names) -> str:
@@ -149,7 +157,8 @@ def _failed(event: AttemptFailed, names: Names) -> str:
 
 
 def _cancelled(event: AttemptCancelled, names: Names) -> str:
-    back = "; the task waits again" if event.requeued else ""
+    back = "; the task begins again from its input" if event.restarted else "; the task waits again"
+    back = back if event.requeued else ""
     return f"{names.of(event.agent_id)} stopped {names.of(event.task_id)}{back}"
 
 
@@ -166,6 +175,7 @@ SENTENCES: dict[type, Callable[[Any, Names], str]] = {
     RunFinished: _finished,
     PlanAsked: _plan_asked,
     GroupPlanned: _planned,
+    GroupGrown: _grown,
     GroupEnded: _group_ended,
     Delegated: _delegated,
     CallRejoined: _rejoined,
