@@ -20,7 +20,19 @@ from tests.bench.report import Row, as_json, short, table
 Subject: TypeAlias = Callable[[bool], Iterable[Row]]
 """Measures something; True asks for few rounds."""
 
-SUBJECTS = ("fold", "decide", "turns", "crowds", "graphs", "choosing", "archives", "imports", "following", "screen")
+SUBJECTS = (
+    "fold",
+    "decide",
+    "turns",
+    "crowds",
+    "graphs",
+    "choosing",
+    "archives",
+    "imports",
+    "following",
+    "takeover",
+    "screen",
+)
 """Modules beside this one; each has `rows(quick)`."""
 
 
