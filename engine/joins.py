@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from engine.core.spec import Aggregation
+from engine.core.check import Joining
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +25,20 @@ class Result:
     ended_ms: int | None = None
 
 
-def join(how: Aggregation, results: Sequence[Result]) -> JsonValue:
+def join(how: Joining, results: Sequence[Result]) -> JsonValue:
     """Return what the results are together.
 
     Args:
         how: `concat`: all of them, in order. `vote`: the most frequent answer, with the counts. `best`: the one with
-            the highest `score`. `first`: the one that was there first. `synthesis` is an agent's work; here it is
-            `concat`.
-        results: At least one, in the order of the plan.
+            the highest `score`. `first`: the one that was there first. `list`: the outputs themselves, in order.
+            `synthesis` is an agent's work; here it is `concat`.
+        results: What there is, in the order of the plan.
 
     Returns:
         None when there is nothing to join.
     """
+    if how == "list":
+        return [result.output for result in results]
     if not results:
         return None
     if how == "vote":

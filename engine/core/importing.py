@@ -115,7 +115,7 @@ _FIELDS: dict[str, dict[str, Callable[[Any, _NewId], Any]]] = {
     "supervisors": {"id": _one, "parent_id": _one, "members": _many},
     "agents": {"id": _one, "supervisor_id": _one, "queues": _queues},
     "queues": {"key": _queue_key, "supervisor_id": _one, "agents": _many},
-    "runs": {"id": _one, "supervisor_id": _one, "root_id": _one, "tasks": _keys, "after": _many},
+    "runs": {"id": _one, "supervisor_id": _one, "root_id": _one, "tasks": _keys, "after": _many, "before": _many},
     "tasks": {
         "escalation_id": _one,
         "id": _one,

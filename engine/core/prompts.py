@@ -8,12 +8,17 @@ from typing import Any, TypeAlias
 
 from pydantic import JsonValue
 
+from engine.core.budget import is_empty, is_limited, limits_of, touched
 from engine.core.events import (
     AttemptCancelled,
     AttemptDone,
     AttemptFailed,
     AttemptLost,
     AttemptMigrated,
+    AttemptSetAside,
+    AttemptStarted,
+    BudgetExhausted,
+    BudgetExtended,
     CallRejoined,
     CancelRequested,
     DeadlinePassed,
@@ -26,6 +31,7 @@ from engine.core.events import (
     GroupPlanned,
     RunSubmitted,
     StateImported,
+    StepRecorded,
     StrategySwitched,
     SupervisorFailed,
     TaskAnswered,
@@ -33,6 +39,7 @@ from engine.core.events import (
     TaskReopened,
     TaskSkipped,
 )
+from engine.core.events.hierarchy import SupervisorChanged
 from engine.core.events.swap import SwapHurried, SwapRolledBack
 from engine.core.events.team import AgentRemoving, AgentSwapped
 from engine.core.fact import fact
@@ -177,6 +184,13 @@ class Answered:
     detail: dict[str, JsonValue]
 
 
+@fact
+class CheckBudget:
+    """A task, a run, an agent or a supervisor has spent something, or may spend another amount."""
+
+    subject: str
+
+
 Prompt: TypeAlias = (
     Dispatch
     | PlanGroup
@@ -195,13 +209,67 @@ Prompt: TypeAlias = (
     | Answered  # keep one a line
     | LookAtPool
     | CheckLeaving
+    | CheckBudget
 )
 
 
 def prompts_of(state: State, event: Event) -> list[Prompt]:
     """Return what to look at because of `event`, which `state` has just folded."""
     handler = _PROMPTS.get(type(event))
-    return handler(state, event) if handler is not None else []
+    prompts = handler(state, event) if handler is not None else []
+    return [*prompts, *_spenders(state, event)] if type(event) in _SPENDING else prompts
+
+
+_SPENDING = (
+    AttemptStarted,
+    StepRecorded,
+    AttemptDone,
+    AttemptFailed,
+    AttemptCancelled,
+    AttemptSetAside,
+    AttemptMigrated,
+)
+
+
+def _spenders(state: State, event: Any) -> list[Prompt]:
+    """Look at the budgets of everybody who pays for what an attempt has spent."""
+    if type(event) is StepRecorded and is_empty(event.usage):
+        return []
+    task, run, agent = state.tasks[event.task_id], state.runs[event.run_id], state.agents.get(event.agent_id or "")
+    if not is_limited(state, task, run, agent):
+        return []
+    return [CheckBudget(subject=one.id) for one in touched(state, task, run, agent) if limits_of(state, one)]
+
+
+def _budget_exhausted(state: State, event: BudgetExhausted) -> list[Prompt]:
+    if event.run_id is None or event.then == "ask":
+        return []
+    root = event.task_id or state.runs[event.run_id].root_id
+    return [*(AfterEnd(task_id=task_id) for task_id in event.ended), CheckGroup(task_id=root)]
+
+
+def _look_at_budget(state: State, event: BudgetExtended) -> list[Prompt]:
+    return [CheckBudget(subject=event.subject)]
+
+
+def _attempt_set_aside(state: State, event: AttemptSetAside) -> list[Prompt]:
+    return _at_end(state, event)
+
+
+def _supervisor_changed(state: State, event: SupervisorChanged) -> list[Prompt]:
+    """What is set for a supervisor may be another budget for itself, and for who inherits it."""
+    return [CheckBudget(subject=one) for one in _exhausted_below(state, event.supervisor_id)]
+
+
+def _exhausted_below(state: State, supervisor_id: str) -> list[str]:
+    supervisor = state.supervisors[supervisor_id]
+    found = [supervisor_id]
+    for member_id in supervisor.members:
+        if member_id in state.agents:
+            found += [member_id] if state.agents[member_id].exhausted is not None else []
+        else:
+            found += _exhausted_below(state, member_id)
+    return found
 
 
 def _engine_started(state: State, event: EngineStarted) -> list[Prompt]:
@@ -268,7 +336,9 @@ def _ended(state: State, event: TaskAnswered | TaskFailed | TaskSkipped | GroupE
     return [AfterEnd(task_id=event.task_id)]
 
 
-def _at_end(state: State, event: AttemptDone | AttemptFailed | AttemptCancelled | AttemptLost) -> list[Prompt]:
+def _at_end(
+    state: State, event: AttemptDone | AttemptFailed | AttemptCancelled | AttemptLost | AttemptSetAside
+) -> list[Prompt]:
     prompts: list[Prompt] = [] if event.agent_id is None else [CheckAgentLoad(agent_id=event.agent_id)]
     run = state.runs[event.run_id]
     if not run.running and state.tasks[run.root_id].ended:
@@ -381,6 +451,10 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     AttemptLost: _attempt_lost,
     CancelRequested: _cancel_requested,
     DeadlinePassed: _deadline_passed,
+    BudgetExhausted: _budget_exhausted,
+    BudgetExtended: _look_at_budget,
+    AttemptSetAside: _attempt_set_aside,
+    SupervisorChanged: _supervisor_changed,
     AgentRemoving: _agent_removing,
     AgentSwapped: _agent_swapped,
     SwapRolledBack: _agent_swapped,

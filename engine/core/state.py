@@ -239,6 +239,17 @@ class Agent:
         return self.circuit == "open" or (self.circuit == "half_open" and self.probe is not None)
 
     @property
+    def works(self) -> bool:
+        """True while a new task may start on it as soon as it has room."""
+        return (
+            not self.paused
+            and self.removing is None
+            and self.error is None
+            and not self.is_shut
+            and self.exhausted is None
+        )
+
+    @property
     def has_room(self) -> bool:
         """True while one more attempt may run on it."""
         return len(self.running) + self.stuck < self.max_concurrency
@@ -380,6 +391,12 @@ class Task:
     """How long it was given, where it has a deadline of its own."""
     escalation_id: str | None = None
     """The question to a person that it waits for."""
+    preemptions: int = 0
+    """How often it was made to wait for a more urgent task."""
+    taking: str | None = None
+    """While it waits: the task at work that was asked to stop, so that this one has its slot."""
+    yields_to: str | None = None
+    """The more urgent task for which its last attempt was asked to stop."""
     optional: bool = False
     attempt: Attempt | None = None
     attempts: int = 0
@@ -459,7 +476,9 @@ class Run:
     limits: Limits | None = None
     """What it may spend; besides what its supervisor says of each run."""
     after: list[str] = field(default_factory=list)
-    """Runs that must end before it begins."""
+    """Open runs that must be done before it begins."""
+    before: list[str] = field(default_factory=list)
+    """Open runs that wait for this one."""
     paused: bool = False
     suspended: bool = False
     """Its engine ended and no other has taken it up."""
@@ -606,6 +625,8 @@ class State:
     """References that the operator allowed to be imported."""
     agents: dict[str, Agent] = field(default_factory=dict)
     queues: dict[str, Queue] = field(default_factory=dict)
+    urgent: Ids = field(default_factory=OrderedDict)
+    """Urgent tasks that are ready and have no slot to come, each with the event that put it here."""
     startable: Ids = field(default_factory=OrderedDict)
     """Supervisors that have both an open queue and a slot: what dispatch has to look at, and nothing else."""
     pools: Ids = field(default_factory=OrderedDict)

@@ -7,6 +7,7 @@ from engine.core.effects import (
     Acknowledge,
     AnswerCall,
     CheckAgent,
+    CheckOutputs,
     Effect,
     EndRun,
     JoinResults,
@@ -31,6 +32,7 @@ from engine.errors import Unusable
 from engine.host.attempts import Attempts, Starter
 from engine.host.crew import Crew
 from engine.host.orders import Orders
+from engine.guards import Looked, verdict_of
 from engine.joins import Result, join
 from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value, one_line
@@ -75,6 +77,7 @@ class Performer:
             StopAttempt: attempts.stop,
             AnswerCall: attempts.answer,
             JoinResults: self._join_results,
+            CheckOutputs: self._check_outputs,
             ReadText: self._read_text,
             StartTimer: self._start_timer,
             CheckAgent: self._check_agent,
@@ -139,6 +142,22 @@ class Performer:
             ]
             output = json_value(join(effect.join, results))
         except Exception as error:  # outputs are the agents': joining them may run into anything
+            signal: Signal = AttemptErred(
+                task_id=effect.task_id, attempt=effect.attempt, error=one_line(error), error_type=type(error).__name__
+            )
+        else:
+            signal = AttemptSucceeded(task_id=effect.task_id, attempt=effect.attempt, output=output)
+        self._services.signal(signal)
+
+    def _check_outputs(self, effect: CheckOutputs) -> None:
+        self._begin(self._look, effect)
+
+    async def _look(self, effect: CheckOutputs) -> None:
+        text = self._services.text
+        try:
+            looked = [Looked(one.agent, one.status, await text(one.output), one.error) for one in effect.looks]
+            output = json_value(await verdict_of(effect.check, looked))
+        except Exception as error:  # outputs are the agents': looking at them may run into anything
             signal: Signal = AttemptErred(
                 task_id=effect.task_id, attempt=effect.attempt, error=one_line(error), error_type=type(error).__name__
             )

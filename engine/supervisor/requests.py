@@ -9,7 +9,7 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from pydantic import JsonValue
 
 from engine.core.commands import Cancel, Pause, Resume, Submit
-from engine.core.decide.plan import cast_for
+from engine.core.decide.casting import cast_for
 from engine.core.errors import CoreError, Refused
 from engine.core.events import Event, RunFinished, StrategySwitched
 from engine.core.limits import Limits

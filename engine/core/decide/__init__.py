@@ -12,14 +12,15 @@ from engine.core.commands import Order
 from engine.core.context import Context
 from engine.core.decide import (
     attempts,
-    circuit,
+    budgets,
     capabilities,
+    circuit,
     deadlines,
     dispatch,
     engine,
     escalations,
-    growing,
     failing,
+    growing,
     leaving,
     loading,
     moving,
@@ -37,6 +38,7 @@ from engine.core.decide import (
     timers,
 )
 from engine.core.decide.applied import Applied
+from engine.core.decide.stopping import ON_STOPPED
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused, Event
 from engine.core.prompts import Prompt
@@ -112,11 +114,14 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     prompts.Answered: escalations.after_answer,
     prompts.CheckLeaving: leaving.check_leaving,
     prompts.LookAtPool: pools.look_at_pool,
+    prompts.CheckBudget: budgets.check_budget,
 }
 """The handler of every signal and every prompt."""
 
 escalations.ON_ANSWER["failure"] = failing.answered
 escalations.ON_ANSWER["drain"] = swapping.drain_answered
+escalations.ON_ANSWER["budget"] = budgets.answered
+ON_STOPPED["limit"] = budgets.set_aside
 
 
 def decide(state: State, message: Order | Signal | Prompt, ctx: Context) -> list[Event]:

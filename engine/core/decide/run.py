@@ -1,31 +1,40 @@
 """Commands about requests: submit, cancel, try again."""
 
+import json
+
 from engine.core.commands import Cancel, RetryWork, Submit
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
+from engine.core.decide.casting import cast_for, members_in
+from engine.core.decide.budgets import why_exhausted
 from engine.core.decide.deadlines import deadline_for
-from engine.core.decide.find import find_supervisor
+from engine.core.decide.find import find_supervisor, member_name
 from engine.core.decide.mending import must_work
 from engine.core.decide.mint import Mint
-from engine.core.decide.plan import cast_for
 from engine.core.decide.stopping import below
 from engine.core.errors import Refused, UnknownWork
 from engine.core.events import CancelRequested, Event, RetryDue, RunSubmitted, TaskReopened
 from engine.core.options import DEFAULT_PRIORITY, LOWEST_PRIORITY
 from engine.core.state import Run, RunSummary, State, Task, TaskStatus
+from engine.core.strategies import check_settings
 from engine.core.values import TextRef
 
 
 def submit(state: State, command: Submit, ctx: Context) -> Applied:
     """Open a run; refused where nobody could work on it."""
     supervisor = find_supervisor(state, command.supervisor)
-    text = command.request if isinstance(command.request, str) else ""
+    request = command.request
+    text = request if isinstance(request, str) else json.dumps(request, ensure_ascii=False)
     if isinstance(command.request, str) and not text.strip():
         raise Refused("the request is empty; say what is to be done")
     if supervisor.leaving is not None:
         raise Refused(f"supervisor {supervisor.name!r} is being removed; ask another")
     must_work(state, supervisor)
-    cast_for(state, supervisor, text)  # refuses now rather than in the run
+    spent = why_exhausted(state, supervisor)
+    if spent is not None:
+        raise Refused(f"{spent}; change the limits of who has spent it first")
+    cast = cast_for(state, supervisor, text, command.category)  # refuses now rather than in the run
+    check_settings(cast.mode, cast.settings, [member_name(state, one) for one in members_in(state, supervisor)])
     deadline = deadline_for(state, supervisor, command.deadline_s, command.limits, ctx)
     mint = Mint(state)
     event = RunSubmitted(

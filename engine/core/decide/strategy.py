@@ -1,21 +1,27 @@
 """A coordination strategy changes while it is at work: done stays done, the rest is rewired."""
 
-from typing import Literal
+from pydantic import JsonValue
 
+from engine.core.check import Takes
 from engine.core.commands import SwitchStrategy
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.find import find_supervisor
+from engine.core.decide.casting import aggregator_of, cast_for, lead_of, members_in, wants_text
+from engine.core.decide.drawing import drawn, wired
+from engine.core.decide.find import find_supervisor, member_name
 from engine.core.decide.mint import Mint
-from engine.core.decide.plan import aggregator_of, join_plan, named_join, node_plan, with_takes
-from engine.core.errors import Refused
+from engine.core.decide.plan import groups_in
+from engine.core.errors import Refused, UnknownWork
 from engine.core.events import Event, GroupChange, NodePlan, StrategySwitched
-from engine.core.fact import changed
+from engine.core.fact import changed, fact
 from engine.core.fold.ending import lets_pass
 from engine.core.spec import AGGREGATIONS, Aggregation
 from engine.core.state import State, Supervisor, Task, TaskStatus
-from engine.core.strategies import strategy_named
-from engine.core.strategies.wiring import Nodes
+from engine.core.strategies import STRATEGIES, check_settings, settings_for, strategy_named
+from engine.core.strategies.wiring import Nodes, Wiring
+
+SPARSE = ("delegate", "map", "graph")
+"""Strategies that give no node to members without a place; those get one when another is switched to."""
 
 
 def switch_strategy(state: State, command: SwitchStrategy, ctx: Context) -> Applied:
@@ -25,9 +31,10 @@ def switch_strategy(state: State, command: SwitchStrategy, ctx: Context) -> Appl
     kept = sum(len(change.kept) for change in event.groups)
     planned = sum(len(change.after) for change in event.groups)
     events: list[Event] = [event]
+    where = f" in {event.run_id}" if event.run_id is not None else ""
     return Applied(
         events=events,
-        summary=f"switched {name} from {event.previous} to {event.mode}",
+        summary=f"switched {name} from {event.previous} to {event.mode}{where}",
         result={"supervisor_id": event.supervisor_id, "mode": event.mode, "kept": kept, "replanned": planned},
     )
 
@@ -40,6 +47,8 @@ def preview(
     aggregator: str | None = None,
     *,
     preserve_agent_states: bool = True,
+    settings: dict[str, JsonValue] | None = None,
+    lead: str | None = None,
 ) -> StrategySwitched:
     """Return the event that a switch would be now, for a dry run.
 
@@ -52,6 +61,8 @@ def preview(
         aggregation=aggregation,
         aggregator=aggregator,
         preserve_agent_states=preserve_agent_states,
+        settings=settings,
+        lead=lead,
     )
     return switched(state, command, state.at_ms)
 
@@ -59,22 +70,12 @@ def preview(
 def switched(state: State, command: SwitchStrategy, at_ms: int) -> StrategySwitched:
     """Return what a switch does to a supervisor and to its graphs in progress."""
     current = find_supervisor(state, command.supervisor)
-    if command.aggregation is not None and command.aggregation not in AGGREGATIONS:
-        raise Refused(f"no aggregation {command.aggregation!r}; there are {', '.join(AGGREGATIONS)}")
-    wanted = changed(
-        current,
-        mode=strategy_named(command.mode or current.mode).name,
-        aggregation=command.aggregation or current.aggregation,
-        aggregator=command.aggregator or current.aggregator,
-    )
-    aggregator_of(state, wanted)  # refuses a synthesis that nobody can make
+    wanted = _wanted(state, current, command)
     mint = Mint(state)
     groups = [
-        _rewired(state, wanted, task, mint, preserve=command.preserve_agent_states)
-        for task in (state.tasks.values() if command.scope == "open" else ())
-        if task.kind == "group" and task.worker_id == current.id and task.status is TaskStatus.RUNNING
-        and not task.cancelling and not state.runs[task.run_id].cancelling
-    ]  # fmt: skip
+        _rewired(state, wanted, task, mint, preserve=command.preserve_agent_states, at_ms=at_ms)
+        for task in _groups(state, current, command)
+    ]
     return StrategySwitched(
         at_ms=at_ms,
         supervisor_id=current.id,
@@ -84,71 +85,174 @@ def switched(state: State, command: SwitchStrategy, at_ms: int) -> StrategySwitc
         aggregator=wanted.aggregator,
         scope=command.scope,
         groups=groups,
+        settings=dict(wanted.options.settings),
+        lead=wanted.options.lead,
+        run_id=command.run if command.scope == "run" else None,
     )
 
 
-def _rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, preserve: bool) -> GroupChange:
+def _wanted(state: State, current: Supervisor, command: SwitchStrategy) -> Supervisor:
+    """Return the supervisor as it is to be.
+
+    Raises:
+        Refused: If it cannot be so.
+    """
+    if command.aggregation is not None and command.aggregation not in AGGREGATIONS:
+        raise Refused(f"no aggregation {command.aggregation!r}; there are {', '.join(AGGREGATIONS)}")
+    mode = strategy_named(command.mode or current.mode).name
+    settings = command.settings
+    if settings is None:
+        kept = dict(current.options.settings)
+        others = {key: value for key, value in kept.items() if key in STRATEGIES and isinstance(value, dict)}
+        settings = kept if mode == current.mode else others
+    check_settings(mode, settings, [member_name(state, one) for one in members_in(state, current)])
+    lead = command.lead or current.options.lead
+    wanted = changed(
+        current,
+        mode=mode,
+        aggregation=command.aggregation or current.aggregation,
+        aggregator=command.aggregator or current.aggregator,
+        options=changed(current.options, settings=settings, lead=lead),
+    )
+    lead = lead or _text(settings_for(mode, settings, mode).get("lead"))
+    if lead is not None and (mode == "delegate" or command.lead is not None):
+        lead_of(state, wanted, lead)
+    if mode == "delegate" and lead is None:
+        raise Refused(f"supervisor {current.name!r} has no lead to delegate; name one of its agents as lead")
+    aggregator_of(state, wanted, settings=settings_for(mode, settings, mode))  # refuses one that nobody can make
+    return wanted
+
+
+def _text(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _groups(state: State, supervisor: Supervisor, command: SwitchStrategy) -> list[Task]:
+    """Return the graphs in progress that are to be rewired."""
+    if command.scope == "new":
+        return []
+    if command.scope == "run" and command.run not in state.runs:
+        raise UnknownWork(command.run or "")
+    found = [
+        task
+        for task in state.tasks.values()
+        if task.kind == "group" and task.worker_id == supervisor.id and task.status is TaskStatus.RUNNING
+        and not task.cancelling and not state.runs[task.run_id].cancelling
+        and (command.scope == "open" or task.run_id == command.run)
+    ]  # fmt: skip
+    if command.scope == "run" and not found:
+        raise Refused(f"run {command.run} has no graph of {supervisor.name} in progress")
+    return found
+
+
+@fact
+class _Parts:
+    """The nodes of a graph by what a switch does with them."""
+
+    done: list[str]
+    running: list[str]
+    """They go on, or are stopped, as the operator chose; those adopted among them."""
+    unstarted: list[str]
+    removed: list[str]
+    adopted: list[str]
+    leads: list[str]
+    """Nodes at work that led, and lead no more."""
+
+
+def _rewired(
+    state: State, wanted: Supervisor, group: Task, mint: Mint, *, preserve: bool, at_ms: int
+) -> GroupChange:
     nodes = [state.tasks[task_id] for task_id in group.children]
-    if any(node.kind == "join" and node.attempt is not None for node in nodes):
+    outcome = state.tasks.get(group.outcome_id or "")
+    if outcome is not None and outcome.kind == "join" and outcome.attempt is not None and group.open == 1:
         # All work is done and is being joined: there is nothing left to rewire.
-        kept = [node.id for node in nodes if not node.ended]
         return GroupChange(
-            task_id=group.id, run_id=group.run_id, mode=wanted.mode, kept=kept, outcome_id=group.outcome_id
+            task_id=group.id, run_id=group.run_id, mode=wanted.mode, kept=[outcome.id], outcome_id=outcome.id
         )
-    work = [node for node in nodes if node.kind != "join"]
-    done = [node.id for node in work if node.ended and lets_pass(node) and node.output is not None]
-    running = [node.id for node in work if _at_work(node)]
-    begun = set(running)
-    unstarted = [node.id for node in work if not node.ended and node.id not in begun]
-    removed = [node.id for node in nodes if node.kind == "join" and not node.ended]
-    aggregator_id = aggregator_of(state, wanted)
-    added: list[NodePlan] = []
-    aggregator = _place_of_aggregator(state, aggregator_id, unstarted)
-    if aggregator_id is not None and aggregator is None:
-        plan = node_plan(state, mint("t"), aggregator_id)
-        added.append(plan)
-        aggregator = plan.task_id
-        unstarted.append(plan.task_id)
-    wiring = strategy_named(wanted.mode).wire(
-        Nodes(
-            done=done,
-            ends=_ends(state, done),
-            used=[before for task_id in running for before in state.tasks[task_id].after],
-            running=running,
-            unstarted=unstarted,
-            aggregation=wanted.aggregation,
-            aggregator=aggregator,
-        )
+    parts = _parts(state, group, nodes, leads=wanted.mode == "delegate")
+    settings = settings_for(wanted.mode, wanted.options.settings, wanted.mode)
+    names = {one: member_name(state, one) for one in wanted.members}
+    fresh = {f"+m{place}": one for place, one in enumerate(_without_a_node(state, wanted, group, nodes))}
+    aggregator = _aggregator(state, wanted, parts.unstarted, fresh, settings)
+    members = {task_id: names.get(state.tasks[task_id].worker_id or "", "") for task_id in _every(parts)}
+    members |= {key: names[one] for key, one in fresh.items()}
+    begun = set(parts.running)
+    ends = _ends(state, parts.done)
+    view = Nodes(
+        done=parts.done,
+        ends=ends,
+        used=[before for task_id in parts.running for before in state.tasks[task_id].after],
+        running=parts.running,
+        unstarted=[*parts.unstarted, *fresh],
+        aggregation=wanted.aggregation,
+        aggregator=aggregator,
+        members=members,
+        cast=list(dict.fromkeys(name for key, name in members.items() if name and key not in parts.leads)),
+        groups=groups_in(state, wanted),
+        settings=settings,
+        lead=wanted.options.lead,
     )
-    if wiring.join:
-        plan = join_plan(mint("t"), wanted)
-        wiring = named_join(wiring, plan.task_id)
-        added.append(plan)
+    wiring = wired(wanted.mode, view)
+    graph = drawn(state, wanted, wiring, fresh, mint, at_ms=at_ms)
+    if graph.queues:
+        raise Refused(f"the strategy {wanted.mode} asks for anybody who is able before it has looked at anything")
+    stopping = {*parts.leads, *(() if preserve else begun)}
+    cancelled = [task_id for task_id in parts.running if task_id in stopping and state.tasks[task_id].attempt is not None]
+    placed = {node: graph.all(after) for node, after in wiring.after.items() if node in state.tasks}
     return GroupChange(
         task_id=group.id,
         run_id=group.run_id,
         mode=wanted.mode,
-        kept=[*done, *(running if preserve else ())],
-        cancelled=[] if preserve else [task_id for task_id in running if state.tasks[task_id].attempt is not None],
-        added=[_edged(plan, wiring.after, wiring.takes) for plan in added],
-        removed=removed,
-        after={task_id: after for task_id, after in wiring.after.items() if task_id in state.tasks},
-        takes={task_id: takes for task_id, takes in wiring.takes.items() if task_id in state.tasks},
-        outcome_id=wiring.outcome,
+        kept=[*parts.done, *(one for one in parts.running if one not in stopping)],
+        cancelled=cancelled,
+        added=graph.nodes,
+        removed=[*parts.removed, *(one for one in wiring.dropped if one in state.tasks)],
+        after=placed,
+        takes={node: _takes(state, node, takes) for node, takes in wiring.takes.items() if node in state.tasks},
+        outcome_id=_outcome(group, wiring, parts, graph.nodes, graph.of(wiring.outcome) if wiring.outcome else None),
+        sees={node: graph.all(sees) for node, sees in wiring.sees.items() if node in state.tasks},
+        roles={node: role for node, role in wiring.roles.items() if node in state.tasks},
+        needs={node: need for node, need in wiring.needs.items() if node in state.tasks},
+        tolerated=[node for node in wiring.tolerated if node in state.tasks],
+        settings=dict(wiring.settings),
+        adopted=parts.adopted,
     )
 
 
-def _ends(state: State, done: list[str]) -> list[str]:
-    """Return the nodes that no other of `done` came after; of a chain, its last link."""
-    passed = {before for task_id in done for before in state.tasks[task_id].after}
-    return [task_id for task_id in done if task_id not in passed]
+def _parts(state: State, group: Task, nodes: list[Task], *, leads: bool) -> _Parts:
+    """Sort the nodes of a graph.
+
+    Args:
+        state: The team.
+        group: Whose graph it is.
+        nodes: Its nodes.
+        leads: Whoever leads may go on leading.
+    """
+    work = [node for node in nodes if node.kind not in ("join", "check")]
+    at_work = [node for node in work if _at_work(node)]
+    leading = [node for node in at_work if group.mode == "delegate" and node.role == "lead" and not leads]
+    asked = [state.tasks[child] for lead in leading for child in lead.children]
+    adopted = [child.id for child in asked if _at_work(child)]
+    begun = {node.id for node in at_work}
+    return _Parts(
+        done=[
+            node.id
+            for node in work
+            if node.ended and lets_pass(node) and (node.output is not None or node.status is TaskStatus.DONE)
+        ],
+        running=[*(node.id for node in at_work), *adopted],
+        unstarted=[node.id for node in work if not node.ended and node.id not in begun],
+        removed=[
+            *(node.id for node in nodes if node.kind in ("join", "check") and not node.ended),
+            *(child.id for child in asked if not child.ended and child.id not in set(adopted)),
+        ],
+        adopted=adopted,
+        leads=[node.id for node in leading],
+    )
 
 
-def _edged(
-    plan: NodePlan, after: dict[str, list[str]], takes: dict[str, Literal["request", "previous", "context"]]
-) -> NodePlan:
-    plan.after.extend(after.get(plan.task_id, ()))
-    return with_takes(plan, takes.get(plan.task_id, "request"))
+def _every(parts: _Parts) -> list[str]:
+    return [*parts.done, *parts.running, *parts.unstarted]
 
 
 def _at_work(node: Task) -> bool:
@@ -156,7 +260,56 @@ def _at_work(node: Task) -> bool:
     return not node.ended and (node.attempts > 0 or node.status is not TaskStatus.WAITING)
 
 
-def _place_of_aggregator(state: State, aggregator_id: str | None, unstarted: list[str]) -> str | None:
+def _without_a_node(state: State, wanted: Supervisor, group: Task, nodes: list[Task]) -> list[str]:
+    """Return members that had no place in the strategy before, and take part in the new one."""
+    if group.mode not in SPARSE or wanted.mode == "delegate":
+        return []
+    category = state.runs[group.run_id].category
+    if wants_text(wanted, category) and not isinstance(group.input, str):
+        return []
+    try:
+        text = group.input if isinstance(group.input, str) else ""
+        cast = cast_for(state, changed(wanted, options=changed(wanted.options, strategies={})), text, category)
+    except Refused:
+        return []
+    there = {node.worker_id for node in nodes}
+    return [one for one in (*cast.members, cast.aggregator) if one is not None and one not in there]
+
+
+def _aggregator(
+    state: State, wanted: Supervisor, unstarted: list[str], fresh: dict[str, str], settings: dict[str, JsonValue]
+) -> str | None:
+    """Return the node of whoever makes a synthesis, with one that is added where there is none."""
+    able = [worker for worker in (state.tasks[one].worker_id for one in unstarted) if worker in wanted.members]
+    aggregator_id = aggregator_of(state, wanted, settings=settings, able=[*able, *fresh.values()] or None)
     if aggregator_id is None:
         return None
-    return next((task_id for task_id in unstarted if state.tasks[task_id].worker_id == aggregator_id), None)
+    node = next((one for one in unstarted if state.tasks[one].worker_id == aggregator_id), None)
+    node = node or next((key for key, one in fresh.items() if one == aggregator_id), None)
+    if node is None:
+        node = "+aggregator"
+        fresh[node] = aggregator_id
+    return node
+
+
+def _ends(state: State, done: list[str]) -> list[str]:
+    """Return the nodes that no other of `done` came after; of a chain, its last link."""
+    passed: set[str] = set()
+    for task_id in done:
+        for before in state.tasks[task_id].after:
+            passed.add(before)
+            if state.tasks[before].kind == "check":
+                passed.update(state.tasks[before].after)
+    return [task_id for task_id in done if task_id not in passed]
+
+
+def _takes(state: State, task_id: str, takes: Takes) -> Takes:
+    """What has an item of its own to work on keeps to it."""
+    return "own" if state.tasks[task_id].takes == "own" else takes
+
+
+def _outcome(group: Task, wiring: Wiring, parts: _Parts, added: list[NodePlan], outcome: str | None) -> str | None:
+    """Return the node whose output is the graph's: the same as before where nothing is left to do."""
+    if not wiring.after and not parts.running and not added and group.outcome_id in parts.done:
+        return group.outcome_id
+    return outcome

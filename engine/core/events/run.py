@@ -98,6 +98,8 @@ class GroupChange:
     """How many have to be done of those that a node waits for."""
     tolerated: list[str] = field(default_factory=list)
     """Nodes whose failure does not stop the graph."""
+    adopted: list[str] = field(default_factory=list)
+    """Delegations at work of a lead that leads no more: they become nodes of the graph."""
     settings: dict[str, JsonValue] = field(default_factory=dict)
 
 

@@ -70,6 +70,7 @@ class GroupGrown:
     added: list[NodePlan] = field(default_factory=list)
     after: dict[str, list[str]] = field(default_factory=dict)
     """What nodes that have not started wait for from now on."""
+    sees: dict[str, list[str]] = field(default_factory=dict)
     roles: dict[str, str] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
     """Nodes of ways that are not taken."""

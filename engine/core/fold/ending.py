@@ -32,7 +32,7 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
 def ask_to_stop(task: Task, reason: StopReason) -> None:
     """Remember why the attempt of `task` was asked to stop, if it has one; once it is cancelled it stays so."""
     attempt = task.attempt
-    if attempt is not None and attempt.stopping != "cancel":
+    if attempt is not None and attempt.stopping != "cancel" and (attempt.stopping, reason) != ("preempt", "migrate"):
         attempt.stopping = reason
 
 

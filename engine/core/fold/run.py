@@ -111,6 +111,8 @@ def _rewire(state: State, group: Task, change: GroupChange) -> None:
     for task_id in group.children:
         task = state.tasks[task_id]
         task.role, task.tolerated, task.sees, task.need = "", False, None, None
+    for task_id in change.adopted:
+        _adopt(state, group, state.tasks[task_id])
     for node in change.added:
         add_node(state, group, node)
     for task_id, sees in change.sees.items():
@@ -136,13 +138,28 @@ def _rewire(state: State, group: Task, change: GroupChange) -> None:
     wire(state, group)
 
 
+def _adopt(state: State, group: Task, task: Task) -> None:
+    """Make a delegation that is at work a node of the graph; the one that asked for it waits for it no more."""
+    asker = state.tasks[task.parent_id or ""]
+    call = asker.calls[task.call_key or ""]
+    call.children.remove(task.id)
+    call.open -= 1
+    asker.children.remove(task.id)
+    asker.open -= 1
+    task.parent_id, task.call_key, task.takes = group.id, None, "own"
+    group.children.append(task.id)
+    group.open += 1
+
+
 def _run_finished(state: State, event: RunFinished) -> None:
     run = state.runs.pop(event.run_id)
     for task_id in run.tasks:
         task = state.tasks.pop(task_id)
         dequeue(state, task)
         drop_all(state, OF_TASKS, task_id)
+        state.ledgers.pop(task_id, None)
     drop_all(state, OF_RUNS, run.id)
+    state.ledgers.pop(run.id, None)
     for escalation in [one for one in state.escalations.values() if one.run_id == run.id]:
         withdraw(state, escalation.id)
     state.finished.append(

@@ -260,6 +260,7 @@ def _task_reopened(state: State, event: TaskReopened) -> None:
         task.error = None
         task.ended_ms = None
         begin_anew(task)
+        task.held = False
         if task.exceeded is not None:
             task.exceeded, task.cancelling = None, False
             task.deadline_after_ms, task.deadline_ms = None, group.deadline_ms

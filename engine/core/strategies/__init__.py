@@ -1,12 +1,39 @@
-"""Coordination strategies, one per file."""
+"""Coordination strategies, one per file; `wiring` says what one is."""
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import JsonValue
 
 from engine.core.errors import UnknownStrategy
+from engine.core.strategies.conditional import Conditional
+from engine.core.strategies.delegate import Delegate
+from engine.core.strategies.graph import Graph
+from engine.core.strategies.hierarchical_review import HierarchicalReview
+from engine.core.strategies.iterative_refinement import IterativeRefinement
+from engine.core.strategies.map import Map
 from engine.core.strategies.parallel import Parallel
+from engine.core.strategies.parallel_then_synthesis import ParallelThenSynthesis
 from engine.core.strategies.sequential import Sequential
+from engine.core.strategies.sequential_with_validation import SequentialWithValidation
 from engine.core.strategies.wiring import Strategy
 
-STRATEGIES: dict[str, Strategy] = {one.name: one for one in (Sequential(), Parallel())}
-"""Every strategy by its name."""
+STRATEGIES: dict[str, Strategy] = {
+    one.name: one
+    for one in (
+        Sequential(),
+        Parallel(),
+        ParallelThenSynthesis(),
+        SequentialWithValidation(),
+        IterativeRefinement(),
+        HierarchicalReview(),
+        Conditional(),
+        Delegate(),
+        Map(),
+        Graph(),
+    )
+}
+"""Every strategy by its name; those of packages that are installed are added when a program begins."""
+BUILT_IN = frozenset(STRATEGIES)
 
 
 def strategy_named(name: str) -> Strategy:
@@ -18,3 +45,34 @@ def strategy_named(name: str) -> Strategy:
     if name not in STRATEGIES:
         raise UnknownStrategy(name, sorted(STRATEGIES))
     return STRATEGIES[name]
+
+
+def check_settings(name: str, settings: Mapping[str, JsonValue], member_names: Sequence[str] = ()) -> None:
+    """Return when `settings` are right for the strategy `name`.
+
+    Settings of another strategy, one that a category of work goes to, stand in an object under its name.
+
+    Args:
+        name: The strategy.
+        settings: What a person wrote.
+        member_names: Names of the members of the supervisor; empty leaves names unchecked.
+
+    Raises:
+        UnknownStrategy: If there is no such strategy.
+        Refused: If a setting is unknown or wrong; one line about the first.
+    """
+    others = {key: value for key, value in settings.items() if key in STRATEGIES and isinstance(value, dict)}
+    strategy_named(name).check(settings_for(name, settings, name), member_names)
+    for other, value in others.items():
+        if isinstance(value, dict) and other != name:
+            STRATEGIES[other].check(value, member_names)
+
+
+def settings_for(name: str, settings: Mapping[str, JsonValue], mode: str) -> dict[str, JsonValue]:
+    """Return the settings for the strategy `name` of a supervisor whose own strategy is `mode`."""
+    under = settings.get(name)
+    if isinstance(under, dict):
+        return dict(under)
+    if name != mode:
+        return {}
+    return {key: value for key, value in settings.items() if not (key in STRATEGIES and isinstance(value, dict))}

@@ -4,28 +4,73 @@
              ├▶ b ─┼▶ join ─▶ output
              └▶ c ─┘
 
-Switched to in the middle of a run, what has not started becomes ready with the request and all outputs so far. The
+With `need: 2` the join begins when two are done, the rest are stopped, and one that fails matters only when too few are
+left. Switched to in the middle of a run, what has not started becomes ready with the request and all outputs so far. The
 join is built-in work, or the agent named `aggregator` where the aggregation is a synthesis.
 """
 
-from engine.core.strategies.wiring import JOIN, Nodes, Wiring
+from collections.abc import Sequence
+
+from engine.core.check import Takes
+from engine.core.errors import Refused
+from engine.core.strategies.settings import checked, whole
+from engine.core.strategies.wiring import JOIN, Growth, Made, Nodes, Settings, Verdict, Wiring
+
+NEED = {"need": whole(1, 10_000)}
 
 
 class Parallel:
     """Let every node start, and join them at the end."""
 
     name = "parallel"
+    about = "all at once; each gets the request, then the results are joined"
+
+    def check(self, settings: Settings, members: Sequence[str]) -> None:
+        """`need`: how many answers are enough."""
+        checked(self.name, settings, NEED, members)
+        enough(self.name, settings, members)
 
     def wire(self, nodes: Nodes) -> Wiring:
         """Return a fan; a single node needs no join."""
+        need = nodes.settings.get("need")
         fan = [node for node in nodes.unstarted if node != nodes.aggregator]
+        dropped: list[str] = []
+        if isinstance(need, int) and len(nodes.done) >= need:
+            fan, dropped = [], fan
         after = {node: list(nodes.ends) for node in fan}
-        takes: dict[str, str] = dict.fromkeys(fan, "context" if nodes.done else "request")
+        takes: dict[str, Takes] = dict.fromkeys(fan, "context" if nodes.done else "request")
         everything = [*nodes.done, *nodes.running, *fan]
         outcome = everything[-1] if everything else None
-        join = nodes.aggregator is None and len(everything) > 1
-        if join or nodes.aggregator is not None:
+        added: list[Made] = []
+        needs: dict[str, int] = {}
+        if nodes.aggregator is None and len(everything) > 1:
+            how = nodes.aggregation if nodes.aggregation != "synthesis" else "concat"
+            some = f", {need} of {len(everything)}" if need else ""
+            added.append(Made(key=JOIN, kind="join", join=how, title=f"join ({how}{some})"))
+        if added or nodes.aggregator is not None:
             outcome = nodes.aggregator or JOIN
             after[outcome] = everything
             takes[outcome] = "context" if everything else "request"
-        return Wiring(after=after, takes=takes, join=join, outcome=outcome)  # type: ignore[arg-type]
+            if isinstance(need, int) and need < len(everything):
+                needs[outcome] = need
+        return Wiring(
+            after=after,
+            takes=takes,
+            needs=needs,
+            tolerated=[*nodes.running, *fan] if needs else [],
+            added=added,
+            dropped=dropped,
+            settings=dict(nodes.settings),
+            outcome=outcome,
+        )
+
+    def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
+        """Looks at nothing, and so never grows."""
+        return Growth()
+
+
+def enough(name: str, settings: Settings, members: Sequence[str]) -> None:
+    """Refuse to wait for more answers than there are members."""
+    need = settings.get("need")
+    if isinstance(need, int) and members and need > len(members):
+        raise Refused(f"setting need of {name} is {need}, but there are {len(members)} members")

@@ -5,21 +5,36 @@
 Switched to in the middle of a run, what has not started is chained after everything that is done or at work.
 """
 
-from engine.core.strategies.wiring import Nodes, Wiring
+from collections.abc import Sequence
+
+from engine.core.check import Takes
+from engine.core.strategies.settings import checked
+from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
 
 
 class Sequential:
     """Chain the nodes in the order of the plan."""
 
     name = "sequential"
+    about = "one after the other; each gets the output of the one before"
+
+    def check(self, settings: Settings, members: Sequence[str]) -> None:
+        """There is nothing to set."""
+        checked(self.name, settings, {}, members)
 
     def wire(self, nodes: Nodes) -> Wiring:
         """Return a chain; its first link takes the request, or what came before it."""
-        wiring = Wiring()
-        before = [*(node for node in nodes.ends if node not in nodes.used), *nodes.running]
+        after: dict[str, list[str]] = {}
+        takes: dict[str, Takes] = {}
+        used = set(nodes.used)
+        before = [*(node for node in nodes.ends if node not in used), *nodes.running]
         for node in nodes.unstarted:
-            wiring.after[node] = list(before)
-            wiring.takes[node] = "request" if not before else "previous" if len(before) == 1 else "context"
+            after[node] = list(before)
+            takes[node] = "request" if not before else "previous" if len(before) == 1 else "context"
             before = [node]
         last = nodes.unstarted[-1:] or nodes.running[-1:] or nodes.done[-1:]
-        return Wiring(after=wiring.after, takes=wiring.takes, outcome=last[0] if last else None)
+        return Wiring(after=after, takes=takes, outcome=last[0] if last else None)
+
+    def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
+        """Looks at nothing, and so never grows."""
+        return Growth()

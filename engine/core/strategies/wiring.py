@@ -1,18 +1,25 @@
-"""What a coordination strategy is: a way to wire the nodes of one graph.
+"""What a coordination strategy is: a way to wire the nodes of one graph, and to go on when it has looked at outputs.
 
 A strategy never sees a request. It is given the nodes that are done, that are at work and that have not started, and
 says what each of the last waits for. Planning from nothing is the case where all have not started; switching in the
-middle of a run is the same function on what is there.
+middle of a run is the same function on what is there. Nodes that it wants besides have keys that begin with `+`, which
+become ids once the wiring was checked. What depends on outputs is asked by a check, a built-in node whose verdict comes
+back to `grow`.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
+from pydantic import JsonValue
+
+from engine.core.check import Check, Joining, Takes
 from engine.core.fact import fact
 from engine.core.spec import Aggregation
 
 JOIN = "+join"
-"""Stands in a wiring for the node that joins results, which has no id yet."""
+"""The key of the node that joins results."""
+Settings: TypeAlias = Mapping[str, JsonValue]
 
 
 @fact
@@ -29,7 +36,40 @@ class Nodes:
     unstarted: list[str] = field(default_factory=list)
     aggregation: Aggregation = "concat"
     aggregator: str | None = None
-    """The unstarted node of the agent that makes a synthesis, if the aggregation is one."""
+    """The unstarted node of the agent that makes a synthesis, if there is to be one."""
+    members: Mapping[str, str] = field(default_factory=dict)
+    """Whose each node is, by the name of the member; nothing for a node that any able member may take."""
+    cast: Sequence[str] = ()
+    """Names of the members that take part, in order."""
+    groups: frozenset[str] = frozenset()
+    """Those of them that are supervisors."""
+    settings: Settings = field(default_factory=dict)
+    lead: str | None = None
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """What the strategy itself has said that nodes are for; only while it grows."""
+    after: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What each node waits for; only while it grows."""
+
+
+@fact
+class Made:
+    """A node that a strategy adds."""
+
+    key: str
+    """Stands for its id in the wiring; begins with `+`."""
+    kind: Literal["work", "join", "check"] = "work"
+    member: str | None = None
+    """Whose work it is, by name."""
+    able: str | None = None
+    """Or the capability that whoever does it has to have."""
+    anyone: tuple[str, ...] = ()
+    """Or names of agents, of whom whoever is free does it."""
+    title: str = ""
+    """What a person reads; of work, the name of the member where it is empty."""
+    join: Joining | None = None
+    check: Check | None = None
+    item: int | None = None
+    """Which item of the list that was looked at is its text."""
 
 
 @fact
@@ -37,11 +77,46 @@ class Wiring:
     """What each unstarted node waits for and takes as its text."""
 
     after: dict[str, list[str]] = field(default_factory=dict)
-    takes: dict[str, Literal["request", "previous", "context"]] = field(default_factory=dict)
-    join: bool = False
-    """The graph has a built-in node `JOIN`, with its edges in `after`."""
+    takes: dict[str, Takes] = field(default_factory=dict)
+    sees: dict[str, list[str]] = field(default_factory=dict)
+    """Whose outputs a node gets, where that is not everything before it."""
+    roles: dict[str, str] = field(default_factory=dict)
+    """What nodes are for, in the strategy's own words, for `grow` to find them by."""
+    needs: dict[str, int] = field(default_factory=dict)
+    """How many have to be done of those that a node waits for; the rest are stopped then."""
+    tolerated: list[str] = field(default_factory=list)
+    """Nodes whose failure does not stop the graph."""
+    added: list[Made] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+    """Unstarted nodes that have no place."""
+    settings: dict[str, JsonValue] = field(default_factory=dict)
+    """The settings with what was left open filled in; kept with the graph."""
     outcome: str | None = None
     """The node whose output is the graph's."""
+
+
+@fact
+class Verdict:
+    """What a check found."""
+
+    node: str
+    role: str
+    """Of the check."""
+    said: Mapping[str, JsonValue]
+
+
+@fact
+class Growth:
+    """How a graph goes on after a check."""
+
+    wiring: Wiring = field(default_factory=Wiring)
+    """Nodes that are added, and edges that are drawn anew; an outcome of None stays as it was."""
+    skipped: list[str] = field(default_factory=list)
+    """Nodes of ways that are not taken; those that come after nothing else follow by themselves."""
+    failed: str | None = None
+    """Why the graph cannot come to a good end, if so."""
+    why: str = ""
+    """In words, for a person."""
 
 
 class Strategy(Protocol):
@@ -52,6 +127,27 @@ class Strategy(Protocol):
         """What team files and commands call it."""
         ...
 
+    @property
+    def about(self) -> str:
+        """What it does, in one line for a person."""
+        ...
+
+    def check(self, settings: Settings, members: Sequence[str]) -> None:
+        """Return when `settings` are right.
+
+        Args:
+            settings: What a person wrote.
+            members: Names of those who could be named; empty where they are not known yet.
+
+        Raises:
+            Refused: If they are not, with the first thing that is wrong.
+        """
+        ...
+
     def wire(self, nodes: Nodes) -> Wiring:
-        """Return the edges for every unstarted node."""
+        """Return the edges for every unstarted node that has a place."""
+        ...
+
+    def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
+        """Return how the graph goes on after one of its checks."""
         ...

@@ -1,0 +1,205 @@
+"""Who takes part in a request, in which strategy, and why."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+
+from pydantic import JsonValue
+
+from engine.core.candidate import category_stem, profile_of
+from engine.core.capability_index import CapabilityIndex
+from engine.core.decide.find import candidate_of, member_name
+from engine.core.discovery import choose, choose_category, nearest
+from engine.core.errors import NoAgentMatches, Refused
+from engine.core.fact import fact
+from engine.core.state import Agent, State, Supervisor
+from engine.core.strategies import settings_for
+from engine.core.strategies.parallel_then_synthesis import WORDS_OF_COMBINING
+from engine.core.strategies.settings import strings
+
+SYNTHESIS = "parallel_then_synthesis"
+_NAMING = ("aggregator", "validator", "author", "critics", "first", "then", "over", "lead")
+"""Settings that name members; those take part whatever their category."""
+
+
+@fact
+class Cast:
+    """Who takes part, in order, and why."""
+
+    members: list[str]
+    aggregator: str | None
+    explanation: str
+    mode: str = "sequential"
+    settings: dict[str, JsonValue] = field(default_factory=dict)
+    category: str | None = None
+
+
+def wants_text(supervisor: Supervisor, category: str | None) -> bool:
+    """Return True when it takes the words of a request to say who takes part."""
+    if supervisor.auto_discover or (supervisor.options.strategies and category is None):
+        return True
+    modes = {supervisor.mode, *supervisor.options.strategies.values()}
+    return "delegate" in modes and supervisor.options.lead is None
+
+
+def cast_for(state: State, supervisor: Supervisor, text: str, category: str | None = None) -> Cast:
+    """Return who takes part in a request to `supervisor`, and how.
+
+    Args:
+        state: The team.
+        supervisor: Who coordinates.
+        text: The request; may be empty where `wants_text` says so.
+        category: The kind of work, where somebody said it.
+
+    Raises:
+        NoAgentMatches: If agents are to be discovered and nobody matches.
+        Refused: If nobody is there at all, or who has to be there is not.
+    """
+    able = members_in(state, supervisor)
+    why = "all members in declared order"
+    if supervisor.participants is not None:
+        by_name = {member_name(state, member_id): member_id for member_id in able}
+        able = [by_name[name] for name in supervisor.participants if name in by_name]
+        why = "the participants that are declared"
+    mode, found = supervisor.mode, None
+    if supervisor.options.strategies:
+        found, told = _category(state, supervisor, able, text, category)
+        mode = supervisor.options.strategies[found] if found is not None else mode
+        why = f"{told}; {why}"
+    settings = settings_for(mode, supervisor.options.settings, supervisor.mode)
+    if found is not None:
+        able, who = _of_category(state, able, found, settings)
+        why = f"{why}; {who}" if who else why
+    if supervisor.auto_discover and found is None:
+        able, why = _discovered(state, supervisor, able, text)
+    if mode == "delegate":
+        able, who = _lead(state, supervisor, able, settings, text)
+        why = f"{why}; {who}"
+    aggregator = aggregator_of(state, supervisor, mode=mode, settings=settings, able=able)
+    if aggregator is not None:
+        able = [member_id for member_id in able if member_id != aggregator] or [aggregator]
+        aggregator = None if able == [aggregator] else aggregator
+    if not able:
+        raise Refused(f"supervisor {supervisor.name!r} has nobody to work on it; add an agent first")
+    return Cast(
+        members=able, aggregator=aggregator, explanation=why, mode=mode, settings=settings, category=found or category
+    )
+
+
+def members_in(state: State, supervisor: Supervisor) -> list[str]:
+    """Return ids of the members that may be given work, in declared order."""
+    return [one for one in supervisor.members if one not in state.agents or state.agents[one].removing is None]
+
+
+def aggregator_of(
+    state: State, supervisor: Supervisor, *, mode: str | None = None, settings: Mapping[str, JsonValue] | None = None,
+    able: Sequence[str] | None = None,
+) -> str | None:  # fmt: skip
+    """Return the id of the agent that makes a synthesis, or None where results are joined without one.
+
+    Raises:
+        Refused: If there has to be one and it is not there.
+    """
+    mode = mode or supervisor.mode
+    if mode != SYNTHESIS and (supervisor.aggregation != "synthesis" or mode != "parallel"):
+        return None
+    named = supervisor.aggregator or (settings or {}).get("aggregator")
+    if named is None and mode == SYNTHESIS:
+        return _speaks_of_combining(state, members_in(state, supervisor) if able is None else able)
+    for member_id in members_in(state, supervisor):
+        if member_name(state, member_id) == named and (member_id in state.agents or mode == SYNTHESIS):
+            return member_id
+    near = nearest(str(named or ""), (a.name for a in state.agents.values()))
+    raise Refused(
+        f"supervisor {supervisor.name!r} makes a synthesis but has no agent {named!r} to make it; "
+        f"name one of its agents as aggregator" + (f", such as {near[0]}" if near else "")
+    )
+
+
+def _speaks_of_combining(state: State, able: Sequence[str]) -> str | None:
+    agents = [candidate_of(state, state.agents[one]) for one in able if one in state.agents]
+    found = CapabilityIndex(agents).search(WORDS_OF_COMBINING, 1)
+    return found[0].id if found else next(iter(able[-1:]), None)
+
+
+def _discovered(state: State, supervisor: Supervisor, able: list[str], text: str) -> tuple[list[str], str]:
+    agents = [state.agents[member_id] for member_id in able if member_id in state.agents]
+    choice = choose(text, [candidate_of(state, agent) for agent in agents], limit=supervisor.max_matches)
+    if choice.matches:
+        return [match.id for match in choice.matches], choice.explanation
+    return [_default(supervisor, agents, text, choice.nearest)], f"nobody matches; {supervisor.default_agent} is the default agent"
+
+
+def _default(supervisor: Supervisor, agents: Sequence[Agent], text: str, near: Sequence[str]) -> str:
+    for agent in agents:
+        if agent.name == supervisor.default_agent:
+            return agent.id
+    raise NoAgentMatches(text[:60], near)
+
+
+def _lead(
+    state: State, supervisor: Supervisor, able: list[str], settings: Mapping[str, JsonValue], text: str
+) -> tuple[list[str], str]:
+    """Return who gets the whole request."""
+    named = supervisor.options.lead or settings.get("lead")
+    if named is not None:
+        return [lead_of(state, supervisor, str(named))], f"{named} leads"
+    agents = [state.agents[member_id] for member_id in able if member_id in state.agents]
+    if not agents:
+        return able[:1], "the only one"
+    choice = choose(text, [candidate_of(state, agent) for agent in agents], limit=1)
+    if choice.matches:
+        return [choice.matches[0].id], choice.explanation
+    if len(able) == 1:
+        return able, "the only one"
+    return [_default(supervisor, agents, text, choice.nearest)], "nobody matches; the default agent"
+
+
+def lead_of(state: State, supervisor: Supervisor, name: str) -> str:
+    """Return the id of the member that leads.
+
+    Raises:
+        Refused: If it is not there.
+    """
+    names = {member_name(state, one): one for one in members_in(state, supervisor)}
+    if name not in names:
+        near = nearest(name, names)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+        raise Refused(f"supervisor {supervisor.name!r} has no member {name!r} to lead it; {hint}")
+    return names[name]
+
+
+def _category(
+    state: State, supervisor: Supervisor, able: Sequence[str], text: str, said: str | None
+) -> tuple[str | None, str]:
+    """Return the key of the strategy for a request, and why."""
+    strategies = supervisor.options.strategies
+    if said is not None:
+        wanted = category_stem(said)
+        found = next((key for key in strategies if key == said or category_stem(key) == wanted), None)
+        if found is None:
+            return None, f"no strategy for the category {said}, so {supervisor.mode}"
+        return found, f"the category {found} was named, so {strategies[found]}"
+    candidates = [candidate_of(state, state.agents[one]) for one in able if one in state.agents]
+    found = choose_category(text, strategies, candidates)
+    if found is None:
+        return None, f"no category fits the request, so {supervisor.mode}"
+    return found, f"the request is of the category {found}, so {strategies[found]}"
+
+
+def _of_category(
+    state: State, able: list[str], category: str, settings: Mapping[str, JsonValue]
+) -> tuple[list[str], str]:
+    """Return who of the members belongs to a category, with those that the settings name; all where nobody does."""
+    stems = frozenset(category_stem(category).split())
+    claiming = [one for one in able if one in state.agents and _claims(state, state.agents[one], stems)]
+    if not claiming:
+        return able, ""
+    named = {name for key in _NAMING if key in settings for name in strings(settings[key])}
+    chosen = [one for one in able if one in claiming or member_name(state, one) in named]
+    return chosen, f"{', '.join(member_name(state, one) for one in chosen)} of that category"
+
+
+def _claims(state: State, agent: Agent, stems: frozenset[str]) -> bool:
+    return any(stems <= claim for claim in profile_of(candidate_of(state, agent)).claims)
+
+

@@ -1,0 +1,228 @@
+"""From what a strategy says to nodes with ids: whose they are, where they wait, what they look at."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import field
+
+from engine.core.candidate import names_it, suits
+from engine.core.decide.casting import members_in
+from engine.core.decide.find import candidate_of, member_name
+from engine.core.decide.mint import Mint
+from engine.core.discovery import nearest
+from engine.core.errors import NoAgentMatches, Refused
+from engine.core.events import NodePlan, QueueMade
+from engine.core.fact import changed, fact
+from engine.core.fold.queues import able_queue
+from engine.core.spec import Skip
+from engine.core.state import State, Supervisor
+from engine.core.strategies import strategy_named
+from engine.core.strategies.validation import validate
+from engine.core.strategies.wiring import Growth, Made, Nodes, Verdict, Wiring
+from engine.core.values import Held
+
+ItemOf = Callable[[int], Held]
+
+
+@fact
+class Drawn:
+    """A wiring whose nodes have ids."""
+
+    nodes: list[NodePlan]
+    ids: dict[str, str]
+    """From the keys of the wiring to ids."""
+    queues: list[QueueMade] = field(default_factory=list)
+
+    def of(self, key: str) -> str:
+        """Return the id of a key; an id is its own."""
+        return self.ids.get(key, key)
+
+    def all(self, keys: list[str]) -> list[str]:
+        """Return the ids of keys."""
+        return [self.ids.get(key, key) for key in keys]
+
+
+def wired(name: str, nodes: Nodes) -> Wiring:
+    """Return what a strategy makes of `nodes`, checked.
+
+    Raises:
+        Refused: If it makes something that cannot be drawn, or fails: it may be anybody's code.
+    """
+    try:
+        wiring = strategy_named(name).wire(nodes)
+    except Refused:
+        raise
+    except Exception as error:
+        raise Refused(f"the strategy {name} failed: {type(error).__name__}: {error}") from error
+    validate(name, wiring, nodes)
+    return wiring
+
+
+def grown(name: str, nodes: Nodes, verdict: Verdict) -> Growth:
+    """Return how a strategy goes on, checked.
+
+    Raises:
+        Refused: If it goes on in a way that cannot be drawn, or fails.
+    """
+    try:
+        growth = strategy_named(name).grow(nodes, verdict)
+    except Refused:
+        raise
+    except Exception as error:
+        raise Refused(f"the strategy {name} failed: {type(error).__name__}: {error}") from error
+    validate(name, growth.wiring, nodes, [verdict.node], whole=False)
+    if not set(growth.skipped) <= set(nodes.unstarted):
+        raise Refused(f"the strategy {name} leaves out what has begun")
+    return growth
+
+
+def drawn(
+    state: State, supervisor: Supervisor, wiring: Wiring, wanted: Mapping[str, str], mint: Mint, *, at_ms: int,
+    item_of: ItemOf | None = None,
+) -> Drawn:  # fmt: skip
+    """Return the nodes that a wiring adds.
+
+    Args:
+        state: The team.
+        supervisor: Whose graph it is.
+        wiring: Checked.
+        wanted: Unstarted nodes that have no id yet, by their keys: for which member each is.
+        mint: Gives ids.
+        at_ms: Now.
+        item_of: The item of the list that was looked at, by its number.
+
+    Raises:
+        Refused: If somebody is named who is not there.
+    """
+    places = _Places(state, supervisor, at_ms)
+    plans: list[NodePlan] = []
+    ids: dict[str, str] = {}
+    dropped = set(wiring.dropped)
+    for key, member_id in wanted.items():
+        if key not in dropped:
+            ids[key] = mint("t")
+            plans.append(node_plan(state, ids[key], member_id))
+    for made in wiring.added:
+        ids[made.key] = mint("t")
+        plans.append(_made(state, supervisor, made, ids[made.key], places, item_of))
+    keys = {task_id: key for key, task_id in ids.items()}
+    result = Drawn(nodes=[], ids=ids, queues=places.made)
+    tolerated = set(wiring.tolerated)
+    for plan in plans:
+        key = keys[plan.task_id]
+        result.nodes.append(
+            changed(
+                plan,
+                after=result.all(wiring.after.get(key, [])),
+                takes=wiring.takes.get(key, plan.takes),
+                sees=result.all(wiring.sees[key]) if key in wiring.sees else None,
+                role=wiring.roles.get(key, ""),
+                need=wiring.needs.get(key),
+                tolerated=key in tolerated,
+            )
+        )
+    return result
+
+
+def node_plan(state: State, task_id: str, member_id: str) -> NodePlan:
+    """Return the node of one member, without its edges."""
+    agent = state.agents.get(member_id)
+    if agent is None:
+        below = state.supervisors[member_id]
+        return NodePlan(task_id=task_id, kind="group", title=below.name, worker_id=below.id, supervisor_id=below.id)
+    return NodePlan(
+        task_id=task_id,
+        kind="agent",
+        title=agent.name,
+        worker_id=agent.id,
+        supervisor_id=agent.supervisor_id,
+        optional=any(isinstance(policy, Skip) for policy in state.spec_of(agent).on_failure),
+    )
+
+
+def _made(
+    state: State, supervisor: Supervisor, made: Made, task_id: str, places: "_Places", item_of: ItemOf | None
+) -> NodePlan:
+    if made.kind != "work":
+        return NodePlan(
+            task_id=task_id,
+            kind=made.kind,
+            title=made.title or made.kind,
+            worker_id=None,
+            supervisor_id=supervisor.id,
+            join=made.join,
+            check=made.check,
+        )
+    if made.member is not None:
+        plan = node_plan(state, task_id, places.member(made.member))
+    else:
+        plan = places.anybody(task_id, made)
+    held = item_of(made.item) if item_of is not None and made.item is not None else None
+    return changed(plan, title=made.title or plan.title, input=held)
+
+
+class _Places:
+    """Where work waits that a strategy asks for by name, by capability, or from a few."""
+
+    def __init__(self, state: State, supervisor: Supervisor, at_ms: int) -> None:
+        self._state = state
+        self._supervisor = supervisor
+        self._at_ms = at_ms
+        self._members = {member_name(state, one): one for one in members_in(state, supervisor)}
+        self._queues: dict[str, str] = {}
+        self.made: list[QueueMade] = []
+
+    def member(self, name: str) -> str:
+        """Return the id of a member."""
+        if name not in self._members:
+            near = nearest(name, self._members)
+            hint = f"did you mean {near[0]}?" if near else "add it first"
+            raise Refused(f"supervisor {self._supervisor.name!r} has no member {name!r}; {hint}")
+        return self._members[name]
+
+    def anybody(self, task_id: str, made: Made) -> NodePlan:
+        """Return a node for whoever is free of those that may do it."""
+        if made.able is not None and made.able in self._members:
+            return node_plan(self._state, task_id, self._members[made.able])
+        if made.able is None and len(made.anyone) == 1:
+            return node_plan(self._state, task_id, self.member(made.anyone[0]))
+        capability = made.able or f"any of {', '.join(made.anyone)}"
+        if capability not in self._queues:
+            self._queues[capability] = self._queue(capability, made)
+        return NodePlan(
+            task_id=task_id,
+            kind="agent",
+            title=made.title,
+            worker_id=None,
+            supervisor_id=self._supervisor.id,
+            queue=self._queues[capability],
+        )
+
+    def _queue(self, capability: str, made: Made) -> str:
+        state, key = self._state, able_queue(self._supervisor.id, capability)
+        if made.able is None:
+            agents = [self.member(name) for name in made.anyone]
+        else:
+            agents = self._able(capability)
+        known = state.queues[key].agents if key in state.queues else []
+        if any(one not in known for one in agents):
+            self.made.append(
+                QueueMade(
+                    at_ms=self._at_ms,
+                    key=key,
+                    supervisor_id=self._supervisor.id,
+                    capability=capability,
+                    agent_ids=[one for one in agents if one not in known],
+                )
+            )
+        return key
+
+    def _able(self, capability: str) -> list[str]:
+        state = self._state
+        agents = [candidate_of(state, state.agents[one]) for one in self._members.values() if one in state.agents]
+        able = [one for one in agents if suits(one, capability)]
+        named = [one.id for one in able if names_it(one, capability)]
+        if not able:
+            skills = [skill for one in agents for skill in one.specialties]
+            raise NoAgentMatches(capability, nearest(capability, [*skills, *self._members]))
+        return named or [one.id for one in able]
+
+

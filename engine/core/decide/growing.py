@@ -1,0 +1,112 @@
+"""A graph goes on after a built-in node has looked at outputs: nodes are added, others left out, as one event.
+
+One rule holds inside: whoever comes after nothing but what is left out is left out with it; whoever comes after something
+else too goes on.
+"""
+
+from collections.abc import Iterable
+
+from engine.core.context import Context
+from engine.core.decide.drawing import Drawn, drawn, grown
+from engine.core.decide.find import member_name
+from engine.core.decide.mint import Mint
+from engine.core.decide.plan import groups_in
+from engine.core.decide.stopping import is_cancelled
+from engine.core.errors import Refused
+from engine.core.events import Event, GroupGrown
+from engine.core.fold.ending import lets_pass
+from engine.core.prompts import GrowGroup
+from engine.core.state import State, Supervisor, Task, TaskStatus
+from engine.core.strategies.wiring import Growth, Nodes, Verdict
+from engine.core.values import Held, TextRef
+
+
+def grow_group(state: State, prompt: GrowGroup, ctx: Context) -> list[Event]:
+    """Let the strategy of a graph go on from a verdict; what is being cancelled does not go on."""
+    check = state.tasks.get(prompt.check_id)
+    if check is None or not check.role or check.parent_id is None or is_cancelled(state, check):
+        return []
+    group = state.tasks[check.parent_id]
+    supervisor = state.supervisors.get(group.worker_id or "")
+    if group.status is not TaskStatus.RUNNING or supervisor is None or group.mode is None:
+        return []
+    nodes = _nodes(state, group, supervisor)
+    said = prompt.verdict if isinstance(prompt.verdict, dict) else {}
+    growth, graph = Growth(), Drawn(nodes=[], ids={})
+    try:
+        growth = grown(group.mode, nodes, Verdict(node=check.id, role=check.role, said=said))
+        graph = drawn(
+            state, supervisor, growth.wiring, {}, Mint(state), at_ms=ctx.now_ms,
+            item_of=lambda number: _item(state, check, prompt, number),
+        )  # fmt: skip
+    except Refused as refusal:
+        growth, graph = Growth(failed=refusal.reason, why="it cannot go on"), Drawn(nodes=[], ids={})
+    wiring = growth.wiring
+    skipped = nodes.unstarted if growth.failed is not None else _with_dependents(state, growth.skipped)
+    event = GroupGrown(
+        at_ms=ctx.now_ms,
+        run_id=group.run_id,
+        task_id=group.id,
+        check_id=check.id,
+        added=graph.nodes if growth.failed is None else [],
+        after={node: graph.all(after) for node, after in wiring.after.items() if node in state.tasks},
+        sees={node: graph.all(sees) for node, sees in wiring.sees.items() if node in state.tasks},
+        roles={node: role for node, role in wiring.roles.items() if node in state.tasks},
+        skipped=list(skipped),
+        outcome_id=graph.of(wiring.outcome) if wiring.outcome is not None else None,
+        failed=growth.failed,
+        why=growth.why or growth.failed or "it goes on",
+    )
+    return [*graph.queues, event] if growth.failed is None else [event]
+
+
+def _nodes(state: State, group: Task, supervisor: Supervisor) -> Nodes:
+    """Return a graph as its strategy made it, built-in nodes and all."""
+    tasks = [state.tasks[task_id] for task_id in group.children]
+    names = {one: member_name(state, one) for one in supervisor.members}
+    waiting = [task.id for task in tasks if task.status is TaskStatus.WAITING and not task.attempts]
+    fresh = set(waiting)
+    return Nodes(
+        done=[task.id for task in tasks if task.ended and lets_pass(task)],
+        running=[task.id for task in tasks if not task.ended and task.id not in fresh],
+        unstarted=waiting,
+        aggregation=supervisor.aggregation,
+        members={task.id: names.get(task.worker_id or "", "") for task in tasks},
+        cast=list(names.values()),
+        groups=groups_in(state, supervisor),
+        settings=group.settings,
+        lead=supervisor.options.lead,
+        roles={task.id: task.role for task in tasks if task.role},
+        after={task.id: task.after for task in tasks},
+    )
+
+
+def _item(state: State, check: Task, prompt: GrowGroup, number: int) -> Held:
+    """Return where an item stands: in the output that was looked at, or in the verdict where that was a text."""
+    said = prompt.verdict if isinstance(prompt.verdict, dict) else {}
+    if "list" in said:
+        return TextRef(seq=prompt.seq, path=f"output.list.{number}")
+    looked_at = state.tasks[check.sees[0]].output if check.sees else state.tasks[check.parent_id or ""].input
+    if not isinstance(looked_at, TextRef):
+        raise Refused("what was to be split is no list")
+    return TextRef(seq=looked_at.seq, path=f"{looked_at.path}.{number}")
+
+
+def _with_dependents(state: State, skipped: Iterable[str]) -> list[str]:
+    """Return what is left out, with those that come after nothing else."""
+    left = list(dict.fromkeys(skipped))
+    gone = set(left)
+    for task_id in left:  # grows as it goes
+        for following_id in state.tasks[task_id].before:
+            following = state.tasks[following_id]
+            if following.ended or following_id in gone:
+                continue
+            if all(one in gone or state.tasks[one].passed_by or _is_check(state, one) for one in following.after):
+                gone.add(following_id)
+                left.append(following_id)
+    return left
+
+
+def _is_check(state: State, task_id: str) -> bool:
+    """A question is no work that anybody could go on from."""
+    return state.tasks[task_id].kind == "check" and state.tasks[task_id].ended

@@ -1,0 +1,39 @@
+"""One leads: it gets the whole request, and asks the others by name or by capability while it works.
+
+    request ─▶ lead ─▶ output
+                │ ▲
+                ▼ │  as it asks
+              a  b  c
+
+Without a lead the one member that matches the request best gets it. Switched to in the middle of a run, what has not
+started is dropped, and the lead gets the request with all outputs so far; it begins when what is at work has ended.
+"""
+
+from collections.abc import Sequence
+
+from engine.core.strategies.layout import Layout
+from engine.core.strategies.settings import checked, member
+from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
+
+
+class Delegate:
+    """Give everything to one, who asks the others."""
+
+    name = "delegate"
+    about = "one leads: it gets the request and asks the others; without a lead the best match does it alone"
+
+    def check(self, settings: Settings, members: Sequence[str]) -> None:
+        """`lead`: who leads, where the supervisor does not say."""
+        checked(self.name, settings, {"lead": member}, members)
+
+    def wire(self, nodes: Nodes) -> Wiring:
+        """Return the one node of the lead."""
+        lead = nodes.lead or nodes.settings.get("lead") or next(iter(nodes.cast), None)
+        layout = Layout(nodes, nodes.settings)
+        if not isinstance(lead, str):
+            return layout.finished(None)
+        return layout.finished(layout.again(lead, role="lead"))
+
+    def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
+        """Looks at nothing: the lead decides."""
+        return Growth()

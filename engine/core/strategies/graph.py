@@ -1,0 +1,162 @@
+"""Nodes and edges as they are written: what waits for what, under which condition.
+
+    nodes:                                                      draft ─┬▶ facts ─┬▶ edit ─▶ output
+      - {name: draft, agent: writer}                                   └▶ style?─┘
+      - {name: facts, agent: checker, after: [draft]}
+      - {name: style, agent: stylist, after: [draft], when: {contains: TODO}}
+      - {name: edit, agent: editor, after: [facts, style]}
+    output: edit
+
+A node is the work of an `agent` or a `team`; `takes` is `request`, `previous` or `context`; an `optional` node may fail. A
+node whose guard does not hold is left out, and so is what comes after nothing else; the rest goes on.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import JsonValue
+
+from engine.core.check import Check, Takes
+from engine.core.errors import Refused
+from engine.core.strategies.guard import asks_status, check_guard, in_words
+from engine.core.strategies.layout import Layout
+from engine.core.strategies.settings import checked, flag, member, names_once, one_of, strings, text
+from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
+
+MOST_NODES = 1_000
+_KEYS = ("name", "agent", "team", "after", "when", "optional", "takes")
+_TAKES: tuple[Takes, ...] = ("request", "previous", "context")
+
+
+class Graph:
+    """Wire the members as a person drew it."""
+
+    name = "graph"
+    about = "nodes and edges as the settings draw them, with guards"
+
+    def check(self, settings: Settings, members: Sequence[str]) -> None:
+        """`nodes` (name, agent or team, after, when, optional, takes) and `output` (a name)."""
+        checked(self.name, settings, {"nodes": _nodes, "output": text}, members)
+        drawn = drawn_nodes(settings)
+        if not drawn:
+            raise Refused("graph needs its nodes drawn; give the setting nodes, each with a name and an agent")
+        names = [str(node["name"]) for node in drawn]
+        output = settings.get("output")
+        if output is not None and output not in names:
+            raise Refused(f"setting output of graph: no node {output!r}; there are {', '.join(names[:12])}")
+        ends = _ends(drawn)
+        if output is None and len(ends) > 1:
+            raise Refused(f"graph ends in {', '.join(ends[:5])}; say which of them is the output")
+
+    def wire(self, nodes: Nodes) -> Wiring:
+        """Return the graph as it is drawn, over what is there."""
+        layout = Layout(nodes, nodes.settings)
+        drawn = drawn_nodes(nodes.settings)
+        by_name = {str(node["name"]): node for node in drawn}
+        handled = {name for node in drawn if asks_status(node.get("when")) for name in strings(node.get("after", []))}
+        ids: dict[str, str] = {}
+        for name in in_order(drawn):
+            ids[name] = _node(layout, by_name[name], ids, handled)
+        layout.wiring.tolerated.extend(ids[name] for name in by_name if name in handled or by_name[name].get("optional"))
+        output = nodes.settings.get("output") or next(iter(_ends(drawn)), None)
+        return layout.finished(ids.get(str(output)))
+
+    def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
+        """Return the node that is left out, where its guard does not hold."""
+        name = verdict.role.partition(":")[2]
+        why = str(verdict.said.get("said") or "")
+        if verdict.said.get("holds"):
+            return Growth(why=f"{name} goes on: {why}")
+        skipped = [node for node in nodes.unstarted if nodes.roles.get(node) == f"node:{name}"]
+        return Growth(skipped=skipped, why=f"{name} is left out: its guard does not hold")
+
+
+def _node(layout: Layout, drawn: Mapping[str, JsonValue], ids: Mapping[str, str], handled: set[str]) -> str:
+    name, who = str(drawn["name"]), str(drawn.get("agent") or drawn.get("team"))
+    named = strings(drawn.get("after", []))
+    after = [ids[one] for one in named]
+    takes: Takes = "request" if not after else "previous" if len(after) == 1 else "context"
+    for known in _TAKES:
+        takes = known if drawn.get("takes") == known else takes
+    guard = drawn.get("when")
+    if guard is None and handled.intersection(named):
+        guard = {"status": "done"}  # its failure is another node's way to go on, and not this one's
+    before = after
+    if guard is not None and not layout.has_begun(who):
+        what = Check(what="guards", args={"guards": [guard], "all": True})
+        title = f"{in_words(guard)}?"
+        before = [layout.check(what, after, sees=after, title=title, role=f"when:{name}"), *after]
+    return layout.work(who, before, takes=takes, sees=after or None, role=f"node:{name}", title=name)
+
+
+def drawn_nodes(settings: Settings) -> list[Mapping[str, JsonValue]]:
+    """Return the nodes that are drawn."""
+    nodes = settings.get("nodes")
+    return [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []
+
+
+def in_order(drawn: Sequence[Mapping[str, JsonValue]]) -> list[str]:
+    """Return the names so that each comes after what it waits for.
+
+    Raises:
+        Refused: If they wait for each other; the message names the circle.
+    """
+    waits = {str(node["name"]): set(strings(node.get("after", []))) for node in drawn}
+    order: list[str] = []
+    while waits:
+        ready = [name for name, after in waits.items() if not after.intersection(waits)]
+        if not ready:
+            raise Refused(f"setting nodes of graph: {' → '.join(_circle(waits))} wait for each other")
+        order += ready
+        for name in ready:
+            del waits[name]
+    return order
+
+
+def _circle(waits: Mapping[str, set[str]]) -> list[str]:
+    """Return one circle: from any node that waits, follow what it waits for until one comes again."""
+    path = [next(iter(waits))]
+    while True:
+        following = next(name for name in sorted(waits[path[-1]]) if name in waits)
+        if following in path:
+            return [*path[path.index(following) :], following]
+        path.append(following)
+
+
+def _ends(drawn: Sequence[Mapping[str, JsonValue]]) -> list[str]:
+    waited = {name for node in drawn for name in strings(node.get("after", []))}
+    return [str(node["name"]) for node in drawn if node["name"] not in waited]
+
+
+def _nodes(where: str, value: JsonValue, members: Sequence[str]) -> None:
+    if not isinstance(value, list) or not value or len(value) > MOST_NODES:
+        raise Refused(f"{where} is a list of 1 to {MOST_NODES:,} nodes")
+    for number, node in enumerate(value, 1):
+        _one(f"{where}, node {number}", node, members)
+    names = [str(node["name"]) for node in value if isinstance(node, dict)]
+    names_once(where, names)
+    for node in value:
+        if isinstance(node, dict):
+            for name in strings(node.get("after", [])):
+                if name not in names:
+                    raise Refused(f"{where}: {node['name']} comes after {name!r}, which is not there")
+    in_order(drawn_nodes({"nodes": value}))
+
+
+def _one(where: str, node: JsonValue, members: Sequence[str]) -> None:
+    if not isinstance(node, dict) or not isinstance(node.get("name"), str) or not node["name"]:
+        raise Refused(f"{where} has a name and an agent or a team")
+    where = f"{where} ({node['name']!s:.40})"
+    strange = [key for key in node if key not in _KEYS]
+    if strange:
+        raise Refused(f"{where}: no key {strange[0]!r}; there are {', '.join(_KEYS)}")
+    if ("agent" in node) == ("team" in node):
+        raise Refused(f"{where}: say one of agent and team")
+    member(where, node.get("agent", node.get("team")), members)
+    if "when" in node:
+        check_guard(where, node["when"])
+        if node["when"] == "else":
+            raise Refused(f"{where}: else belongs to the branches of conditional; say a guard")
+    if "optional" in node:
+        flag(where, node["optional"], members)
+    if "takes" in node:
+        one_of(*_TAKES)(where, node["takes"], members)

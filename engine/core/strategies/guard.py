@@ -1,0 +1,131 @@
+"""Guards: conditions on an output that a person writes as data. No expressions, nothing that runs code.
+
+`else` · `{status: done}` · `{contains: words}` · `{matches: pattern}` · `{json: path, equals: value}`. Whether one holds is
+looked at by the shell (`engine.guards`); here is what they look like, and which patterns are refused.
+"""
+
+import re
+from collections.abc import Iterator
+from re import _constants as codes  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
+
+from pydantic import JsonValue
+
+from engine.core.discovery import nearest
+from engine.core.errors import Refused
+
+KINDS = ("status", "contains", "matches", "json")
+STATUSES = ("done", "failed", "cancelled", "skipped")
+LONGEST_PATTERN = 500
+_UNBOUNDED = 64
+"""A repetition of more than so many counts as one without an end."""
+
+
+def check_guard(where: str, guard: JsonValue) -> None:
+    """Return when `guard` is one.
+
+    Raises:
+        Refused: If it is not; the message says what a guard looks like, or what is wrong with its pattern.
+    """
+    if guard == "else":
+        return
+    if not isinstance(guard, dict) or not guard:
+        raise Refused(f"{where}: a guard is 'else' or one of {', '.join(KINDS)} with a value, not {guard!r:.60}")
+    kind = next((key for key in guard if key in KINDS), None)
+    if kind is None:
+        near = nearest(str(next(iter(guard))), KINDS)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(KINDS)} and else"
+        raise Refused(f"{where}: no guard {next(iter(guard))!r:.40}; {hint}")
+    strange = set(guard) - ({"json", "equals"} if kind == "json" else {kind})
+    if strange:
+        raise Refused(f"{where}: a guard asks one thing; {sorted(map(str, strange))[0]!r:.40} does not go with {kind}")
+    value = guard[kind]
+    if not isinstance(value, str) or not value:
+        raise Refused(f"{where}: {kind} takes a text, not {value!r:.60}")
+    if kind == "status" and value not in STATUSES:
+        raise Refused(f"{where}: status is one of {', '.join(STATUSES)}, not {value!r:.40}")
+    if kind == "json" and "equals" not in guard:
+        raise Refused(f"{where}: json takes a path and what it equals, such as {{json: verdict.ok, equals: true}}")
+    if kind == "matches":
+        check_pattern(where, value)
+
+
+def check_pattern(where: str, pattern: str) -> None:
+    """Return when a regular expression is one that cannot run away.
+
+    Raises:
+        Refused: If it is too long, no regular expression, refers back, or repeats what repeats.
+    """
+    if len(pattern) > LONGEST_PATTERN:
+        raise Refused(f"{where}: a pattern has up to {LONGEST_PATTERN} characters, not {len(pattern)}")
+    try:
+        tree = parser.parse(pattern)
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise Refused(f"{where}: {pattern!r:.60} is no regular expression ({error})") from error
+    fault = next(_faults(tree, repeated=False), None)
+    if fault is not None:
+        raise Refused(f"{where}: {pattern!r:.60} {fault}, which may take for ever; write it without")
+
+
+def has_unbounded(pattern: str) -> bool:
+    """Return True when a pattern repeats something without an end, so that its time grows with more than the text."""
+    return any(True for _ in _repeats(parser.parse(pattern)))
+
+
+def _repeats(tree: Any) -> Iterator[Any]:
+    for code, value in tree:
+        if code in _REPEATS and value[1] - value[0] > 1:
+            yield value
+        for inner in _inside(code, value):
+            yield from _repeats(inner)
+
+
+_REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
+
+
+def _faults(tree: Any, *, repeated: bool) -> Iterator[str]:
+    unbounded = 0
+    for code, value in tree:
+        again = code in _REPEATS and (value[1] is codes.MAXREPEAT or value[1] > _UNBOUNDED)
+        unbounded += again
+        if code in (codes.GROUPREF, codes.GROUPREF_EXISTS):
+            yield "refers back to a group"
+        if repeated and code in _REPEATS and value[1] - value[0] > 0:
+            yield "repeats what repeats already"
+        if repeated and code is codes.BRANCH:
+            yield "repeats a choice"
+        for inner in _inside(code, value):
+            yield from _faults(inner, repeated=repeated or again)
+    if unbounded > 3:
+        yield "has more than three repetitions without an end side by side"
+
+
+def _inside(code: Any, value: Any) -> list[Any]:
+    if code in _REPEATS:
+        return [value[2]]
+    if code is codes.BRANCH:
+        return list(value[1])
+    if code is codes.SUBPATTERN:
+        return [value[3]]
+    if code in (codes.ASSERT, codes.ASSERT_NOT):
+        return [value[1]]
+    if code is codes.ATOMIC_GROUP:
+        return [value]
+    return []
+
+
+def in_words(guard: JsonValue) -> str:
+    """Return a guard as a person reads it: "contains 'yes'"."""
+    if not isinstance(guard, dict):
+        return "else"
+    if "json" in guard:
+        return f"{guard['json']} == {guard.get('equals')!r:.40}"
+    kind, value = next(iter(guard.items()))
+    return f"{kind} {value!r:.40}" if kind != "status" else f"status {value}"
+
+
+def asks_status(guard: JsonValue) -> bool:
+    """Return True when a guard looks at how work ended, so that its failure is a way to go on."""
+    return isinstance(guard, dict) and "status" in guard

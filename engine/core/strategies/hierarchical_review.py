@@ -1,0 +1,112 @@
+"""Level upon level: each reviews what the level below made, and the last level's output is the run's.
+
+    request ─┬▶ a ─┬▶ lead ─▶ approved? ─▶ head ─▶ output
+             └▶ b ─┘            │
+               ▲────────────────┘ no, while `returns` are left
+
+Each member is a level where nobody says. With `returns` a level can send back to the one below, with an object that has
+`approved: false` or a text that begins with one of the words of `rejects`.
+"""
+
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from engine.core.check import Check
+from engine.core.errors import Refused
+from engine.core.strategies.layout import Layout
+from engine.core.strategies.sequential_with_validation import MOST_RETURNS, REJECTS
+from engine.core.strategies.settings import checked, members_of, names_once, strings, whole, words
+from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
+
+
+class HierarchicalReview:
+    """Let each level of members review what the level below made."""
+
+    name = "hierarchical_review"
+    about = "level upon level: each reviews what the level below made"
+
+    def check(self, settings: Settings, members: Sequence[str]) -> None:
+        """`levels` (lists of members, the lowest first), `returns` (0 to 10), `rejects` (words)."""
+        checked(
+            self.name, settings, {"levels": _levels, "returns": whole(0, MOST_RETURNS), "rejects": words}, members
+        )
+
+    def wire(self, nodes: Nodes) -> Wiring:
+        """Return one fan after the other."""
+        levels = [strings(level) for level in _list(nodes.settings.get("levels"))] or [[one] for one in nodes.cast]
+        named: JsonValue = [list(level) for level in levels]
+        layout = Layout(nodes, {"returns": 0, "rejects": list(REJECTS), **nodes.settings, "levels": named})
+        works: list[str] = []
+        gate: list[str] = []
+        for number, members in enumerate(levels):
+            works, gate = _level(layout, number, 0, members, gate, works)
+        if len(works) > 1:
+            return layout.finished(layout.join("concat", gate, sees=works))
+        return layout.finished(works[0] if works else None)
+
+    def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
+        """Return two levels once more, or let the next go on."""
+        number, tries = (int(part) for part in verdict.role.split(":")[1:])
+        levels = _list(nodes.settings["levels"])
+        members, below = strings(levels[number]), strings(levels[number - 1])
+        if verdict.said.get("approved"):
+            return Growth(why=f"approved by {', '.join(members)}")
+        reasons = f": {verdict.said['reasons']}" if verdict.said.get("reasons") else ""
+        returns = nodes.settings["returns"]
+        if not isinstance(returns, int) or tries >= min(returns, MOST_RETURNS):
+            return Growth(why=f"sent back {tries} times already, and goes on as it is{reasons}")
+        layout = Layout(nodes, nodes.settings, anew=True)
+        sees = [*_last(nodes, number - 1), *_last(nodes, number)]
+        again = [
+            layout.work(one, [verdict.node], takes="context", sees=sees, role=f"level:{number - 1}:{tries + 1}:{place}")
+            for place, one in enumerate(below)
+        ]
+        works, gate = _level(layout, number, tries + 1, members, again, again)
+        for node in nodes.unstarted:
+            waits = nodes.after.get(node, ())
+            if verdict.node in waits:
+                layout.wiring.after[node] = gate
+                layout.wiring.sees[node] = works
+        is_top = number == len(levels) - 1
+        outcome = works[0] if is_top and len(works) == 1 else None
+        return Growth(wiring=layout.finished(outcome), why=f"{', '.join(members)} sent it back{reasons}")
+
+
+def _level(
+    layout: Layout, number: int, tries: int, members: list[str], after: list[str], sees: list[str]
+) -> tuple[list[str], list[str]]:
+    """Lay out one level; return its nodes of work, and what the next one comes after."""
+    works = [
+        layout.work(
+            one, after, takes="context" if sees else "request", sees=sees or None, role=f"level:{number}:{tries}:{place}"
+        )
+        for place, one in enumerate(members)
+    ]
+    if not number or not layout.wiring.settings["returns"]:
+        return works, works
+    what = Check(what="approved", args={"rejects": layout.wiring.settings["rejects"]})
+    title = f"approved by {members[0]}?" if len(members) == 1 else f"approved by level {number + 1}?"
+    return works, [layout.check(what, works, sees=works, title=title, role=f"check:{number}:{tries}")]
+
+
+def _last(nodes: Nodes, level: int) -> list[str]:
+    """Return the nodes of the last try of a level."""
+    tries: dict[int, list[str]] = {}
+    for node, role in nodes.roles.items():
+        kind, *numbers = role.split(":")
+        if kind == "level" and int(numbers[0]) == level:
+            tries.setdefault(int(numbers[1]), []).append(node)
+    return tries[max(tries)] if tries else []
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
+
+
+def _levels(where: str, value: JsonValue, members: Sequence[str]) -> None:
+    if not isinstance(value, list) or not value:
+        raise Refused(f"{where} is a list of levels, each a list of members, not {value!r:.60}")
+    for level in value:
+        members_of(where, level if isinstance(level, list) else [level], members)
+    names_once(where, (one for level in value for one in strings(level)))

@@ -1,0 +1,98 @@
+"""An author and its critics, again and again, until it is good enough.
+
+    request ─▶ author ─┬▶ critic ─┐
+                 ▲     └▶ critic ─┴▶ score ≥ 0.9? ─▶ the draft is the output
+                 └─────────────────── no: again, with what the critics say
+
+`author` and `critics` are the first member and the others where nobody says; `until` is the score that every critic has to
+give, under `score` of an object or after the word in a text; after `rounds` rounds the draft with the best score is taken.
+"""
+
+from collections.abc import Sequence
+
+from engine.core.check import Check
+from engine.core.errors import Refused
+from engine.core.strategies.layout import Layout
+from engine.core.strategies.settings import checked, member, members_of, number, strings, whole
+from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
+
+MOST_ROUNDS = 20
+
+
+class IterativeRefinement:
+    """Let critics look at what an author makes, until they are content."""
+
+    name = "iterative_refinement"
+    about = "an author drafts, critics score it; again until the score is high enough"
+
+    def check(self, settings: Settings, members: Sequence[str]) -> None:
+        """`author`, `critics`, `until` (a score), `rounds` (1 to 20)."""
+        schema = {"author": member, "critics": members_of, "until": number, "rounds": whole(1, MOST_ROUNDS)}
+        checked(self.name, settings, schema, members)
+        if settings.get("author") in strings(settings.get("critics", [])):
+            raise Refused(f"setting critics of {self.name}: {settings['author']!r} is the author; name others")
+
+    def wire(self, nodes: Nodes) -> Wiring:
+        """Return the first round; who is alone drafts once."""
+        named = nodes.settings
+        critics = strings(named.get("critics", []))
+        author = str(named.get("author") or next((one for one in nodes.cast if one not in critics), ""))
+        critics = critics or [one for one in nodes.cast if one != author]
+        settings = {"author": author, "critics": list(critics), "until": named.get("until", 0.9)}
+        settings["rounds"] = named.get("rounds", 3)
+        layout = Layout(nodes, settings)
+        if not author:
+            return layout.finished(None)
+        return layout.finished(_round(layout, 1, [], []))
+
+    def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
+        """Return another round, or the draft that is taken."""
+        number = int(verdict.role.partition(":")[2])
+        score = verdict.said.get("score")
+        drafts = {role: node for node, role in nodes.roles.items() if role.startswith("author:")}
+        draft = next(node for role, node in drafts.items() if role.split(":")[1] == str(number))
+        told = f"{score:g}" if isinstance(score, int | float) else "no score"
+        if verdict.said.get("enough"):
+            return Growth(wiring=Wiring(outcome=draft), why=f"{told} in round {number} is enough")
+        scored = f"author:{number}:{score}"
+        if number >= _rounds(nodes.settings):
+            best = max(drafts.items(), key=lambda one: _score(scored if one[1] == draft else one[0]))[1]
+            why = f"{told} in round {number}, the last: the best draft is taken"
+            return Growth(wiring=Wiring(roles={draft: scored}, outcome=best), why=why)
+        layout = Layout(nodes, nodes.settings, anew=True)
+        layout.wiring.roles[draft] = scored
+        reviews = [node for node, role in nodes.roles.items() if role.startswith(f"critic:{number}:")]
+        again = _round(layout, number + 1, [verdict.node], [draft, *reviews])
+        return Growth(wiring=layout.finished(again), why=f"{told} in round {number}: once more")
+
+
+def _round(layout: Layout, number: int, after: list[str], sees: list[str]) -> str:
+    """Lay out one round, and return the node of its draft."""
+    settings = layout.wiring.settings
+    takes = "context" if sees else "request"
+    draft = layout.work(
+        str(settings["author"]), after, takes=takes, sees=sees or None, role=f"author:{number}"  # type: ignore[arg-type]
+    )
+    reviews = [
+        layout.work(critic, [draft], takes="context", sees=[draft], role=f"critic:{number}:{place}")
+        for place, critic in enumerate(strings(settings["critics"]))
+    ]
+    if reviews:
+        until = settings["until"]
+        what = Check(what="score", args={"until": until})
+        layout.check(what, reviews, sees=reviews, title=f"score ≥ {until}?", role=f"check:{number}")
+    return draft
+
+
+def _rounds(settings: Settings) -> int:
+    rounds = settings.get("rounds")
+    return min(rounds, MOST_ROUNDS) if isinstance(rounds, int) else 3
+
+
+def _score(role: str) -> tuple[float, int]:
+    """Return the score that a draft was given, and its round: of equals the later is taken."""
+    _, number, *score = role.split(":")
+    try:
+        return float(score[0]), int(number)
+    except (IndexError, ValueError):
+        return float("-inf"), int(number)

@@ -1,0 +1,138 @@
+"""Laying out a graph by the names of members: a node that is there is used, one that waits is placed, else one is made.
+
+One rule holds inside: what is done or at work is never given edges. What is left over at the end is dropped where it had
+not started, and is otherwise context for whatever begins first.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from engine.core.check import Check, Joining, Takes
+from engine.core.strategies.wiring import Made, Nodes, Settings, Wiring
+
+
+class Layout:
+    """Collects a wiring over the nodes of a graph.
+
+    Args:
+        nodes: What is there.
+        settings: What is kept with the graph; what was left open filled in.
+        anew: Every node of work is made: for growing.
+    """
+
+    def __init__(self, nodes: Nodes, settings: Settings | None = None, *, anew: bool = False) -> None:
+        self.nodes = nodes
+        self.wiring = Wiring(settings=dict(settings or {}))
+        self._made = 0
+        self._anew = anew
+        self._waiting: dict[str, list[str]] = {}
+        self._there: dict[str, str] = {}
+        self._placed: set[str] = set()
+        if not anew:
+            for node in nodes.unstarted:
+                self._waiting.setdefault(nodes.members.get(node, ""), []).append(node)
+            for node in (*nodes.done, *nodes.running):
+                self._there[nodes.members.get(node, "")] = node
+
+    def work(
+        self, member: str, after: Iterable[str] = (), *, takes: Takes = "request", sees: Sequence[str] | None = None,
+        role: str = "", title: str = "",
+    ) -> str:  # fmt: skip
+        """Return the node of a member, with its place in the graph; one that has begun keeps the place that it has."""
+        there = self._there.pop(member, None) if member else None
+        if there is not None:
+            self._placed.add(there)
+            if role:
+                self.wiring.roles[there] = role
+            return there
+        waiting = self._waiting.get(member)
+        node = waiting.pop(0) if waiting else self._new(Made(key=self._key(), member=member, title=title))
+        return self._edges(node, after, takes, sees, role)
+
+    def again(self, member: str, after: Iterable[str] = (), *, takes: Takes = "request", role: str = "") -> str:
+        """Return the node of a member like `work`, and a new one where the member is done already."""
+        if self._there.get(member) in self.nodes.done:
+            del self._there[member]
+        return self.work(member, after, takes=takes, role=role)
+
+    def has_begun(self, member: str) -> bool:
+        """Return True when a member is done or at work, and has not been placed."""
+        return member in self._there
+
+    def is_open(self, node: str) -> bool:
+        """Return True when nothing that has begun came after `node`, so that what comes next goes on from it."""
+        nodes = self.nodes
+        return node in self.wiring.after or node in nodes.running or (node in nodes.ends and node not in nodes.used)
+
+    def chain(self, members: Iterable[str], after: Iterable[str] = (), *, role: str = "") -> list[str]:
+        """Place members one after the other; return what comes last: more than one where several have begun."""
+        before = list(after)
+        for member in members:
+            takes: Takes = "request" if not before else "previous" if len(before) == 1 else "context"
+            node = self.work(member, before, takes=takes, role=role)
+            if node in self.wiring.after:
+                before = [node]
+            elif self.is_open(node):
+                before = [*before, node]
+        return before
+
+    def own(
+        self, member: str, *, item: int, able: str | None, anyone: Sequence[str], after: Iterable[str], title: str,
+        role: str = "",
+    ) -> str:  # fmt: skip
+        """Return a new node for one item of a list."""
+        made = Made(
+            key=self._key(), member=member or None, able=able, anyone=tuple(anyone), title=title, item=item
+        )
+        return self._edges(self._new(made), after, "own", None, role)
+
+    def check(self, what: Check, after: Iterable[str], *, sees: Sequence[str], title: str, role: str) -> str:
+        """Return a new node that looks at the outputs of `sees`, or at the request where that is empty."""
+        made = Made(key=self._key(), kind="check", check=what, title=title)
+        return self._edges(self._new(made), after, "context", sees, role)
+
+    def join(self, how: Joining, after: Sequence[str], *, sees: Sequence[str], role: str = "") -> str:
+        """Return a new node that joins the outputs of `sees`."""
+        made = Made(key=self._key(), kind="join", join=how, title=f"join ({how})")
+        return self._edges(self._new(made), after, "context", sees, role)
+
+    def finished(self, outcome: str | None) -> Wiring:
+        """Return the wiring; what is left over becomes context of what begins first, or is dropped."""
+        wiring, nodes = self.wiring, self.nodes
+        wiring.dropped.extend(node for waiting in self._waiting.values() for node in waiting)
+        ended = set(nodes.used)
+        extra = [node for node in nodes.ends if node not in self._placed and node not in ended]
+        extra += [node for node in nodes.running if node not in self._placed]
+        checks = {made.key for made in wiring.added if made.kind == "check"}
+        for node, after in wiring.after.items():
+            if extra and not after and wiring.takes[node] != "own" and node not in checks:
+                after.extend(extra)
+                wiring.takes[node] = "context"
+        if outcome is None and not self._anew:
+            outcome = next(iter((*nodes.running[-1:], *nodes.done[-1:])), None)
+        return _with_outcome(wiring, outcome)
+
+    def _edges(
+        self, node: str, after: Iterable[str], takes: Takes, sees: Sequence[str] | None, role: str
+    ) -> str:
+        self._placed.add(node)
+        wiring = self.wiring
+        wiring.after[node] = list(dict.fromkeys(after))
+        wiring.takes[node] = takes
+        if sees is not None:
+            wiring.sees[node] = list(dict.fromkeys(sees))
+        if role:
+            wiring.roles[node] = role
+        return node
+
+    def _new(self, made: Made) -> str:
+        self.wiring.added.append(made)
+        return made.key
+
+    def _key(self) -> str:
+        self._made += 1
+        return f"+{self._made}"
+
+
+def _with_outcome(wiring: Wiring, outcome: str | None) -> Wiring:
+    values = {name: getattr(wiring, name) for name in wiring.__slots__}  # type: ignore[attr-defined]
+    return Wiring(**values | {"outcome": outcome})

@@ -1,0 +1,98 @@
+"""One task for each item of a list, over whoever is free, then joined.
+
+    request ─▶ split ─┬▶ item 1 ─┐
+                      ├▶ item 2 ─┼▶ join ─▶ output
+                      └▶ …       ┘
+
+The list is the request itself where it is one, else what the splitter makes of it: the member `over`, or the first one.
+`to` is who does the items: a member, or a capability that any member may have; else every other member. `join` is how the
+results become one: `list` (the results in order), or an aggregation. With `optional` an item that fails is left out.
+"""
+
+from collections.abc import Sequence
+
+from engine.core.check import Check, Joining
+from engine.core.spec import AGGREGATIONS
+from engine.core.strategies.layout import Layout
+from engine.core.strategies.settings import checked, flag, member, one_of, text
+from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
+
+MOST_ITEMS = 10_000
+JOINS = tuple(how for how in ("list", *AGGREGATIONS) if how != "synthesis")
+
+
+class Map:
+    """Make a task of each item, and join the results."""
+
+    name = "map"
+    about = "one task for each item of a list, over whoever is free; then joined"
+
+    def check(self, settings: Settings, members: Sequence[str]) -> None:
+        """`over` (the splitter), `to` (a member or a capability), `join`, `optional`."""
+        schema = {"over": member, "to": text, "join": one_of(*JOINS), "optional": flag}
+        checked(self.name, settings, schema, members)
+
+    def wire(self, nodes: Nodes) -> Wiring:
+        """Return the look at the request, or at what is made of it."""
+        begun = [*nodes.running, *(node for node in nodes.ends if node not in nodes.used)]
+        over = nodes.settings.get("over")
+        splitter = str(over or next(iter(nodes.cast), ""))
+        to = nodes.settings.get("to")
+        workers = [one for one in nodes.cast if one != splitter or (to is None and len(nodes.cast) == 1)]
+        settings = {"join": "list", "optional": False, **nodes.settings}
+        settings |= {"splitter": splitter, "workers": list(workers), "aggregation": nodes.aggregation}
+        layout = Layout(nodes, settings)
+        if over:
+            begun = [layout.work(splitter, role="splitter")]
+        asked = _split(layout, begun, "split" if begun else "a list?", "split" if over else "look")
+        wiring = layout.finished(begun[-1] if begun else asked)
+        # Items of an earlier list keep their tasks; whoever has none yet has no place.
+        return wiring
+
+    def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
+        """Return a task for each item with the join; or the splitter, where the request is no list."""
+        settings, said = nodes.settings, verdict.said
+        count = said.get("items")
+        layout = Layout(nodes, settings, anew=True)
+        if not isinstance(count, int) or isinstance(count, bool):
+            splitter = str(settings["splitter"])
+            if verdict.role != "look" or not splitter:
+                return Growth(failed=f"what {splitter} made is no list", why="no list")
+            node = layout.work(splitter, [verdict.node], takes="context", role="splitter")
+            if not layout.wiring.sees:
+                layout.wiring.sees[node] = [one for one in nodes.done if nodes.roles.get(one, "") != "look"]
+            _split(layout, [node], "split", "split")
+            return Growth(wiring=layout.finished(node), why=f"the request is no list: {splitter} splits it")
+        if count > MOST_ITEMS:
+            return Growth(failed=f"{count:,} items are more than {MOST_ITEMS:,}", why="too many items")
+        how: Joining = "list"
+        for known in JOINS:
+            if settings["join"] == known:
+                how = known  # type: ignore[assignment]
+        items = [_item(layout, nodes, verdict, number) for number in range(count)]
+        if settings["optional"]:
+            layout.wiring.tolerated.extend(items)
+        joined = layout.join(how, [verdict.node, *items], sees=items, role="join")
+        return Growth(wiring=layout.finished(joined), why=f"{count:,} items")
+
+
+def _split(layout: Layout, after: Sequence[str], title: str, role: str) -> str:
+    what = Check(what="items", args={"most": MOST_ITEMS})
+    return layout.check(what, after, sees=after[:1], title=title, role=role)
+
+
+def _item(layout: Layout, nodes: Nodes, verdict: Verdict, number: int) -> str:
+    to, settings = nodes.settings.get("to"), nodes.settings
+    titles = verdict.said.get("titles")
+    title = str(titles[number]) if isinstance(titles, list) and number < len(titles) else f"item {number + 1}"
+    workers = settings["workers"]
+    everyone = [str(one) for one in workers] if isinstance(workers, list) else []
+    agents = [one for one in everyone if one not in nodes.groups] or [str(settings["splitter"])]
+    groups = [one for one in everyone if one in nodes.groups]
+    if isinstance(to, str):
+        return layout.own("", item=number, able=to, anyone=(), after=[verdict.node], title=title, role="item")
+    if groups and len(groups) == len(everyone):
+        return layout.own(
+            groups[number % len(groups)], item=number, able=None, anyone=(), after=[verdict.node], title=title, role="item"
+        )
+    return layout.own("", item=number, able=None, anyone=agents, after=[verdict.node], title=title, role="item")

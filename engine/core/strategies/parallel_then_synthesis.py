@@ -1,0 +1,30 @@
+"""All at once, then one of them makes a whole of it.
+
+    request ─┬▶ a ─┐
+             ├▶ b ─┼▶ aggregator ─▶ output
+             └▶ c ─┘
+
+The aggregator is the one that the supervisor or the settings name; else the member whose words speak most of writing and
+combining; else the last. It takes no part in the fan.
+"""
+
+from collections.abc import Sequence
+
+from engine.core.strategies.parallel import NEED, Parallel, enough
+from engine.core.strategies.settings import checked, member
+from engine.core.strategies.wiring import Settings
+
+WORDS_OF_COMBINING = "write synthesize combine summarize edit report merge compose conclude"
+"""What whoever makes a synthesis speaks of, where nobody is named."""
+
+
+class ParallelThenSynthesis(Parallel):
+    """Let every node start, and let one member make a synthesis of them."""
+
+    name = "parallel_then_synthesis"
+    about = "all at once; then one member makes a whole of the results"
+
+    def check(self, settings: Settings, members: Sequence[str]) -> None:
+        """`aggregator`: who makes the synthesis; `need`: how many answers are enough."""
+        checked(self.name, settings, {"aggregator": member, **NEED}, members)
+        enough(self.name, settings, members)

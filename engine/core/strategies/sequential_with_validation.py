@@ -1,0 +1,83 @@
+"""One after the other, and a validator at the end, who can send work back with reasons.
+
+    request ─▶ a ─▶ b ─▶ validator ─▶ approved? ─▶ what b made is the output
+                    ▲                    │
+                    └── reasons ─────────┘ no
+
+The validator is the last member where nobody says. It sends back with an object that has `approved: false`, or a text
+that begins with one of the words of `rejects`; `returns` times at most. Work that is not approved then fails the run, or
+is taken all the same with `otherwise: accept`.
+"""
+
+from collections.abc import Sequence
+
+from engine.core.check import Check
+from engine.core.strategies.layout import Layout
+from engine.core.strategies.settings import checked, member, one_of, whole, words
+from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
+
+MOST_RETURNS = 10
+REJECTS = ["rejected", "not approved", "revise", "send back"]
+"""With what a text begins that sends work back, where nobody says."""
+
+
+class SequentialWithValidation:
+    """Chain the members, and let the last look at the work of the one before it."""
+
+    name = "sequential_with_validation"
+    about = "one after the other; the last approves, or sends the work back with reasons"
+
+    def check(self, settings: Settings, members: Sequence[str]) -> None:
+        """`validator`, `returns` (0 to 10), `rejects` (words), `otherwise` (`fail` or `accept`)."""
+        schema = {
+            "validator": member,
+            "returns": whole(0, MOST_RETURNS),
+            "rejects": words,
+            "otherwise": one_of("fail", "accept"),
+        }
+        checked(self.name, settings, schema, members)
+
+    def wire(self, nodes: Nodes) -> Wiring:
+        """Return the chain; who is alone works without a validator."""
+        validator = str(nodes.settings.get("validator") or next(iter(nodes.cast[-1:]), ""))
+        workers = [one for one in nodes.cast if one != validator]
+        settings = {"returns": 2, "rejects": list(REJECTS), "otherwise": "fail", **nodes.settings}
+        settings |= {"validator": validator, "worker": next(iter(workers[-1:]), "")}
+        layout = Layout(nodes, settings)
+        if not workers:
+            return layout.finished(layout.work(validator) if validator else None)
+        chain = layout.chain(workers)
+        if not chain:  # all have ended, and one that is not among them came after them
+            return layout.finished(None)
+        layout.wiring.roles[chain[-1]] = "work:0"
+        _validated(layout, chain, chain[-1], 0)
+        return layout.finished(chain[-1])
+
+    def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
+        """Return the work with reasons, or let it be."""
+        settings, said = nodes.settings, verdict.said
+        number = int(verdict.role.partition(":")[2])
+        validator, worker = str(settings["validator"]), str(settings["worker"])
+        if said.get("approved"):
+            return Growth(why=f"approved by {validator}")
+        reasons = f": {said['reasons']}" if said.get("reasons") else ""
+        returns = settings["returns"]
+        if not isinstance(returns, int) or number >= min(returns, MOST_RETURNS):
+            why = f"not approved by {validator} after {number} returns{reasons}"
+            return Growth(why=why, failed=None if settings["otherwise"] == "accept" else why)
+        by_role = {role: node for node, role in nodes.roles.items()}
+        sees = [by_role[role] for role in (f"work:{number}", f"validator:{number}") if role in by_role]
+        layout = Layout(nodes, settings, anew=True)
+        again = layout.work(worker, [verdict.node], takes="context", sees=sees, role=f"work:{number + 1}")
+        _validated(layout, [again], again, number + 1)
+        return Growth(wiring=layout.finished(again), why=f"{validator} sent it back to {worker}{reasons}")
+
+
+def _validated(layout: Layout, after: list[str], work: str, number: int) -> None:
+    """Lay out a look at some work and what it found."""
+    settings = layout.wiring.settings
+    looks = layout.work(
+        str(settings["validator"]), after, takes="context", sees=[work], role=f"validator:{number}"
+    )
+    what = Check(what="approved", args={"rejects": settings["rejects"]})
+    layout.check(what, [looks], sees=[looks], title="approved?", role=f"check:{number}")

@@ -1,0 +1,76 @@
+"""Whether a wiring can be drawn: checked whole, before anything changes. A strategy may be anybody's code."""
+
+from collections.abc import Collection, Iterator
+
+from engine.core.errors import Refused
+from engine.core.strategies.wiring import Nodes, Wiring
+
+MOST_NODES = 25_000
+"""How many nodes one graph may come to have."""
+
+
+def validate(name: str, wiring: Wiring, nodes: Nodes, there: Collection[str] = (), *, whole: bool = True) -> None:
+    """Return when a wiring can be drawn.
+
+    Args:
+        name: The strategy that it is of.
+        wiring: What the strategy says.
+        nodes: What it was given.
+        there: Other nodes of the graph that edges may come from.
+        whole: Every unstarted node has to have a place or to be dropped; not so while a graph grows.
+
+    Raises:
+        Refused: If it cannot; the message names the strategy and the first fault.
+    """
+    for fault in _faults(wiring, nodes, there, whole=whole):
+        raise Refused(f"the strategy {name} makes a graph that cannot be: {fault}")
+
+
+def _faults(wiring: Wiring, nodes: Nodes, there: Collection[str], *, whole: bool) -> Iterator[str]:
+    made = {one.key for one in wiring.added}
+    unstarted, dropped = set(nodes.unstarted), set(wiring.dropped)
+    movable = (unstarted | made) - dropped
+    known = movable.union(nodes.done, nodes.running, there)
+    placed = wiring.after.keys()
+    if len(made) != len(wiring.added) or any(not key.startswith("+") for key in made):
+        yield "it adds nodes under keys that are not their own"
+    if not dropped <= unstarted:
+        yield "it drops what has begun"
+    if not placed <= movable:
+        yield f"it draws edges to {sorted(placed - movable)[0]}, which has begun or is not there"
+    if whole and not movable <= placed:
+        yield f"{sorted(movable - placed)[0]} has no place"
+    if not made <= placed:
+        yield f"{sorted(made - placed)[0]} has no place"
+    for lists in (wiring.after, wiring.sees):
+        for node, others in lists.items():
+            if not known.issuperset(others) or len(set(others)) != len(others):
+                yield f"{node} waits for what is not there"
+                return
+    if wiring.outcome is not None and wiring.outcome not in known:
+        yield f"its output is that of {wiring.outcome}, which is not there"
+    if _is_circular(wiring):
+        yield "its nodes wait for each other"
+    if len(known) > MOST_NODES:
+        yield f"it has more than {MOST_NODES:,} nodes"
+
+
+def _is_circular(wiring: Wiring) -> bool:
+    """Take away what waits for nothing until nothing is left."""
+    after = wiring.after
+    waits = dict.fromkeys(after, 0)
+    before: dict[str, list[str]] = {}
+    for node, others in after.items():
+        for other in others:
+            if other in waits:
+                waits[node] += 1
+                before.setdefault(other, []).append(node)
+    free = [node for node, count in waits.items() if not count]
+    gone = 0
+    while free:
+        gone += 1
+        for node in before.get(free.pop(), ()):
+            waits[node] -= 1
+            if not waits[node]:
+                free.append(node)
+    return gone != len(waits)

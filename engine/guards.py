@@ -1,0 +1,227 @@
+"""Built-in looks at outputs: the verdicts of the nodes that decide how a graph goes on. Nothing here runs code.
+
+One rule holds inside: outputs are the agents', so whatever stands in them is a value, and no look takes longer than it may.
+A pattern that can repeat runs in a process of its own, because a regular expression can hold an interpreter for ever.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from subprocess import DEVNULL
+
+import anyio
+from anyio.abc import Process
+from pydantic import JsonValue
+
+from engine.core.check import Check
+from engine.core.strategies.guard import has_unbounded, in_words
+from engine.core.values import preview
+
+LONGEST_TEXT = 200_000
+"""Characters of an output that a pattern is looked for in: its beginning."""
+PATTERN_S = 2.0
+"""How long one pattern may take, in seconds."""
+REASONS = 200
+"""Characters of the reasons that stand in a verdict; the whole is in the output that was looked at."""
+_SCORE = re.compile(r"\bscore\b[^0-9\n-]{0,12}(-?[0-9]{1,6}(?:\.[0-9]{1,6})?)(?:\s{0,2}/\s{0,2}([0-9]{1,4}))?", re.IGNORECASE)
+_MATCHER = (
+    "import json,re,sys;p,t=json.load(sys.stdin);sys.stdout.write('1' if re.search(p,t) else '0')"  # a pattern, a text
+)
+
+
+class TooSlow(Exception):
+    """A pattern took longer than it may."""
+
+    def __init__(self, pattern: str) -> None:
+        super().__init__(f"the pattern {pattern[:60]!r} took longer than {PATTERN_S:g} s; write it without nested repetitions")
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """One output that is looked at."""
+
+    agent: str
+    status: str
+    output: JsonValue
+    error: str | None = None
+
+
+async def verdict_of(check: Check, looked: Sequence[Looked]) -> dict[str, JsonValue]:
+    """Return what a check finds.
+
+    Args:
+        check: `score`: `until`. `approved`: `rejects`. `guards`: `guards`, and `all` to look at every one. `items`: `most`.
+        looked: What is looked at, resolved.
+
+    Returns:
+        `score`: score (the lowest; null where none was given) and enough. `approved`: approved and reasons. `guards`:
+        holds (numbers of those that do), said, and failed (an error that nobody handles). `items`: items (how many; null
+        where there is no list), titles, and list where it stood in a text.
+
+    Raises:
+        TooSlow: If a pattern runs away.
+    """
+    if check.what == "guards":
+        return await _guards(check, looked)
+    return _WHAT[check.what](check, looked)
+
+
+def _score(check: Check, looked: Sequence[Looked]) -> dict[str, JsonValue]:
+    scores = [score_in(one.output) for one in looked if one.status == "done"]
+    given = [score for score in scores if score is not None]
+    lowest = min(given) if given and len(given) == len(scores) else None
+    until = check.args.get("until")
+    enough = lowest is not None and isinstance(until, int | float) and lowest >= until
+    return {"score": lowest, "enough": enough}
+
+
+def score_in(output: JsonValue) -> float | None:
+    """Return the number under `score` of an object, also of one in a text, or after that word in a text."""
+    value = _value(output)
+    if isinstance(value, dict):
+        score = value.get("score")
+        if isinstance(score, bool) or not isinstance(score, int | float) or not abs(score) < 1e12:
+            return None
+        return float(score)
+    found = _SCORE.search(value[:LONGEST_TEXT]) if isinstance(value, str) else None
+    if found is None:
+        return None
+    return float(found[1]) / float(found[2]) if found[2] and float(found[2]) else float(found[1])
+
+
+def _approved(check: Check, looked: Sequence[Looked]) -> dict[str, JsonValue]:
+    words = check.args.get("rejects")
+    rejects = [str(word).casefold() for word in words] if isinstance(words, list) else []
+    for one in looked:
+        value = _value(one.output)
+        if isinstance(value, dict) and value.get("approved") is False:
+            reasons = value.get("reasons", value.get("reason", ""))
+            return {"approved": False, "reasons": _short(reasons)}
+        start = value.lstrip(" \t\n*#_>\"'-").casefold()[:200] if isinstance(value, str) else ""
+        word = next((word for word in rejects if start.startswith(word)), None)
+        if word is not None and not start[len(word) : len(word) + 1].isalnum():
+            return {"approved": False, "reasons": _short(value)}
+    return {"approved": True, "reasons": ""}
+
+
+def _short(reasons: JsonValue) -> str:
+    text = "; ".join(map(str, reasons)) if isinstance(reasons, list) else str(reasons)
+    return " ".join(text.split())[:REASONS]
+
+
+async def _guards(check: Check, looked: Sequence[Looked]) -> dict[str, JsonValue]:
+    guards = check.args.get("guards")
+    holds: list[JsonValue] = []
+    said: list[str] = []
+    for number, guard in enumerate(guards if isinstance(guards, list) else []):
+        if (guard == "else" and not holds) or (guard != "else" and await holds_for(guard, looked)):
+            holds.append(number)
+            said.append(in_words(guard))
+            if not check.args.get("all"):
+                break
+    verdict: dict[str, JsonValue] = {"holds": holds, "said": ", ".join(said)}
+    failed = next((one for one in looked if one.status == "failed"), None)
+    if failed is not None and not holds:
+        verdict["failed"] = f"{failed.agent}: {failed.error or 'failed'}"
+    return verdict
+
+
+async def holds_for(guard: JsonValue, looked: Sequence[Looked]) -> bool:
+    """Return whether a guard holds for what is looked at: for one of them; `status: done` for all.
+
+    Raises:
+        TooSlow: If its pattern runs away.
+    """
+    if not isinstance(guard, dict):
+        return False
+    if "status" in guard:
+        every = [one.status == guard["status"] for one in looked]
+        return all(every) if guard["status"] == "done" else any(every)
+    there = [one.output for one in looked if one.output is not None]
+    if "contains" in guard:
+        wanted = str(guard["contains"]).casefold()
+        return any(wanted in _text(output).casefold() for output in there)
+    if "matches" in guard:
+        return any([await _matches(str(guard["matches"]), _text(output)[:LONGEST_TEXT]) for output in there])
+    return any(_at(output, str(guard.get("json", ""))) == [guard.get("equals")] for output in there)
+
+
+async def _matches(pattern: str, text: str) -> bool:
+    if not has_unbounded(pattern):
+        return re.search(pattern, text) is not None
+    with anyio.move_on_after(PATTERN_S):
+        async with await anyio.open_process(
+            [sys.executable, "-I", "-S", "-c", _MATCHER], stderr=DEVNULL
+        ) as process:
+            try:
+                return await _answered(process, json.dumps([pattern, text]).encode())
+            finally:
+                process.kill()
+    raise TooSlow(pattern)
+
+
+async def _answered(process: Process, question: bytes) -> bool:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    await process.stdin.send(question)
+    await process.stdin.aclose()
+    return await process.stdout.receive() == b"1"
+
+
+def _at(output: JsonValue, path: str) -> list[JsonValue]:
+    """Return what stands at a path of names and numbers, alone in a list; nothing where nothing does."""
+    value = _value(output)
+    for name in path.removeprefix("$").strip(".").split("."):
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+        elif isinstance(value, list) and name.isdigit() and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            return []
+    return [value]
+
+
+def _items(check: Check, looked: Sequence[Looked]) -> dict[str, JsonValue]:
+    output = looked[0].output if looked else None
+    value = _value(output)
+    if isinstance(value, dict) and isinstance(value.get("items"), list):
+        value = value["items"]
+    if not isinstance(value, list):
+        return {"items": None}
+    verdict: dict[str, JsonValue] = {"items": len(value)}
+    most = check.args.get("most")
+    if isinstance(most, int) and len(value) > most:
+        return verdict
+    verdict["titles"] = [preview(item, 60) for item in value]
+    if value is not output:
+        verdict["list"] = value
+    return verdict
+
+
+def _value(output: JsonValue) -> JsonValue:
+    """Return an output, or what its text says where that is JSON, in a fence or not."""
+    if not isinstance(output, str):
+        return output
+    text = output.strip()
+    if text.startswith("```"):
+        text = text.partition("\n")[2].rpartition("```")[0].strip()
+    if text[:1] not in ("{", "["):
+        return output
+    try:
+        value: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
+        return output
+    return value
+
+
+def _text(output: JsonValue) -> str:
+    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+
+
+_WHAT: dict[str, Callable[[Check, Sequence[Looked]], dict[str, JsonValue]]] = {
+    "score": _score,
+    "approved": _approved,
+    "items": _items,
+}
