@@ -32,7 +32,7 @@ test: $(STAMP) ## Every test but the long chaos runs
 bench: $(STAMP) ## Measure against the floors of this machine
 	.venv/bin/python -P tests/bench/run.py
 
-chaos: $(STAMP) ## Kill, stop and starve engines, over many seeds (QUARTERDECK_CHAOS_SEEDS, default 100)
+chaos: $(STAMP) ## Kill, stop, wake and starve engines (QUARTERDECK_CHAOS_SEEDS, default 100; QUARTERDECK_CHAOS_SECONDS, 120)
 	QUARTERDECK_CHAOS_SEEDS="$${QUARTERDECK_CHAOS_SEEDS:-100}" $(RUN) pytest -q tests/chaos
 
 screenshots: $(STAMP) ## Take the pictures of the README from the running demo

@@ -28,7 +28,7 @@ def _no_settings_of_this_person(tmp_path_factory: pytest.TempPathFactory) -> Ite
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
-            if name.startswith("QUARTERDECK_") and name != "QUARTERDECK_CHAOS_SEEDS":
+            if name.startswith("QUARTERDECK_") and not name.startswith("QUARTERDECK_CHAOS_"):
                 patch.delenv(name)
         for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
             patch.setenv(name, str(home / name.removeprefix("XDG_").removesuffix("_HOME").lower()))
