@@ -4,6 +4,7 @@ A prompt is not journaled: it follows from the events, and its own consequences 
 """
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, TypeAlias
 
 from pydantic import JsonValue
@@ -14,6 +15,8 @@ from engine.core.events import (
     AttemptDone,
     AttemptFailed,
     AttemptLost,
+    AttemptPreempted,
+    AttemptResumed,
     AttemptMigrated,
     AttemptSetAside,
     AttemptStarted,
@@ -29,6 +32,8 @@ from engine.core.events import (
     GroupEnded,
     GroupGrown,
     GroupPlanned,
+    PrioritySet,
+    RunFinished,
     RunSubmitted,
     StateImported,
     StepRecorded,
@@ -43,7 +48,12 @@ from engine.core.events.hierarchy import SupervisorChanged
 from engine.core.events.swap import SwapHurried, SwapRolledBack
 from engine.core.events.team import AgentRemoving, AgentSwapped
 from engine.core.fact import fact
-from engine.core.state import State, TaskStatus
+from engine.core.fold.lanes import next_task
+from engine.core.state import RunStatus, State, TaskStatus
+
+
+LOOKED_AT = 64
+"""How many urgent tasks are looked at when what is at work became less urgent."""
 
 
 @fact
@@ -51,6 +61,30 @@ class Dispatch:
     """A supervisor has a slot, a ready task and a free agent."""
 
     supervisor_id: str
+
+
+@fact
+class TakeSlot:
+    """A task is urgent and ready, and nothing could start it: a less urgent one may have to wait."""
+
+    task_id: str
+
+
+@fact
+class GiveSlot:
+    """An attempt that was asked to stop for a task has ended: that one has the slot before all others."""
+
+    task_id: str
+
+
+@fact
+class FollowRun:
+    """A run has finished for which another waits."""
+
+    run_id: str
+    """The one that waits."""
+    previous_id: str
+    status: RunStatus
 
 
 @fact
@@ -193,6 +227,9 @@ class CheckBudget:
 
 Prompt: TypeAlias = (
     Dispatch
+    | TakeSlot
+    | GiveSlot
+    | FollowRun
     | PlanGroup
     | LookAt
     | AfterEnd
@@ -291,6 +328,8 @@ def _waiting_for_the_engine(state: State) -> list[Prompt]:
 
 
 def _run_submitted(state: State, event: RunSubmitted) -> list[Prompt]:
+    if event.after:
+        return []
     text = event.request if isinstance(event.request, str) else None
     return [PlanGroup(task_id=event.root_id, text=text)]
 
@@ -340,10 +379,31 @@ def _at_end(
     state: State, event: AttemptDone | AttemptFailed | AttemptCancelled | AttemptLost | AttemptSetAside
 ) -> list[Prompt]:
     prompts: list[Prompt] = [] if event.agent_id is None else [CheckAgentLoad(agent_id=event.agent_id)]
+    urgent = state.tasks[event.task_id].yields_to
+    if urgent is not None:
+        prompts.append(GiveSlot(task_id=urgent))
     run = state.runs[event.run_id]
     if not run.running and state.tasks[run.root_id].ended:
         prompts.append(FinishRun(run_id=run.id))
     return prompts
+
+
+def _attempt_resumed(state: State, event: AttemptResumed) -> list[Prompt]:
+    """What is less urgent than a task that waits may hold a slot again that it did not hold before."""
+    if not state.urgent:
+        return []
+    queues = (state.queues[key] for key in state.agents[event.agent_id].queues)
+    heads = (next_task(state, queue) for queue in queues if queue.ready)
+    return [TakeSlot(task_id=task_id) for task_id in heads if task_id in state.urgent]
+
+
+def _priority_set(state: State, event: PrioritySet) -> list[Prompt]:
+    """What is at work may have become less urgent than what waits."""
+    return [TakeSlot(task_id=task_id) for task_id in islice(state.urgent, LOOKED_AT)]
+
+
+def _run_finished(state: State, event: RunFinished) -> list[Prompt]:
+    return [FollowRun(run_id=run_id, previous_id=event.run_id, status=event.status) for run_id in event.following]
 
 
 def _attempt_done(state: State, event: AttemptDone) -> list[Prompt]:
@@ -449,6 +509,10 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     AttemptFailed: _attempt_failed,
     AttemptCancelled: _attempt_cancelled,
     AttemptLost: _attempt_lost,
+    AttemptPreempted: _at_end,
+    AttemptResumed: _attempt_resumed,
+    PrioritySet: _priority_set,
+    RunFinished: _run_finished,
     CancelRequested: _cancel_requested,
     DeadlinePassed: _deadline_passed,
     BudgetExhausted: _budget_exhausted,

@@ -22,6 +22,7 @@ from engine.core.events import (
     StepRecorded,
     ThreadReturned,
 )
+from engine.core.inheritance import above_and_self
 from engine.core.policies.chain import chain_of_agent, is_optional
 from engine.core.signals import (
     AgentUnusable,
@@ -148,7 +149,15 @@ def _why_not(state: State, task: Task, attempt: Attempt) -> str | None:
     while above is not None:
         depth += state.tasks[above].kind == "agent"
         above = state.tasks[above].parent_id
-    return f"delegations nest {depth} deep; {MAX_DEPTH} is the limit" if depth >= MAX_DEPTH else None
+    deepest = _deepest(state, task, attempt)
+    return f"delegations nest {depth} deep; {deepest} is the limit" if depth >= deepest else None
+
+
+def _deepest(state: State, task: Task, attempt: Attempt) -> int:
+    """Return how deep delegations of `task` may nest: the least that its run, or anybody above its agent, allows."""
+    run, agent = state.runs[task.run_id], state.agents[attempt.agent_id or ""]
+    said = [run.limits, *(one.options.limits for one in above_and_self(state, state.supervisors[agent.supervisor_id]))]
+    return min((limits.depth for limits in said if limits is not None and limits.depth is not None), default=MAX_DEPTH)
 
 
 def _call_refused(task: Task, attempt: Attempt, call_key: str, reason: str, ctx: Context) -> CallRefused:

@@ -172,7 +172,7 @@ def passed(state: State, timer: Timer, ctx: Context) -> list[Event]:
             task_id=task_id,
             ended=ended,
             stopping=stopping,
-            grace_due_ms=ctx.now_ms + grace_ms(state, subject) if stopping else None,
+            grace_due_ms=ctx.now_ms + grace_ms(state, subject.supervisor_id) if stopping else None,
             error=f"deadline of {seconds(subject.deadline_after_ms or 0)} passed",
         )
     ]
@@ -192,10 +192,7 @@ def _place(subject: Run | Task) -> tuple[str, str | None]:
 
 def halted(state: State, subject: Run | Task) -> tuple[list[str], list[str]]:
     """Return which tasks end when a run or a task is ended, and which are at work and have to stop."""
-    if isinstance(subject, Run):
-        tasks = [state.tasks[task_id] for task_id in subject.tasks]
-    else:
-        tasks = below(state, subject)
+    tasks = map(state.tasks.__getitem__, subject.tasks) if isinstance(subject, Run) else below(state, subject)
     open_ones = [task for task in tasks if not task.ended]
     ended = [
         task.id
@@ -205,8 +202,8 @@ def halted(state: State, subject: Run | Task) -> tuple[list[str], list[str]]:
     return ended, [task.id for task in open_ones if task.attempt is not None]
 
 
-def grace_ms(state: State, subject: Run | Task) -> int:
-    """Return how long attempts of a run or a task may go on to their next step, in milliseconds."""
-    supervisor = state.supervisors.get(subject.supervisor_id)
+def grace_ms(state: State, supervisor_id: str) -> int:
+    """Return how long attempts under a supervisor may go on to their next step, in milliseconds."""
+    supervisor = state.supervisors.get(supervisor_id)
     grace_s: float = GRACE_S if supervisor is None else inherited(state, supervisor, "grace_s", GRACE_S)
     return round(grace_s * 1000)

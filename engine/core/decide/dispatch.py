@@ -8,6 +8,7 @@ from itertools import islice
 
 from engine.core.balancing import balance_named
 from engine.core.context import Context
+from engine.core.decide.budgets import before_start
 from engine.core.events import AttemptResumed, AttemptStarted, Event
 from engine.core.fold.lanes import next_task
 from engine.core.inheritance import inherited
@@ -32,7 +33,8 @@ def dispatch(state: State, prompt: Dispatch, ctx: Context) -> list[Event]:
     task = state.tasks[next_task(state, queue)]
     if queue.key.startswith("back:"):
         return [_resumed(task, ctx)]
-    return [started(task, agent_for(state, queue), ctx)]
+    agent = agent_for(state, queue)
+    return before_start(state, task, agent, ctx) or [started(task, agent, ctx)]
 
 
 def agent_for(state: State, queue: Queue) -> Agent:

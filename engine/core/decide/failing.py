@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from engine.core.candidate import suits
 from engine.core.context import Context
+from engine.core.decide.budgets import before_retry
 from engine.core.decide.escalations import ask
 from engine.core.decide.find import candidate_of
 from engine.core.decide.progress import stop
@@ -52,7 +53,7 @@ def apply_policy(state: State, prompt: ApplyPolicy, ctx: Context) -> list[Event]
 
 def _events(state: State, task: Task, failures: Failures, place: int, verdict: Verdict, ctx: Context) -> list[Event]:
     if isinstance(verdict, TryAgain):
-        return [_scheduled(task, failures, verdict.delay_ms, ctx)]
+        return before_retry(state, task, ctx) or [_scheduled(task, failures, verdict.delay_ms, ctx)]
     if isinstance(verdict, GiveTo):
         return [_given(state, task, verdict.agent_id, ctx)]
     if isinstance(verdict, AskPerson):
@@ -191,7 +192,7 @@ def _teams(state: State, supervisor_id: str) -> Iterator[Sequence[Agent]]:
 
 def is_at_hand(agent: Agent) -> bool:
     """Return True for an agent that another's work can be given to."""
-    return agent.removing is None and agent.error is None and agent.circuit != "open"
+    return agent.removing is None and agent.error is None and agent.circuit != "open" and agent.exhausted is None
 
 
 def _can_do(state: State, task: Task, agent: Agent) -> bool:

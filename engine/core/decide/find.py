@@ -187,7 +187,13 @@ def place_for(state: State, asker: Agent, target: str, at_ms: int) -> Place:
 
 
 def _may_be_asked(state: State, agent_id: str, asker: Agent) -> bool:
-    return agent_id != asker.id and state.agents[agent_id].removing is None
+    agent = state.agents[agent_id]
+    return agent_id != asker.id and agent.removing is None and not _is_done_for(agent)
+
+
+def _is_done_for(agent: Agent) -> bool:
+    """Return whether an agent has spent its budget, and nobody is asked about more."""
+    return agent.exhausted is not None and not agent.held
 
 
 def _named(state: State, supervisor: Supervisor, name: str) -> Place | None:
@@ -208,7 +214,7 @@ def able_agents(state: State, supervisor: Supervisor, capability: str, *, but: A
     agents = (state.agents[member_id] for member_id in supervisor.members if member_id in state.agents)
     able = [
         candidate
-        for candidate in (candidate_of(state, agent) for agent in agents if agent.removing is None)
+        for candidate in (candidate_of(state, agent) for agent in agents if agent.removing is None and not _is_done_for(agent))
         if candidate.id != but.id and suits(candidate, capability)
     ]
     named = [candidate.id for candidate in able if names_it(candidate, capability)]

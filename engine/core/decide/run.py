@@ -9,12 +9,13 @@ from engine.core.decide.casting import cast_for, members_in
 from engine.core.decide.budgets import why_exhausted
 from engine.core.decide.deadlines import deadline_for
 from engine.core.decide.find import find_supervisor, member_name
+from engine.core.decide.following import still_open
 from engine.core.decide.mending import must_work
 from engine.core.decide.mint import Mint
+from engine.core.decide.priority import priority_or_default
 from engine.core.decide.stopping import below
 from engine.core.errors import Refused, UnknownWork
 from engine.core.events import CancelRequested, Event, RetryDue, RunSubmitted, TaskReopened
-from engine.core.options import DEFAULT_PRIORITY, LOWEST_PRIORITY
 from engine.core.state import Run, RunSummary, State, Task, TaskStatus
 from engine.core.strategies import check_settings
 from engine.core.values import TextRef
@@ -45,24 +46,16 @@ def submit(state: State, command: Submit, ctx: Context) -> Applied:
         request=command.request,
         sender="",
         on_failure=command.on_failure,
-        priority=_priority(command.priority),
+        priority=priority_or_default(command.priority),
         deadline_ms=None if deadline is None else deadline.due_ms,
         warn_ms=None if deadline is None else deadline.warn_ms,
         category=command.category,
         limits=command.limits,
-        after=command.after,
+        after=still_open(state, command.after),
     )
     return Applied(
         events=[event], summary=f"submitted {event.run_id} to {supervisor.name}", result={"run_id": event.run_id}
     )
-
-
-def _priority(wanted: int | None) -> int:
-    if wanted is None:
-        return DEFAULT_PRIORITY
-    if not 0 <= wanted <= LOWEST_PRIORITY:
-        raise Refused(f"a priority is 0, the most urgent, to {LOWEST_PRIORITY}, not {wanted}")
-    return wanted
 
 
 def cancel(state: State, command: Cancel, ctx: Context) -> Applied:

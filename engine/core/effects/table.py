@@ -45,6 +45,7 @@ from engine.core.events import (
     Event,
     GraceEnded,
     PlanAsked,
+    PreemptionAsked,
     PoolWatched,
     RetryScheduled,
     RunFinished,
@@ -155,6 +156,10 @@ def _stop(
 
 def _cancel_requested(state: State, event: CancelRequested) -> list[Effect]:
     return _stop(state, event.stopping, now=False)
+
+
+def _preemption_asked(state: State, event: PreemptionAsked) -> list[Effect]:
+    return [StopAttempt(task_id=event.task_id, attempt=event.attempt, now=event.now, patient=not event.now)]
 
 
 def _strategy_switched(state: State, event: StrategySwitched) -> list[Effect]:
@@ -318,6 +323,7 @@ _EFFECTS: dict[type, Callable[[State, Any], list[Effect]]] = {
     CallRefused: _call_refused,
     CancelRequested: _cancel_requested,
     StrategySwitched: _strategy_switched,
+    PreemptionAsked: _preemption_asked,
     RunSubmitted: _run_submitted,
     DeadlineSet: _deadline_set,
     DeadlinePassed: _deadline_passed,

@@ -65,6 +65,7 @@ from engine.core.events.run import (
     RunSubmitted,
     StrategySwitched,
 )
+from engine.core.events.scheduling import AttemptPreempted, PreemptionAsked, PrioritySet
 from engine.core.events.swap import (
     AttemptMigrated,
     CapabilitiesChanged,
@@ -173,6 +174,9 @@ Event: TypeAlias = (
     | AttemptFailed
     | AttemptCancelled
     | AttemptLost
+    | PrioritySet
+    | PreemptionAsked
+    | AttemptPreempted
     | Escalated
     | EscalationAnswered
     | TaskFailedOver
@@ -218,6 +222,7 @@ __all__ = [
     "AttemptFailed",
     "AttemptLost",
     "AttemptMigrated",
+    "AttemptPreempted",
     "AttemptResumed",
     "AttemptSetAside",
     "AttemptStarted",
@@ -255,6 +260,8 @@ __all__ = [
     "PlanAsked",
     "PoolResized",
     "PoolWatched",
+    "PreemptionAsked",
+    "PrioritySet",
     "QueueMade",
     "ReferencesTrusted",
     "RetryDue",

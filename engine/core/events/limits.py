@@ -1,5 +1,6 @@
 """Facts about deadlines and budgets: set, warned about, passed or spent, extended."""
 
+from decimal import Decimal
 from typing import Literal
 
 from engine.core.fact import fact
@@ -62,3 +63,76 @@ class GraceEnded:
     task_id: str | None
     stopping: list[str]
     """Tasks whose attempts are stopped now."""
+
+
+@fact
+class BudgetWarned:
+    """Most of a budget is spent."""
+
+    type: Literal["budget_warned"] = "budget_warned"
+    at_ms: int
+    subject: str
+    """Id of the task, run, agent or supervisor whose budget it is."""
+    run_id: str | None
+    task_id: str | None
+    agent_id: str | None
+    amount: Literal["attempts", "time_s", "tokens", "cost_usd"]
+    spent: Decimal
+    limit: Decimal
+
+
+@fact
+class BudgetExhausted:
+    """A budget is spent: what spends it stops, and nothing more of it starts."""
+
+    type: Literal["budget_exhausted"] = "budget_exhausted"
+    at_ms: int
+    subject: str
+    """Id of the task, run, agent or supervisor whose budget it is."""
+    run_id: str | None
+    task_id: str | None
+    agent_id: str | None
+    amount: Literal["attempts", "time_s", "tokens", "cost_usd"]
+    spent: Decimal
+    limit: Decimal
+    then: Literal["stop", "ask", "fail"]
+    """`stop`: at the next step, for good. `ask`: at the next step, until a person has decided. `fail`: now."""
+    ended: list[str]
+    """Tasks that ended at once because nothing of them was at work."""
+    stopping: list[str]
+    """Tasks whose attempts are asked to stop."""
+    grace_ms: int
+    """How long those may go on to their next step."""
+    error: str
+    """What is said of what ends because of it."""
+
+
+@fact
+class BudgetExtended:
+    """There is something left of a budget again: a person granted more, or it was set anew."""
+
+    type: Literal["budget_extended"] = "budget_extended"
+    at_ms: int
+    subject: str
+    run_id: str | None
+    task_id: str | None
+    agent_id: str | None
+    amount: Literal["attempts", "time_s", "tokens", "cost_usd"] | None
+    """What was granted; None where the budget was set anew."""
+    granted: int
+    """How many times the amount, on top of the first, in all."""
+    limit: Decimal | None
+    """What may be spent now."""
+
+
+@fact
+class BudgetTimed:
+    """A budget of time will be spent at a moment, if what is at work goes on."""
+
+    type: Literal["budget_timed"] = "budget_timed"
+    at_ms: int
+    subject: str
+    run_id: str | None
+    task_id: str | None
+    due_ms: int | None
+    """None where nothing is at work."""

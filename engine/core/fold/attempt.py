@@ -6,6 +6,7 @@ from engine.core.events import (
     AttemptFailed,
     AttemptLost,
     AttemptMigrated,
+    AttemptPreempted,
     AttemptResumed,
     AttemptSetAside,
     AttemptStarted,
@@ -15,6 +16,7 @@ from engine.core.fold.circuit import attempt_began, attempt_over, count_failure
 from engine.core.fold.ending import end
 from engine.core.fold.hand_overs import note_first_attempt
 from engine.core.fold.handlers import Handlers
+from engine.core.fold.pressing import take_back
 from engine.core.fold.queues import back_queue, enqueue, occupy, refresh_agent, stop_waiting_for_slot, vacate
 from engine.core.fold.spending import charge, count_begun, count_ended
 from engine.core.fold.swapping import begin_again, took_part
@@ -27,6 +29,7 @@ _DONE, _RUNNING = TaskStatus.DONE, TaskStatus.RUNNING
 def _attempt_started(state: State, event: AttemptStarted) -> None:
     task = state.tasks[event.task_id]
     task.status = _RUNNING
+    task.yields_to = None
     task.attempts = event.attempt
     task.attempt = Attempt(
         number=event.attempt,
@@ -101,6 +104,8 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
         stop_waiting_for_slot(state, task)
         del agent.parked[task.id]
     task.attempt = None
+    if task.yields_to is not None:
+        take_back(state, task)
     agent.idle_since_ms = state.at_ms
     if stuck:
         agent.stuck += 1
@@ -171,6 +176,15 @@ def _attempt_set_aside(state: State, event: AttemptSetAside) -> None:
     enqueue(state, task, again=True)
 
 
+def _attempt_preempted(state: State, event: AttemptPreempted) -> None:
+    task = state.tasks[event.task_id]
+    agent = _close(state, task, stuck=event.stuck)
+    charge(state, task, agent, event.usage)
+    task.status = TaskStatus.PREEMPTED
+    task.preemptions += 1
+    enqueue(state, task, again=True)
+
+
 def _attempt_lost(state: State, event: AttemptLost) -> None:
     task = state.tasks[event.task_id]
     _close(state, task)
@@ -188,5 +202,6 @@ HANDLERS: Handlers = {
     AttemptFailed: _attempt_failed,
     AttemptCancelled: _attempt_cancelled,
     AttemptLost: _attempt_lost,
+    AttemptPreempted: _attempt_preempted,
     AttemptSetAside: _attempt_set_aside,
 }

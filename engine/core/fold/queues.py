@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from engine.core.fold.lanes import put, take
 from engine.core.fold.openings import refresh_agent, refresh_below, refresh_queue, refresh_supervisor
 from engine.core.fold.pools import look_at_pools_of
+from engine.core.fold.pressing import press
 from engine.core.fold.slots import occupy, vacate
 from engine.core.state import Agent, Queue, State, Task, TaskStatus
 
@@ -19,6 +20,7 @@ __all__ = [
     "enqueue",
     "enqueue_again",
     "forget_idle_queues",
+    "is_held",
     "is_ready",
     "leave",
     "occupy",
@@ -94,7 +96,7 @@ def forget_idle_queues(state: State) -> None:
 
 
 def enqueue(state: State, task: Task, *, again: bool = False) -> None:
-    """Make a task ready, or hold it back while its run is paused.
+    """Make a task ready, or hold it back while its run is paused or a budget of it waits for a person.
 
     Args:
         state: What changes.
@@ -104,15 +106,25 @@ def enqueue(state: State, task: Task, *, again: bool = False) -> None:
     assert task.queue is not None
     if task.ready_seq is None or not again:
         task.ready_seq, task.ready_ms, again = state.seq, state.at_ms, False
-    task.held_back = state.runs[task.run_id].paused
+    task.held_back = is_held(state, task)
     if task.held_back:
         return
     queue = state.queues[task.queue]
     put(queue, task, task.ready_seq, task.ready_ms, again=again)
+    press(state, queue, task)
     if queue.free:
         refresh_queue(state, queue)
     if state.pools:
         look_at_pools_of(state, queue)
+
+
+def is_held(state: State, task: Task) -> bool:
+    """Return True while nothing of the run of `task`, or of what it is part of, starts."""
+    run = state.runs[task.run_id]
+    above: Task | None = task
+    while above is not None and not above.held:
+        above = state.tasks[above.parent_id] if above.parent_id is not None else None
+    return run.paused or run.held or above is not None
 
 
 def enqueue_again(state: State, tasks: Iterable[Task]) -> None:
@@ -131,6 +143,8 @@ def dequeue(state: State, task: Task) -> None:
 
 def _take_out(state: State, queue: Queue, task: Task) -> None:
     if take(queue, task):
+        if state.urgent:
+            state.urgent.pop(task.id, None)
         if queue.free:
             refresh_queue(state, queue)
         if state.pools:

@@ -40,6 +40,8 @@ def _run_submitted(state: State, event: RunSubmitted) -> None:
         started_ms=event.at_ms,
     )
     state.runs[run.id] = run
+    for other_id in event.after:
+        state.runs[other_id].before.append(run.id)
     state.runs_total += 1
     root = Task(
         id=event.root_id,
@@ -153,6 +155,10 @@ def _adopt(state: State, group: Task, task: Task) -> None:
 
 def _run_finished(state: State, event: RunFinished) -> None:
     run = state.runs.pop(event.run_id)
+    for other_id in run.before:
+        state.runs[other_id].after.remove(run.id)
+    for other_id in run.after:
+        state.runs[other_id].before.remove(run.id)
     for task_id in run.tasks:
         task = state.tasks.pop(task_id)
         dequeue(state, task)

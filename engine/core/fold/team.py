@@ -22,8 +22,8 @@ from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.pools import forget, suit
 from engine.core.fold.queues import leave, refresh_agent, refresh_below, refresh_queue, serve
-from engine.core.fold.timers import drop_timer
 from engine.core.fold.spending import forget_budget
+from engine.core.fold.timers import drop_timer
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, Queue, State, Supervisor
 

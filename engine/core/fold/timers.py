@@ -2,9 +2,9 @@
 
 from engine.core.state import State, Timer
 
-OF_TASKS: tuple[str, ...] = ("retry", "warn", "deadline", "grace")
+OF_TASKS: tuple[str, ...] = ("retry", "warn", "deadline", "grace", "time")
 """Kinds of timers that tasks have; they end with the task."""
-OF_RUNS: tuple[str, ...] = ("warn", "deadline", "grace")
+OF_RUNS: tuple[str, ...] = ("warn", "deadline", "grace", "time")
 """Kinds of timers that runs have."""
 
 

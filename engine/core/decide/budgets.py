@@ -1,0 +1,336 @@
+"""Budgets: warned about, spent, extended; and what becomes of the work that spent them.
+
+What was spent is looked at after everything that spends (`CheckBudget`), attempts before one begins. A budget that is
+spent stops what spends it, and nothing more of it starts. With `ask` that lasts until a person has decided; else the
+work of a task or a run ends, and that of an agent goes to another that can do it, or ends.
+"""
+
+from decimal import ROUND_CEILING, Decimal
+
+from engine.core.budget import (
+    Budget,
+    Subject,
+    budgets,
+    is_limited,
+    subject_with,
+    time_at_work,
+    touched,
+)
+from engine.core.context import Context
+from engine.core.decide.deadlines import grace_ms, halted
+from engine.core.decide.escalations import ask
+from engine.core.decide.stopping import is_cancelled
+from engine.core.events import (
+    AttemptSetAside,
+    BudgetExhausted,
+    BudgetExtended,
+    BudgetTimed,
+    BudgetWarned,
+    Event,
+    TaskFailed,
+    TaskRequeued,
+)
+from engine.core.fact import fact
+from engine.core.fold.queues import own_queue
+from engine.core.fold.timers import timer_id
+from engine.core.inheritance import above_and_self
+from engine.core.prompts import Answered, CheckBudget
+from engine.core.signals import AttemptStopped
+from engine.core.state import Agent, Attempt, Run, State, Supervisor, Task, Timer
+
+OPTIONS = ["continue", "stop", "fail"]
+"""What a person can say of a budget that is spent: the same amount again; stop at the next step; stop now."""
+
+
+@fact
+class Ids:
+    """What a fact about a budget is about, by the kinds of things that a journal is searched for."""
+
+    run_id: str | None
+    task_id: str | None
+    agent_id: str | None
+
+
+def _ids(subject: Subject) -> Ids:
+    return Ids(
+        run_id=subject.id if isinstance(subject, Run) else subject.run_id if isinstance(subject, Task) else None,
+        task_id=subject.id if isinstance(subject, Task) else None,
+        agent_id=subject.id if isinstance(subject, Agent) else None,
+    )
+
+
+# What is looked at when
+
+
+def check_budget(state: State, prompt: CheckBudget, ctx: Context) -> list[Event]:
+    """Look at what somebody has spent: warn, end what spends it, or see when its time will be over."""
+    subject = subject_with(state, prompt.subject)
+    if subject is None or _is_over(state, subject):
+        return []
+    found = budgets(state, subject, ctx.now_ms)
+    if _is_out(subject):
+        return [] if any(each.spent >= each.limit for each in found) else [_extended(subject, None, 0, None, ctx)]
+    events: list[Event] = []
+    for budget in found:
+        if budget.name != "attempts" and budget.spent >= budget.limit:
+            return [*events, *exhausted(state, subject, budget, ctx)]
+        if not budget.warned and budget.share >= budget.warn_at:
+            events.append(_warned(subject, budget, ctx))
+        if budget.name == "time_s":
+            events += _timed(state, subject, budget, ctx)
+    return events
+
+
+def _is_over(state: State, subject: Subject) -> bool:
+    """Return whether it ends anyhow, so that its budget means nothing any more."""
+    if isinstance(subject, Run):
+        return subject.cancelling or state.tasks[subject.root_id].ended
+    return isinstance(subject, Task) and (subject.ended or is_cancelled(state, subject))
+
+
+def _is_out(subject: Subject) -> bool:
+    return subject.held or (isinstance(subject, Agent | Supervisor) and subject.exhausted is not None)
+
+
+def _warned(subject: Subject, budget: Budget, ctx: Context) -> BudgetWarned:
+    ids = _ids(subject)
+    return BudgetWarned(
+        at_ms=ctx.now_ms,
+        subject=subject.id,
+        run_id=ids.run_id,
+        task_id=ids.task_id,
+        agent_id=ids.agent_id,
+        amount=budget.name,
+        spent=budget.spent,
+        limit=budget.limit,
+    )
+
+
+def _timed(state: State, subject: Subject, budget: Budget, ctx: Context) -> list[Event]:
+    """Wait for the moment when the time of a task or a run is over, where that is earlier than the one waited for."""
+    count, _ = time_at_work(state, subject, ctx.now_ms)
+    timer = state.timers.get(timer_id("time", subject.id))
+    if not count:
+        return []
+    left_ms = ((budget.limit - budget.spent) * 1000 / count).to_integral_value(ROUND_CEILING)
+    due_ms = ctx.now_ms + max(1, int(left_ms))
+    if timer is not None and ctx.now_ms < timer.due_ms <= due_ms:
+        return []
+    return [_timer(subject, due_ms, ctx)]
+
+
+def _timer(subject: Subject, due_ms: int | None, ctx: Context) -> BudgetTimed:
+    ids = _ids(subject)
+    return BudgetTimed(at_ms=ctx.now_ms, subject=subject.id, run_id=ids.run_id, task_id=ids.task_id, due_ms=due_ms)
+
+
+def time_due(state: State, timer: Timer, ctx: Context) -> list[Event]:
+    """End what has spent its time while it works; wait on where less was at work than was thought."""
+    subject = subject_with(state, timer.subject)
+    assert subject is not None
+    events = check_budget(state, CheckBudget(subject=subject.id), ctx)
+    if any(isinstance(event, BudgetExhausted | BudgetTimed) for event in events):
+        return events
+    return [*events, _timer(subject, None, ctx)]
+
+
+# Before something begins
+
+
+def before_start(state: State, task: Task, agent: Agent, ctx: Context) -> list[Event]:
+    """Return what happens in place of an attempt of `task` on `agent`; nothing where it may begin.
+
+    Whatever is returned lets `task` not be ready for `agent` any more.
+    """
+    run = state.runs[task.run_id]
+    if not is_limited(state, task, run, agent):
+        return []
+    for subject in touched(state, task, run, agent):
+        if isinstance(subject, Agent | Supervisor) and subject.exhausted is not None:
+            return [_elsewhere(state, task, subject, ctx)]
+        for budget in budgets(state, subject, agent=agent if subject is task else None):
+            if budget.spent >= budget.limit:
+                return exhausted(state, subject, budget, ctx)
+    return []
+
+
+def before_retry(state: State, task: Task, ctx: Context) -> list[Event]:
+    """Return what happens in place of a retry; nothing where the task and its run may have another attempt."""
+    for subject in touched(state, task, state.runs[task.run_id], None):
+        for budget in budgets(state, subject):
+            if budget.name == "attempts" and budget.spent >= budget.limit and not _is_out(subject):
+                last = f"; it failed with: {task.error}" if task.error else ""
+                return exhausted(state, subject, budget, ctx, last=last)
+    return []
+
+
+def _elsewhere(state: State, task: Task, spender: Agent | Supervisor, ctx: Context) -> Event:
+    """Give a task to another agent that can do it, or end it."""
+    error = spender.exhausted or "its budget is spent"
+    if isinstance(spender, Agent):
+        other = _other_for(state, spender)
+        if other is not None:
+            return TaskRequeued(
+                at_ms=ctx.now_ms,
+                run_id=task.run_id,
+                task_id=task.id,
+                queue=own_queue(other.id),
+                reason=f"{error}; {other.name} takes over",
+            )
+    return TaskFailed(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, error=error)
+
+
+def _other_for(state: State, agent: Agent) -> Agent | None:
+    mine = {word.lower() for word in state.spec_of(agent).specialties}
+    for member_id in state.supervisors[agent.supervisor_id].members:
+        other = state.agents.get(member_id)
+        if other is None or other.id == agent.id or other.removing is not None or other.error is not None:
+            continue
+        if other.exhausted is None and mine & {word.lower() for word in state.spec_of(other).specialties}:
+            return other
+    return None
+
+
+# When it is spent
+
+
+def exhausted(state: State, subject: Subject, budget: Budget, ctx: Context, *, last: str = "") -> list[Event]:
+    """Return what ends a budget, and with `ask` the question to a person."""
+    event = _exhausted(state, subject, budget, budget.then, ctx, last=last)
+    if budget.then != "ask":
+        return [event]
+    return [event, _asked(state, subject, event, ctx)]
+
+
+def _asked(state: State, subject: Subject, event: BudgetExhausted, ctx: Context) -> Event:
+    name = subject.title if isinstance(subject, Task | Run) else subject.name
+    return ask(
+        state,
+        ctx,
+        kind="budget",
+        subject=subject.id,
+        run_id=event.run_id,
+        question=f"{name}: {event.error}; may it go on?",
+        options=OPTIONS,
+        detail={"amount": event.amount, "spent": str(event.spent), "limit": str(event.limit)},
+    )
+
+
+def _exhausted(
+    state: State, subject: Subject, budget: Budget, then: str, ctx: Context, *, last: str = ""
+) -> BudgetExhausted:
+    ids = _ids(subject)
+    ended, stopping = _spenders(state, subject)
+    if then == "ask":
+        ended = []
+        stopping = [one for one in stopping if _is_of_an_agent(state.tasks[one])]
+    return BudgetExhausted(
+        at_ms=ctx.now_ms,
+        subject=subject.id,
+        run_id=ids.run_id,
+        task_id=ids.task_id,
+        agent_id=ids.agent_id,
+        amount=budget.name,
+        spent=budget.spent,
+        limit=budget.limit,
+        then="ask" if then == "ask" else "fail" if then == "fail" else "stop",
+        ended=ended,
+        stopping=stopping,
+        grace_ms=grace_ms(state, subject.id if isinstance(subject, Supervisor) else subject.supervisor_id),
+        error=_words(subject, budget) + last,
+    )
+
+
+def _is_of_an_agent(task: Task) -> bool:
+    return task.attempt is not None and task.attempt.agent_id is not None
+
+
+def _spenders(state: State, subject: Subject) -> tuple[list[str], list[str]]:
+    if isinstance(subject, Task | Run):
+        return halted(state, subject)
+    if isinstance(subject, Agent):
+        return [], [*subject.running, *subject.parked]
+    return [], [
+        task_id
+        for agent in state.agents.values()
+        if subject.id in {one.id for one in above_and_self(state, state.supervisors[agent.supervisor_id])}
+        for task_id in (*agent.running, *agent.parked)
+    ]
+
+
+_UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens", "cost_usd": "USD"}
+
+
+def _words(subject: Subject, budget: Budget) -> str:
+    unit = _UNITS[budget.name]
+    unit = unit[:-1] if unit.endswith("s") and budget.limit == 1 and budget.name != "time_s" else unit
+    whose = f" of {subject.name}" if isinstance(subject, Agent | Supervisor) else ""
+    return f"budget of {_number(budget.limit)} {unit}{whose} is spent ({_number(budget.spent)})"
+
+
+def _number(amount: Decimal) -> str:
+    return f"{amount.normalize():,f}"
+
+
+def set_aside(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+    """Let a task wait whose attempt was stopped for a budget; whether it goes on is decided when it is its turn."""
+    return [
+        AttemptSetAside(
+            at_ms=ctx.now_ms,
+            run_id=task.run_id,
+            task_id=task.id,
+            attempt=attempt.number,
+            agent_id=attempt.agent_id,
+            partial=signal.partial,
+            duration_ms=signal.duration_ms,
+            usage=signal.usage,
+            stuck=signal.stuck,
+        )
+    ]
+
+
+# What a person says
+
+
+def answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
+    """Grant the same amount again, or end what has spent it."""
+    subject = subject_with(state, prompt.subject)
+    if subject is None or not subject.held or _is_over(state, subject):
+        return []
+    found = {each.name: each for each in budgets(state, subject)}
+    budget = next((each for each in found.values() if each.name == prompt.detail.get("amount")), None)
+    if prompt.answer != "continue":
+        if budget is None:
+            return [_extended(subject, None, 0, None, ctx)]
+        return [_exhausted(state, subject, budget, prompt.answer, ctx)]
+    if budget is None:  # its limit was taken away meanwhile
+        return [_extended(subject, None, 0, None, ctx)]
+    ledger = state.ledgers.get(subject.id)
+    times = 1 + (ledger.granted.get(budget.name, 0) if ledger is not None else 0)
+    once = budget.limit / times
+    granted = max(times, int(budget.spent // once))
+    return [_extended(subject, budget, granted, once * (1 + granted), ctx)]
+
+
+def _extended(
+    subject: Subject, budget: Budget | None, granted: int, limit: Decimal | None, ctx: Context
+) -> BudgetExtended:
+    ids = _ids(subject)
+    return BudgetExtended(
+        at_ms=ctx.now_ms,
+        subject=subject.id,
+        run_id=ids.run_id,
+        task_id=ids.task_id,
+        agent_id=ids.agent_id,
+        amount=None if budget is None else budget.name,
+        granted=granted,
+        limit=limit,
+    )
+
+
+def why_exhausted(state: State, supervisor: Supervisor) -> str | None:
+    """Return why nothing more is taken under `supervisor`, in words; None where something is, or a person is asked."""
+    for one in above_and_self(state, supervisor):
+        if one.exhausted is not None and not one.held:
+            return one.exhausted
+    return None

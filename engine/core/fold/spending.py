@@ -1,0 +1,165 @@
+"""Fold: what was spent, at every level that pays for it, and budgets that are spent or extended."""
+
+from engine.core.events import BudgetExhausted, BudgetExtended, BudgetTimed, BudgetWarned
+from engine.core.fold.ending import ask_to_stop, withdraw
+from engine.core.fold.handlers import Handlers
+from engine.core.fold.limits import exceed
+from engine.core.fold.queues import dequeue, enqueue_again, is_ready, refresh_agent, refresh_below, stands
+from engine.core.fold.timers import drop_timer, set_timer
+from engine.core.state import Agent, Ledger, Run, State, Supervisor, Task
+from engine.core.values import Usage
+
+
+def charge(state: State, task: Task, agent: Agent | None, usage: Usage) -> None:
+    """Add what was spent to the task, to all that it is part of, to the run, the agent and its supervisors."""
+    known = usage.tokens_in is not None or usage.tokens_out is not None or usage.cost_usd is not None
+    if not known and not usage.time_ms:
+        return
+    above: Task | None = task
+    while above is not None:
+        if above.usage is None:
+            above.usage = Usage()
+        _add(above.usage, usage, known)
+        above = state.tasks[above.parent_id] if above.parent_id is not None else None
+    _add(state.runs[task.run_id].usage, usage, known)
+    _add(state.usage, usage, known)
+    if agent is not None:
+        _add(agent.usage, usage, known)
+    supervisor_id = task.supervisor_id if agent is None else agent.supervisor_id
+    supervisor = state.supervisors.get(supervisor_id)
+    while supervisor is not None:
+        _add(supervisor.usage, usage, known)
+        supervisor = state.supervisors[supervisor.parent_id] if supervisor.parent_id is not None else None
+
+
+def _add(total: Usage, usage: Usage, known: bool) -> None:
+    """Add in place what `Usage.plus` would: a total belongs to one entity, and a new one for each event costs more."""
+    total.time_ms += usage.time_ms
+    if not known:
+        return
+    if usage.tokens_in is not None:
+        total.tokens_in = usage.tokens_in + (total.tokens_in or 0)
+    if usage.tokens_out is not None:
+        total.tokens_out = usage.tokens_out + (total.tokens_out or 0)
+    if usage.cost_usd is not None:
+        total.cost_usd = usage.cost_usd + (total.cost_usd or 0)
+
+
+def count_begun(state: State, task: Task, agent: Agent) -> None:
+    """Count an attempt of an agent that begins, at every level that pays for it."""
+    above: Task | None = task
+    while above is not None:
+        above.begun += 1
+        above = state.tasks[above.parent_id] if above.parent_id is not None else None
+    run = state.runs[task.run_id]
+    run.begun += 1
+    run.at_work += 1
+    assert task.attempt is not None
+    run.since_ms += task.attempt.since_ms
+    agent.begun += 1
+    supervisor: Supervisor | None = state.supervisors[agent.supervisor_id]
+    while supervisor is not None:
+        supervisor.begun += 1
+        supervisor = state.supervisors[supervisor.parent_id] if supervisor.parent_id is not None else None
+
+
+def count_ended(run: Run, since_ms: int) -> None:
+    """Count an attempt of an agent that is not at work any more; its time is told with its end."""
+    run.at_work -= 1
+    run.since_ms -= since_ms
+
+
+def forget_budget(state: State, subject_id: str) -> None:
+    """Forget what happened to the budget of something that is gone, and ask nobody about it."""
+    state.ledgers.pop(subject_id, None)
+    drop_timer(state, "time", subject_id)
+    for escalation in [one for one in state.escalations.values() if one.subject == subject_id]:
+        withdraw(state, escalation.id)
+
+
+def _subject(state: State, subject_id: str) -> Task | Run | Agent | Supervisor:
+    for kind in (state.tasks, state.runs, state.agents):
+        if subject_id in kind:
+            return kind[subject_id]
+    return state.supervisors[subject_id]
+
+
+def _ledger(state: State, subject_id: str) -> Ledger:
+    return state.ledgers.setdefault(subject_id, Ledger(id=subject_id))
+
+
+def _budget_warned(state: State, event: BudgetWarned) -> None:
+    _ledger(state, event.subject).warned.append(event.amount)
+
+
+def _budget_exhausted(state: State, event: BudgetExhausted) -> None:
+    subject = _subject(state, event.subject)
+    drop_timer(state, "time", event.subject)
+    subject.held = event.then == "ask"
+    if isinstance(subject, Task | Run) and not subject.held:
+        exceed(state, subject, event.error, event.ended, event.stopping)
+        return
+    for task_id in event.stopping:
+        task = state.tasks[task_id]
+        if task.attempt is not None and task.attempt.stopping is None:
+            ask_to_stop(task, "limit")
+    if isinstance(subject, Task | Run):
+        for task in _below(state, subject):
+            if stands(state, task):
+                dequeue(state, task)
+                task.held_back = True
+    else:
+        subject.exhausted = event.error
+        _refresh(state, subject)
+
+
+def _budget_extended(state: State, event: BudgetExtended) -> None:
+    subject = _subject(state, event.subject)
+    if event.amount is not None:
+        ledger = _ledger(state, event.subject)
+        ledger.granted[event.amount] = event.granted
+        if event.amount in ledger.warned:
+            ledger.warned.remove(event.amount)
+    subject.held = False
+    for escalation in list(state.escalations.values()):
+        if escalation.kind == "budget" and escalation.subject == event.subject:
+            withdraw(state, escalation.id)
+            if isinstance(subject, Task):
+                subject.escalation_id = None
+    if isinstance(subject, Task | Run):
+        waiting = [task for task in _below(state, subject) if task.kind == "agent" and is_ready(task)]
+        enqueue_again(state, [task for task in waiting if task.held_back or not stands(state, task)])
+    else:
+        subject.exhausted = None
+        _refresh(state, subject)
+
+
+def _budget_timed(state: State, event: BudgetTimed) -> None:
+    if event.due_ms is None:
+        drop_timer(state, "time", event.subject)
+    else:
+        set_timer(state, "time", event.subject, event.due_ms)
+
+
+def _below(state: State, subject: Task | Run) -> list[Task]:
+    if isinstance(subject, Run):
+        return [state.tasks[task_id] for task_id in subject.tasks]
+    found = [subject]
+    for task in found:
+        found += [state.tasks[child] for child in task.children]
+    return found
+
+
+def _refresh(state: State, subject: Agent | Supervisor) -> None:
+    if isinstance(subject, Agent):
+        refresh_agent(state, subject)
+    else:
+        refresh_below(state, subject)
+
+
+HANDLERS: Handlers = {
+    BudgetWarned: _budget_warned,
+    BudgetExhausted: _budget_exhausted,
+    BudgetExtended: _budget_extended,
+    BudgetTimed: _budget_timed,
+}
