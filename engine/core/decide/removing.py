@@ -89,7 +89,7 @@ def requeue(state: State, prompt: Requeue, ctx: Context) -> list[Event]:
     if task is None or task.status is not TaskStatus.WAITING or task.agent_id not in state.agents:
         return []
     agent, meant = state.agents[task.agent_id], state.agents.get(task.worker_id or "")
-    if meant is not None and meant.removing is None:
+    if meant is not None and meant.removing in (None, "drain"):
         return [_requeued(task, own_queue(meant.id), f"it is for {meant.name}", ctx)]
     if agent.removing is None and task.queue is not None and meant is None:
         return [_requeued(task, task.queue, f"{agent.name} was stopped", ctx)]
