@@ -8,13 +8,14 @@ from typing import Any
 
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import (
+    Answer,
     Command,
     LoadTeam,
     Order,
     SupervisorSpec,
 )
 from engine.core.context import Context
-from engine.core.effects import AnswerCall, Effect, JoinResults, ReadText, StartAttempt, StartTimer, StopAttempt
+from engine.core.effects import AnswerCall, CheckOutputs, Effect, JoinResults, ReadText, StartAttempt, StartTimer, StopAttempt
 from engine.core.events import Event
 from engine.core.signals import (
     AttemptErred,
@@ -34,6 +35,9 @@ from engine.core.step import step
 
 LONG = "a text that is longer than what the state keeps inline, so that it is held by reference to the journal. " * 2
 
+ALL_IS_WELL = {"score": 1.0, "enough": True, "approved": True, "holds": [0], "said": "so", "items": 2, "list": ["x", "y"]}
+"""A verdict that fits every question."""
+
 
 class World:
     """The core, its journal, and what it has asked the shell to do."""
@@ -47,6 +51,8 @@ class World:
         self.started: dict[tuple[str, int], StartAttempt] = {}
         """Attempts that were started and have not reported their end."""
         self.joins: dict[tuple[str, int], JoinResults] = {}
+        self.checks: dict[tuple[str, int], CheckOutputs] = {}
+        """Built-in nodes that look at outputs and have not said what they found."""
         self.stopping: set[tuple[str, int]] = set()
         self.asked: dict[tuple[str, int], set[str]] = {}
         """Calls whose answers each attempt waits for."""
@@ -81,25 +87,27 @@ class World:
             self.asked.get((effect.task_id, effect.attempt), set()).discard(effect.call_key)
         elif isinstance(effect, JoinResults):
             self.joins[effect.task_id, effect.attempt] = effect
+        elif isinstance(effect, CheckOutputs):
+            self.checks[effect.task_id, effect.attempt] = effect
         elif isinstance(effect, StartTimer):
             self.timers[effect.timer_id] = effect.due_ms
         elif isinstance(effect, ReadText):
             self.reads.append(effect.task_id)
 
-    def succeed(self, key: tuple[str, int], output: Any = "done") -> list[Event]:
-        """End an attempt well."""
+    def succeed(self, key: tuple[str, int], output: Any = "done", **said: Any) -> list[Event]:
+        """End an attempt well; `usage` says what it has spent besides."""
         self._over(key)
-        return self.say(AttemptSucceeded(task_id=key[0], attempt=key[1], output=output, duration_ms=3))
+        return self.say(AttemptSucceeded(task_id=key[0], attempt=key[1], output=output, duration_ms=3, **said))
 
-    def fail(self, key: tuple[str, int], error: str = "broken", *, stuck: bool = False) -> list[Event]:
-        """End an attempt with an error; `stuck` when its thread has not returned."""
+    def fail(self, key: tuple[str, int], error: str = "broken", **said: Any) -> list[Event]:
+        """End an attempt with an error; `stuck` when its thread has not returned, `crashed` when the agent broke down."""
         self._over(key)
-        return self.say(AttemptErred(task_id=key[0], attempt=key[1], error=error, error_type="ValueError", stuck=stuck))
+        return self.say(AttemptErred(task_id=key[0], attempt=key[1], error=error, error_type="ValueError", **said))
 
-    def stop(self, key: tuple[str, int], partial: Any = None) -> list[Event]:
+    def stop(self, key: tuple[str, int], partial: Any = None, **said: Any) -> list[Event]:
         """End an attempt that was asked to stop."""
         self._over(key)
-        return self.say(AttemptStopped(task_id=key[0], attempt=key[1], partial=partial))
+        return self.say(AttemptStopped(task_id=key[0], attempt=key[1], partial=partial, **said))
 
     def ask(self, key: tuple[str, int], target: str, items: list[Any], *, call: str = "k1") -> list[Event]:
         """Let an attempt delegate."""
@@ -108,14 +116,19 @@ class World:
             DelegationAsked(task_id=key[0], attempt=key[1], call_key=call, call_kind="map", target=target, items=items)
         )
 
-    def record(self, key: tuple[str, int], name: str, output: Any = "step") -> list[Event]:
+    def record(self, key: tuple[str, int], name: str, output: Any = "step", **said: Any) -> list[Event]:
         """Let an attempt record a step."""
-        return self.say(StepFinished(task_id=key[0], attempt=key[1], name=name, key=name, output=output))
+        return self.say(StepFinished(task_id=key[0], attempt=key[1], name=name, key=name, output=output, **said))
 
     def join(self, key: tuple[str, int]) -> list[Event]:
         """Do the built-in work of a join."""
         del self.joins[key]
         return self.say(AttemptSucceeded(task_id=key[0], attempt=key[1], output="joined"))
+
+    def find(self, key: tuple[str, int], **said: Any) -> list[Event]:
+        """Let a built-in node find something; where nothing is said, that all is well."""
+        self.checks.pop(key, None)
+        return self.say(AttemptSucceeded(task_id=key[0], attempt=key[1], output=said or dict(ALL_IS_WELL)))
 
     def due(self, timer_id: str) -> list[Event]:
         """Let the time of a timer come."""
@@ -130,7 +143,7 @@ class World:
     def crash(self) -> list[Event]:
         """Lose the engine with everything at work, and start another from the journal's state."""
         self.state = decode_state(encode_state(self.state))
-        for kept in (self.started, self.joins, self.stopping, self.asked, self.timers):
+        for kept in (self.started, self.joins, self.checks, self.stopping, self.asked, self.timers):
             kept.clear()
         self.reads.clear()
         return self.say(EngineBegan(pid=1, token=2, version="test"))
@@ -163,12 +176,17 @@ class World:
             self.stop(min(self.stopping))
         elif self.joins:
             self.join(next(iter(self.joins)))
+        elif self.checks:
+            self.find(next(iter(self.checks)))
         elif self.reads:
             self.read(self.reads[0])
         elif able:
             self.succeed(able[0])
         elif self.timers:
             self.due(min(self.timers, key=lambda one: self.timers[one]))
+        elif self.state.escalations:
+            oldest = next(iter(self.state.escalations.values()))
+            self.order(Answer(escalation=oldest.id, answer=oldest.options[0]))
         else:
             return False
         return True
