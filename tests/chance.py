@@ -12,22 +12,27 @@ from engine.core.commands import (
     AddAgent,
     AddSupervisor,
     Cancel,
+    ChangeCapabilities,
     ChangeSupervisor,
     Command,
     Move,
     Pause,
+    Reassign,
     RemoveMember,
     ReplaceTeam,
     Resume,
     RetryWork,
+    Rollback,
     SetDeadline,
+    SetPriority,
     Submit,
     SupervisorSpec,
     SwapAgent,
+    SwapAgents,
     SwitchStrategy,
 )
 from engine.core.fact import changed
-from engine.core.options import SupervisorOptions
+from engine.core.options import BALANCES, Preempt, SupervisorOptions
 from engine.core.signals import AgentUnusable, AgentUsable, AttemptSucceeded, EngineBegan, ThreadCameBack
 from engine.core.spec import AGGREGATIONS, AgentSpec, Pool, Retry, Skip
 from tests.world import LONG, World, agent, load
@@ -64,8 +69,22 @@ def crew(draw: Callable[[st.SearchStrategy[Any]], Any]) -> SupervisorSpec:
                 mode=draw(st.sampled_from(["sequential", "parallel"])),
                 members=[one("cyd"), one("dan")],
                 max_parallel=draw(st.integers(1, 2)),
+                options=urgency(draw),
             ),
         ],
+        options=urgency(draw),
+    )
+
+
+def urgency(draw: Callable[[st.SearchStrategy[Any]], Any], **options: Any) -> SupervisorOptions:
+    """Draw who goes first under a supervisor, and how many may be at work."""
+    at = draw(st.sampled_from(["step", "now", "never"]))
+    return SupervisorOptions(
+        ageing_s=draw(st.sampled_from([None, 0, 5])),
+        max_total=draw(st.sampled_from([None, None, 1, 2])),
+        preempt=draw(st.sampled_from([None, Preempt(at=at, urgent=5, limit=2), Preempt(at=at)])),
+        balance=draw(st.sampled_from([None, *BALANCES])),
+        **options,
     )
 
 
@@ -81,15 +100,19 @@ def random_command(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) 
 
     if draw(st.integers(0, 6)) == 0:
         return _of_the_tree(draw, world)
+    if draw(st.integers(0, 5)) == 0:
+        return _in_flight(draw, world)
     kind = draw(st.integers(0, 9))
     if kind <= 1:
         return Submit(
             request=pick(["parse it", "write a sum", LONG]),
             supervisor=pick([None, *groups]),
             deadline_s=pick([None, None, 1, 30, 0]),
+            priority=pick([None, None, 0, 3, 9]),
+            after=draw(st.lists(st.sampled_from([*state.runs, "r1", "r2"]), max_size=2)) if kind else [],
         )
     if kind == 2:
-        return SwapAgent(agent=pick(agents), spec=agent(pick(NAMES), pick(SKILLS), timeout_s=pick([1, 2, 3])))
+        return _swap(draw, agents)
     if kind == 3:
         return SwitchStrategy(
             supervisor=pick(groups),
@@ -103,6 +126,8 @@ def random_command(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) 
         return Pause(target=pick([*agents, *groups, *work]))
     if kind == 5:
         return Resume(target=pick([*agents, *groups, *work]))
+    if kind == 6 and draw(st.booleans()):
+        return SetPriority(target=pick(work), priority=pick([0, 1, 5, 9]))
     if kind == 6:
         return Cancel(target=pick(work))
     if kind == 7:
@@ -115,6 +140,41 @@ def random_command(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) 
     return AddAgent(supervisor=pick([None, *groups]), spec=agent(name, pick(SKILLS)), trusted=[f"crew:{name}"])
 
 
+def _swap(draw: Callable[[st.SearchStrategy[Any]], Any], agents: Sequence[str]) -> SwapAgent:
+    """Draw a swap, in any mode."""
+    mode = draw(st.sampled_from(["drain", "migrate", "migrate", "abort", "leap"]))
+    spec = agent(
+        draw(st.sampled_from(NAMES)), draw(st.sampled_from(SKILLS)), timeout_s=draw(st.sampled_from([1, 2, 3]))
+    )
+    return SwapAgent(
+        agent=draw(st.sampled_from(agents)),
+        spec=spec,
+        mode=mode,
+        deadline_s=draw(st.sampled_from([None, 1, 0])) if mode == "drain" else None,
+        rollback_failures=draw(st.sampled_from([None, 1, 2])),
+        rollback_tasks=draw(st.sampled_from([2, 5])),
+        trusted=[f"crew:{name}" for name in NAMES],
+    )
+
+
+def _in_flight(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> Command:
+    """Draw a change of agents and tasks at work."""
+    agents = [*world.state.agents, "ada", "nobody"]
+    at_work = [task.id for task in world.state.tasks.values() if not task.ended]
+    kind = draw(st.integers(0, 5))
+    if kind == 0:
+        return SwapAgents(swaps=[_swap(draw, agents) for _ in range(draw(st.integers(0, 2)))])
+    if kind == 1:
+        return Rollback(agent=draw(st.sampled_from(agents)), mode=draw(st.sampled_from(["drain", "migrate", "abort"])))
+    if kind == 2:
+        words = st.lists(st.sampled_from(SKILLS), max_size=2)
+        return ChangeCapabilities(agent=draw(st.sampled_from(agents)), add=draw(words), remove=draw(words))
+    if kind == 3:
+        return AddAgent(spec=agent(draw(st.sampled_from(NAMES)), "sum"), evict=True, trusted=[])
+    task_id = draw(st.sampled_from([*at_work, *world.state.tasks, "t999"]))
+    return Reassign(task=task_id, agent=draw(st.sampled_from(agents)), now=draw(st.booleans()))
+
+
 def _of_the_tree(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> Command:
     """Draw a change of where members stand, of what is set for supervisors, or of everything under one."""
     agents, groups = list(world.state.agents), list(world.state.supervisors)
@@ -123,7 +183,7 @@ def _of_the_tree(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) ->
         target = draw(st.sampled_from([*agents, *groups, "below", "nobody"]))
         return Move(target=target, parent=draw(st.sampled_from([*groups, "nowhere"])))
     if kind == 2:
-        options = SupervisorOptions(ageing_s=draw(st.sampled_from([0, 5])), lead=draw(st.sampled_from([None, "ada"])))
+        options = urgency(draw, lead=draw(st.sampled_from([None, "ada"])))
         return ChangeSupervisor(
             supervisor=draw(st.sampled_from(groups)),
             max_parallel=draw(st.sampled_from([None, 1, 4])),
@@ -200,7 +260,10 @@ def _trouble(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> Non
         world.order(AddSupervisor(parent=parent, team=team, trusted=[f"crew:{name}"]))
     elif world.started:
         task_id, attempt = draw(st.sampled_from(sorted(world.started)))
-        world.say(AttemptSucceeded(task_id=task_id, attempt=attempt + draw(st.sampled_from([-1, 1])), output="late"))
+        late = AttemptSucceeded(task_id=task_id, attempt=attempt + draw(st.sampled_from([-1, 1])), output="late")
+        generation = world.started[task_id, attempt].generation - 1
+        left = AttemptSucceeded(task_id=task_id, attempt=attempt, generation=generation, output="late")
+        assert world.say(draw(st.sampled_from([late, left]))) == []
 
 
 def mend(world: World) -> None:

@@ -25,10 +25,10 @@ DERIVED = {
     "agents": ("running", "parked", "stuck", "created_seq", "drained", "idle_ms", "pace", "probe"),
     "queues": ("ready", "lanes", "free"),
     "runs": ("running", "suspended", "deadline_ms", "at_work", "since_ms"),
-    "tasks": ("held_back", "ready_seq", "ready_ms", "attempt", "retry_at_ms", "deadline_ms", "begun_ms"),
+    "tasks": ("held_back", "ready_seq", "ready_ms", "taking", "yields_to", "attempt", "retry_at_ms", "deadline_ms", "begun_ms"),
 }
 """What is built anew on import, by the kind of entity."""
-INDEXES = ("startable", "pools", "resizable", "leaving")
+INDEXES = ("urgent", "startable", "pools", "resizable", "leaving")
 """Fields of the state that follow from its entities, and are built anew on import."""
 CLOCK_AND_PAUSE = {
     "supervisors": ("paused",),

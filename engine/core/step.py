@@ -9,7 +9,7 @@ from engine.core.decide.dispatch import next_supervisor
 from engine.core.effects import Effect, effects_of, restart_effects
 from engine.core.events import EngineStarted, Event
 from engine.core.fold import fold
-from engine.core.prompts import CheckLeaving, Dispatch, FinishRun, LookAtPool, Prompt, prompts_of
+from engine.core.prompts import CheckLeaving, Dispatch, FinishRun, LookAtPool, Prompt, TakeSlot, prompts_of
 from engine.core.signals import Signal
 from engine.core.state import State
 
@@ -25,6 +25,7 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
     prompts: deque[Prompt] = deque()
     now: Order | Signal | Prompt = message
     is_news = True
+    since, pressing = state.seq, _Pressing()
     while True:
         for event in decide(state, now, ctx):
             is_news = True
@@ -38,12 +39,50 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
             now = _next(prompts)
         elif state.startable:
             now = Dispatch(supervisor_id=next_supervisor(state))
+        elif state.urgent and (task_id := pressing.next(state, since)):
+            now = TakeSlot(task_id=task_id)
         elif state.resizable:
             now = LookAtPool(agent_id=next(iter(state.resizable)))
         elif state.leaving and is_news:
             now, is_news = CheckLeaving(), False
         else:
             return events, effects
+
+
+class _Pressing:
+    """Urgent tasks that came to wait in this message; of a queue no more than there are slots to take for."""
+
+    def __init__(self) -> None:
+        self._seen: int | None = None
+        self._tasks: deque[str] = deque()
+        self._last: str | None = None
+        self._hopeless: set[str] = set()
+
+    def next(self, state: State, since: int) -> str | None:
+        """Return the next task to look at; None where each was."""
+        if self._last in state.urgent:
+            self._hopeless.add(state.tasks[self._last or ""].queue or "")
+        self._last = None
+        while self._last is None:
+            if not self._tasks:
+                self._tasks.extend(_newly_urgent(state, since if self._seen is None else self._seen))
+                self._seen = state.seq
+            if not self._tasks:
+                return None
+            task_id = self._tasks.popleft()
+            if task_id in state.urgent and (state.tasks[task_id].queue or "") not in self._hopeless:
+                self._last = task_id
+        return self._last
+
+
+def _newly_urgent(state: State, since: int) -> list[str]:
+    """Return the urgent tasks that were put there after an event, the first first."""
+    found: list[str] = []
+    for task_id, seq in reversed(state.urgent.items()):
+        if seq <= since:
+            break
+        found.append(task_id)
+    return found[::-1]
 
 
 def _next(prompts: deque[Prompt]) -> Prompt:

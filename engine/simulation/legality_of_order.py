@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from engine.core.fold.lanes import rank_of
+from engine.core.fold.pressing import urgent_from
 from engine.core.state import State, Supervisor, TaskStatus
 
 
@@ -74,7 +75,7 @@ def who_can_start_is_known(state: State) -> Iterator[str]:
         goes_on = bool(supervisor.order) and supervisor.order[0][0] < 0
         full = [one for one in above if one.options.max_total is not None and one.total >= one.options.max_total]
         able = bool(supervisor.open) and supervisor.running < supervisor.max_parallel
-        able = able and (goes_on or not any(one.paused for one in above))
+        able = able and (goes_on or not any(one.paused or one.held for one in above))
         if (supervisor.id in state.startable) != (able and not full):
             yield f"{supervisor.id} {'can' if able and not full else 'cannot'} start, and the state says otherwise"
         if able and full and not any(supervisor.id in one.blocked for one in full):
@@ -113,6 +114,40 @@ def preempted_tasks_wait(state: State) -> Iterator[str]:
                 yield f"{task.id} was made to wait and waits nowhere"
 
 
+def urgent_tasks_are_known(state: State) -> Iterator[str]:
+    """Who is urgent, ready and without a slot to come is known; one attempt stops for a task, and knows for which."""
+    for queue in state.queues.values():
+        for task_id in queue.ready if not queue.key.startswith("back:") else ():
+            task = state.tasks[task_id]
+            presses = task.taking is None and task.priority <= urgent_from(
+                state, state.supervisors[queue.supervisor_id]
+            )
+            if presses != (task_id in state.urgent):
+                yield f"{task_id} is {'' if presses else 'not '}urgent without a slot to come, and the state says otherwise"
+    for task_id in state.urgent:
+        task = state.tasks[task_id]
+        if task.queue is None or task_id not in state.queues[task.queue].ready:
+            yield f"{task_id} is urgent and does not wait"
+    for task in state.tasks.values():
+        if task.taking is not None:
+            other = state.tasks[task.taking]
+            if other.yields_to != task.id or other.attempt is None or other.attempt.stopping is None:
+                yield f"{task.id} waits for the slot of {other.id}, which does not stop for it"
+
+
+def runs_wait_for_open_runs(state: State) -> Iterator[str]:
+    """A run waits for runs that are open and know it, and has not begun."""
+    for run in state.runs.values():
+        for other_id in run.after:
+            if run.id not in state.runs[other_id].before:
+                yield f"{run.id} waits for {other_id}, which does not know it"
+        for other_id in run.before:
+            if run.id not in state.runs[other_id].after:
+                yield f"{run.id} lets {other_id} wait, which does not know it"
+        if run.after and state.tasks[run.root_id].children:
+            yield f"{run.id} waits for {run.after} and has begun"
+
+
 LAWS_OF_ORDER: tuple[Callable[[State], Iterator[str]], ...] = (
     lanes_hold_what_is_ready,
     runs_are_served_in_order,
@@ -121,4 +156,6 @@ LAWS_OF_ORDER: tuple[Callable[[State], Iterator[str]], ...] = (
     who_can_start_is_known,
     slots_are_counted_at_every_level,
     preempted_tasks_wait,
+    urgent_tasks_are_known,
+    runs_wait_for_open_runs,
 )

@@ -16,7 +16,7 @@ from engine.core.strategies.wiring import Nodes, Wiring
 def plan_group(state: State, prompt: PlanGroup, ctx: Context) -> list[Event]:
     """Turn a group into a graph, once it waits for nothing."""
     group = state.tasks.get(prompt.task_id)
-    if group is None or group.status is not TaskStatus.WAITING or group.blockers:
+    if group is None or group.status is not TaskStatus.WAITING or group.blockers or _waits(state, group):
         return []
     supervisor = state.supervisors.get(group.worker_id or "")
     if supervisor is None:
@@ -47,6 +47,11 @@ def plan_group(state: State, prompt: PlanGroup, ctx: Context) -> list[Event]:
         category=cast.category if group.parent_id is None else None,
     )
     return [*graph.queues, event]
+
+
+def _waits(state: State, group: Task) -> bool:
+    """Return True while the run of a group waits for others."""
+    return bool(state.runs[group.run_id].after)
 
 
 def _failed(group: Task, error: str, ctx: Context) -> Event:

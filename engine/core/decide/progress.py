@@ -168,7 +168,7 @@ def finish_run(state: State, prompt: FinishRun, ctx: Context) -> list[Event]:
     status = {TaskStatus.DONE: RunStatus.DONE, TaskStatus.FAILED: RunStatus.FAILED}.get(
         root.status, RunStatus.CANCELLED
     )
-    return [RunFinished(at_ms=ctx.now_ms, run_id=root.run_id, status=status, output=root.output, error=root.error)]
+    return [RunFinished(at_ms=ctx.now_ms, run_id=root.run_id, status=status, output=root.output, error=root.error, following=list(run.before))]
 
 
 def answer_now(state: State, prompt: AnswerNow, ctx: Context) -> list[Event]:

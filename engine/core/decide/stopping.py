@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from engine.core.context import Context
-from engine.core.events import AttemptCancelled, AttemptMigrated, Event
+from engine.core.events import AttemptCancelled, AttemptMigrated, AttemptPreempted, Event
 from engine.core.signals import AttemptStopped
 from engine.core.state import Attempt, State, StopReason, Task
 
@@ -63,10 +63,29 @@ def migrated(state: State, task: Task, attempt: Attempt, signal: AttemptStopped,
     ]
 
 
+def preempted(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+    """Let the task wait again, with its finished steps."""
+    assert attempt.agent_id is not None
+    return [
+        AttemptPreempted(
+            at_ms=ctx.now_ms,
+            run_id=task.run_id,
+            task_id=task.id,
+            attempt=attempt.number,
+            agent_id=attempt.agent_id,
+            for_task_id=task.yields_to,
+            duration_ms=signal.duration_ms,
+            usage=signal.usage,
+            stuck=signal.stuck,
+        )
+    ]
+
+
 ON_STOPPED: dict[StopReason, OnStopped] = {
     "cancel": cancelled,
     "requeue": requeued,
     "migrate": migrated,
+    "preempt": preempted,
     "restart": restarted,
 }
 """What follows, by why it was asked to stop."""

@@ -132,3 +132,5 @@ class RunFinished:
     status: RunStatus
     output: Held
     error: str | None = None
+    following: list[str] = field(default_factory=list)
+    """Open runs that waited for it."""

@@ -5,6 +5,7 @@ from collections import OrderedDict
 from engine.core.events import MemberMoved, PoolResized, PoolWatched, SupervisorChanged, SupervisorLeaving
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.pools import pool_resized, pool_watched
+from engine.core.fold.pressing import press_again
 from engine.core.fold.queues import (
     back_queue,
     occupy,
@@ -30,6 +31,7 @@ def _member_moved(state: State, event: MemberMoved) -> None:
         _move_supervisor(state, state.supervisors[event.member_id], previous, parent)
     else:
         _move_agent(state, agent, parent, event.queues)
+    press_again(state)
 
 
 def _move_supervisor(state: State, moved: Supervisor, previous: Supervisor | None, parent: Supervisor) -> None:
@@ -75,6 +77,7 @@ def _supervisor_changed(state: State, event: SupervisorChanged) -> None:
     supervisor.max_agents = event.max_agents
     supervisor.options = event.options
     refresh_below(state, supervisor)
+    press_again(state)
 
 
 def _supervisor_leaving(state: State, event: SupervisorLeaving) -> None:

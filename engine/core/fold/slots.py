@@ -23,11 +23,14 @@ def occupy(state: State, agent: Agent, task: Task, generation: int, queue: Queue
     """
     if queue is not None:
         take(queue, task, served_ms=state.at_ms)
+        task.taking = None
+        if state.urgent:
+            state.urgent.pop(task.id, None)
     agent.running[task.id] = generation
     supervisor = state.supervisors[agent.supervisor_id]
     supervisor.running += 1
     opened, queues, agent_id = supervisor.open, state.queues, agent.id
-    _note(supervisor, task)
+    note(supervisor, task)
     _keep_pace(state, supervisor, agent)
     has_room = agent.has_room
     for key in agent.queues:
@@ -89,7 +92,8 @@ def count_above(state: State, supervisor_id: str | None, by: int) -> bool:
     return is_full
 
 
-def _note(supervisor: Supervisor, task: Task) -> None:
+def note(supervisor: Supervisor, task: Task) -> None:
+    """Let `task` be at work under its priority, as the one that began last."""
     same = supervisor.at_work.get(task.priority)
     if same is None:
         same = supervisor.at_work[task.priority] = OrderedDict()

@@ -1,0 +1,60 @@
+"""The command that makes work more or less urgent while it waits or runs."""
+
+from engine.core.commands import SetPriority
+from engine.core.context import Context
+from engine.core.decide.applied import Applied
+from engine.core.decide.stopping import below
+from engine.core.errors import Refused, UnknownWork
+from engine.core.events import PrioritySet
+from engine.core.options import DEFAULT_PRIORITY, LOWEST_PRIORITY
+from engine.core.state import Run, State, Task
+
+
+def priority_or_default(wanted: int | None) -> int:
+    """Return the priority that was asked for, or that of work for which none was.
+
+    Raises:
+        Refused: If there is no such priority.
+    """
+    if wanted is None:
+        return DEFAULT_PRIORITY
+    if not 0 <= wanted <= LOWEST_PRIORITY:
+        raise Refused(f"a priority is 0, the most urgent, to {LOWEST_PRIORITY}, not {wanted}")
+    return wanted
+
+
+def set_priority(state: State, command: SetPriority, ctx: Context) -> Applied:
+    """Give a run, or a task and all below it, another priority; what waits keeps since when it waits."""
+    priority = priority_or_default(command.priority)
+    subject = _found(state, command.target)
+    if isinstance(subject, Run):
+        what, run_id, task_id = f"run {subject.id}", subject.id, None
+        tasks = [state.tasks[one] for one in subject.tasks]
+    else:
+        what, run_id, task_id = f"task {subject.id}", subject.run_id, subject.id
+        tasks = below(state, subject)
+    work = [task for task in tasks if task.kind == "agent" and not task.ended]
+    if subject.priority == priority and all(task.priority == priority for task in work):
+        raise Refused(f"{what} has priority {priority} already")
+    event = PrioritySet(at_ms=ctx.now_ms, run_id=run_id, task_id=task_id, priority=priority, previous=subject.priority)
+    at_work = sum(task.attempt is not None for task in work)
+    waiting = len(work) - at_work
+    return Applied(
+        events=[event],
+        summary=f"{what} has priority {priority}, before {subject.priority}: {waiting} not begun, {at_work} at work",
+        result={"priority": priority, "previous": subject.priority, "waiting": waiting, "at_work": at_work},
+    )
+
+
+def _found(state: State, target: str) -> Run | Task:
+    if target in state.runs:
+        return state.runs[target]
+    task = state.tasks.get(target)
+    if task is None:
+        for summary in state.finished:
+            if summary.id == target:
+                raise Refused(f"run {target} has ended already ({summary.status.value}); nothing of it can be urgent")
+        raise UnknownWork(target)
+    if task.ended:
+        raise Refused(f"task {task.id} has ended already ({task.status.value}); nothing of it can be urgent")
+    return task
