@@ -20,6 +20,7 @@ from dashboard.views.amounts import counted, size
 from engine.archive import ExportResult, ImportPlan, ImportRefused, export_archive, plan_import
 from engine.archive.errors import ExportRefused
 from engine.core.commands import ImportState
+from engine.core.errors import AmbiguousName, UnknownSupervisor
 from engine.folding import folded
 
 TAKEN_WITHIN_S = 60.0
@@ -29,15 +30,18 @@ TAKEN_WITHIN_S = 60.0
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--history", is_flag=True, help="Put every event into it as well, for other programs to read.")
 @click.option("--force", is_flag=True, help="Replace what stands there.")
+@click.option("--only", metavar="SUPERVISOR", help="This one with everything under it and its runs, and no more.")
 @click.pass_context
-def export(ctx: click.Context, file: Path, *, history: bool, force: bool) -> int:
+def export(ctx: click.Context, file: Path, *, history: bool, force: bool, only: str | None) -> int:
     """Write the whole state to the archive FILE: agents, registry, open runs and what they have done so far.
 
     The engine may be at work, or gone; work under way is in it as if the engine had just been lost.
     """
     db = chosen_database(ctx, or_only=True)
     try:
-        done = export_archive(db, file, history=history, overwrite=force)
+        done = export_archive(db, file, history=history, overwrite=force, only=only)
+    except (UnknownSupervisor, AmbiguousName) as error:
+        fail(error.code, error.reason, "", WRONG_USAGE)
     except ExportRefused as error:
         fail("export_refused", str(error), "", WRONG_USAGE)
     body = {
@@ -48,7 +52,8 @@ def export(ctx: click.Context, file: Path, *, history: bool, force: bool) -> int
         "seq": done.seq,
         "state_sha256": done.state_sha256,
     }
-    emit(ctx, body, f"✓ exported to {done.path} ({size(done.bytes)}), as of seq {done.seq:,}")
+    what = "exported" if only is None else f"exported {only}"
+    emit(ctx, body, f"✓ {what} to {done.path} ({size(done.bytes)}), as of seq {done.seq:,}")
     _say_bound(done)
     return DONE
 

@@ -13,6 +13,7 @@ from pydantic_core import from_json, to_json
 from engine.archive.container import write_parts
 from engine.archive.errors import ExportRefused
 from engine.archive.manifest import EVENTS, MANIFEST, MOST_BYTES, STATE, TEXTS, Manifest, counts_of, manifest_adapter
+from engine.core.decide.find import find_supervisor
 from engine.core.document import bound_in, text_refs
 from engine.core.errors import CorruptJournal
 from engine.core.exporting import document_of, encoded, state_sha256
@@ -35,7 +36,9 @@ class ExportResult:
     """Callables that only the process that made them has; their agents have to be swapped after an import."""
 
 
-def export_archive(db: Path, target: Path, *, history: bool = False, overwrite: bool = False) -> ExportResult:
+def export_archive(
+    db: Path, target: Path, *, history: bool = False, overwrite: bool = False, only: str | None = None
+) -> ExportResult:
     """Write the whole state of a database into one file, whole or not at all. Blocks; for a thread.
 
     Args:
@@ -43,16 +46,18 @@ def export_archive(db: Path, target: Path, *, history: bool = False, overwrite: 
         target: Where the archive is to stand.
         history: Put every event into it as well, for other programs to read.
         overwrite: Replace what stands there.
+        only: Id or name of a supervisor, which is written alone with everything under it; None writes all there is.
 
     Raises:
-        StoreError, CoreError: If the database cannot be read.
+        StoreError, CoreError: If the database cannot be read, or has no such supervisor.
         ExportRefused: If the archive cannot stand there, or would be too large.
     """
     _check_target(db, target, overwrite=overwrite)
     with Reader(db) as reader:
         state = folded_from(reader)
         seq, at_ms = state.seq, state.at_ms
-        document, texts = document_of(state, _resolver(reader, text_refs(state)), keep=False)
+        part = find_supervisor(state, only).id if only is not None else None
+        document, texts = document_of(state, _resolver(reader, text_refs(state)), keep=False, only=part)
         parts = {STATE: encoded(document), TEXTS: b"".join(_line(text) for text in texts)}
         if history:
             parts[EVENTS] = _events(target, reader, seq)

@@ -21,6 +21,7 @@ from engine.core.document import (
 )
 from engine.core.events import AttemptLost, RunPaused
 from engine.core.fold import fold
+from engine.core.part import part_of
 from engine.core.signals import EngineBegan
 from engine.core.spec import AgentSpec, FailurePolicy
 from engine.core.state import State, Task, TaskStatus
@@ -29,7 +30,7 @@ from engine.core.values import TextRef
 
 
 def document_of(
-    state: State, resolve: Callable[[TextRef], JsonValue], *, keep: bool = True
+    state: State, resolve: Callable[[TextRef], JsonValue], *, keep: bool = True, only: str | None = None
 ) -> tuple[Document, list[JsonValue]]:
     """Return the document of a state, and the texts that it refers to.
 
@@ -39,9 +40,11 @@ def document_of(
         state: Any state that stands between two messages.
         resolve: Returns what a reference stands for.
         keep: False lets `state` be used up, which saves a copy of it where work is under way.
+        only: A supervisor, of which alone it is to be with everything under it; None is all there is.
     """
     paused = {run.id for run in state.runs.values() if run.paused}
-    document = _document(at_rest(state, keep=keep), paused)
+    whole = state if only is None else part_of(state, only)
+    document = _document(at_rest(whole, keep=keep and only is None), paused)
     texts: list[JsonValue] = []
     lines: dict[tuple[int, str], int] = {}
     for entity, name in text_places(document):

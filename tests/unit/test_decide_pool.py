@@ -184,7 +184,7 @@ def test_tasks_of_its_own_count_as_those_of_its_capabilities_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pool", "size"), [(None, 1), (Pool(max=2), 2), (Pool(min=5, max=9), 5), (Pool(max=4, grow_at=9), 3)]
+    ("pool", "size"), [(None, 1), (Pool(max=2), 2), (Pool(min=5, max=9, grow_at=99), 5), (Pool(max=4, grow_at=99), 3)]
 )
 def test_a_swap_keeps_as_many_instances_as_the_new_spec_allows(pool: Pool | None, size: int) -> None:
     world = flooded(50, Pool(max=3, grow_at=9))

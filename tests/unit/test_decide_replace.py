@@ -64,9 +64,7 @@ def test_a_supervisor_at_work_goes_once_its_work_has_ended_and_gets_nothing_new_
 
     assert supervisor(world, "deep").leaving == "drain"
     assert "is being removed" in refused(world, Submit(request="go", supervisor="deep"))
-    assert "is being removed" in refused(
-        world, AddAgent(supervisor="deep", spec=agent("new"), trusted=["crew:new"])
-    )
+    assert "is being removed" in refused(world, AddAgent(supervisor="deep", spec=agent("new"), trusted=["crew:new"]))
     run = submitted(world, supervisor="left")
     assert [world.state.tasks[one].title for one in world.state.runs[run].tasks] == ["go", "ada"]
     world.succeed(attempt(world, "cyd"))
@@ -183,7 +181,11 @@ def test_a_changed_file_changes_settings_of_supervisors_and_switches_strategies_
                 name="chief",
                 mode="parallel",
                 options=SupervisorOptions(limits=Limits(depth=3)),
-                members=[agent("ada"), agent("bob"), SupervisorSpec(name="left", max_parallel=2, members=[agent("cyd")])],
+                members=[
+                    agent("ada"),
+                    agent("bob"),
+                    SupervisorSpec(name="left", max_parallel=2, members=[agent("cyd")]),
+                ],
             )
         ),
     )

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from engine.core.candidate import category_stem, profile_of
 from engine.core.capability_index import CapabilityIndex
-from engine.core.decide.find import candidate_of, member_name
+from engine.core.decide.find import candidate_of, gets_work_from, member_name
 from engine.core.discovery import choose, choose_category, nearest
 from engine.core.errors import NoAgentMatches, Refused
 from engine.core.fact import fact
@@ -87,7 +87,15 @@ def cast_for(state: State, supervisor: Supervisor, text: str, category: str | No
 
 def members_in(state: State, supervisor: Supervisor) -> list[str]:
     """Return ids of the members that may be given work, in declared order."""
-    return [one for one in supervisor.members if one not in state.agents or state.agents[one].removing is None]
+    return [
+        one
+        for one in supervisor.members
+        if (
+            state.agents[one].removing is None
+            if one in state.agents
+            else gets_work_from(state.supervisors[one], supervisor)
+        )
+    ]
 
 
 def aggregator_of(

@@ -55,7 +55,8 @@ def may_shrink(state: State, agent: Agent) -> bool:
 
 
 def _works(agent: Agent) -> bool:
-    return not agent.paused and agent.removing is None and agent.error is None
+    at_fault = agent.error is not None or agent.is_shut or agent.exhausted is not None
+    return not (agent.paused or at_fault or agent.removing is not None)
 
 
 def look_at_pool(state: State, agent: Agent) -> None:

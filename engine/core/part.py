@@ -1,0 +1,160 @@
+"""A part of a state that can stand by itself: one supervisor with everything under it, and the runs submitted there.
+
+What such a run has asked of others is not part of it: a call for them is forgotten, so that the attempt makes it again
+where it goes on; a node of a graph that is for them is cancelled, and what depends on it goes on without it.
+"""
+
+from dataclasses import fields
+
+from engine.core.codec import decode_state, encode_state
+from engine.core.commands import Cancel, Order
+from engine.core.context import Context
+from engine.core.events import AttemptLost, Event, RunPaused
+from engine.core.fact import changed
+from engine.core.fold import fold
+from engine.core.hierarchy import below_of
+from engine.core.inheritance import inherited
+from engine.core.options import SupervisorOptions
+from engine.core.signals import EngineBegan
+from engine.core.state import Run, RunSummary, State, Supervisor, Task, TaskStatus
+from engine.core.step import step
+from engine.core.values import Usage
+
+OWN = frozenset({"lead", "settings", "strategies", "limits", "max_total"})
+"""Options that a supervisor does not take from the one above it."""
+
+
+def part_of(state: State, supervisor_id: str) -> State:
+    """Return a new state with the supervisor as its only root; at rest, its runs paused.
+
+    Args:
+        state: Any state that stands between two messages; it is left as it was.
+        supervisor_id: Whose part it is.
+    """
+    part = decode_state(encode_state(state))
+    ids = {one.id for one in below_of(part, part.supervisors[supervisor_id])}
+    _rest(part)
+    _cut(part, ids)
+    _keep(part, ids)
+    root = part.supervisors[supervisor_id]
+    root.options = _options(state, state.supervisors[supervisor_id])
+    root.parent_id = None
+    return part
+
+
+def _rest(part: State) -> None:
+    """Lose what is at work, and begin nothing anew."""
+    now = Context(now_ms=part.at_ms, jitter=0.0)
+    fold(part, [RunPaused(at_ms=now.now_ms, run_id=run.id) for run in part.runs.values() if not run.paused])
+    step(part, EngineBegan(pid=0, token=0, version=""), now)
+    _lose_begun(part)
+
+
+def _lose_begun(part: State) -> None:
+    """The engine's own work goes on in a pause; it begins anew elsewhere."""
+    lost: list[Event] = [
+        AttemptLost(at_ms=part.at_ms, run_id=task.run_id, task_id=task.id, attempt=task.attempt.number, agent_id=None)
+        for task in part.tasks.values()
+        if task.attempt is not None
+    ]
+    fold(part, lost)
+
+
+def _cut(part: State, ids: set[str]) -> None:
+    """End what runs of the part have asked of others, and forget the calls."""
+    calls: dict[tuple[str, str], None] = {}
+    now = Context(now_ms=part.at_ms, jitter=0.0)
+    while (task := next((one for one in part.tasks.values() if _is_cut(part, one, ids)), None)) is not None:
+        if task.call_key is not None and task.parent_id is not None:
+            calls[task.parent_id, task.call_key] = None
+        reason = "not part of what was exported"
+        step(part, Order(id=f"cut {task.id}", command=Cancel(target=task.id, reason=reason)), now)
+        _lose_begun(part)
+    for task_id, key in calls:
+        if task_id in part.tasks:
+            _forget_call(part, part.tasks[task_id], key)
+    for task in part.tasks.values():
+        queue = part.queues.get(task.queue or "")
+        if not task.ended and queue is not None and task.supervisor_id not in ids:
+            task.supervisor_id = queue.supervisor_id
+
+
+def _is_cut(part: State, task: Task, ids: set[str]) -> bool:
+    """Tell whether a task of a run of the part is open, for others, and not being ended with what it is part of."""
+    if task.ended or part.runs[task.run_id].supervisor_id not in ids or task.cancelling:
+        return False
+    if task.kind == "group":
+        return task.worker_id not in ids
+    queue = part.queues.get(task.queue or "")
+    return task.kind == "agent" and (queue is None or queue.supervisor_id not in ids)
+
+
+def _forget_call(part: State, task: Task, key: str) -> None:
+    """Forget that an attempt asked, so that it asks again."""
+    call = task.calls.pop(key, None)
+    for child_id in call.children if call is not None else ():
+        task.children.remove(child_id)
+        _forget(part, part.tasks[child_id])
+
+
+def _forget(part: State, task: Task) -> None:
+    """Take a task that has ended, with all below it, out of its run."""
+    for child_id in task.children:
+        _forget(part, part.tasks[child_id])
+    del part.tasks[task.id]
+    run = part.runs[task.run_id]
+    del run.tasks[task.id]
+    if task.kind == "agent":
+        run.total -= 1
+        run.ended -= 1
+        run.done -= task.status is TaskStatus.DONE
+        run.failed -= task.status is TaskStatus.FAILED
+
+
+def _keep(part: State, ids: set[str]) -> None:
+    """Drop everything that is not of these supervisors."""
+    for gone in [one for one in part.supervisors if one not in ids]:
+        del part.supervisors[gone]
+    for agent in [one for one in part.agents.values() if one.supervisor_id not in ids]:
+        del part.agents[agent.id]
+    for queue in [one for one in part.queues.values() if one.supervisor_id not in ids]:
+        del part.queues[queue.key]
+    for run in [one for one in part.runs.values() if one.supervisor_id not in ids]:
+        del part.runs[run.id]
+    for run in part.runs.values():
+        run.after[:] = [one for one in run.after if one in part.runs]
+        run.before[:] = [one for one in run.before if one in part.runs]
+    for task in [one for one in part.tasks.values() if one.run_id not in part.runs]:
+        del part.tasks[task.id]
+    kinds = (part.supervisors, part.agents, part.runs, part.tasks)
+    for escalation in list(part.escalations.values()):
+        if not any(escalation.subject in kind for kind in kinds):
+            del part.escalations[escalation.id]
+    for timer in list(part.timers.values()):
+        if not any(timer.subject in kind for kind in (*kinds, part.escalations)):
+            del part.timers[timer.id]
+    part.finished[:] = [run for run in part.finished if run.supervisor_id in ids]
+    used = {agent.spec for agent in part.agents.values()}
+    for name in [name for name, key in part.registry.items() if key not in used]:
+        del part.registry[name]
+    _count(part)
+
+
+def _count(part: State) -> None:
+    """Let the totals be those of what is in it."""
+    runs: list[Run | RunSummary] = [*part.runs.values(), *part.finished]
+    part.tasks_total = sum(run.total for run in part.runs.values()) + sum(run.tasks for run in part.finished)
+    part.tasks_done = sum(run.done for run in runs)
+    part.tasks_failed = sum(run.failed for run in runs)
+    part.runs_total = len(runs)
+    usage = Usage()
+    for run in runs:
+        usage = usage.plus(run.usage)
+    part.usage = usage
+
+
+def _options(state: State, supervisor: Supervisor) -> SupervisorOptions:
+    """Return what was set for it, and what it has from above, where it will have nobody above."""
+    names = [each.name for each in fields(SupervisorOptions) if each.name not in OWN]
+    had = {name: inherited(state, supervisor, name, None) for name in names}
+    return changed(supervisor.options, **{name: value for name, value in had.items() if value is not None})
