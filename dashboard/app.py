@@ -149,6 +149,7 @@ class QuarterdeckApp(Transfers, App[int]):
         situation = Situation(
             db=str(self.path),
             engine=feed.engine,
+            standbys=feed.standbys,
             now_ms=self._clock(),
             events_per_s=feed.events_per_s,
             behind=feed.behind,

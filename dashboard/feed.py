@@ -23,7 +23,7 @@ from engine.core.fold import fold
 from engine.core.state import State
 from store import Reader, Record, Tail
 from store.errors import StoreError
-from store.records import EngineInfo
+from store.records import EngineInfo, StandbyInfo
 
 BLOCK = 500
 """Records that are decoded and folded at once: a millisecond of work."""
@@ -60,6 +60,7 @@ class Feed:
         self.file_seq = 0
         """The newest record in the file."""
         self.engine: EngineInfo | None = None
+        self.standbys: list[StandbyInfo] = []
         self.live: dict[str, str] = {}
         """What agents publish while they work, by key."""
         self.recent: deque[Entry] = deque(maxlen=RECENT)
@@ -208,6 +209,7 @@ class Feed:
             self.file_seq = reader.last_seq()
         self._rate.append((time.monotonic(), self.file_seq))
         self.engine = reader.engine()
+        self.standbys = reader.standbys()
         self.live = reader.live()
         self.looked = True
 

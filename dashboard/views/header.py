@@ -1,13 +1,14 @@
 """The first line: where am I, is the engine alive, how busy is it, who needs me."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dashboard.views.amounts import clock, counted, moment, stopwatch
 from dashboard.views.digest import Digest, needs_person
 from dashboard.views.rows import Cell
 from engine.core.state import State
-from store.records import EngineInfo
+from store.records import EngineInfo, StandbyInfo
 
 HUNG_AFTER_MS = 3_000
 
@@ -27,6 +28,8 @@ class Situation:
     readonly: bool = False
     looked: bool = True
     """False until the file was asked for its engine."""
+    standbys: Sequence[StandbyInfo] = ()
+    """Engines that stand by."""
 
 
 def where(state: State, situation: Situation) -> list[Cell]:
@@ -69,7 +72,15 @@ def engine(state: State, situation: Situation) -> Cell:
     ages = [age for age in (info.heartbeat_ms, info.loop_ms) if age is not None]
     if ages and max(ages) > HUNG_AFTER_MS:
         return Cell(f"✕ engine {info.pid} has not answered for {max(ages) // 1000} s", "error")
-    return Cell(f"● engine {info.pid}  {stopwatch(situation.now_ms - info.since_ms)}", "busy")
+    return Cell(f"● engine {info.pid}  {stopwatch(situation.now_ms - info.since_ms)}{_waiting(situation)}", "busy")
+
+
+def _waiting(situation: Situation) -> str:
+    """Who takes over when it is gone."""
+    ready = [each for each in situation.standbys if not each.hung]
+    if not ready:
+        return ""
+    return f"  {ready[0].pid} stands by" if len(ready) == 1 else f"  {len(ready)} stand by"
 
 
 def banner(state: State, situation: Situation, live_banner: str | None) -> Cell | None:

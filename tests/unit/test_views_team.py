@@ -1,5 +1,7 @@
 """What the screens say about a team: why a task waits, who is folded, what the header warns of."""
 
+from dataclasses import replace
+
 import pytest
 
 from dashboard.views.digest import digest, needs_person
@@ -15,7 +17,7 @@ from engine.core.commands import Pause, RegisterSpec, Submit, SupervisorSpec, Sw
 from engine.core.signals import AgentUnusable
 from engine.core.spec import Retry
 from engine.core.state import AgentStatus, RunStatus, Task, TaskStatus
-from store import EngineInfo
+from store import EngineInfo, StandbyInfo
 from tests.world import World, agent, team_world
 
 
@@ -166,6 +168,16 @@ def test_an_engine_that_does_not_work_is_said_with_what_to_do(
     assert in_header in engine(state, situation(told)).text
     assert line is not None
     assert in_banner in line.text
+
+
+def test_who_stands_by_is_said_beside_the_engine() -> None:
+    state, told = World().state, situation(info(alive=True))
+    ready, still = StandbyInfo(pid=4712, since_ms=0, beat_ms=10), StandbyInfo(pid=4713, since_ms=0, beat_ms=9_000)
+
+    assert engine(state, told).text == "● engine 4211  00:00:08"
+    assert engine(state, replace(told, standbys=[still])).text == "● engine 4211  00:00:08"
+    assert engine(state, replace(told, standbys=[ready, still])).text.endswith("  4712 stands by")
+    assert engine(state, replace(told, standbys=[ready, ready])).text.endswith("  2 stand by")
 
 
 def test_a_file_in_trouble_is_said_before_anything_else() -> None:
