@@ -96,28 +96,33 @@ class World:
 
     def succeed(self, key: tuple[str, int], output: Any = "done", **said: Any) -> list[Event]:
         """End an attempt well; `usage` says what it has spent besides."""
-        self._over(key)
+        said.setdefault("generation", self._over(key))
         return self.say(AttemptSucceeded(task_id=key[0], attempt=key[1], output=output, duration_ms=3, **said))
 
     def fail(self, key: tuple[str, int], error: str = "broken", **said: Any) -> list[Event]:
         """End an attempt with an error; `stuck` when its thread has not returned, `crashed` when the agent broke down."""
-        self._over(key)
+        said.setdefault("generation", self._over(key))
         return self.say(AttemptErred(task_id=key[0], attempt=key[1], error=error, error_type="ValueError", **said))
 
     def stop(self, key: tuple[str, int], partial: Any = None, **said: Any) -> list[Event]:
         """End an attempt that was asked to stop."""
-        self._over(key)
+        said.setdefault("generation", self._over(key))
         return self.say(AttemptStopped(task_id=key[0], attempt=key[1], partial=partial, **said))
 
     def ask(self, key: tuple[str, int], target: str, items: list[Any], *, call: str = "k1") -> list[Event]:
         """Let an attempt delegate."""
         self.asked.setdefault(key, set()).add(call)
+        generation = self._generation(key)
         return self.say(
-            DelegationAsked(task_id=key[0], attempt=key[1], call_key=call, call_kind="map", target=target, items=items)
-        )
+            DelegationAsked(
+                task_id=key[0], attempt=key[1], generation=generation,
+                call_key=call, call_kind="map", target=target, items=items,
+            )
+        )  # fmt: skip
 
     def record(self, key: tuple[str, int], name: str, output: Any = "step", **said: Any) -> list[Event]:
         """Let an attempt record a step."""
+        said.setdefault("generation", self._generation(key))
         return self.say(StepFinished(task_id=key[0], attempt=key[1], name=name, key=name, output=output, **said))
 
     def join(self, key: tuple[str, int]) -> list[Event]:
@@ -153,10 +158,16 @@ class World:
         self.say(EngineEnds(reason="test"))
         return self.crash()
 
-    def _over(self, key: tuple[str, int]) -> None:
+    def _generation(self, key: tuple[str, int]) -> int | None:
+        """Return the generation whose code is at an attempt, as the shell says it with all that it reports."""
+        return self.started[key].generation if key in self.started else None
+
+    def _over(self, key: tuple[str, int]) -> int | None:
+        generation = self._generation(key)
         self.started.pop(key, None)
         self.stopping.discard(key)
         self.asked.pop(key, None)
+        return generation
 
     def waits(self, key: tuple[str, int]) -> bool:
         """Return True while an attempt waits for an answer."""

@@ -258,7 +258,7 @@ def test_a_run_that_has_ended_stays_as_it_ended() -> None:
 def test_what_cannot_be_right_is_refused_and_nothing_changes() -> None:
     world = sequential()
 
-    assert "parallel, sequential" in refused(world, SwitchStrategy(mode="zigzag"))
+    assert "there are conditional, delegate" in refused(world, SwitchStrategy(mode="zigzag"))
     assert "no aggregation" in refused(world, SwitchStrategy(aggregation="sum"))  # type: ignore[arg-type]
     assert "no supervisor" in refused(world, SwitchStrategy(supervisor="chef", mode="parallel"))
     assert "no agent 'eve'" in refused(
