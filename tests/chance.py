@@ -35,10 +35,20 @@ from engine.core.fact import changed
 from engine.core.options import BALANCES, Preempt, SupervisorOptions
 from engine.core.signals import AgentUnusable, AgentUsable, AttemptSucceeded, EngineBegan, ThreadCameBack
 from engine.core.spec import AGGREGATIONS, AgentSpec, Pool, Retry, Skip
+from engine.core.strategies import STRATEGIES
 from tests.world import LONG, World, agent, load
 
 NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay")
 SKILLS = ("parse", "write", "sum")
+MODES = [name for name in STRATEGIES if name != "graph"]
+"""Strategies that need no settings."""
+DRAWN: dict[str, Any] = {
+    "nodes": [
+        {"name": "one", "agent": "ada"},
+        {"name": "two", "agent": "bob", "after": ["one"], "when": {"contains": "ok"}},
+        {"name": "three", "agent": "ada", "after": ["one", "two"], "optional": True},
+    ]
+}
 
 
 def crew(draw: Callable[[st.SearchStrategy[Any]], Any]) -> SupervisorSpec:
@@ -56,7 +66,7 @@ def crew(draw: Callable[[st.SearchStrategy[Any]], Any]) -> SupervisorSpec:
 
     return SupervisorSpec(
         name="chief",
-        mode=draw(st.sampled_from(["sequential", "parallel"])),
+        mode=draw(st.sampled_from(MODES)),
         aggregation=draw(st.sampled_from(["concat", "first", "vote"])),
         max_parallel=draw(st.integers(1, 4)),
         auto_discover=draw(st.booleans()),
@@ -66,7 +76,7 @@ def crew(draw: Callable[[st.SearchStrategy[Any]], Any]) -> SupervisorSpec:
             one("bob"),
             SupervisorSpec(
                 name="below",
-                mode=draw(st.sampled_from(["sequential", "parallel"])),
+                mode=draw(st.sampled_from(MODES)),
                 members=[one("cyd"), one("dan")],
                 max_parallel=draw(st.integers(1, 2)),
                 options=urgency(draw),
@@ -116,11 +126,14 @@ def random_command(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) 
     if kind == 3:
         return SwitchStrategy(
             supervisor=pick(groups),
-            mode=pick(["sequential", "parallel", "unknown"]),
+            mode=pick([None, *STRATEGIES, "unknown"]),
+            settings=pick([None, None, {}, {"rounds": 2}, {"need": 1}, {"returns": 1}, DRAWN]),
+            lead=pick([None, "ada", "bob"]),
             aggregation=pick([None, *AGGREGATIONS]),
             aggregator=pick([None, *NAMES[:2]]),
             preserve_agent_states=draw(st.booleans()),
-            scope=pick(["open", "new"]),
+            scope=pick(["open", "open", "new", "run"]),
+            run=pick(work),
         )
     if kind == 4:
         return Pause(target=pick([*agents, *groups, *work]))
@@ -214,12 +227,25 @@ def random_turn(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> 
         world.due(draw(st.sampled_from(sorted(world.timers))))
     elif choice == 5 and world.reads:
         world.read(world.reads[0])
+    elif choice in (6, 10) and world.checks:
+        _random_verdict(draw, world, draw(st.sampled_from(sorted(world.checks))))
     elif choice == 6 and world.joins:
         world.join(draw(st.sampled_from(sorted(world.joins))))
     elif choice == 7 and world.stopping:
         world.stop(draw(st.sampled_from(sorted(world.stopping))), draw(st.sampled_from([None, "half", LONG])))
     elif world.started:
         _random_attempt(draw, world, draw(st.sampled_from(sorted(world.started))))
+
+
+def _random_verdict(draw: Callable[[st.SearchStrategy[Any]], Any], world: World, key: tuple[str, int]) -> None:
+    if draw(st.integers(0, 5)) == 0:
+        world.checks.pop(key)
+        world.fail(key, "it could not be looked at")
+        return
+    holds = draw(st.sampled_from([[], [0], [1], [0, 1]]))
+    items = draw(st.sampled_from([None, 0, 2]))
+    listed = {} if items is None else {"list": ["x", LONG][:items]}
+    world.find(key, score=0.5, enough=draw(st.booleans()), approved=draw(st.booleans()), holds=holds, items=items, **listed)
 
 
 def _random_attempt(draw: Callable[[st.SearchStrategy[Any]], Any], world: World, key: tuple[str, int]) -> None:
@@ -251,7 +277,7 @@ def _trouble(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> Non
         name = draw(st.sampled_from(NAMES))
         team = SupervisorSpec(
             name=draw(st.sampled_from(["deep", "deeper"])),
-            mode=draw(st.sampled_from(["sequential", "parallel"])),
+            mode=draw(st.sampled_from(MODES)),
             aggregation="synthesis",
             aggregator=name,
             members=[agent(name, draw(st.sampled_from(SKILLS)), max_concurrency=2)],

@@ -121,6 +121,33 @@ def test_after_every_single_turn_the_state_is_legal(data: st.DataObject) -> None
         assert_legal(world.state)
 
 
+@some
+@given(worlds())
+def test_a_finished_step_never_runs_again_unless_its_task_began_again(world: World) -> None:
+    release(world)
+    world.settle()
+
+    finished: set[tuple[str, str]] = set()
+    for event in world.journal:
+        if event.type == "step_recorded":
+            assert (event.task_id, event.key) not in finished
+            finished.add((event.task_id, event.key))
+        if event.type == "attempt_cancelled" and event.restarted:
+            finished = {one for one in finished if one[0] != event.task_id}
+
+
+@some
+@given(worlds())
+def test_an_attempt_is_only_ever_at_work_on_one_generation_and_later_ones_follow_earlier_ones(world: World) -> None:
+    on: dict[tuple[str, int], int] = {}
+    for event in world.journal:
+        if event.type == "attempt_started":
+            on[event.task_id, event.attempt] = event.generation
+        if event.type == "attempt_migrated":
+            assert on[event.task_id, event.attempt] == event.before < event.generation
+            on[event.task_id, event.attempt] = event.generation
+
+
 def nobody_takes(state: State, queue: str | None) -> bool:
     """Return True when all who could do what waits in a queue have left or are about to."""
     return queue is not None and all(state.agents[one].removing is not None for one in state.queues[queue].agents)
