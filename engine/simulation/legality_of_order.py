@@ -119,11 +119,10 @@ def urgent_tasks_are_known(state: State) -> Iterator[str]:
     for queue in state.queues.values():
         for task_id in queue.ready if not queue.key.startswith("back:") else ():
             task = state.tasks[task_id]
-            presses = task.taking is None and task.priority <= urgent_from(
-                state, state.supervisors[queue.supervisor_id]
-            )
+            urgent = urgent_from(state, state.supervisors[queue.supervisor_id])
+            presses = task.taking is None and task.priority <= urgent
             if presses != (task_id in state.urgent):
-                yield f"{task_id} is {'' if presses else 'not '}urgent without a slot to come, and the state says otherwise"
+                yield f"{task_id} {'presses' if presses else 'does not press'}, and the state says otherwise"
     for task_id in state.urgent:
         task = state.tasks[task_id]
         if task.queue is None or task_id not in state.queues[task.queue].ready:

@@ -1,8 +1,8 @@
 """An urgent task for which there is no slot takes that of the least urgent attempt at work.
 
 Decided once, when the task becomes urgent and ready and nothing could start it. One attempt at a time stops for a task,
-and its slot is given to that task and to no other (`give_slot`). What becomes of the one that stopped: `stopping`. What waits for its delegations holds no slot, and is
-left alone.
+and its slot is given to that task and to no other (`give_slot`). What waits for its delegations holds no slot, and is
+left alone. What becomes of the one that stopped: `stopping`.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def take_slot(state: State, prompt: TakeSlot, ctx: Context) -> list[Event]:
         return []
     queue = state.queues[task.queue or ""]
     supervisor = state.supervisors[queue.supervisor_id]
-    if any(above.paused or above.held for above in above_and_self(state, supervisor)):
+    if _is_held(state, supervisor):
         return []
     preempt: Preempt = inherited(state, supervisor, "preempt", Preempt())
     victim = next(_victims(state, task, queue, preempt.limit), None)
@@ -82,6 +82,10 @@ def _in_the_way(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset
     return [], None
 
 
+def _is_held(state: State, supervisor: Supervisor) -> bool:
+    return any(above.paused or above.held for above in above_and_self(state, supervisor))
+
+
 def _under(state: State, supervisor: Supervisor) -> Iterator[Supervisor]:
     yield supervisor
     for member_id in supervisor.members:
@@ -96,8 +100,6 @@ def give_slot(state: State, prompt: GiveSlot, ctx: Context) -> list[Event]:
     if task is None or queue is None or task.id not in queue.ready or not queue.free:
         return []
     supervisor = state.supervisors[queue.supervisor_id]
-    if supervisor.id not in state.startable or any(
-        above.paused or above.held for above in above_and_self(state, supervisor)
-    ):
+    if supervisor.id not in state.startable or _is_held(state, supervisor):
         return []
     return [started(task, agent_for(state, queue), ctx)]
