@@ -4,6 +4,7 @@ For the laws. Everything is drawn, so that hypothesis can find the smallest hist
 """
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any
 
 from hypothesis import strategies as st
@@ -32,10 +33,12 @@ from engine.core.commands import (
     SwitchStrategy,
 )
 from engine.core.fact import changed
+from engine.core.limits import Limits
 from engine.core.options import BALANCES, Preempt, SupervisorOptions
 from engine.core.signals import AgentUnusable, AgentUsable, AttemptSucceeded, EngineBegan, ThreadCameBack
 from engine.core.spec import AGGREGATIONS, AgentSpec, Pool, Retry, Skip
 from engine.core.strategies import STRATEGIES
+from engine.core.values import Usage
 from tests.world import LONG, World, agent, load
 
 NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay")
@@ -94,7 +97,36 @@ def urgency(draw: Callable[[st.SearchStrategy[Any]], Any], **options: Any) -> Su
         max_total=draw(st.sampled_from([None, None, 1, 2])),
         preempt=draw(st.sampled_from([None, Preempt(at=at, urgent=5, limit=2), Preempt(at=at)])),
         balance=draw(st.sampled_from([None, *BALANCES])),
+        limits=limits(draw),
+        run_limits=limits(draw),
+        task_limits=limits(draw),
+        agent_limits=limits(draw),
         **options,
+    )
+
+
+def limits(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Limits | None:
+    """Draw what may be spent: mostly anything."""
+    if draw(st.integers(0, 7)):
+        return None
+    return Limits(
+        attempts=draw(st.sampled_from([None, 1, 3])),
+        tokens=draw(st.sampled_from([None, 5, 30])),
+        cost_usd=draw(st.sampled_from([None, 1])),
+        time_s=draw(st.sampled_from([None, 2])),
+        run_s=draw(st.sampled_from([None, 3])),
+        depth=draw(st.sampled_from([None, 1])),
+        then=draw(st.sampled_from(["stop", "ask", "fail"])),
+    )
+
+
+def usage(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Usage:
+    """Draw what an attempt has spent, as far as it is known."""
+    return Usage(
+        tokens_in=draw(st.sampled_from([None, 0, 7])),
+        tokens_out=draw(st.sampled_from([None, 2])),
+        cost_usd=draw(st.sampled_from([None, Decimal("0.3")])),
+        time_ms=draw(st.sampled_from([0, 900])),
     )
 
 
@@ -118,6 +150,7 @@ def random_command(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) 
             request=pick(["parse it", "write a sum", LONG]),
             supervisor=pick([None, *groups]),
             deadline_s=pick([None, None, 1, 30, 0]),
+            limits=limits(draw),
             priority=pick([None, None, 0, 3, 9]),
             after=draw(st.lists(st.sampled_from([*state.runs, "r1", "r2"]), max_size=2)) if kind else [],
         )
@@ -232,7 +265,11 @@ def random_turn(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> 
     elif choice == 6 and world.joins:
         world.join(draw(st.sampled_from(sorted(world.joins))))
     elif choice == 7 and world.stopping:
-        world.stop(draw(st.sampled_from(sorted(world.stopping))), draw(st.sampled_from([None, "half", LONG])))
+        world.stop(
+            draw(st.sampled_from(sorted(world.stopping))),
+            draw(st.sampled_from([None, "half", LONG])),
+            usage=usage(draw),
+        )
     elif world.started:
         _random_attempt(draw, world, draw(st.sampled_from(sorted(world.started))))
 
@@ -245,7 +282,9 @@ def _random_verdict(draw: Callable[[st.SearchStrategy[Any]], Any], world: World,
     holds = draw(st.sampled_from([[], [0], [1], [0, 1]]))
     items = draw(st.sampled_from([None, 0, 2]))
     listed = {} if items is None else {"list": ["x", LONG][:items]}
-    world.find(key, score=0.5, enough=draw(st.booleans()), approved=draw(st.booleans()), holds=holds, items=items, **listed)
+    world.find(
+        key, score=0.5, enough=draw(st.booleans()), approved=draw(st.booleans()), holds=holds, items=items, **listed
+    )
 
 
 def _random_attempt(draw: Callable[[st.SearchStrategy[Any]], Any], world: World, key: tuple[str, int]) -> None:
@@ -255,11 +294,11 @@ def _random_attempt(draw: Callable[[st.SearchStrategy[Any]], Any], world: World,
         target = draw(st.sampled_from([*SKILLS, *NAMES[:3], "below", "nobody"]))
         world.ask(key, target, items, call=draw(st.sampled_from(["k1", "k2"])))
     elif does == 1:
-        world.record(key, draw(st.sampled_from(["s1", "s2"])), draw(st.sampled_from(["r", LONG])))
+        world.record(key, draw(st.sampled_from(["s1", "s2"])), draw(st.sampled_from(["r", LONG])), usage=usage(draw))
     elif does == 2:
-        world.fail(key, stuck=draw(st.integers(0, 3)) == 0)
+        world.fail(key, stuck=draw(st.integers(0, 3)) == 0, usage=usage(draw))
     elif not world.waits(key):
-        world.succeed(key, draw(st.sampled_from(["ok", LONG, {"n": [1, LONG]}, None, 7])))
+        world.succeed(key, draw(st.sampled_from(["ok", LONG, {"n": [1, LONG]}, None, 7])), usage=usage(draw))
 
 
 def _trouble(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> None:

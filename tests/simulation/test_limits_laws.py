@@ -1,8 +1,16 @@
 """Laws of deadlines and budgets, for every history."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from hypothesis import HealthCheck, given, settings
 
+from engine.core.budget import budgets_of
+from engine.core.fold import fold
+from engine.core.inheritance import above_and_self
 from engine.core.options import GRACE_S
+from engine.core.state import State
+from engine.core.values import Usage
 from tests.chance import worlds
 from tests.world import World
 
@@ -57,3 +65,73 @@ def obey(world: World) -> None:
             world.due(min(world.timers, key=lambda one: world.timers[one]))
         else:
             return
+
+
+@some
+@given(worlds())
+def test_what_agents_report_adds_up_at_every_level(world: World) -> None:
+    """Each report is added for everybody who pays for it at that moment, and compared with what the state has."""
+    spent: dict[str, Usage] = {}
+    begun: dict[str, int] = {}
+    before = State()
+    for event in world.journal:
+        for payer in payers(before, event):
+            if getattr(event, "usage", None) is not None:
+                spent[payer] = spent.get(payer, Usage()).plus(event.usage)  # type: ignore[union-attr]
+            if event.type == "attempt_started":
+                begun[payer] = begun.get(payer, 0) + 1
+        fold(before, (event,))
+
+    state = world.state
+    assert state.usage == spent.get("all", Usage())
+    for summary in state.finished:
+        assert summary.usage == spent.get(summary.id, Usage())
+    for each in (*state.runs.values(), *state.tasks.values(), *state.agents.values(), *state.supervisors.values()):
+        assert (each.usage or Usage()) == spent.get(each.id, Usage())
+        assert each.begun == begun.get(each.id, 0)
+
+
+def payers(state: State, event: Any) -> Iterator[str]:
+    """Yield everybody who pays for what an event reports."""
+    task = state.tasks.get(getattr(event, "task_id", None) or "")
+    if task is None or not event.type.startswith(("attempt_", "step_")):
+        return
+    agent = state.agents.get(event.agent_id or "")
+    if event.type == "attempt_started" and agent is None:
+        return
+    yield "all"
+    yield task.run_id
+    above: Any = task
+    while above is not None:
+        yield above.id
+        above = state.tasks.get(above.parent_id or "")
+    if agent is not None:
+        yield agent.id
+    supervisor = state.supervisors.get(task.supervisor_id if agent is None else agent.supervisor_id)
+    if supervisor is not None:
+        yield from (one.id for one in above_and_self(state, supervisor))
+
+
+@some
+@given(worlds())
+def test_nothing_starts_after_its_budget_is_spent_until_there_is_more(world: World) -> None:
+    out: set[str] = set()
+    before = State()
+    for event in world.journal:
+        if event.type == "budget_exhausted":
+            out.add(event.subject)
+        elif event.type in ("budget_extended", "task_reopened"):
+            out -= {event.subject} if event.type == "budget_extended" else set(event.reopened)
+        elif event.type == "attempt_started" and event.agent_id is not None:
+            assert out.isdisjoint(payers(before, event)), (event, out)
+        fold(before, (event,))
+
+
+@some
+@given(worlds())
+def test_what_can_be_shown_of_budgets_is_there_for_everybody(world: World) -> None:
+    state = world.state
+    for each in (*state.runs, *state.tasks, *state.agents, *state.supervisors):
+        for budget in budgets_of(state, each, world.now_ms):
+            assert budget.limit > 0
+            assert budget.share >= 0

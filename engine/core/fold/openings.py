@@ -94,7 +94,7 @@ def refresh_agent(state: State, agent: Agent) -> None:
     for key in agent.queues:
         queue = queues[key]
         free = queue.free
-        is_free = takes if alike else _is_free_for(key, agent, works=works)
+        is_free = takes if alike else _is_free_for(state, queue, agent, works=works)
         if is_free != (agent_id in free):
             if is_free:
                 free[agent_id] = 0
@@ -106,10 +106,24 @@ def refresh_agent(state: State, agent: Agent) -> None:
         look_at_pool(state, agent)
 
 
-def _is_free_for(key: str, agent: Agent, *, works: bool) -> bool:
+def _is_free_for(state: State, queue: Queue, agent: Agent, *, works: bool) -> bool:
     """Return whether an agent that has room, and takes no new tasks, takes from one of its queues."""
-    if key.startswith("agent:"):
-        if agent.exhausted is not None:  # gone for good, it gets its own, so that what nobody else can do is ended
-            return works and not agent.held
-        return works and agent.removing == "drain" and not agent.is_shut
-    return key.startswith("back:")
+    if queue.key.startswith("back:"):
+        return True
+    if agent.exhausted is not None:  # it gets what nobody else will ever do, for that to be ended
+        return works and _is_done_for(state, queue)
+    return works and queue.key.startswith("agent:") and agent.removing == "drain" and not agent.is_shut
+
+
+def _is_done_for(state: State, queue: Queue) -> bool:
+    """Return whether everybody who serves a queue has spent a budget, and nobody is asked about more."""
+    agents = (state.agents[agent_id] for agent_id in queue.agents)
+    return all(agent.exhausted is not None and not agent.held for agent in agents)
+
+
+def refresh_spent(state: State, queue: Queue) -> None:
+    """Bring a queue up to date with who of those that serve it has something left, after a change of that."""
+    for agent_id in list(queue.agents):
+        agent = state.agents.get(agent_id)
+        if agent is not None and agent.exhausted is not None:
+            refresh_agent(state, agent)

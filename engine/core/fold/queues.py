@@ -6,7 +6,7 @@ In which order tasks begin: `lanes`. Who is free and what is open: `openings`. W
 from collections.abc import Iterable
 
 from engine.core.fold.lanes import put, take
-from engine.core.fold.openings import refresh_agent, refresh_below, refresh_queue, refresh_supervisor
+from engine.core.fold.openings import refresh_agent, refresh_below, refresh_queue, refresh_spent, refresh_supervisor
 from engine.core.fold.pools import look_at_pools_of
 from engine.core.fold.pressing import press
 from engine.core.fold.slots import occupy, vacate
@@ -28,6 +28,7 @@ __all__ = [
     "refresh_agent",
     "refresh_below",
     "refresh_queue",
+    "refresh_spent",
     "refresh_supervisor",
     "serve",
     "stands",
@@ -64,12 +65,15 @@ def serve(state: State, agent: Agent, keys: list[str]) -> None:
             queue.agents.remove(agent.id)
             queue.free.pop(agent.id, None)
             refresh_queue(state, queue)
+            refresh_spent(state, queue)
     for key in wanted:
         if key not in agent.queues:
             queue = state.queues.setdefault(key, Queue(key=key, supervisor_id=agent.supervisor_id))
             queue.agents.append(agent.id)
     agent.queues = wanted
     refresh_agent(state, agent)
+    for key in keys:
+        refresh_spent(state, state.queues[key])
 
 
 def leave(state: State, agent: Agent) -> None:
@@ -79,6 +83,7 @@ def leave(state: State, agent: Agent) -> None:
         queue.agents.remove(agent.id)
         queue.free.pop(agent.id, None)
         refresh_queue(state, queue)
+        refresh_spent(state, queue)
         if not key.startswith("able:"):
             del state.queues[key]
 

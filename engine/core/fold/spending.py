@@ -4,7 +4,15 @@ from engine.core.events import BudgetExhausted, BudgetExtended, BudgetTimed, Bud
 from engine.core.fold.ending import ask_to_stop, withdraw
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.limits import exceed
-from engine.core.fold.queues import dequeue, enqueue_again, is_ready, refresh_agent, refresh_below, stands
+from engine.core.fold.queues import (
+    dequeue,
+    enqueue_again,
+    is_ready,
+    refresh_agent,
+    refresh_below,
+    refresh_spent,
+    stands,
+)
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.state import Agent, Ledger, Run, State, Supervisor, Task
 from engine.core.values import Usage
@@ -153,6 +161,8 @@ def _below(state: State, subject: Task | Run) -> list[Task]:
 def _refresh(state: State, subject: Agent | Supervisor) -> None:
     if isinstance(subject, Agent):
         refresh_agent(state, subject)
+        for key in subject.queues:
+            refresh_spent(state, state.queues[key])
     else:
         refresh_below(state, subject)
 

@@ -21,7 +21,7 @@ from engine.core.fold.ending import ask_to_stop, forget_drain
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.pools import forget, suit
-from engine.core.fold.queues import leave, refresh_agent, refresh_below, refresh_queue, serve
+from engine.core.fold.queues import leave, refresh_agent, refresh_below, refresh_queue, refresh_spent, serve
 from engine.core.fold.spending import forget_budget
 from engine.core.fold.timers import drop_timer
 from engine.core.spec import AgentSpec, spec_hash
@@ -172,6 +172,7 @@ def _queue_made(state: State, event: QueueMade) -> None:
         if agent.takes_tasks:
             queue.free[agent_id] = 0
     refresh_queue(state, queue)
+    refresh_spent(state, queue)
 
 
 HANDLERS: Handlers = {
