@@ -9,7 +9,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist loadfile
 STAMP := .venv/.made-from-lock
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo check test bench chaos screenshots lock
+.PHONY: help venv demo check test bench chaos simulate screenshots lock
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,9 @@ bench: $(STAMP) ## Measure against the floors of this machine
 
 chaos: $(STAMP) ## Kill, stop, wake and starve engines (QUARTERDECK_CHAOS_SEEDS, default 100; QUARTERDECK_CHAOS_SECONDS, 120)
 	QUARTERDECK_CHAOS_SEEDS="$${QUARTERDECK_CHAOS_SEEDS:-100}" $(RUN) pytest -q tests/chaos
+
+simulate: $(STAMP) ## Let drawn teams live through trouble: SEEDS=500 histories, or the one of SEED=1234
+	@.venv/bin/quarterdeck simulate $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),500))
 
 screenshots: $(STAMP) ## Take the pictures of the README from the running demo
 	.venv/bin/python -P screenshots/make.py

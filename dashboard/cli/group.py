@@ -56,6 +56,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Care": {
         "check": ("dashboard.cli.check:check", "Say what is wrong with a team file."),
+        "simulate": ("dashboard.cli.simulate:simulate", "Let a team live through hours of trouble in seconds."),
         "trust": ("dashboard.cli.trust:trust", "Allow a team file to run its code, or list and revoke that."),
         "engine": ("dashboard.cli.engine:engine", "Run an engine in the foreground."),
         "doctor": ("dashboard.cli.doctor:doctor", "Look for what is wrong on this machine and in the files."),

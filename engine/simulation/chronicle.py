@@ -24,6 +24,7 @@ from engine.core.events import (
     GroupEnded,
     RetryDue,
     StepRecorded,
+    StrategySwitched,
     TaskFailed,
     TaskReopened,
     TaskRequeued,
@@ -156,6 +157,12 @@ def _cancelled(books: Chronicle, event: CancelRequested) -> None:
         books.end(task_id, event.type)
 
 
+def _switched(books: Chronicle, event: StrategySwitched) -> None:
+    for change in event.groups:
+        for task_id in change.removed:
+            books.end(task_id, event.type)
+
+
 def _reopened(books: Chronicle, event: TaskReopened) -> None:
     for task_id in (event.task_id, *event.reopened):
         books.outcomes.pop(task_id, None)
@@ -186,6 +193,7 @@ _NOTES: dict[type, Callable[[Chronicle, Any], None]] = {
     TaskSkipped: _ended,
     GroupEnded: _ended,
     CancelRequested: _cancelled,
+    StrategySwitched: _switched,
     TaskReopened: _reopened,
     RetryDue: _again,
     TaskRequeued: _again,

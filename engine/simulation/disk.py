@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, cast
 
+import anyio
+
 from engine.clock import Clock
 from engine.core.codec import decode_events
 from engine.core.events import Event
@@ -46,7 +48,6 @@ class Mishaps:
         kill_after: Whether the last of them is on disk or not.
         full_until_ms: While the clock is before it, there is no room.
         stall_ms: How long the next write takes.
-        is_waiting: While a write takes that long.
     """
 
     def __init__(self, on_killed: Callable[[], None]) -> None:
@@ -55,13 +56,33 @@ class Mishaps:
         self.kill_after = False
         self.full_until_ms = 0
         self.stall_ms = 0
-        self.is_waiting = False
+        self._stalled: anyio.CancelScope | None = None
         self._on_killed = on_killed
+
+    @property
+    def is_waiting(self) -> bool:
+        """True while a write takes its time."""
+        return self._stalled is not None
 
     def kill(self) -> None:
         """End the engine here and now."""
-        self.killed = True
+        self.let_go()
         self._on_killed()
+
+    def let_go(self) -> None:
+        """Let nothing reach the disk any more, and nobody wait for it."""
+        self.killed = True
+        if self._stalled is not None:
+            self._stalled.cancel()
+
+    async def stall(self, clock: Clock) -> None:
+        """Let a write take its time; the engine waits for it, and its clock goes on."""
+        due_ms, self.stall_ms = clock.now_ms() + self.stall_ms, 0
+        clock.release()
+        with anyio.CancelScope() as self._stalled:
+            await clock.sleep_until(due_ms)
+        self._stalled = None
+        clock.hold()
 
 
 class Wire:
@@ -105,12 +126,7 @@ class Wire:
                 mishaps.kill()
                 raise EngineKilled("this engine was killed before it wrote")
         if mishaps.stall_ms:
-            due_ms, mishaps.stall_ms = clock.now_ms() + mishaps.stall_ms, 0
-            mishaps.is_waiting = True
-            clock.release()
-            await clock.sleep_until(due_ms)
-            clock.hold()
-            mishaps.is_waiting = False
+            await mishaps.stall(clock)
             if mishaps.killed:
                 raise EngineKilled("this engine was killed while it waited for the disk")
         if clock.now_ms() < mishaps.full_until_ms:

@@ -88,8 +88,10 @@ class Past:
     """Simulated, to the last event."""
     events: list[Event]
     """The journal."""
-    acts: dict[str, int]
-    """How often each kind of decision was taken."""
+    engines: int
+    """How many engines there were, one after the other."""
+    left: list[str]
+    """What waits for ever although nothing is wrong with the engine, with the reason."""
 
 
 def live_through(plan: Plan, *, patience_s: float = PATIENCE_S) -> Past:
@@ -138,7 +140,7 @@ class History:
         self.broken: Broken | None = None
         self._lines: list[Line] = []
         self._wrong: dict[str, str] = {}
-        self._acts: dict[str, int] = {}
+        self._left: list[str] = []
         self._host: Host | None = None
         self._group: TaskGroup | None = None
         self._next = 0
@@ -157,7 +159,7 @@ class History:
                 await self._one_life()
             if self.broken is None:
                 self._check(invariants.AT_THE_END)
-        if limit.cancelled_caught:
+        if limit.cancel_called:
             self.breaks("time_goes_on", "Time goes on", f"nothing has happened for {patience_s:g} real seconds")
 
     def told(self) -> Past:
@@ -171,7 +173,8 @@ class History:
             digest=self.disk.end[1].hex(),
             hours=max(0, self._last_ms - START_MS) / HOUR_MS,
             events=self._events,
-            acts=self._acts,
+            engines=self._lives,
+            left=self._left,
         )
 
     # What others ask of it
@@ -302,6 +305,7 @@ class History:
 
     def _drop(self) -> None:
         """Let go of the engine as it is."""
+        self.mishaps.let_go()
         if self._group is not None:
             self._group.cancel_scope.cancel()
 
@@ -327,7 +331,6 @@ class History:
             decision = self.plan.decisions[self._next]
             await self._until(START_MS + decision.at_ms)
             self._next += 1
-            self._acts[decision.kind] = self._acts.get(decision.kind, 0) + 1
             if decision.kind in FAULTS:
                 self._tell(FAULTS[decision.kind][1](self, decision.random()))
             else:
@@ -404,6 +407,7 @@ class History:
         await self.clock.sleep_until(self.clock.now_ms() + FAR_MS)
         self._check(invariants.AT_MOMENTS)
         self._check(invariants.AT_REST)
+        self._left = list(_left(host.state))
 
     # Laws
 
@@ -455,6 +459,13 @@ class _Begun:
     def started(self, value: object = None) -> None:
         """Pass it on."""
         self._begun.set()
+
+
+def _left(state: State) -> Iterator[str]:
+    """Yield what waits for ever: nobody is left who could do it."""
+    for task in state.tasks.values():
+        if not (task.ended or task.blockers or task.open) and task.kind == "agent":
+            yield f"{task.title} ({task.queue or 'no queue'})"
 
 
 def _resumes(state: State) -> list[Command]:

@@ -5,14 +5,13 @@ not on what happened before; so a decision that is left out leaves the others as
 down to what breaks it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 
 from engine.core.commands import SupervisorSpec
 
 HOUR_MS = 3_600_000
-DECISIONS_PER_HOUR = 5
+REQUEST = "submit"
 BURST = 0.25
 """Share of decisions that come at the same moment as the one before."""
 USED = 0.7
@@ -46,45 +45,45 @@ class Plan:
     team: SupervisorSpec
     hours: float
     decisions: tuple[Decision, ...]
-    registry: tuple[object, ...] = ()
     calm: frozenset[str] = field(default_factory=frozenset)
     """Attempts in which nothing goes wrong, whatever their draw says."""
     trouble: float = 0.25
     """Share of the attempts in which something goes wrong."""
 
-    def with_decisions(self, decisions: Sequence[Decision]) -> "Plan":
-        """Return the same plan with these decisions alone."""
-        return replace(self, decisions=tuple(decisions))
-
-
-def drawn(seed: int, team: SupervisorSpec, *, hours: float, kinds: dict[str, float], trouble: float = 0.25) -> Plan:
+def drawn(
+    seed: int,
+    team: SupervisorSpec,
+    *,
+    hours: float,
+    kinds: dict[str, float],
+    requests_per_hour: float = 2.0,
+    others_per_hour: float = 3.5,
+    trouble: float = 0.25,
+) -> Plan:
     """Return the plan of a seed.
 
     Args:
         seed: Decides everything.
         team: Who is there at the beginning.
         hours: How long decisions are taken for; the history ends when the team has come to rest after that.
-        kinds: Acts and faults that may be decided on, with how often, relative to each other. Those that begin
-            with "submit" are always among them.
+        kinds: Acts and faults that may be decided on besides requests, with how often, relative to each other.
+        requests_per_hour: About how many requests there are.
+        others_per_hour: About how many other decisions there are.
         trouble: Share of the attempts in which something goes wrong, at most.
     """
     draw = Random(f"plan {seed}")
-    used = {kind: weight for kind, weight in kinds.items() if kind.startswith("submit") or draw.random() < USED}
-    count = max(2, round(hours * DECISIONS_PER_HOUR * draw.uniform(0.5, 1.5)))
-    at_ms = sorted(int(draw.random() * hours * HOUR_MS) for _ in range(count))
-    for place in range(1, count):
+    used = {kind: weight for kind, weight in kinds.items() if kind != REQUEST and draw.random() < USED}
+    requests = max(1, round(hours * requests_per_hour * draw.uniform(0.5, 1.5)))
+    others = round(hours * others_per_hour * draw.uniform(0.5, 1.5)) if used else 0
+    names = [REQUEST] * requests + draw.choices(list(used), list(used.values()), k=others)
+    draw.shuffle(names)
+    moments = sorted(int(draw.random() * hours * HOUR_MS) for _ in names)
+    for place in range(1, len(moments)):
         if draw.random() < BURST:
-            at_ms[place] = at_ms[place - 1]
-    names = draw.choices(list(used), list(used.values()), k=count)
-    names[0] = "submit"
-    decisions = [
+            moments[place] = moments[place - 1]
+    decisions = tuple(
         Decision(moment, name, draw.randrange(PER_DRAW), number)
-        for number, (moment, name) in enumerate(zip(at_ms, names, strict=True))
-    ]
-    return Plan(
-        seed=seed,
-        team=team,
-        hours=hours,
-        decisions=tuple(decisions),
-        trouble=draw.choice([0.0, 0.3, 1.0]) * trouble,
+        for number, (moment, name) in enumerate(zip(moments, names, strict=True))
     )
+    share = draw.choice([0.0, 0.3, 1.0]) * trouble
+    return Plan(seed=seed, team=team, hours=hours, decisions=decisions, trouble=share)

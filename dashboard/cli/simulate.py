@@ -1,0 +1,176 @@
+"""`simulate`: let a team live through hours of requests, crashes and operators in seconds, and say how it did."""
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dashboard.cli.output import DONE, WORK_FAILED, emit, say
+from dashboard.views.amounts import counted, duration
+
+if TYPE_CHECKING:
+    from engine.simulation.history import Past
+    from engine.simulation.report import Report
+
+SAY_EVERY_S = 5.0
+SEEDS = 20
+LAST_EVENTS = 60
+"""Events of a broken history that are shown; those before are counted."""
+
+
+@click.command("simulate")
+@click.argument("team", required=False, type=click.Path(path_type=Path))
+@click.option("--seeds", type=click.IntRange(1, 1_000_000), default=SEEDS, show_default=True, help="How many histories.")
+@click.option("--seed", type=click.IntRange(0), help="This one history, as a failure names it.")
+@click.option("--hours", type=click.FloatRange(0.1, 1_000), default=6.0, show_default=True, help="Length of each.")
+@click.pass_context
+def simulate(ctx: click.Context, team: Path | None, *, seeds: int, seed: int | None, hours: float) -> int:
+    """Simulate the team file TEAM: random requests, operators, failing agents and crashes, on a clock that jumps.
+
+    None of its code is imported: every agent is replaced by a simulated one with the same name, specialties, policies
+    and limits. The same seed is the same history each time. Without TEAM each seed draws a team of its own, which
+    tests the engine itself. Exit status 1 if a rule of the engine is broken.
+    """
+    from engine.simulation.report import simulate as run  # the engine, which --help does without
+    from engine.teamfile import read_team
+
+    file = read_team(team) if team is not None else None
+    spec = file.load_command(trusted=False).team if file is not None else None
+    chosen = range(1, seeds + 1) if seed is None else [seed]
+    report = run(chosen, spec, hours=hours, progress=_progress(len(chosen)))
+    replay = _replay(team, report, hours)
+    emit(ctx, _body(report, team, replay), lambda: _told(report, replay))
+    return WORK_FAILED if report.broken is not None else DONE
+
+
+def _progress(seeds: int) -> "Callable[[Report], None]":
+    said_s = time.monotonic()
+
+    def told(report: "Report") -> None:
+        nonlocal said_s
+        if sys.stderr.isatty() and time.monotonic() - said_s >= SAY_EVERY_S:
+            said_s = time.monotonic()
+            say(f"{report.seeds} of {seeds} histories, {report.hours:,.0f} simulated hours")
+
+    return told
+
+
+def _replay(team: Path | None, report: "Report", hours: float) -> str | None:
+    if report.broken is None:
+        return None
+    length = "" if hours == 6.0 else f" --hours {hours:g}"
+    seed = report.broken.plan.seed
+    if team is None:
+        return f"make simulate SEED={seed}" if not length else f"quarterdeck simulate --seed {seed}{length}"
+    return f"quarterdeck simulate {team} --seed {seed}{length}"
+
+
+def _body(report: "Report", team: Path | None, replay: str | None) -> dict[str, Any]:
+    return {
+        "v": 1,
+        "kind": "simulation",
+        "team": None if team is None else str(team),
+        "seeds": report.seeds,
+        "hours": round(report.hours, 3),
+        "wall_s": round(report.wall_s, 3),
+        "events": report.events,
+        "engines": report.engines,
+        "commands": report.commands,
+        "refused": report.refused,
+        "runs": dict(report.runs),
+        "tasks": dict(report.tasks),
+        "attempts": report.attempts,
+        "retries": report.retries,
+        "wait_p95_ms": report.wait_ms(0.95),
+        "wait_longest_ms": report.wait_ms(1.0),
+        "agents": dict(report.workers),
+        "unused": report.unused,
+        "starved": report.starved,
+        "left": dict(report.left),
+        "broken": None if report.broken is None else _broken(report.broken, replay),
+    }
+
+
+def _broken(past: "Past", replay: str | None) -> dict[str, Any]:
+    assert past.broken is not None
+    broken = past.broken
+    return {
+        "seed": past.plan.seed,
+        "invariant": broken.law,
+        "says": broken.says,
+        "what": broken.what,
+        "seq": broken.seq,
+        "replay": replay,
+        "story": _story(past),
+    }
+
+
+def _told(report: "Report", replay: str | None) -> str:
+    rate = report.hours / report.wall_s * 60 if report.wall_s else 0.0
+    ends = ", ".join(f"{count:,} {name}" for name, count in sorted(report.tasks.items())) or "none"
+    rows: list[tuple[str, str]] = [
+        ("simulated", f"{report.hours:,.1f} h in {counted(report.seeds, 'history', 'histories')}"),
+        ("", f"{report.wall_s:.1f} s of real time, {rate:,.0f} h a minute, {report.events:,} events"),
+        ("engines", f"{report.engines:,} started, {report.engines - report.seeds:,} of them after a crash or a stop"),
+        ("commands", f"{report.commands:,}, {report.refused:,} of them refused"),
+        ("runs", ", ".join(f"{count:,} {name}" for name, count in sorted(report.runs.items())) or "none"),
+        ("tasks", ends),
+        ("attempts", f"{report.attempts:,}, {report.retries:,} of them retries"),
+        ("wait p95", duration(report.wait_ms(0.95))),
+        ("wait longest", duration(report.wait_ms(1.0))),
+        ("busiest", ", ".join(f"{name} ({count:,})" for name, count in report.workers.most_common(5)) or "nobody"),
+        ("never used", ", ".join(report.unused) or "nobody"),
+        ("starved", f"{report.starved:,} tasks waited for more than 6 h" if report.starved else "no task"),
+        ("deadlocks", "none"),
+        ("nobody left", ", ".join(f"{name} ({count})" for name, count in report.left.most_common(3)) or "for no task"),
+        ("invariants", "all hold"),
+    ]
+    if report.broken is not None:
+        assert report.broken.broken is not None
+        is_deadlock = report.broken.broken.law == "whatever_can_move_has_moved"
+        rows[-3] = ("deadlocks", "found, see below" if is_deadlock else "none")
+        rows[-1] = ("invariants", "BROKEN")
+    lines = [f"{name:<13}{text}" for name, text in rows if name or text]
+    return "\n".join([*lines, *(_broken_lines(report.broken, replay) if report.broken is not None else [])])
+
+
+def _broken_lines(past: "Past", replay: str | None) -> list[str]:
+    broken = past.broken
+    assert broken is not None
+    return [
+        "",
+        f"seed {past.plan.seed} breaks an invariant: {broken.says}.",
+        f"  {broken.what}",
+        f"  ({broken.law}, at seq {broken.seq})",
+        "",
+        "the shortest history found that breaks it:",
+        *(f"  {line}" for line in _story(past)),
+        "",
+        f"to see it again: {replay}",
+    ]
+
+
+def _story(past: "Past") -> list[str]:
+    """Return what happened, from outside and inside, one line each."""
+    from dashboard.views.events import sentence
+    from dashboard.views.names import Names
+    from engine.simulation.history import START_MS
+
+    names, lines, outside = Names(), [], list(past.lines)
+    for seq, event in enumerate(past.events, 1):
+        while outside and outside[0].seq < seq:
+            lines.append(_line(outside[0].at_ms, f"** {outside.pop(0).words}"))
+        names.learn([event])
+        lines.append(_line(event.at_ms - START_MS, f"{sentence(event, names).text}  [{seq} {event.type}]"))
+    lines += [_line(one.at_ms, f"** {one.words}") for one in outside]
+    hidden = len(lines) - LAST_EVENTS
+    return lines if hidden <= 0 else [f"({hidden} earlier lines)", *lines[-LAST_EVENTS:]]
+
+
+def _line(at_ms: int, text: str) -> str:
+    seconds = max(0, at_ms) / 1000
+    return f"{int(seconds // 3600)}:{int(seconds // 60 % 60):02}:{seconds % 60:06.3f}  {text}"
+

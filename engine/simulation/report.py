@@ -1,0 +1,142 @@
+"""Many histories, told in figures: what a team did in them, how long it kept work waiting, and what broke."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from random import Random
+
+from engine.core.commands import SupervisorSpec
+from engine.core.events import RunFinished
+from engine.core.spec import AgentSpec
+from engine.simulation.crew import drawn_team, simulated
+from engine.simulation.faults import FAULTS
+from engine.simulation.history import Past, live_through
+from engine.simulation.operators import acts
+from engine.simulation.plan import Plan, drawn
+from engine.simulation.shrinking import shortest
+
+HOURS = 6.0
+STARVED_MS = 6 * 3_600_000
+"""A task that could have begun and waited for longer than this counts as starved."""
+OUTCOMES = {
+    "attempt_done": "done",
+    "task_failed": "failed",
+    "attempt_cancelled": "cancelled",
+    "cancel_requested": "cancelled",
+    "task_skipped": "skipped",
+}
+"""What the event that ended a task of an agent says of it."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What many histories came to."""
+
+    seeds: int = 0
+    hours: float = 0.0
+    """Simulated."""
+    wall_s: float = 0.0
+    events: int = 0
+    engines: int = 0
+    """Every start of an engine: one a seed, and one after each crash and stop."""
+    commands: int = 0
+    refused: int = 0
+    runs: Counter[str] = field(default_factory=Counter)
+    """How many runs came to which end."""
+    tasks: Counter[str] = field(default_factory=Counter)
+    """How many tasks of agents came to which end."""
+    attempts: int = 0
+    retries: int = 0
+    wrong: Counter[str] = field(default_factory=Counter)
+    """How many attempts went wrong in which way."""
+    waits_ms: list[int] = field(default_factory=list)
+    """How long each attempt had to wait from when its task could begin."""
+    workers: Counter[str] = field(default_factory=Counter)
+    """How many attempts each agent began."""
+    unused: list[str] = field(default_factory=list)
+    """Agents of the team that never got work."""
+    starved: int = 0
+    """Tasks that waited longer than `STARVED_MS`."""
+    left: Counter[str] = field(default_factory=Counter)
+    """Work that nobody was left to do."""
+    broken: Past | None = None
+    """The shortest history found that breaks an invariant; the first seed that breaks one ends the simulation."""
+
+    def wait_ms(self, share: float) -> int:
+        """Return the wait that this share of all waits is not longer than; 0 where there was none."""
+        ordered = sorted(self.waits_ms)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0
+
+    def add(self, past: Past) -> None:
+        """Count one history."""
+        books = past.books
+        self.seeds += 1
+        self.hours += past.hours
+        self.events += len(past.events)
+        self.engines += past.engines
+        self.commands += books.kinds["command_applied"] + books.kinds["command_refused"]
+        self.refused += books.kinds["command_refused"]
+        self.runs.update(str(event.status) for event in past.events if isinstance(event, RunFinished))
+        self.tasks.update(OUTCOMES[kind] for kind in books.outcomes.values() if kind in OUTCOMES)
+        self.attempts += sum(books.workers.values())
+        self.retries += books.kinds["retry_scheduled"]
+        self.wrong.update(past.wrong.values())
+        self.waits_ms += books.waits_ms
+        self.workers.update(books.workers)
+        self.starved += sum(wait_ms > STARVED_MS for wait_ms in books.waits_ms)
+        self.left.update(past.left)
+
+
+def plan_of(seed: int, team: SupervisorSpec | None, *, hours: float = HOURS) -> Plan:
+    """Return what happens at a seed.
+
+    Args:
+        seed: Decides everything.
+        team: Who works; None draws a team too, and lets more go wrong: for finding faults of the engine.
+        hours: How long something is decided for.
+    """
+    kinds = acts() | {kind: weight for kind, (weight, _) in FAULTS.items()}
+    if team is None:
+        return drawn(seed, drawn_team(Random(f"team {seed}")), hours=hours, kinds=kinds)
+    return drawn(
+        seed, simulated(team), hours=hours, kinds=kinds, requests_per_hour=6, others_per_hour=1.5, trouble=0.1
+    )
+
+
+def simulate(
+    seeds: Iterable[int],
+    team: SupervisorSpec | None = None,
+    *,
+    hours: float = HOURS,
+    progress: Callable[[Report], None] = lambda report: None,
+) -> Report:
+    """Let histories happen until one breaks an invariant, and cut that one down to the shortest that does.
+
+    Args:
+        seeds: One history each.
+        team: Who works; None draws another team for each seed.
+        hours: How long something is decided for in each of them.
+        progress: Called after each history.
+    """
+    report, began_s = Report(), time.monotonic()
+    for seed in seeds:
+        past = live_through(plan_of(seed, team, hours=hours))
+        report.add(past)
+        report.wall_s = time.monotonic() - began_s
+        progress(report)
+        if past.broken is not None:
+            report.broken = shortest(past)
+            break
+    if team is not None:
+        report.unused = [name for name in dict.fromkeys(names_of(team)) if not report.workers[name]]
+    return report
+
+
+def names_of(team: SupervisorSpec) -> Iterator[str]:
+    """Yield the names of all agents of a team."""
+    for member in team.members:
+        if isinstance(member, AgentSpec):
+            yield member.name
+        else:
+            yield from names_of(member)

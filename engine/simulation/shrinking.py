@@ -1,0 +1,82 @@
+"""The shortest history that breaks an invariant: decisions are left out, agents are calmed, as long as it still breaks.
+
+Delta debugging (A. Zeller and R. Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE Transactions on
+Software Engineering 28, 2002) over the list of all decisions that chance took: what operators do, what goes wrong
+around, and which attempts go wrong by themselves.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+from engine.simulation.history import Past, live_through
+from engine.simulation.plan import Decision, Plan
+
+MOST_RUNS = 250
+MOST_SECONDS = 40.0
+"""How long shrinking may take; what it has by then is what it gives."""
+
+Part: TypeAlias = Decision | str
+"""Something that can be left out: a decision, or what goes wrong in one attempt."""
+
+
+def shortest(past: Past, live: Callable[[Plan], Past] = live_through, *, seconds: float = MOST_SECONDS) -> Past:
+    """Return the shortest history found that breaks the same invariant as `past`.
+
+    Args:
+        past: A history that broke one.
+        live: Lets a plan happen.
+        seconds: How long to look for it.
+    """
+    assert past.broken is not None
+    shrinker = _Shrinker(past, live, time.monotonic() + seconds)
+    shrinker.cut()
+    return shrinker.best
+
+
+class _Shrinker:
+    def __init__(self, past: Past, live: Callable[[Plan], Past], until_s: float) -> None:
+        self.best = past
+        self._live = live
+        self._until_s = until_s
+        self._runs = 0
+
+    def cut(self) -> None:
+        """Leave out pieces of what is left, large ones first, until no single one can go."""
+        self._attempt([part for part in self._parts() if not isinstance(part, str)])
+        size = max(1, len(self._parts()) // 2)
+        while not self._is_spent():
+            place, has_shrunk = 0, False
+            while place < len(self._parts()) and not self._is_spent():
+                parts = self._parts()
+                if self._attempt(parts[:place] + parts[place + size :]):
+                    has_shrunk = True
+                else:
+                    place += size
+            if size == 1 and not has_shrunk:
+                return
+            size = max(1, min(size // 2, len(self._parts()) // 2))
+
+    def _parts(self) -> list[Part]:
+        """Return what of the best history could still be left out: nothing that came after its end."""
+        broken = self.best.broken
+        assert broken is not None
+        taken = [one for one in self.best.plan.decisions if one.at_ms <= broken.at_ms]
+        return [*taken, *self.best.wrong]
+
+    def _attempt(self, parts: list[Part]) -> bool:
+        """Let a history happen with these parts alone; keep it when it still breaks the same invariant."""
+        self._runs += 1
+        wrong = {part for part in parts if isinstance(part, str)}
+        calm = self.best.plan.calm | (set(self.best.wrong) - wrong)
+        decisions = [part for part in parts if isinstance(part, Decision)]
+        past = self._live(replace(self.best.plan, decisions=tuple(decisions), calm=frozenset(calm)))
+        before, after = self.best.broken, past.broken
+        if before is None or after is None or after.law != before.law:
+            return False
+        self.best = past
+        return True
+
+    def _is_spent(self) -> bool:
+        return self._runs >= MOST_RUNS or time.monotonic() >= self._until_s
