@@ -10,6 +10,7 @@ from pathlib import Path
 
 import anyio
 
+from dashboard.cli.preloading import Preloading, loadable
 from engine.core.commands import Ping
 from engine.core.errors import CoreError
 from engine.core.events import EngineStarted, EngineStopped, Event
@@ -35,6 +36,7 @@ class Readiness:
         """Since the first look, with no engine after it."""
         self._db = db
         self._reader: Reader | None = None
+        self._preloading = Preloading()
 
     @property
     def file_id(self) -> str | None:
@@ -53,9 +55,16 @@ class Readiness:
                     self._take(events_of(records))
         except (StoreError, CoreError):
             self.close()
-        if self.state.team is not None:
+        folder = None if self.state.team is None else Path(self.state.team.folder)
+        if folder is not None:
             with suppress(OSError):
-                os.chdir(self.state.team.folder)
+                os.chdir(folder)
+        self._preloading.follow(loadable(self.state), folder)
+
+    def last_look(self) -> None:
+        """Look once more, for the turn has come, and drop code of the team that has changed since it was imported."""
+        self.look()
+        self._preloading.forget_changed()
 
     def close(self) -> None:
         """Forget everything."""

@@ -92,7 +92,7 @@ class Serving:
         await anyio.to_thread.run_sync(readiness.look)
         self._waiting()
         while (turn := await self._turn(standby, readiness)) is not None:
-            await anyio.to_thread.run_sync(readiness.look)
+            await anyio.to_thread.run_sync(readiness.last_look)
             if readiness.team_was_stopped:
                 turn.give_up()
                 self.team_was_stopped = True
