@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from engine.core.commands import (
     AddAgent,
     AddSupervisor,
+    Answer,
     Cancel,
     ChangeCapabilities,
     ChangeSupervisor,
@@ -36,13 +37,37 @@ from engine.core.fact import changed
 from engine.core.limits import Limits
 from engine.core.options import BALANCES, Preempt, SupervisorOptions
 from engine.core.signals import AgentUnusable, AgentUsable, AttemptSucceeded, EngineBegan, ThreadCameBack
-from engine.core.spec import AGGREGATIONS, AgentSpec, Pool, Retry, Skip
+from engine.core.spec import (
+    AGGREGATIONS,
+    AgentSpec,
+    Circuit,
+    Escalate,
+    Fail,
+    Failover,
+    FailurePolicy,
+    Pool,
+    Restart,
+    Retry,
+    Skip,
+)
 from engine.core.strategies import STRATEGIES
 from engine.core.values import Usage
 from tests.world import LONG, World, agent, load
 
 NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay")
 SKILLS = ("parse", "write", "sum")
+CHAINS: list[list[FailurePolicy]] = [
+    [],
+    [Retry(1, 0.1, 1.0)],
+    [Skip()],
+    [Retry(2), Skip()],
+    [Failover()],
+    [Retry(1, never_on=["KeyError"]), Failover(1), Escalate(3.0, "retry")],
+    [Escalate(2.0, "skip")],
+    [Failover(), Escalate(), Skip()],
+    [Retry(1), Fail()],
+]
+"""What happens on failure, by chance."""
 MODES = [name for name in STRATEGIES if name != "graph"]
 """Strategies that need no settings."""
 DRAWN: dict[str, Any] = {
@@ -58,12 +83,13 @@ def crew(draw: Callable[[st.SearchStrategy[Any]], Any]) -> SupervisorSpec:
     """Draw a small team with a sub-supervisor."""
 
     def one(name: str) -> AgentSpec:
-        policies: list[Any] = draw(st.sampled_from([[], [Retry(1, 0.1, 1.0)], [Skip()], [Retry(2), Skip()]]))
+        policies: list[Any] = draw(st.sampled_from(CHAINS))
         return agent(
             name,
             draw(st.sampled_from(SKILLS)),
             on_failure=policies,
             max_concurrency=draw(st.integers(1, 3)),
+            circuit=draw(st.sampled_from([None, None, Circuit(1, 1.0), Circuit(2, 5.0)])),
             pool=draw(st.sampled_from([None, None, Pool(max=3, grow_at=1, idle_s=0.5), Pool(min=2, max=4)])),
         )
 
@@ -82,11 +108,21 @@ def crew(draw: Callable[[st.SearchStrategy[Any]], Any]) -> SupervisorSpec:
                 mode=draw(st.sampled_from(MODES)),
                 members=[one("cyd"), one("dan")],
                 max_parallel=draw(st.integers(1, 2)),
-                options=urgency(draw),
+                options=urgency(draw, **_on_failure(draw)),
             ),
         ],
-        options=urgency(draw),
+        options=urgency(draw, **_on_failure(draw)),
     )
+
+
+def _on_failure(draw: Callable[[st.SearchStrategy[Any]], Any]) -> dict[str, Any]:
+    """Draw what is set for a supervisor about failures."""
+    strategies = st.sampled_from(["one_for_one", "one_for_all", "rest_for_one"])
+    return {
+        "on_failure": draw(st.sampled_from([[], [], *CHAINS])),
+        "restart": draw(st.none() | st.builds(Restart, strategies, st.integers(0, 2), st.just(5.0))),
+        "circuit": draw(st.sampled_from([None, None, Circuit(3, 2.0)])),
+    }
 
 
 def urgency(draw: Callable[[st.SearchStrategy[Any]], Any], **options: Any) -> SupervisorOptions:
@@ -144,12 +180,16 @@ def random_command(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) 
         return _of_the_tree(draw, world)
     if draw(st.integers(0, 5)) == 0:
         return _in_flight(draw, world)
+    if state.escalations and draw(st.integers(0, 2)) == 0:
+        question = pick(list(state.escalations.values()))
+        return Answer(escalation=question.id, answer=pick([*question.options, "maybe"]), output=pick([None, LONG]))
     kind = draw(st.integers(0, 9))
     if kind <= 1:
         return Submit(
             request=pick(["parse it", "write a sum", LONG]),
             supervisor=pick([None, *groups]),
             deadline_s=pick([None, None, 1, 30, 0]),
+            on_failure=pick([[], [], *CHAINS]),
             limits=limits(draw),
             priority=pick([None, None, 0, 3, 9]),
             after=draw(st.lists(st.sampled_from([*state.runs, "r1", "r2"]), max_size=2)) if kind else [],
@@ -296,7 +336,15 @@ def _random_attempt(draw: Callable[[st.SearchStrategy[Any]], Any], world: World,
     elif does == 1:
         world.record(key, draw(st.sampled_from(["s1", "s2"])), draw(st.sampled_from(["r", LONG])), usage=usage(draw))
     elif does == 2:
-        world.fail(key, stuck=draw(st.integers(0, 3)) == 0, usage=usage(draw))
+        world.fail(
+            key,
+            stuck=draw(st.integers(0, 3)) == 0,
+            error_types=draw(st.sampled_from([[], ["KeyError", "LookupError"]])),
+            retryable=draw(st.sampled_from([None, None, True, False])),
+            retry_after_s=draw(st.sampled_from([None, None, 2.5])),
+            crashed=draw(st.integers(0, 2)) == 0,
+            usage=usage(draw),
+        )
     elif not world.waits(key):
         world.succeed(key, draw(st.sampled_from(["ok", LONG, {"n": [1, LONG]}, None, 7])), usage=usage(draw))
 

@@ -73,7 +73,7 @@ def test_a_retry_never_comes_before_the_time_that_the_error_asked_for(jitter: fl
 
 
 def test_the_policies_are_asked_in_the_order_in_which_they_are_written() -> None:
-    chain = [Retry(2), Failover(), Escalate(30.0, "reject")]
+    chain: list[FailurePolicy] = [Retry(2), Failover(), Escalate(30.0, "reject")]
 
     assert walk(chain, failed(others=["a2"])) == (0, TryAgain(delay_ms=250))
     assert walk(chain, failed(retries=2, others=["a2", "a3"])) == (1, GiveTo(agent_id="a2"))
@@ -81,7 +81,7 @@ def test_the_policies_are_asked_in_the_order_in_which_they_are_written() -> None
 
 
 def test_retries_on_both_sides_of_a_failover_are_their_own() -> None:
-    chain = [Retry(1), Failover(1), Retry(2, base_s=8)]
+    chain: list[FailurePolicy] = [Retry(1), Failover(1), Retry(2, base_s=8)]
 
     assert walk(chain, failed(retries=1, failovers=1, others=["a3"])) == (2, TryAgain(delay_ms=4000))
     assert walk(chain, failed(retries=3, failovers=1, others=["a3"])) == (3, GiveUp())
@@ -107,7 +107,7 @@ def test_what_is_worth_a_retry_is_declared(policy: Retry, types: list[str], said
 
 
 def test_an_error_that_is_not_worth_a_retry_goes_to_the_next_policy() -> None:
-    chain = [Retry(3, never_on=["ValueError"]), Failover()]
+    chain: list[FailurePolicy] = [Retry(3, never_on=["ValueError"]), Failover()]
 
     assert walk(chain, failed(others=["a2"])) == (1, GiveTo(agent_id="a2"))
 
@@ -119,7 +119,7 @@ def test_what_is_optional_and_what_takes_the_whole_with_it_end_the_chain() -> No
 
 
 def test_retry_is_the_default_answer_once_only() -> None:
-    chain = [Escalate(5.0, "retry")]
+    chain: list[FailurePolicy] = [Escalate(5.0, "retry")]
 
     assert walk(chain, failed()) == (0, AskPerson(after_ms=5000, default="retry"))
     assert walk(chain, failed(asked=True)) == (0, AskPerson(after_ms=5000, default="reject"))
