@@ -22,7 +22,7 @@ OF_ONE_FILE = ("seq", "engine", "team", "trusted", "commands")
 """Fields of the state that mean nothing in another file; trust is the operator's, never an archive's."""
 DERIVED = {
     "supervisors": ("running", "total", "at_work", "open", "order", "blocked", "pace", "restarts_ms"),
-    "agents": ("running", "parked", "stuck", "created_seq", "drained", "idle_ms", "pace", "probe"),
+    "agents": ("running", "parked", "stuck", "created_seq", "drained", "idle_since_ms", "idle_ms", "pace", "probe"),
     "queues": ("ready", "lanes", "free"),
     "runs": ("running", "suspended", "deadline_ms", "at_work", "since_ms"),
     "tasks": ("held_back", "ready_seq", "ready_ms", "taking", "yields_to", "attempt", "retry_at_ms", "deadline_ms", "begun_ms"),

@@ -84,7 +84,8 @@ def _is_for_the_engine(task: Task) -> bool:
 
 def _document(resting: State, paused: set[str]) -> Document:
     document: Document = from_json(_adapter().dump_json(resting, exclude_defaults=True, exclude={"specs"}))
-    used = {agent.spec for agent in resting.agents.values()} | set(resting.registry.values())
+    used = {key for agent in resting.agents.values() for key in (agent.spec, agent.previous)}
+    used.update(resting.registry.values())
     specs = {key: spec for key, spec in resting.specs.items() if key in used}
     if specs:
         # Whole: which policy it is of two stands in a field at its default.

@@ -14,7 +14,7 @@ from typing import Any
 from engine.core.document import INDEXES
 from engine.core.soundness_of_work import faults_of_work
 from engine.core.spec import NAME, AgentSpec, spec_hash
-from engine.core.state import SUMMARIES, Agent, Run, RunStatus, RunSummary, State, Supervisor
+from engine.core.state import SUMMARIES, Agent, Probation, Run, RunStatus, RunSummary, State, Supervisor
 from engine.core.strategies import STRATEGIES
 from engine.core.values import TextRef, Usage
 
@@ -192,6 +192,10 @@ def _agents(state: State) -> Iterator[str]:
             yield f"{_shown(agent.name)} is no name of an agent"
         if agent.spec not in state.specs:
             yield f"the agent {agent.name} has a spec that is not there"
+        if agent.previous is not None and agent.previous not in state.specs:
+            yield f"the agent {agent.name} had a spec that is not there"
+        if not 0 < agent.proven <= agent.generation or not _is_trial(agent.probation):
+            yield f"the agent {agent.name} has a generation that cannot be"
         if agent.supervisor_id not in state.supervisors or agent.id not in members:
             yield f"the agent {agent.name} is under no supervisor"
         if agent.generation < 1 or agent.max_concurrency < 1 or agent.running or agent.parked or agent.stuck:
@@ -205,6 +209,12 @@ def _instances(agent: Agent, spec: AgentSpec) -> Iterator[str]:
     least, most = (1, 1) if spec.pool is None else (spec.pool.min, spec.pool.max)
     if not least <= agent.size <= most or agent.max_concurrency != agent.size * spec.max_concurrency:
         yield f"the agent {agent.name} has {agent.size} instances and {agent.max_concurrency} slots, which cannot be"
+
+
+def _is_trial(trial: Probation | None) -> bool:
+    if trial is None:
+        return True
+    return 1 <= trial.failures <= trial.tasks < _LARGEST and 0 <= trial.failed <= trial.ended <= trial.tasks
 
 
 def _served(state: State, agent: Agent) -> Iterator[str]:

@@ -111,11 +111,11 @@ async def test_code_without_steps_ends_on_the_generation_that_it_began_with(engi
     async def new(text: str) -> str:
         return "new"
 
-    async with engine(AgentSpec(name="ada", run=old), host={"grace_s": 0.001}) as running:
+    async with engine(AgentSpec(name="ada", run=old), host={"grace_s": 0}) as running:
         run_id = await running.submit()
         await begun.wait()
         await swap(running, AgentSpec(name="ada", run=new), mode="migrate")
-        await anyio.sleep(0.02)  # far longer than a stop that is not patient would wait
+        await running.journal()  # far longer than a stop that is not patient would wait
         go_on.set()
 
         assert (await running.ended(run_id))[1] == "old"

@@ -32,7 +32,8 @@ def _take_specs(state: State, imported: State) -> None:
     """Add specs; a name that is in the registry already keeps the spec that it has here."""
     for name, key in imported.registry.items():
         state.registry.setdefault(name, key)
-    used = {agent.spec for agent in imported.agents.values()} | set(state.registry.values())
+    used = {key for agent in imported.agents.values() for key in (agent.spec, agent.previous)}
+    used.update(state.registry.values())
     state.specs.update((key, spec) for key, spec in imported.specs.items() if key in used)
 
 
@@ -67,6 +68,7 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
     state.leaving.update((one.id, 0) for one in imported.supervisors.values() if one.leaving is not None)
     for agent in imported.agents.values():
         agent.created_seq = state.seq
+        agent.idle_since_ms = state.at_ms
         agent.drained = agent.generation
         if state.specs[agent.spec].pool is not None:
             state.pools[agent.id] = 0

@@ -8,8 +8,8 @@ from engine.core.events import (
     SwapRolledBack,
     TaskReassigned,
 )
-from engine.core.fold.ending import ask_to_stop, forget_drain
 from engine.core.fold.circuit import shut_no_more
+from engine.core.fold.ending import ask_to_stop, forget_drain
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.pools import suit
 from engine.core.fold.queues import dequeue, enqueue, is_ready, own_queue, serve, wait_for_slot
@@ -136,7 +136,7 @@ def took_part(agent: Agent, generation: int, *, failed: bool = False, ended: boo
         return
     agent.proven = generation
     probation = agent.probation
-    if probation is None or not ended:
+    if probation is None or not ended or probation.failed >= probation.failures:
         return
     probation.ended += 1
     probation.failed += failed
