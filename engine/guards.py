@@ -25,7 +25,9 @@ PATTERN_S = 2.0
 """How long one pattern may take, in seconds."""
 REASONS = 200
 """Characters of the reasons that stand in a verdict; the whole is in the output that was looked at."""
-_SCORE = re.compile(r"\bscore\b[^0-9\n-]{0,12}(-?[0-9]{1,6}(?:\.[0-9]{1,6})?)(?:\s{0,2}/\s{0,2}([0-9]{1,4}))?", re.IGNORECASE)
+_SCORE = re.compile(
+    r"\bscore\b[^0-9\n-]{0,12}(-?[0-9]{1,6}(?:\.[0-9]{1,6})?)(?:\s{0,2}/\s{0,2}([0-9]{1,4}))?", re.IGNORECASE
+)
 _MATCHER = (
     "import json,re,sys;p,t=json.load(sys.stdin);sys.stdout.write('1' if re.search(p,t) else '0')"  # a pattern, a text
 )
@@ -35,7 +37,9 @@ class TooSlow(Exception):
     """A pattern took longer than it may."""
 
     def __init__(self, pattern: str) -> None:
-        super().__init__(f"the pattern {pattern[:60]!r} took longer than {PATTERN_S:g} s; write it without nested repetitions")
+        super().__init__(
+            f"the pattern {pattern[:60]!r} took longer than {PATTERN_S:g} s; write it without nested repetitions"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +156,7 @@ async def _matches(pattern: str, text: str) -> bool:
     if not has_unbounded(pattern):
         return re.search(pattern, text) is not None
     with anyio.move_on_after(PATTERN_S):
-        async with await anyio.open_process(
-            [sys.executable, "-I", "-S", "-c", _MATCHER], stderr=DEVNULL
-        ) as process:
+        async with await anyio.open_process([sys.executable, "-I", "-S", "-c", _MATCHER], stderr=DEVNULL) as process:
             try:
                 return await _answered(process, json.dumps([pattern, text]).encode())
             finally:

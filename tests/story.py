@@ -47,6 +47,27 @@ def attempt(world: World, name: str) -> Key:
     return key
 
 
+def done(world: World, name: str, output: Any = None) -> list[Event]:
+    """Let the one attempt of an agent end well."""
+    return world.succeed(attempt(world, name), f"from {name}" if output is None else output)
+
+
+def found(world: World, **said: Any) -> list[Event]:
+    """Let the one built-in node that looks at outputs find something."""
+    (key,) = world.checks
+    return world.find(key, **said)
+
+
+def asked(world: World) -> list[str]:
+    """Return what the built-in nodes ask that look at outputs now."""
+    return [world.state.tasks[task_id].title for task_id, _ in world.checks]
+
+
+def seen_by(world: World, name: str) -> list[Any]:
+    """Return the outputs that the one attempt of an agent was given."""
+    return [one.output for one in start_of(world, name).inputs]
+
+
 def start_of(world: World, name: str) -> StartAttempt:
     """Return how the one attempt was started that an agent is at."""
     return world.started[attempt(world, name)]

@@ -28,7 +28,10 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
     ],
     "delegate": [{"lead": "bob"}],
     "map": [{"over": "ada", "to": "bob", "join": "vote"}, {"optional": True}],
-    "graph": [DRAWN, {"nodes": [*DRAWN["nodes"], {"name": "x", "agent": "cyd", "when": {"contains": "y"}}], "output": "two"}],
+    "graph": [
+        DRAWN,
+        {"nodes": [*DRAWN["nodes"], {"name": "x", "agent": "cyd", "when": {"contains": "y"}}], "output": "two"},
+    ],
 }
 quick = settings(max_examples=15, deadline=None)
 every = pytest.mark.parametrize("name", sorted(STRATEGIES))

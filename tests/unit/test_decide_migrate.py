@@ -3,7 +3,7 @@
 from engine.core.commands import Answer, Cancel, Pause, RemoveMember, SwapAgent
 from engine.core.decide.swapping import preview
 from engine.core.effects import StopAttempt
-from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded, DelegationAsked, StepFinished
+from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded, DelegationAsked, Signal, StepFinished
 from engine.core.state import AgentStatus, RunStatus
 from tests.story import Key, applied, attempt, attempts, ended, kinds, member, only, refused, start_of, submitted
 from tests.world import World, agent, team_world
@@ -66,7 +66,7 @@ def test_what_the_generation_that_was_left_still_says_is_not_taken() -> None:
     swap(world, "migrate")
     world.stop((task_id, number))
 
-    late = [
+    late: list[Signal] = [
         StepFinished(task_id=task_id, attempt=number, generation=1, name="late", key="late", output=1),
         DelegationAsked(
             task_id=task_id, attempt=number, generation=1, call_key="k", call_kind="map", target="sum", items=["x"]
@@ -139,7 +139,7 @@ def test_an_agent_that_is_removed_while_it_migrates_gives_its_work_to_another() 
 
 
 def test_the_end_of_the_engine_ends_a_migration_with_another_attempt_on_the_new_generation() -> None:
-    world, key = at_work()
+    world, _ = at_work()
     swap(world, "migrate")
 
     world.crash()
@@ -191,7 +191,7 @@ def test_what_an_aborted_attempt_had_asked_for_is_stopped_and_asked_for_anew() -
 
 
 def test_an_abort_is_carried_out_by_the_next_engine_too() -> None:
-    world, key = at_work()
+    world, _ = at_work()
     swap(world, "abort")
 
     world.crash()

@@ -134,7 +134,9 @@ def _discovered(state: State, supervisor: Supervisor, able: list[str], text: str
     choice = choose(text, [candidate_of(state, agent) for agent in agents], limit=supervisor.max_matches)
     if choice.matches:
         return [match.id for match in choice.matches], choice.explanation
-    return [_default(supervisor, agents, text, choice.nearest)], f"nobody matches; {supervisor.default_agent} is the default agent"
+    return [
+        _default(supervisor, agents, text, choice.nearest)
+    ], f"nobody matches; {supervisor.default_agent} is the default agent"
 
 
 def _default(supervisor: Supervisor, agents: Sequence[Agent], text: str, near: Sequence[str]) -> str:
@@ -209,5 +211,3 @@ def _of_category(
 
 def _claims(state: State, agent: Agent, stems: frozenset[str]) -> bool:
     return any(stems <= claim for claim in profile_of(candidate_of(state, agent)).claims)
-
-

@@ -224,5 +224,3 @@ class _Places:
             skills = [skill for one in agents for skill in one.specialties]
             raise NoAgentMatches(capability, nearest(capability, [*skills, *self._members]))
         return named or [one.id for one in able]
-
-

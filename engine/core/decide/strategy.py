@@ -100,11 +100,7 @@ def _wanted(state: State, current: Supervisor, command: SwitchStrategy) -> Super
     if command.aggregation is not None and command.aggregation not in AGGREGATIONS:
         raise Refused(f"no aggregation {command.aggregation!r}; there are {', '.join(AGGREGATIONS)}")
     mode = strategy_named(command.mode or current.mode).name
-    settings = command.settings
-    if settings is None:
-        kept = dict(current.options.settings)
-        others = {key: value for key, value in kept.items() if key in STRATEGIES and isinstance(value, dict)}
-        settings = kept if mode == current.mode else others
+    settings = _settings(current, mode) if command.settings is None else dict(command.settings)
     check_settings(mode, settings, [member_name(state, one) for one in members_in(state, current)])
     lead = command.lead or current.options.lead
     wanted = changed(
@@ -121,6 +117,14 @@ def _wanted(state: State, current: Supervisor, command: SwitchStrategy) -> Super
         raise Refused(f"supervisor {current.name!r} has no lead to delegate; name one of its agents as lead")
     aggregator_of(state, wanted, settings=settings_for(mode, settings, mode))  # refuses one that nobody can make
     return wanted
+
+
+def _settings(current: Supervisor, mode: str) -> dict[str, JsonValue]:
+    """Return what stays set where nothing is said: all of it in the same strategy, else what is for others by name."""
+    kept = current.options.settings.items()
+    return {
+        key: value for key, value in kept if mode == current.mode or (key in STRATEGIES and isinstance(value, dict))
+    }
 
 
 def _text(value: JsonValue) -> str | None:
@@ -159,9 +163,7 @@ class _Parts:
     """Nodes at work that led, and lead no more."""
 
 
-def _rewired(
-    state: State, wanted: Supervisor, group: Task, mint: Mint, *, preserve: bool, at_ms: int
-) -> GroupChange:
+def _rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, preserve: bool, at_ms: int) -> GroupChange:
     nodes = [state.tasks[task_id] for task_id in group.children]
     outcome = state.tasks.get(group.outcome_id or "")
     if outcome is not None and outcome.kind == "join" and outcome.attempt is not None and group.open == 1:
@@ -172,9 +174,14 @@ def _rewired(
     parts = _parts(state, group, nodes, leads=wanted.mode == "delegate")
     settings = settings_for(wanted.mode, wanted.options.settings, wanted.mode)
     names = {one: member_name(state, one) for one in wanted.members}
-    fresh = {f"+m{place}": one for place, one in enumerate(_without_a_node(state, wanted, group, nodes))}
+    fresh = {
+        f"+m{place}": one
+        for place, one in enumerate(
+            _without_a_node(state, wanted, group, [*nodes, *(state.tasks[one] for one in parts.adopted)])
+        )
+    }
     aggregator = _aggregator(state, wanted, parts.unstarted, fresh, settings)
-    members = {task_id: names.get(state.tasks[task_id].worker_id or "", "") for task_id in _every(parts)}
+    members = {task_id: names.get(_worker(state.tasks[task_id]) or "", "") for task_id in _every(parts)}
     members |= {key: names[one] for key, one in fresh.items()}
     begun = set(parts.running)
     ends = _ends(state, parts.done)
@@ -197,7 +204,9 @@ def _rewired(
     if graph.queues:
         raise Refused(f"the strategy {wanted.mode} asks for anybody who is able before it has looked at anything")
     stopping = {*parts.leads, *(() if preserve else begun)}
-    cancelled = [task_id for task_id in parts.running if task_id in stopping and state.tasks[task_id].attempt is not None]
+    cancelled = [
+        task_id for task_id in parts.running if task_id in stopping and state.tasks[task_id].attempt is not None
+    ]
     placed = {node: graph.all(after) for node, after in wiring.after.items() if node in state.tasks}
     return GroupChange(
         task_id=group.id,
@@ -260,6 +269,11 @@ def _at_work(node: Task) -> bool:
     return not node.ended and (node.attempts > 0 or node.status is not TaskStatus.WAITING)
 
 
+def _worker(task: Task) -> str | None:
+    """Return whose work a task is; of one that anybody able may take, whoever took it."""
+    return task.worker_id or task.agent_id
+
+
 def _without_a_node(state: State, wanted: Supervisor, group: Task, nodes: list[Task]) -> list[str]:
     """Return members that had no place in the strategy before, and take part in the new one."""
     if group.mode not in SPARSE or wanted.mode == "delegate":
@@ -272,7 +286,7 @@ def _without_a_node(state: State, wanted: Supervisor, group: Task, nodes: list[T
         cast = cast_for(state, changed(wanted, options=changed(wanted.options, strategies={})), text, category)
     except Refused:
         return []
-    there = {node.worker_id for node in nodes}
+    there = {_worker(node) for node in nodes}
     return [one for one in (*cast.members, cast.aggregator) if one is not None and one not in there]
 
 

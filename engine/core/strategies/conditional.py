@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from engine.core.check import Check
+from engine.core.check import Check, Takes
 from engine.core.errors import Refused
 from engine.core.strategies.guard import asks_status, check_guard
 from engine.core.strategies.layout import Layout
@@ -54,9 +54,10 @@ class Conditional:
         for place, branch in enumerate(branches):
             before = [asked]
             for one in _to(branch):
-                takes = "context" if before == [asked] else "previous"
-                sees = looked_at if before == [asked] else before
-                before = [layout.work(one, before, takes=takes, sees=sees, role=f"branch:{place}")]  # type: ignore[arg-type]
+                is_first = before == [asked]
+                takes: Takes = "context" if is_first else "previous"
+                sees = looked_at if is_first else before
+                before = [layout.work(one, before, takes=takes, sees=sees, role=f"branch:{place}")]
             ends += [node for node in before if node != asked]
         layout.wiring.roles.update({node: f"{layout.wiring.roles[node]}:end" for node in ends})
         last = ends

@@ -56,7 +56,9 @@ class Graph:
         ids: dict[str, str] = {}
         for name in in_order(drawn):
             ids[name] = _node(layout, by_name[name], ids, handled)
-        layout.wiring.tolerated.extend(ids[name] for name in by_name if name in handled or by_name[name].get("optional"))
+        layout.wiring.tolerated.extend(
+            ids[name] for name in by_name if name in handled or by_name[name].get("optional")
+        )
         output = nodes.settings.get("output") or next(iter(_ends(drawn)), None)
         return layout.finished(ids.get(str(output)))
 

@@ -28,9 +28,7 @@ class HierarchicalReview:
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`levels` (lists of members, the lowest first), `returns` (0 to 10), `rejects` (words)."""
-        checked(
-            self.name, settings, {"levels": _levels, "returns": whole(0, MOST_RETURNS), "rejects": words}, members
-        )
+        checked(self.name, settings, {"levels": _levels, "returns": whole(0, MOST_RETURNS), "rejects": words}, members)
 
     def wire(self, nodes: Nodes) -> Wiring:
         """Return one fan after the other."""
@@ -79,7 +77,11 @@ def _level(
     """Lay out one level; return its nodes of work, and what the next one comes after."""
     works = [
         layout.work(
-            one, after, takes="context" if sees else "request", sees=sees or None, role=f"level:{number}:{tries}:{place}"
+            one,
+            after,
+            takes="context" if sees else "request",
+            sees=sees or None,
+            role=f"level:{number}:{tries}:{place}",
         )
         for place, one in enumerate(members)
     ]

@@ -10,7 +10,9 @@ give, under `score` of an object or after the word in a text; after `rounds` rou
 
 from collections.abc import Sequence
 
-from engine.core.check import Check
+from pydantic import JsonValue
+
+from engine.core.check import Check, Takes
 from engine.core.errors import Refused
 from engine.core.strategies.layout import Layout
 from engine.core.strategies.settings import checked, member, members_of, number, strings, whole
@@ -38,8 +40,7 @@ class IterativeRefinement:
         critics = strings(named.get("critics", []))
         author = str(named.get("author") or next((one for one in nodes.cast if one not in critics), ""))
         critics = critics or [one for one in nodes.cast if one != author]
-        settings = {"author": author, "critics": list(critics), "until": named.get("until", 0.9)}
-        settings["rounds"] = named.get("rounds", 3)
+        settings: dict[str, JsonValue] = {"until": 0.9, "rounds": 3, **named, "author": author, "critics": [*critics]}
         layout = Layout(nodes, settings)
         if not author:
             return layout.finished(None)
@@ -69,10 +70,8 @@ class IterativeRefinement:
 def _round(layout: Layout, number: int, after: list[str], sees: list[str]) -> str:
     """Lay out one round, and return the node of its draft."""
     settings = layout.wiring.settings
-    takes = "context" if sees else "request"
-    draft = layout.work(
-        str(settings["author"]), after, takes=takes, sees=sees or None, role=f"author:{number}"  # type: ignore[arg-type]
-    )
+    takes: Takes = "context" if sees else "request"
+    draft = layout.work(str(settings["author"]), after, takes=takes, sees=sees or None, role=f"author:{number}")
     reviews = [
         layout.work(critic, [draft], takes="context", sees=[draft], role=f"critic:{number}:{place}")
         for place, critic in enumerate(strings(settings["critics"]))

@@ -80,9 +80,7 @@ class Layout:
         role: str = "",
     ) -> str:  # fmt: skip
         """Return a new node for one item of a list."""
-        made = Made(
-            key=self._key(), member=member or None, able=able, anyone=tuple(anyone), title=title, item=item
-        )
+        made = Made(key=self._key(), member=member or None, able=able, anyone=tuple(anyone), title=title, item=item)
         return self._edges(self._new(made), after, "own", None, role)
 
     def check(self, what: Check, after: Iterable[str], *, sees: Sequence[str], title: str, role: str) -> str:
@@ -111,9 +109,7 @@ class Layout:
             outcome = next(iter((*nodes.running[-1:], *nodes.done[-1:])), None)
         return _with_outcome(wiring, outcome)
 
-    def _edges(
-        self, node: str, after: Iterable[str], takes: Takes, sees: Sequence[str] | None, role: str
-    ) -> str:
+    def _edges(self, node: str, after: Iterable[str], takes: Takes, sees: Sequence[str] | None, role: str) -> str:
         self._placed.add(node)
         wiring = self.wiring
         wiring.after[node] = list(dict.fromkeys(after))

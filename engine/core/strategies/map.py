@@ -93,6 +93,12 @@ def _item(layout: Layout, nodes: Nodes, verdict: Verdict, number: int) -> str:
         return layout.own("", item=number, able=to, anyone=(), after=[verdict.node], title=title, role="item")
     if groups and len(groups) == len(everyone):
         return layout.own(
-            groups[number % len(groups)], item=number, able=None, anyone=(), after=[verdict.node], title=title, role="item"
+            groups[number % len(groups)],
+            item=number,
+            able=None,
+            anyone=(),
+            after=[verdict.node],
+            title=title,
+            role="item",
         )
     return layout.own("", item=number, able=None, anyone=agents, after=[verdict.node], title=title, role="item")

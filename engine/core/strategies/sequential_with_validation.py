@@ -11,6 +11,8 @@ is taken all the same with `otherwise: accept`.
 
 from collections.abc import Sequence
 
+from pydantic import JsonValue
+
 from engine.core.check import Check
 from engine.core.strategies.layout import Layout
 from engine.core.strategies.settings import checked, member, one_of, whole, words
@@ -41,7 +43,7 @@ class SequentialWithValidation:
         """Return the chain; who is alone works without a validator."""
         validator = str(nodes.settings.get("validator") or next(iter(nodes.cast[-1:]), ""))
         workers = [one for one in nodes.cast if one != validator]
-        settings = {"returns": 2, "rejects": list(REJECTS), "otherwise": "fail", **nodes.settings}
+        settings: dict[str, JsonValue] = {"returns": 2, "rejects": [*REJECTS], "otherwise": "fail", **nodes.settings}
         settings |= {"validator": validator, "worker": next(iter(workers[-1:]), "")}
         layout = Layout(nodes, settings)
         if not workers:
@@ -76,8 +78,6 @@ class SequentialWithValidation:
 def _validated(layout: Layout, after: list[str], work: str, number: int) -> None:
     """Lay out a look at some work and what it found."""
     settings = layout.wiring.settings
-    looks = layout.work(
-        str(settings["validator"]), after, takes="context", sees=[work], role=f"validator:{number}"
-    )
+    looks = layout.work(str(settings["validator"]), after, takes="context", sees=[work], role=f"validator:{number}")
     what = Check(what="approved", args={"rejects": settings["rejects"]})
     layout.check(what, [looks], sees=[looks], title="approved?", role=f"check:{number}")

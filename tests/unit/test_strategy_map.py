@@ -1,0 +1,126 @@
+"""One task for each item of a list, over whoever is free, then joined."""
+
+import pytest
+
+from engine.core.commands import Submit
+from engine.core.options import SupervisorOptions
+from engine.core.state import RunStatus
+from engine.core.values import TextRef
+from tests.story import asked, attempts, done, ended, found, refused, submitted, works
+from tests.world import World, agent, team_world
+
+
+def mapping(*members: str, request: object = None, **settings: object) -> World:
+    options = SupervisorOptions(settings=settings)  # type: ignore[arg-type]
+    world = team_world(*[agent(name, "counting") for name in members], mode="map", options=options)
+    submitted(world, request or ["a", "b", "c"])  # type: ignore[arg-type]
+    return world
+
+
+def test_a_request_that_is_a_list_becomes_a_task_for_each_item_over_whoever_is_free() -> None:
+    world = mapping("ada", "bob", "cyd")
+    assert (works(world), asked(world)) == ([], ["a list?"])
+
+    found(world, items=3, titles=["a", "b", "c"])
+
+    assert sorted(works(world)) == ["bob", "cyd"]
+    starts = list(world.started.values())
+    assert [start.input for start in starts] == [TextRef(seq=starts[0].input.seq, path=f"request.{n}") for n in (0, 1)]  # type: ignore[union-attr]
+    assert {start.takes for start in starts} == {"request"} and not any(start.inputs for start in starts)
+    done(world, "bob")
+    assert len(attempts(world, "bob")) == 1
+
+
+def test_results_are_joined_in_the_order_of_the_items() -> None:
+    world = mapping("ada", "bob", "cyd")
+    found(world, items=3)
+    by_item = {start.input.path: key for key, start in world.started.items()}  # type: ignore[union-attr]
+    world.succeed(by_item["request.1"], "second")
+    for key, start in list(world.started.items()):
+        world.succeed(key, {"request.0": "first", "request.2": "third"}[start.input.path])  # type: ignore[union-attr]
+
+    ((key, join),) = world.joins.items()
+
+    assert (join.join, [one.output for one in join.inputs]) == ("list", ["first", "second", "third"])
+    world.join(key)
+    assert ended(world).status is RunStatus.DONE
+
+
+def test_a_request_that_is_no_list_is_split_by_the_first_member() -> None:
+    world = mapping("ada", "bob", request="count the words")
+    found(world, items=None)
+    assert works(world) == ["ada"]
+    done(world, "ada", ["x", "y"])
+    assert asked(world) == ["split"]
+
+    found(world, items=2)
+
+    (start,) = world.started.values()
+    assert (start.agent, start.input.path) == ("bob", "output.0")  # type: ignore[union-attr]
+    world.settle()
+    assert ended(world).status is RunStatus.DONE
+
+
+def test_items_that_stood_in_a_text_are_read_from_what_was_found() -> None:
+    world = mapping("ada", "bob", request="count", over="ada")
+    done(world, "ada", '["x"]')
+    found(world, items=1, list=["x"])
+
+    (start,) = world.started.values()
+
+    assert start.input.path == "output.list.0"  # type: ignore[union-attr]
+
+
+def test_an_empty_list_is_an_empty_result() -> None:
+    world = mapping("ada", "bob")
+    found(world, items=0)
+
+    ((_, join),) = world.joins.items()
+    assert (join.join, join.inputs) == ("list", [])
+
+
+def test_what_is_split_into_no_list_fails_the_run() -> None:
+    world = mapping("ada", "bob", request="count", over="ada")
+    done(world, "ada", "no list")
+    found(world, items=None)
+
+    assert (ended(world).status, ended(world).error) == (RunStatus.FAILED, "what ada made is no list")
+
+
+def test_more_than_ten_thousand_items_are_too_many() -> None:
+    world = mapping("ada", "bob")
+    found(world, items=10_001)
+
+    assert ended(world).error == "10,001 items are more than 10,000"
+
+
+def test_ten_thousand_items_are_done_each_once() -> None:
+    world = mapping("ada", "bob")
+    found(world, items=10_000)
+    for _ in range(300):
+        world.succeed(next(iter(world.started)))
+
+    assert len(world.starts) == 301
+    assert len({start.task_id for start in world.starts}) == 301
+
+
+@pytest.mark.parametrize(("to", "who"), [("bob", {"bob"}), ("counting", {"ada", "bob", "cyd"})])
+def test_items_go_to_a_member_or_to_whoever_has_the_capability(to: str, who: set[str]) -> None:
+    world = mapping("ada", "bob", "cyd", to=to)
+    found(world, items=3)
+
+    assert set(works(world)) == who
+
+
+def test_an_item_that_may_fail_is_left_out() -> None:
+    world = mapping("ada", "bob", optional=True)
+    found(world, items=2)
+    world.fail(next(iter(world.started)))
+    world.succeed(next(iter(world.started)), "ok")
+
+    ((_, join),) = world.joins.items()
+    assert [one.output for one in join.inputs] == ["ok"]
+
+
+def test_a_team_of_nobody_is_refused() -> None:
+    assert "nobody" in refused(team_world(mode="map"), Submit(request=["x"]))
