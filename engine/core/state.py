@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from engine.core.check import Check, Joining, Takes
 from engine.core.fact import entity
 from engine.core.limits import Limits
-from engine.core.options import DEFAULT_PRIORITY, SupervisorOptions
+from engine.core.options import DEFAULT_PRIORITY, Balance, SupervisorOptions
 from engine.core.spec import AgentSpec, Aggregation, FailurePolicy
 from engine.core.values import Held, Usage
 
@@ -82,6 +82,26 @@ class Team:
 
 
 @entity
+class Tuning:
+    """What a supervisor changed by itself last, and how its runs went before."""
+
+    kind: Literal["parallel", "selection"]
+    changed_ms: int
+    mode: str
+    """Its strategy before."""
+    balance: Balance | None
+    """Its balance before."""
+    success: float
+    """Share of its runs that were done, before."""
+    median_ms: float
+    """Of its runs, before."""
+    is_on_trial: bool = True
+    """It is taken back when the runs after it went worse."""
+    given_up: list[str] = field(default_factory=list)
+    """Kinds of changes that were taken back, and are not tried again."""
+
+
+@entity
 class Supervisor:
     """A node that receives requests and coordinates its members."""
 
@@ -102,6 +122,8 @@ class Supervisor:
     max_agents: int = 50
     options: SupervisorOptions = field(default_factory=SupervisorOptions)
     """What was set for it; what it inherits is looked up (`inherited`)."""
+    tuning: Tuning | None = None
+    """What it changed by itself last."""
     members: list[str] = field(default_factory=list)
     """Ids of its agents and sub-supervisors, in declared order."""
     error: str | None = None
@@ -267,11 +289,13 @@ class Turn:
 
     since_ms: int
     """Since when it waits for its turn: since its first task became ready, or since its last turn."""
+    since_seq: int
+    """The event at which that was."""
     tasks: Ids = field(default_factory=OrderedDict)
 
 
 Lane: TypeAlias = OrderedDict[str, Turn]
-"""Ready tasks of one priority by their run; the run whose turn it is stands first."""
+"""Ready tasks of one priority by their run; the run that has waited longest for its turn stands first."""
 
 
 @entity
@@ -496,6 +520,8 @@ class Run:
     running: int = 0
     """Attempts at work, those that wait for delegations included."""
     strategy: str = ""
+    longest_ms: int = 0
+    """How long its longest attempt took so far."""
     usage: Usage = field(default_factory=Usage)
     begun: int = 0
     """Attempts of agents begun."""
@@ -535,6 +561,8 @@ class RunSummary:
     ended_ms: int
     seq: int
     """The event that ended it."""
+    longest_ms: int = 0
+    """How long its longest attempt took."""
 
 
 @entity

@@ -28,9 +28,12 @@ def lanes_hold_what_is_ready(state: State) -> Iterator[str]:
 
 
 def runs_are_served_in_order(state: State) -> Iterator[str]:
-    """Within a run and a priority, what became ready first stands first, wherever it has been in between."""
+    """What became ready first stands first in a run, and the run that waits longest for its turn, wherever it was."""
     for queue in state.queues.values():
         for lane in queue.lanes.values():
+            since = [turn.since_seq for turn in lane.values()]
+            if since != sorted(since):
+                yield f"{queue.key} lets {list(lane)} take turns, which wait since {since}"
             for run_id, turn in lane.items():
                 arrivals = [(queue.ready[task_id], int(task_id[1:])) for task_id in turn.tasks]
                 if not queue.key.startswith("back:") and arrivals != sorted(arrivals):

@@ -6,11 +6,14 @@ two goes first never changes with time alone, and nothing has to be sorted anew.
 ready, or since its last turn where that is later: many tasks of one run that have waited for long do not shut out the
 urgent ones, and still get a turn in time.
 
-Everything here is O(1) in the number of tasks, except for a task that goes back to its place: that looks at those of
-its run that went back before it.
+Everything here is O(1) in the number of tasks, except for a task that goes back to its place: that looks at the runs,
+and at the tasks of its own, that have waited for longer.
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
+from itertools import takewhile
+from typing import Any
 
 from engine.core.options import AGEING_S
 from engine.core.state import Lane, Queue, State, Supervisor, Task, Turn
@@ -40,7 +43,7 @@ def put(queue: Queue, task: Task, seq: int, since_ms: int, *, again: bool = Fals
         task: Its priority and its run say where.
         seq: The event that made it ready.
         since_ms: When that was.
-        again: It goes back to the place that it had, and its run has its turn next.
+        again: It was ready before, and goes to the place that it has by that.
     """
     queue.ready[task.id] = seq
     lane = queue.lanes.get(task.priority)
@@ -48,25 +51,25 @@ def put(queue: Queue, task: Task, seq: int, since_ms: int, *, again: bool = Fals
         lane = queue.lanes[task.priority] = OrderedDict()
     turn = lane.get(task.run_id)
     if turn is None:
-        turn = lane[task.run_id] = Turn(since_ms=since_ms)
+        turn = lane[task.run_id] = Turn(since_ms=since_ms, since_seq=seq)
         if again:
-            lane.move_to_end(task.run_id, last=False)
+            _to_its_place(lane, lambda run_id: lane[run_id].since_seq)
     turn.tasks[task.id] = 0
-    if again and len(turn.tasks) > 1:
-        _to_its_place(queue, turn, task.id)
+    if again:
+        _to_its_place(turn.tasks, lambda task_id: _arrival(queue, task_id))
 
 
-def _to_its_place(queue: Queue, turn: Turn, task_id: str) -> None:
-    """Move a task that was put last before those that became ready after it."""
-    tasks, mine = turn.tasks, _arrival(queue, task_id)
-    earlier: list[str] = []
-    for other in tasks:
-        if other == task_id or _arrival(queue, other) > mine:
-            break
-        earlier.append(other)
-    tasks.move_to_end(task_id, last=False)
-    for other in reversed(earlier):
-        tasks.move_to_end(other, last=False)
+def _to_its_place(line: OrderedDict[str, Any], since: Callable[[str], Any]) -> None:
+    """Move what was put last before what waits since a later time."""
+    backwards = reversed(line)
+    moved, before = next(backwards), next(backwards, None)
+    if before is None or since(before) < since(moved):
+        return
+    mine = since(moved)
+    earlier = list(takewhile(lambda one: since(one) < mine, line))
+    line.move_to_end(moved, last=False)
+    for one in reversed(earlier):
+        line.move_to_end(one, last=False)
 
 
 def _arrival(queue: Queue, task_id: str) -> tuple[int, int]:
@@ -74,13 +77,13 @@ def _arrival(queue: Queue, task_id: str) -> tuple[int, int]:
     return queue.ready[task_id], int(task_id[1:])
 
 
-def take(queue: Queue, task: Task, *, served_ms: int | None = None) -> bool:
+def take(queue: Queue, task: Task, *, served: tuple[int, int] | None = None) -> bool:
     """Let `task` wait no more, and return whether it did.
 
     Args:
         queue: Where it waits, or not.
         task: Its priority has to be the one that it waits with.
-        served_ms: When it began, which was a turn of its run; None where it did not begin.
+        served: When it began, which was a turn of its run, and the event of that; None where it did not begin.
     """
     if queue.ready.pop(task.id, None) is None:
         return False
@@ -91,8 +94,8 @@ def take(queue: Queue, task: Task, *, served_ms: int | None = None) -> bool:
         del lane[task.run_id]
         if not lane:
             del queue.lanes[task.priority]
-    elif served_ms is not None:
-        turn.since_ms = served_ms
+    elif served is not None:
+        turn.since_ms, turn.since_seq = served
         lane.move_to_end(task.run_id)
     return True
 

@@ -22,7 +22,7 @@ def occupy(state: State, agent: Agent, task: Task, generation: int, queue: Queue
         queue: Where it waited until now, if it did.
     """
     if queue is not None:
-        take(queue, task, served_ms=state.at_ms)
+        take(queue, task, served=(state.at_ms, state.seq))
         task.taking = None
         if state.urgent:
             state.urgent.pop(task.id, None)
