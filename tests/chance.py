@@ -263,7 +263,7 @@ def _in_flight(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> C
 
 def _of_the_tree(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> Command:
     """Draw a change of where members stand, of what is set for supervisors, or of everything under one."""
-    agents, groups = list(world.state.agents), list(world.state.supervisors)
+    agents, groups = list(world.state.agents), list(world.state.supervisors) or ["chief"]
     kind = draw(st.integers(0, 3))
     if kind <= 1:
         target = draw(st.sampled_from([*agents, *groups, "below", "nobody"]))

@@ -3,6 +3,7 @@
 from dataclasses import fields
 
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from engine.archive.reading import complete_state, read_state
@@ -10,11 +11,13 @@ from engine.core.codec import decode_state, encode_state
 from engine.core.commands import Resume, Submit
 from engine.core.document import Document, references_in, text_refs
 from engine.core.exporting import at_rest, document_of, state_sha256
+from engine.core.hierarchy import below_of
 from engine.core.importing import _FIELDS, renamed, state_from
 from engine.core.signals import EngineBegan, StateReady
 from engine.core.soundness import check_sound
 from engine.core.spec import Retry
 from engine.core.state import Agent, Escalation, Queue, Run, RunSummary, State, Supervisor, Task, TaskStatus, Timer
+from engine.simulation.legality import assert_legal
 from engine.texts import walk
 from tests.chance import mend, worlds
 from tests.world import World, agent, team_world
@@ -161,6 +164,28 @@ def test_renaming_is_only_renaming(world: World) -> None:
         task.id: task.run_id for task in new.tasks.values()
     }
     check_sound(new, text_refs(new), len(texts))
+
+
+@some
+@given(worlds(max_turns=30), st.data())
+def test_every_part_of_every_state_stands_by_itself_and_its_work_goes_on(world: World, data: st.DataObject) -> None:
+    top = data.draw(st.sampled_from(sorted(world.state.supervisors)))
+    before = encode_state(world.state)
+    below = {one.id for one in below_of(world.state, world.state.supervisors[top])}
+    agents = {one.id for one in world.state.agents.values() if one.supervisor_id in below}
+    runs = {one.id for one in world.state.runs.values() if one.supervisor_id in below}
+
+    document, texts = document_of(world.state, lambda ref: walk(world.journal[ref.seq - 1], ref.path), only=top)
+
+    assert encode_state(world.state) == before
+    part = read_state(complete_state(document, texts)).state
+    assert (set(part.supervisors), set(part.agents)) == (below, agents)
+    assert {*part.runs, *(one.id for one in part.finished)} >= runs
+    assert [root.id for root in part.roots] == [top]
+    twin = imported((document, texts))
+    assert_legal(twin.state)
+    let_go_on(twin)
+    assert all(waits_for_nobody(twin.state, run.id) for run in twin.state.runs.values())
 
 
 def test_every_field_with_an_id_is_known_to_renaming() -> None:
