@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
+from pydantic import JsonValue
 
 from engine.clock import VirtualClock
 from engine.core.codec import decode_events
@@ -63,7 +64,7 @@ async def test_a_migrated_attempt_goes_on_with_the_new_code_from_its_next_step(e
         await bench.begun.wait()
         await swap(running, AgentSpec(name="ada", run=bench.new), mode="migrate")
         bench.go_on.set()
-        summary, output = await running.ended(run_id)
+        _, output = await running.ended(run_id)
 
         assert output == "new after one done"
         assert bench.ran == {"one": 1, "two by new": 1}
@@ -365,13 +366,13 @@ async def test_code_in_a_process_ends_on_the_old_generation_or_is_aborted(engine
 async def there(path: Path) -> None:
     """Return once another process has made a file."""
     with anyio.fail_after(20):
-        while not path.exists():  # noqa: ASYNC110 - nothing tells when a file has come
+        while not await anyio.Path(path).exists():  # noqa: ASYNC110 - nothing tells when a file has come
             await anyio.sleep(0.002)
 
 
 async def test_a_script_migrates_between_its_steps(engine: Engines) -> None:
     def script(last: str) -> AgentSpec:
-        steps = [{"name": "one", "output": "1"}, {"name": last, "delay_s": 60, "output": "2"}]
+        steps: list[JsonValue] = [{"name": "one", "output": "1"}, {"name": last, "delay_s": 60, "output": "2"}]
         return AgentSpec(name="ada", agent_type="scripted", options={"script": [{"steps": steps, "output": last}]})
 
     clock = VirtualClock()

@@ -1,4 +1,4 @@
-"""Room for one agent more where a supervisor is full: the one goes that has been idle for longest, never one at work."""
+"""Room for one more where a supervisor is full: the agent goes that has been idle for longest, never one at work."""
 
 from engine.core.errors import Refused
 from engine.core.fold.queues import own_queue

@@ -153,7 +153,11 @@ def able_queues_for(
         capability = key[len(prefix) :]
         if not key.startswith(prefix) or not suits(candidate, capability):
             continue
-        others = (candidate_of(state, state.agents[agent_id]) for agent_id in queue.agents if but is None or agent_id != but.id)
+        others = (
+            candidate_of(state, state.agents[agent_id])
+            for agent_id in queue.agents
+            if but is None or agent_id != but.id
+        )
         if names_it(candidate, capability) or not any(names_it(other, capability) for other in others):
             found.append(key)
     return found
@@ -214,7 +218,9 @@ def able_agents(state: State, supervisor: Supervisor, capability: str, *, but: A
     agents = (state.agents[member_id] for member_id in supervisor.members if member_id in state.agents)
     able = [
         candidate
-        for candidate in (candidate_of(state, agent) for agent in agents if agent.removing is None and not _is_done_for(agent))
+        for candidate in (
+            candidate_of(state, agent) for agent in agents if agent.removing is None and not _is_done_for(agent)
+        )
         if candidate.id != but.id and suits(candidate, capability)
     ]
     named = [candidate.id for candidate in able if names_it(candidate, capability)]
@@ -240,9 +246,7 @@ def left_behind(state: State, agent: Agent, served: Sequence[str], at_ms: int) -
         able = able_agents(state, supervisor, capability, but=agent)
         if able:
             events.append(
-                QueueMade(
-                    at_ms=at_ms, key=key, supervisor_id=supervisor.id, capability=capability, agent_ids=able
-                )
+                QueueMade(at_ms=at_ms, key=key, supervisor_id=supervisor.id, capability=capability, agent_ids=able)
             )
     return events
 

@@ -54,7 +54,7 @@ def _own_tasks(state: State, agent: Agent) -> list[Task]:
 
 
 def _away_from(state: State, task: Task, agent: Agent, ctx: Context) -> Event:
-    """Return the event that takes a task from the queue of a leaving agent; one that another is to bring stays there."""
+    """Return the event that takes a task from a leaving agent's queue; one that another is to bring stays there."""
     if task.attempt is None or task.attempt.agent_id is None:
         return elsewhere(state, task, agent, ctx)
     return _requeued(task, own_queue(task.attempt.agent_id), f"{agent.name} is removed", ctx)

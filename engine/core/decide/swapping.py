@@ -205,9 +205,7 @@ def stop_left_over(state: State, prompt: StopLeftOver, ctx: Context) -> list[Eve
         return []
     children = [state.tasks[task_id] for task_id in task.children]
     reason = f"{task.title} begins again"
-    return [
-        progress.stop(state, child, reason, ctx) for child in children if not child.ended and not child.cancelling
-    ]
+    return [progress.stop(state, child, reason, ctx) for child in children if not child.ended and not child.cancelling]
 
 
 def drain_due(state: State, timer: Timer, ctx: Context) -> list[Event]:

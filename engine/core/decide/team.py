@@ -65,7 +65,9 @@ def add_agent(state: State, command: AddAgent, ctx: Context) -> Applied:
         )
     )
     said = "" if gone is None else f" in the place of {gone.name}"
-    result: dict[str, JsonValue] = {"agent_id": agent_id} if gone is None else {"agent_id": agent_id, "evicted": gone.id}
+    result: dict[str, JsonValue] = (
+        {"agent_id": agent_id} if gone is None else {"agent_id": agent_id, "evicted": gone.id}
+    )
     return Applied(events=events, summary=f"added {name} under {supervisor.name}{said}", result=result)
 
 
