@@ -23,7 +23,9 @@ LAST_EVENTS = 60
 
 @click.command("simulate")
 @click.argument("team", required=False, type=click.Path(path_type=Path))
-@click.option("--seeds", type=click.IntRange(1, 1_000_000), default=SEEDS, show_default=True, help="How many histories.")
+@click.option(
+    "--seeds", type=click.IntRange(1, 1_000_000), default=SEEDS, show_default=True, help="How many histories."
+)
 @click.option("--seed", type=click.IntRange(0), help="This one history, as a failure names it.")
 @click.option("--hours", type=click.FloatRange(0.1, 1_000), default=6.0, show_default=True, help="Length of each.")
 @click.pass_context
@@ -173,4 +175,3 @@ def _story(past: "Past") -> list[str]:
 def _line(at_ms: int, text: str) -> str:
     seconds = max(0, at_ms) / 1000
     return f"{int(seconds // 3600)}:{int(seconds // 60 % 60):02}:{seconds % 60:06.3f}  {text}"
-

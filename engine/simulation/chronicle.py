@@ -13,26 +13,32 @@ from engine.core.events import (
     AttemptDone,
     AttemptFailed,
     AttemptLost,
+    AttemptPreempted,
     AttemptResumed,
+    AttemptSetAside,
     AttemptStarted,
     CallRejoined,
-    CancelRequested,
     CommandApplied,
     CommandRefused,
     Delegated,
     Event,
-    GroupEnded,
     RetryDue,
+    RunFinished,
     StepRecorded,
-    StrategySwitched,
-    TaskFailed,
+    TaskFailedOver,
+    TaskReassigned,
     TaskReopened,
     TaskRequeued,
-    TaskSkipped,
+    TaskTriedAnew,
 )
 from engine.core.fold import fold
-from engine.core.state import State
+from engine.core.state import State, TaskStatus
 from engine.core.values import NO_USAGE, Usage
+
+ENDS = (AttemptDone, AttemptFailed, AttemptCancelled, AttemptPreempted, AttemptSetAside, AttemptLost)
+"""Events that end an attempt; a new one has to be added here."""
+REOPENS = (TaskReopened,)
+"""Events after which a task that had its outcome has none."""
 
 
 class Chronicle:
@@ -50,16 +56,18 @@ class Chronicle:
         """Who holds a slot: task to agent."""
         self.busy: Counter[str] = Counter()
         """Slots in use of each agent."""
-        self.outcomes: dict[str, str] = {}
-        """What ended each task that has ended, as the kind of the event."""
+        self.outcomes: dict[str, TaskStatus] = {}
+        """What each task of an open run came to that has ended."""
+        self.ended: Counter[str] = Counter()
+        """How many tasks of agents of finished runs came to which end."""
+        self.undone: list[str] = []
+        """Tasks that had their outcome and lost or changed it, although nobody reopened them."""
         self.steps: dict[tuple[str, str], int] = {}
         """Recorded steps by task and key, with their seq."""
         self.commands: dict[str, int] = {}
         """Commands with an outcome, and its seq."""
         self.usage: dict[str, Usage] = {"": NO_USAGE}
         """By id of agent or run; the total stands under an empty id."""
-        self.put_back: set[str] = set()
-        """Tasks that may go before others of their queue: an attempt was lost, or another agent is to do them."""
         self.since_ms: dict[str, int] = {}
         """Since when a task that was ready again waits."""
         self.waits_ms: list[int] = []
@@ -79,8 +87,41 @@ class Chronicle:
         note = _NOTES.get(type(event))
         if note is not None:
             note(self, event)
+        self._charge(event)
+        run_id = getattr(event, "run_id", None)
+        if isinstance(event, RunFinished):
+            self._finish(event)
         fold(self.state, (event,))
         self.kinds[event.type] += 1
+        for one in (run_id,) if run_id is not None else self.state.runs:
+            self._look_at_outcomes(one, event)
+
+    def _charge(self, event: Any) -> None:
+        usage = getattr(event, "usage", None)
+        if usage is None:
+            return
+        for owner in ("", event.run_id, event.agent_id):
+            if owner is not None:
+                self.usage[owner] = self.usage.get(owner, NO_USAGE).plus(usage)
+
+    def _finish(self, event: RunFinished) -> None:
+        for task_id in self.state.runs[event.run_id].tasks:
+            status = self.outcomes.pop(task_id, None)
+            if status is not None and self.state.tasks[task_id].kind == "agent":
+                self.ended[str(status)] += 1
+
+    def _look_at_outcomes(self, run_id: str, event: Event) -> None:
+        """Note which tasks of a run have their outcome now; it is the state's change that counts, whatever made it."""
+        run = self.state.runs.get(run_id)
+        for task_id in run.tasks if run is not None else ():
+            task, before = self.state.tasks[task_id], self.outcomes.get(task_id)
+            if before is None:
+                if task.ended:
+                    self.outcomes[task_id] = task.status
+            elif task.status is not before:
+                if not isinstance(event, REOPENS):
+                    self.undone.append(f"{task_id} was {before} and became {task.status} by {event.type}")
+                del self.outcomes[task_id]
 
     def hold(self, task_id: str, agent_id: str) -> None:
         """Give a task a slot of an agent."""
@@ -93,11 +134,6 @@ class Chronicle:
         if agent_id is not None:
             self.busy[agent_id] -= 1
 
-    def end(self, task_id: str, kind: str) -> None:
-        """Give a task its outcome."""
-        self.outcomes[task_id] = kind
-        self.since_ms.pop(task_id, None)
-
     def waits_since_ms(self, task_id: str) -> int:
         """Return since when a task that waits could have begun."""
         task = self.state.tasks[task_id]
@@ -109,7 +145,6 @@ def _started(books: Chronicle, event: AttemptStarted) -> None:
     task_id = event.task_id
     books.live[task_id] = books.attempts[task_id] = event.attempt
     books.started_seq[task_id, event.attempt] = books.next_seq
-    books.put_back.discard(task_id)
     if event.agent_id is not None:
         books.hold(task_id, event.agent_id)
         books.workers[books.state.agents[event.agent_id].name] += 1
@@ -134,45 +169,21 @@ def _recorded(books: Chronicle, event: StepRecorded) -> None:
     books.steps[event.task_id, event.key] = books.next_seq
 
 
-def _attempt_over(books: Chronicle, event: AttemptDone | AttemptFailed | AttemptCancelled | AttemptLost) -> None:
+def _attempt_over(books: Chronicle, event: Any) -> None:
     books.live.pop(event.task_id, None)
     books.let_go(event.task_id)
-    if isinstance(event, AttemptLost):
-        books.put_back.add(event.task_id)
-        books.since_ms[event.task_id] = event.at_ms
-        return
-    for owner in ("", event.run_id, event.agent_id):
-        if owner is not None:
-            books.usage[owner] = books.usage.get(owner, NO_USAGE).plus(event.usage)
-    if isinstance(event, AttemptDone) or (isinstance(event, AttemptCancelled) and not event.requeued):
-        books.end(event.task_id, event.type)
+    books.since_ms[event.task_id] = event.at_ms
+    if isinstance(event, AttemptCancelled) and event.restarted:  # it begins again, without its finished steps
+        books.steps = {key: seq for key, seq in books.steps.items() if key[0] != event.task_id}
 
 
-def _ended(books: Chronicle, event: TaskFailed | TaskSkipped | GroupEnded) -> None:
-    books.end(event.task_id, event.type)
-
-
-def _cancelled(books: Chronicle, event: CancelRequested) -> None:
-    for task_id in event.cancelled:
-        books.end(task_id, event.type)
-
-
-def _switched(books: Chronicle, event: StrategySwitched) -> None:
-    for change in event.groups:
-        for task_id in change.removed:
-            books.end(task_id, event.type)
+def _again(books: Chronicle, event: Any) -> None:
+    books.since_ms[event.task_id] = event.at_ms
 
 
 def _reopened(books: Chronicle, event: TaskReopened) -> None:
     for task_id in (event.task_id, *event.reopened):
-        books.outcomes.pop(task_id, None)
         books.since_ms[task_id] = event.at_ms
-
-
-def _again(books: Chronicle, event: RetryDue | TaskRequeued) -> None:
-    books.since_ms[event.task_id] = event.at_ms
-    if isinstance(event, TaskRequeued):
-        books.put_back.add(event.task_id)
 
 
 def _command(books: Chronicle, event: CommandApplied | CommandRefused) -> None:
@@ -185,19 +196,14 @@ _NOTES: dict[type, Callable[[Chronicle, Any], None]] = {
     Delegated: _delegated,
     CallRejoined: _rejoined,
     StepRecorded: _recorded,
-    AttemptDone: _attempt_over,
-    AttemptFailed: _attempt_over,
-    AttemptCancelled: _attempt_over,
-    AttemptLost: _attempt_over,
-    TaskFailed: _ended,
-    TaskSkipped: _ended,
-    GroupEnded: _ended,
-    CancelRequested: _cancelled,
-    StrategySwitched: _switched,
+    **dict.fromkeys(ENDS, _attempt_over),
     TaskReopened: _reopened,
     RetryDue: _again,
     TaskRequeued: _again,
+    TaskFailedOver: _again,
+    TaskTriedAnew: _again,
+    TaskReassigned: _again,
     CommandApplied: _command,
     CommandRefused: _command,
 }
-"""What to note of each class of event; the others change nothing here."""
+"""What to note of each class of event; the others change nothing here but outcomes and usage."""

@@ -1,4 +1,4 @@
-"""What goes wrong around a team: engines that die, disks that fill, code that is gone. One function each, in a table."""
+"""What goes wrong around a team: engines die, disks fill, code is gone. One function each, in a table."""
 
 from collections.abc import Callable
 from random import Random

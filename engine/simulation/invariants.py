@@ -18,9 +18,11 @@ from engine.core.events import (
     AttemptCancelled,
     AttemptDone,
     AttemptFailed,
+    AttemptMigrated,
+    AttemptPreempted,
     AttemptResumed,
+    AttemptSetAside,
     AttemptStarted,
-    CancelRequested,
     CommandApplied,
     CommandRefused,
     Delegated,
@@ -75,13 +77,8 @@ Law: TypeAlias = Callable[[Past, Any], str | None]
 
 def each_task_has_one_outcome(past: Past, event: Any) -> str | None:
     """Each task has exactly one outcome."""
-    ended = event.cancelled if isinstance(event, CancelRequested) else [event.task_id]
-    if isinstance(event, AttemptCancelled) and event.requeued:
-        return None
-    for task_id in ended:
-        if task_id in past.books.outcomes:
-            return f"{task_id} ended by {past.books.outcomes[task_id]} and ends again by {event.type}"
-    return None
+    before = past.books.outcomes.get(event.task_id)
+    return None if before is None else f"{event.task_id} was {before} and ends again by {event.type}"
 
 
 def nothing_of_a_finished_run_is_open(past: Past, event: RunFinished) -> str | None:
@@ -89,7 +86,7 @@ def nothing_of_a_finished_run_is_open(past: Past, event: RunFinished) -> str | N
     for task_id in past.books.state.runs[event.run_id].tasks:
         if task_id not in past.books.outcomes:
             return f"{event.run_id} ends, and {task_id} has no outcome"
-        if task_id in past.books.live:
+        if task_id in past.books.live and past.books.state.tasks[task_id].kind == "agent":
             return f"{event.run_id} ends, and {task_id} is at work"
     return None
 
@@ -148,16 +145,17 @@ def what_is_paused_starts_nothing(past: Past, event: AttemptStarted) -> str | No
 
 
 def first_come_first_served(past: Past, event: AttemptStarted) -> str | None:
-    """Among tasks that are as urgent, the one that was ready first begins first."""
-    books, state = past.books, past.books.state
+    """Among tasks of a run that are as urgent, the one that was ready first begins first."""
+    state = past.books.state
     task = state.tasks[event.task_id]
     queue = state.queues.get(task.queue or "")
-    if event.agent_id is None or queue is None or task.id in books.put_back or task.id not in queue.ready:
+    if event.agent_id is None or queue is None or task.id not in queue.ready:
         return None
-    ready_seq = queue.ready[task.id]
-    for other_id, other_seq in queue.ready.items():
-        if other_seq < ready_seq and state.tasks[other_id].priority == task.priority:
-            return f"{task.id}, ready since seq {ready_seq}, begins before {other_id}, ready since {other_seq}"
+    for other_id, seq in queue.ready.items():
+        other = state.tasks[other_id]
+        is_alike = other.priority == task.priority and other.run_id == task.run_id
+        if is_alike and seq < queue.ready[task.id]:
+            return f"{task.id}, ready since seq {queue.ready[task.id]}, begins before {other_id}, ready since {seq}"
     return None
 
 
@@ -191,12 +189,14 @@ ON_EVENT: dict[type, tuple[Law, ...]] = {
     AttemptDone: (only_the_attempt_that_is_live_is_heard, each_task_has_one_outcome),
     AttemptFailed: (only_the_attempt_that_is_live_is_heard,),
     AttemptCancelled: (only_the_attempt_that_is_live_is_heard, each_task_has_one_outcome),
+    AttemptMigrated: (only_the_attempt_that_is_live_is_heard,),
+    AttemptPreempted: (only_the_attempt_that_is_live_is_heard,),
+    AttemptSetAside: (only_the_attempt_that_is_live_is_heard,),
     Delegated: (only_the_attempt_that_is_live_is_heard,),
     StepRecorded: (only_the_attempt_that_is_live_is_heard, a_step_is_recorded_once),
     TaskFailed: (each_task_has_one_outcome,),
     TaskSkipped: (each_task_has_one_outcome,),
     GroupEnded: (each_task_has_one_outcome,),
-    CancelRequested: (each_task_has_one_outcome,),
     RunFinished: (nothing_of_a_finished_run_is_open,),
     CommandApplied: (a_command_has_one_outcome,),
     CommandRefused: (a_command_has_one_outcome, no_message_runs_into_a_defect),
@@ -212,6 +212,11 @@ ON_EVERY_EVENT: tuple[Law, ...] = (time_does_not_go_back,)
 def the_state_is_legal(past: Past, _: object) -> str | None:
     """The parts of the state fit together: no slot is held by nobody, whatever can start has started."""
     return next(faults_of(past.books.state), None)
+
+
+def no_outcome_is_taken_back(past: Past, _: object) -> str | None:
+    """A task keeps its outcome, unless an operator reopens it."""
+    return past.books.undone[0] if past.books.undone else None
 
 
 def slots_are_those_of_attempts(past: Past, _: object) -> str | None:
@@ -235,7 +240,12 @@ def usage_adds_up(past: Past, _: object) -> str | None:
     return None
 
 
-AFTER_BATCH: tuple[Law, ...] = (the_state_is_legal, slots_are_those_of_attempts, usage_adds_up)
+AFTER_BATCH: tuple[Law, ...] = (
+    the_state_is_legal,
+    no_outcome_is_taken_back,
+    slots_are_those_of_attempts,
+    usage_adds_up,
+)
 """Checked on what the journal alone gives, after each write."""
 
 

@@ -50,6 +50,7 @@ class Plan:
     trouble: float = 0.25
     """Share of the attempts in which something goes wrong."""
 
+
 def drawn(
     seed: int,
     team: SupervisorSpec,

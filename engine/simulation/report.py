@@ -19,14 +19,6 @@ from engine.simulation.shrinking import shortest
 HOURS = 6.0
 STARVED_MS = 6 * 3_600_000
 """A task that could have begun and waited for longer than this counts as starved."""
-OUTCOMES = {
-    "attempt_done": "done",
-    "task_failed": "failed",
-    "attempt_cancelled": "cancelled",
-    "cancel_requested": "cancelled",
-    "task_skipped": "skipped",
-}
-"""What the event that ended a task of an agent says of it."""
 
 
 @dataclass(slots=True)
@@ -45,7 +37,7 @@ class Report:
     runs: Counter[str] = field(default_factory=Counter)
     """How many runs came to which end."""
     tasks: Counter[str] = field(default_factory=Counter)
-    """How many tasks of agents came to which end."""
+    """How many tasks of agents, in finished runs, came to which end."""
     attempts: int = 0
     retries: int = 0
     wrong: Counter[str] = field(default_factory=Counter)
@@ -78,7 +70,7 @@ class Report:
         self.commands += books.kinds["command_applied"] + books.kinds["command_refused"]
         self.refused += books.kinds["command_refused"]
         self.runs.update(str(event.status) for event in past.events if isinstance(event, RunFinished))
-        self.tasks.update(OUTCOMES[kind] for kind in books.outcomes.values() if kind in OUTCOMES)
+        self.tasks.update(books.ended)
         self.attempts += sum(books.workers.values())
         self.retries += books.kinds["retry_scheduled"]
         self.wrong.update(past.wrong.values())
@@ -99,9 +91,7 @@ def plan_of(seed: int, team: SupervisorSpec | None, *, hours: float = HOURS) -> 
     kinds = acts() | {kind: weight for kind, (weight, _) in FAULTS.items()}
     if team is None:
         return drawn(seed, drawn_team(Random(f"team {seed}")), hours=hours, kinds=kinds)
-    return drawn(
-        seed, simulated(team), hours=hours, kinds=kinds, requests_per_hour=6, others_per_hour=1.5, trouble=0.1
-    )
+    return drawn(seed, simulated(team), hours=hours, kinds=kinds, requests_per_hour=6, others_per_hour=1.5, trouble=0.1)
 
 
 def simulate(
