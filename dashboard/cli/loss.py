@@ -15,15 +15,13 @@ UNSTICK_S = 3.0
 """How long a loop may take to notice that the store is lost before its process is ended all the same."""
 
 
-def failure_from(loss: StoreError, db: Path, *, as_json: bool) -> Failure:
-    """Return what is shown of the loss of a store; of a lost file this ends the process instead.
+def end_lost(loss: Deposed | FileLost, db: Path, *, as_json: bool) -> NoReturn:
+    """Say why this process is no engine any more, and end it at once.
 
-    Closing the files would take away the write-ahead log that stands at the path now, which is another database's.
+    Nothing is left to be written, code of agents in threads must not go on beside the next engine, and closing a lost
+    file would take away the write-ahead log that stands at its path now, which is another database's.
     """
-    failure = _described(loss, db)
-    if isinstance(loss, FileLost):
-        _end(failure, as_json=as_json)
-    return failure
+    _end(_described(loss, db), as_json=as_json)
 
 
 def end_when_stuck(store: Store, *, as_json: bool) -> None:

@@ -15,7 +15,7 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup, TaskStatus
 
-from dashboard.cli.loss import end_when_stuck, failure_from
+from dashboard.cli.loss import end_lost, end_when_stuck
 from dashboard.cli.readiness import Readiness, rehearse
 from dashboard.cli.up import is_loaded
 from engine.archive.hosting import importer
@@ -78,7 +78,6 @@ class Serving:
         Raises:
             StoreError: If the database cannot be held or used.
             EngineError: If the team is refused, or the engine has to give up.
-            Failure: If the database is another's by now.
         """
         if not self._terms.standby:
             await self._lead()
@@ -156,7 +155,7 @@ class Serving:
         try:
             await host.run(task_status=task_status)
         except (Deposed, FileLost) as loss:
-            raise failure_from(loss, self._terms.db, as_json=self._terms.json) from loss
+            end_lost(loss, self._terms.db, as_json=self._terms.json)
         group.cancel_scope.cancel()
 
     async def _watch_signals(self, host: Host) -> None:
