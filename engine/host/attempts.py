@@ -73,7 +73,7 @@ class Attempts:
         if self._on_empty is not None:
             return
         try:
-            spec = self._crew.spec(effect.spec)
+            spec = effect.blueprint or self._crew.spec(effect.spec)
         except Unusable as unusable:
             self._services.signal(_failed(effect, unusable, 0, began=False))
             return
@@ -160,7 +160,7 @@ class Attempts:
 
     async def _outcome(self, work: Work) -> Signal:
         try:
-            runtime = self._crew.ready(work.effect.spec) or await self._crew.prepare(work.effect.spec)
+            runtime = self._crew.ready(work.effect.spec) or await self._crew.prepare(work.effect.spec, work.spec)
         except Unusable as unusable:
             effect = work.effect
             self._services.signal(

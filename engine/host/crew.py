@@ -77,15 +77,19 @@ class Crew:
         for spec in specs:
             self._ready.pop(spec, None)
 
-    async def prepare(self, spec: str) -> Runtime:
+    async def prepare(self, spec: str, blueprint: AgentSpec | None = None) -> Runtime:
         """Return the runtime of a spec, made if need be.
+
+        Args:
+            spec: Its content hash.
+            blueprint: The spec itself, for one that may be in use no more; None looks it up.
 
         Raises:
             Unusable: If it cannot work; one line. The next call tries again.
         """
         if spec in self._ready:
             return self._ready[spec]
-        blueprint = self.spec(spec)
+        blueprint = blueprint or self.spec(spec)
         try:
             runtime = factory_for(blueprint.agent_type or "", self._factories)(blueprint, self._code())
             await runtime.check()

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from engine.clock import VirtualClock
 from engine.core.codec import decode_events
-from engine.core.commands import Answer, Reassign, Rollback, SwapAgent
+from engine.core.commands import Answer, ChangeCapabilities, Reassign, Rollback, SwapAgent
 from engine.core.spec import AgentSpec
 from engine.references import refer
 from tests.runtime.engines import Engine, Engines
@@ -305,6 +305,20 @@ async def test_a_task_at_work_goes_to_another_agent_with_its_finished_steps(engi
 
         assert (await running.ended(run_id))[1] == "new after one done"
         assert bench.ran == {"one": 1, "two by new": 1}
+
+
+async def test_specialties_change_while_the_agent_is_at_work_and_nothing_is_begun_anew(engine: Engines) -> None:
+    bench = Bench()
+    async with engine(AgentSpec(name="ada", run=bench.old, specialties=["sum"])) as running:
+        run_id = await running.submit()
+        await running.host.order(ChangeCapabilities(agent="ada", add=["sing"], remove=["sum"]))
+        await bench.begun.wait()
+        bench.go_on.set()
+
+        assert (await running.ended(run_id))[1] == "old"
+        agent = running.state.agents["a1"]
+        assert (running.state.spec_of(agent).specialties, agent.generation) == (("sing",), 1)
+        assert len(await running.journal("attempt_started")) == 1
 
 
 async def test_a_swap_that_does_not_drain_in_time_asks_a_person(engine: Engines) -> None:

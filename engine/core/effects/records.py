@@ -4,6 +4,7 @@ from typing import Any, Literal, TypeAlias
 
 from engine.core.check import Check, Joining
 from engine.core.fact import fact
+from engine.core.spec import AgentSpec
 from engine.core.values import Held
 
 
@@ -50,6 +51,8 @@ class StartAttempt:
     """Outputs of the tasks before it in its graph, in order."""
     steps: dict[str, Held]
     """Steps that earlier attempts finished."""
+    blueprint: AgentSpec | None = None
+    """The spec itself; None looks it up by its hash."""
     leaves_process: bool = True
 
 

@@ -45,8 +45,8 @@ from engine.core.events import (
     Event,
     GraceEnded,
     PlanAsked,
-    PreemptionAsked,
     PoolWatched,
+    PreemptionAsked,
     RetryScheduled,
     RunFinished,
     RunSubmitted,
@@ -70,9 +70,7 @@ def effects_of(state: State, event: Event) -> list[Effect]:
 def _attempt_started(state: State, event: AttemptStarted) -> list[Effect]:
     task = state.tasks[event.task_id]
     if event.agent_id is None and task.check is not None:
-        return [
-            CheckOutputs(task_id=task.id, attempt=event.attempt, check=task.check, looks=looks_of(state, task))
-        ]
+        return [CheckOutputs(task_id=task.id, attempt=event.attempt, check=task.check, looks=looks_of(state, task))]
     if event.agent_id is None:
         inputs = [one for one in inputs_of(state, task) if state.tasks[one.task_id].status == "done"]
         join = task.join or "concat"
@@ -95,13 +93,12 @@ def _start(state: State, task: Task, agent: Agent, attempt: int, generation: int
         takes=_as_told(source_of(state, task).takes),
         inputs=all_inputs_of(state, task),
         steps=dict(task.steps),
+        blueprint=state.specs[agent.spec],
     )
 
 
 def _attempt_migrated(state: State, event: AttemptMigrated) -> list[Effect]:
-    return [
-        _start(state, state.tasks[event.task_id], state.agents[event.agent_id], event.attempt, event.generation)
-    ]
+    return [_start(state, state.tasks[event.task_id], state.agents[event.agent_id], event.attempt, event.generation)]
 
 
 def _as_told(takes: Takes) -> Literal["request", "previous", "context"]:
