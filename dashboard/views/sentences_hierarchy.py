@@ -4,7 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 from dashboard.views.names import Names
-from engine.core.events import MemberMoved, PoolResized, PoolWatched, SupervisorChanged, SupervisorLeaving
+from engine.core.events import (
+    CoordinationTuned,
+    MemberMoved,
+    PoolResized,
+    PoolWatched,
+    SupervisorChanged,
+    SupervisorLeaving,
+)
 
 _GOES = {"drain": "once its work is done", "abort": "its work is stopped"}
 
@@ -34,7 +41,14 @@ def _watched(event: PoolWatched, names: Names) -> str:
     return f"an instance of {names.of(event.agent_id)} has nothing to do; it goes in {left_s:g} s if that stays so"
 
 
+def _tuned(event: CoordinationTuned, names: Names) -> str:
+    does = {"parallel": "works in parallel from now on", "selection": "asks those first that did well before"}
+    what = does.get(event.kind, "takes back what it changed by itself")
+    return f"{names.of(event.supervisor_id)} {what}: {event.why}"
+
+
 SENTENCES: dict[type, Callable[[Any, Names], str]] = {
+    CoordinationTuned: _tuned,
     MemberMoved: _moved,
     SupervisorChanged: _changed,
     SupervisorLeaving: _leaving,

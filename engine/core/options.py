@@ -33,6 +33,24 @@ class Preempt:
 
 
 @dataclass(slots=True, kw_only=True)
+class Optimize:
+    """What a supervisor may change by itself, from how its runs went; `engine.core.tuning` says when it does."""
+
+    performance_threshold: Annotated[float, Field(gt=0, le=1)] = 0.85
+    """Below this share of done runs, or of the speed that is possible, something is changed."""
+    switch_to_parallel_when_slow: bool = False
+    """Let members that work one after the other work at once."""
+    optimize_agent_selection: bool = False
+    """Let agents that did well before be asked first."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be right."""
+        self.performance_threshold = float(self.performance_threshold)
+        if not 0 < self.performance_threshold <= 1:
+            raise ValueError(f"performance_threshold is above 0 and at most 1, not {self.performance_threshold:g}")
+
+
+@dataclass(slots=True, kw_only=True)
 class SupervisorOptions:
     """Settings of a supervisor. None, or empty, is what the supervisor above it has.
 
@@ -69,6 +87,8 @@ class SupervisorOptions:
     """For agents whose specs have none; None everywhere up never opens one."""
     grace_s: float | None = None
     """How long work may go on to its next step after its deadline, in seconds."""
+    optimize: Optimize | None = None
+    """What it may change by itself; not taken from above."""
 
     def __post_init__(self) -> None:
         """Bring values into one shape and refuse what cannot be right."""

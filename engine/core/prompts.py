@@ -15,9 +15,9 @@ from engine.core.events import (
     AttemptDone,
     AttemptFailed,
     AttemptLost,
+    AttemptMigrated,
     AttemptPreempted,
     AttemptResumed,
-    AttemptMigrated,
     AttemptSetAside,
     AttemptStarted,
     BudgetExhausted,
@@ -50,7 +50,6 @@ from engine.core.events.team import AgentRemoving, AgentSwapped
 from engine.core.fact import fact
 from engine.core.fold.lanes import next_task
 from engine.core.state import RunStatus, State, TaskStatus
-
 
 LOOKED_AT = 64
 """How many urgent tasks are looked at when what is at work became less urgent."""
@@ -125,6 +124,13 @@ class GrowGroup:
     verdict: JsonValue
     seq: int
     """The event that carries the verdict."""
+
+
+@fact
+class Tune:
+    """A run of a supervisor that may change its coordination by itself has ended."""
+
+    supervisor_id: str
 
 
 @fact
@@ -227,6 +233,7 @@ class CheckBudget:
 
 Prompt: TypeAlias = (
     Dispatch
+    | Tune
     | TakeSlot
     | GiveSlot
     | FollowRun
@@ -403,7 +410,13 @@ def _priority_set(state: State, event: PrioritySet) -> list[Prompt]:
 
 
 def _run_finished(state: State, event: RunFinished) -> list[Prompt]:
-    return [FollowRun(run_id=run_id, previous_id=event.run_id, status=event.status) for run_id in event.following]
+    prompts: list[Prompt] = [
+        FollowRun(run_id=run_id, previous_id=event.run_id, status=event.status) for run_id in event.following
+    ]
+    supervisor = state.supervisors.get(state.finished[-1].supervisor_id)
+    if supervisor is not None and supervisor.options.optimize is not None:
+        prompts.append(Tune(supervisor_id=supervisor.id))
+    return prompts
 
 
 def _attempt_done(state: State, event: AttemptDone) -> list[Prompt]:

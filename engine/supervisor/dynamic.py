@@ -7,6 +7,7 @@ Here is what it is made from, how teams join, and how all of it goes elsewhere a
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -16,7 +17,7 @@ from pydantic import JsonValue
 from engine.clock import Clock
 from engine.core.commands import AddAgent, AddSupervisor, RegisterSpec, SupervisorSpec
 from engine.core.limits import Limits
-from engine.core.options import SupervisorOptions
+from engine.core.options import Optimize, SupervisorOptions
 from engine.core.spec import AgentSpec, DiscoveryConfig, FailurePolicy
 from engine.host.orders import Applied
 from engine.registry import AgentRegistry, SpecifiedAgent
@@ -24,7 +25,7 @@ from engine.supervisor import whole
 from engine.supervisor.adoption import tree_of
 from engine.supervisor.changes import Changes, spec_of
 from engine.supervisor.duties import Duties
-from engine.supervisor.errors import AlreadyStarted, NotInThisVersion
+from engine.supervisor.errors import AlreadyStarted, NotInThisVersion, UnknownOption
 from engine.supervisor.local import LocalEngine
 from engine.supervisor.options import check_policies, merged_options, refuse_later_features, refuse_unknown
 from engine.supervisor.requests import Requests
@@ -264,12 +265,26 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
         await self._engine.take_in(whole.state_ready(state, self.name, self._engine, paused=paused, trusted=trusted))
         return Applied(self._engine.state.seq, "took in a state", {})
 
-    async def enable_auto_coordination_optimization(self, settings: Mapping[str, Any]) -> NoReturn:
-        """Say that this version does not change a team's coordination by itself.
+    async def enable_auto_coordination_optimization(self, settings: Mapping[str, Any] | None = None) -> Applied:
+        """Let the supervisor change how it coordinates by itself, from how its runs went.
+
+        Nothing is changed on fewer than 20 finished runs; a change after which 20 runs go worse by a tenth is taken
+        back and not tried again. Each is an event that says why.
+
+        Args:
+            settings: Any of `performance_threshold` (0 to 1; below this share of done runs, or of the speed that is
+                possible, something is changed), `switch_to_parallel_when_slow` and `optimize_agent_selection`; None
+                takes the permission back.
 
         Raises:
-            NotInThisVersion: Always.
+            UnknownOption: If one of them is something else.
+            ValueError: If the threshold cannot be.
         """
-        raise NotInThisVersion(
-            "enable_auto_coordination_optimization", "switch with reconfigure_coordination when your figures say so"
-        )
+        known = [one.name for one in fields(Optimize)]
+        for name in settings or ():
+            if name not in known:
+                raise UnknownOption("enable_auto_coordination_optimization", name, known)
+        optimize = Optimize(**(settings or {}))
+        if self._here.options.optimize == optimize:
+            return Applied(self._state.seq, "is so already", {})
+        return await self.set_options(SupervisorOptions(optimize=optimize))

@@ -59,7 +59,7 @@ def test_a_name_that_cannot_be_says_what_can(name: str) -> None:
 
 
 def test_an_unknown_strategy_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(CommandRefusedError, match="there are .*map, parallel"):
+    with pytest.raises(CommandRefusedError, match=r"there are .*map, parallel"):
         DynamicSupervisor("team", coordination_mode="paralel", agent_specs=[ONE])
 
 

@@ -40,6 +40,7 @@ from engine.core.events.failure import (
     TaskTriedAnew,
 )
 from engine.core.events.hierarchy import (
+    CoordinationTuned,
     MemberMoved,
     PoolResized,
     PoolWatched,
@@ -141,6 +142,7 @@ Event: TypeAlias = (
     | ThreadReturned
     | QueueMade
     | MemberMoved
+    | CoordinationTuned
     | SupervisorChanged
     | SupervisorLeaving
     | PoolResized
@@ -241,6 +243,7 @@ __all__ = [
     "CircuitOpened",
     "CommandApplied",
     "CommandRefused",
+    "CoordinationTuned",
     "DeadlinePassed",
     "DeadlineSet",
     "DeadlineWarned",

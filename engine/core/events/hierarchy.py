@@ -4,7 +4,7 @@ from dataclasses import field
 from typing import Literal
 
 from engine.core.fact import fact
-from engine.core.options import SupervisorOptions
+from engine.core.options import Balance, SupervisorOptions
 
 
 @fact
@@ -37,6 +37,30 @@ class SupervisorChanged:
     max_parallel: int
     max_agents: int
     options: SupervisorOptions
+
+
+@fact
+class CoordinationTuned:
+    """A supervisor changes how it coordinates by itself, or takes such a change back; what follows says how."""
+
+    type: Literal["coordination_tuned"] = "coordination_tuned"
+    at_ms: int
+    supervisor_id: str
+    kind: Literal["parallel", "selection", "back"]
+    mode: str
+    """Its strategy before."""
+    balance: Balance | None
+    """Its balance before."""
+    metric: str
+    """The figure that asked for it."""
+    before: float
+    expected: float | None
+    runs: int
+    """How many runs the figures are of."""
+    success: float
+    """The share of them that was done."""
+    median_ms: float
+    why: str
 
 
 @fact

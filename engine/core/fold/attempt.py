@@ -127,6 +127,9 @@ def _attempt_done(state: State, event: AttemptDone) -> None:
         agent.durations_ms.append(event.duration_ms)
         if len(agent.durations_ms) > DURATIONS:
             del agent.durations_ms[:-DURATIONS]
+    run = state.runs[task.run_id]
+    if event.duration_ms > run.longest_ms:
+        run.longest_ms = event.duration_ms
     charge(state, task, agent, event.usage)
     task.output = held(event.output, state.seq, "output")
     end(state, task, _DONE)

@@ -2,7 +2,15 @@
 
 from collections import OrderedDict
 
-from engine.core.events import MemberMoved, PoolResized, PoolWatched, SupervisorChanged, SupervisorLeaving
+from engine.core.events import (
+    CoordinationTuned,
+    MemberMoved,
+    PoolResized,
+    PoolWatched,
+    SupervisorChanged,
+    SupervisorLeaving,
+)
+from engine.core.fact import changed
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.pools import pool_resized, pool_watched
 from engine.core.fold.pressing import press_again
@@ -17,7 +25,7 @@ from engine.core.fold.queues import (
     vacate,
 )
 from engine.core.hierarchy import above_of, root_of
-from engine.core.state import Agent, State, Supervisor
+from engine.core.state import Agent, State, Supervisor, Tuning
 
 
 def _member_moved(state: State, event: MemberMoved) -> None:
@@ -89,7 +97,28 @@ def _pool_resized(state: State, event: PoolResized) -> None:
     refresh_agent(state, pool_resized(state, event))
 
 
+def _coordination_tuned(state: State, event: CoordinationTuned) -> None:
+    supervisor = state.supervisors[event.supervisor_id]
+    last = supervisor.tuning
+    if event.kind == "back":
+        assert last is not None
+        supervisor.tuning = changed(
+            last, is_on_trial=False, changed_ms=event.at_ms, given_up=[*last.given_up, last.kind]
+        )
+        return
+    supervisor.tuning = Tuning(
+        kind=event.kind,
+        changed_ms=event.at_ms,
+        mode=event.mode,
+        balance=event.balance,
+        success=event.success,
+        median_ms=event.median_ms,
+        given_up=[] if last is None else [*last.given_up],
+    )
+
+
 HANDLERS: Handlers = {
+    CoordinationTuned: _coordination_tuned,
     MemberMoved: _member_moved,
     SupervisorChanged: _supervisor_changed,
     SupervisorLeaving: _supervisor_leaving,

@@ -185,6 +185,7 @@ def _run_finished(state: State, event: RunFinished) -> None:
             started_ms=run.started_ms,
             ended_ms=event.at_ms,
             seq=state.seq,
+            longest_ms=run.longest_ms,
         )
     )
     del state.finished[:-SUMMARIES]

@@ -1,0 +1,123 @@
+"""When a supervisor that may do so changes how it coordinates by itself: from its finished runs, with evidence.
+
+One rule holds inside: nothing is changed on fewer than `ENOUGH` runs, one change at a time, and a change that made
+things worse over as many runs is taken back and not tried again.
+"""
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Literal
+
+from engine.core.fact import fact
+from engine.core.options import Optimize
+from engine.core.state import RunStatus, RunSummary, State, Supervisor
+
+ENOUGH = 20
+"""Finished runs that a decision rests on."""
+WORSE = 0.1
+"""The share by which a figure has to be worse for a change to be taken back."""
+
+
+@fact
+class Figures:
+    """How the last runs of a supervisor went."""
+
+    runs: int
+    success: float
+    """The share that was done, 0 to 1."""
+    median_ms: float
+    """From submission to output."""
+    speed: float
+    """How near the median run came to the time of its longest attempt, which no strategy can beat; 0 to 1."""
+
+
+@fact
+class Change:
+    """What is to be changed, and why."""
+
+    kind: Literal["parallel", "selection", "back"]
+    metric: str
+    """The figure that asks for it."""
+    before: float
+    expected: float | None
+    """The figure that is hoped for; of a change that is taken back, the one before it."""
+    runs: int
+    why: str
+
+
+def figures_of(runs: Sequence[RunSummary]) -> Figures:
+    """Return the figures of finished runs; at least one of them."""
+    times = [max(1, run.ended_ms - run.started_ms) for run in runs]
+    shares = [min(1.0, run.longest_ms / time) for run, time in zip(runs, times, strict=True)]
+    done = sum(run.status is RunStatus.DONE for run in runs)
+    return Figures(runs=len(runs), success=done / len(runs), median_ms=median(times), speed=median(shares))
+
+
+def runs_of(state: State, supervisor: Supervisor) -> list[RunSummary]:
+    """Return the last runs that were submitted to it since it was changed; cancelled ones say nothing."""
+    since_ms = 0 if supervisor.tuning is None else supervisor.tuning.changed_ms
+    found = [
+        run
+        for run in state.finished
+        if run.supervisor_id == supervisor.id
+        and run.strategy == supervisor.mode
+        and run.started_ms >= since_ms
+        and run.status is not RunStatus.CANCELLED
+    ]
+    return found[-ENOUGH:]
+
+
+def next_change(state: State, supervisor: Supervisor) -> Change | None:
+    """Return what is to be changed now; None while there is too little to go by, or nothing to gain."""
+    wanted = supervisor.options.optimize
+    runs = runs_of(state, supervisor)
+    if wanted is None or len(runs) < ENOUGH:
+        return None
+    now = figures_of(runs)
+    tuning = supervisor.tuning
+    if tuning is not None and tuning.is_on_trial:
+        return _taken_back(supervisor, now)
+    return _faster(supervisor, wanted, now) or _surer(supervisor, wanted, now)
+
+
+def _faster(supervisor: Supervisor, wanted: Optimize, now: Figures) -> Change | None:
+    may = wanted.switch_to_parallel_when_slow and supervisor.mode == "sequential" and not _tried(supervisor, "parallel")
+    if not may or now.speed >= wanted.performance_threshold:
+        return None
+    expected_ms = now.median_ms * now.speed
+    why = (
+        f"of the last {now.runs} runs, one took {now.median_ms / 1000:.1f} s, and its longest attempt"
+        f" {expected_ms / 1000:.1f} s: in parallel it could take as little"
+    )
+    return Change(
+        kind="parallel", metric="median_ms", before=now.median_ms, expected=expected_ms, runs=now.runs, why=why
+    )
+
+
+def _surer(supervisor: Supervisor, wanted: Optimize, now: Figures) -> Change | None:
+    may = wanted.optimize_agent_selection and supervisor.options.balance != "performance"
+    if not may or _tried(supervisor, "selection") or now.success >= wanted.performance_threshold:
+        return None
+    why = f"{now.success:.0%} of the last {now.runs} runs were done: agents that did well before are asked first"
+    return Change(kind="selection", metric="success", before=now.success, expected=None, runs=now.runs, why=why)
+
+
+def _taken_back(supervisor: Supervisor, now: Figures) -> Change | None:
+    tuning = supervisor.tuning
+    assert tuning is not None
+    slower = tuning.kind == "parallel" and now.median_ms > tuning.median_ms * (1 + WORSE)
+    if not slower and now.success >= tuning.success * (1 - WORSE):
+        return None
+    metric, before, was = (
+        ("median_ms", now.median_ms, tuning.median_ms) if slower else ("success", now.success, tuning.success)
+    )
+    said = (
+        f"{before / 1000:.1f} s instead of {was / 1000:.1f} s" if slower else f"{before:.0%} done instead of {was:.0%}"
+    )
+    return Change(
+        kind="back", metric=metric, before=before, expected=was, runs=now.runs, why=f"{said} over {now.runs} runs"
+    )
+
+
+def _tried(supervisor: Supervisor, kind: str) -> bool:
+    return supervisor.tuning is not None and kind in supervisor.tuning.given_up
