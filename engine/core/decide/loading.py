@@ -179,7 +179,7 @@ def check_tree(team: SupervisorSpec) -> None:
             raise UnknownAgent(name, nearest(name, names))
     if team.aggregation == "synthesis" and team.aggregator is None:
         raise Refused(f"supervisor {team.name!r} makes a synthesis but names no aggregator; name one of its agents")
-    check_options(team.name, team.options, names)
+    check_options(team.name, team.mode, team.options, names)
     check_numbers(team.name, team.max_parallel, team.max_agents)
     _check_depth(team)
     for member in team.members:

@@ -16,7 +16,7 @@ from engine.core.fact import changed
 from engine.core.hierarchy import height_of
 from engine.core.options import SupervisorOptions
 from engine.core.state import State, Supervisor
-from engine.core.strategies import strategy_named
+from engine.core.strategies import check_settings, strategy_named
 
 SETTINGS = (
     "participants", "auto_discover", "max_matches", "default_agent", "max_parallel", "max_agents", "options",
@@ -31,7 +31,8 @@ def change_supervisor(state: State, command: ChangeSupervisor, ctx: Context) -> 
     wanted = {name: value for name, value in wanted.items() if value is not None}
     if command.options is not None:
         wanted["options"] = overlaid(supervisor.options, command.options)
-        check_options(supervisor.name, wanted["options"], [member_name(state, one) for one in supervisor.members])
+        names = [member_name(state, one) for one in supervisor.members]
+        check_options(supervisor.name, supervisor.mode, wanted["options"], names)
     event = settings_changed(supervisor, wanted, ctx)
     if event is None:
         raise Refused(f"supervisor {supervisor.name!r} has these settings already; nothing to change")
@@ -70,14 +71,15 @@ def overlaid(options: SupervisorOptions, by: SupervisorOptions) -> SupervisorOpt
     return changed(options, **{name: value for name, value in said.items() if value not in (None, (), {})})
 
 
-def check_options(name: str, options: SupervisorOptions, members: Collection[str]) -> None:
-    """Refuse options that cannot be right for a supervisor with these members.
+def check_options(name: str, mode: str, options: SupervisorOptions, members: Collection[str]) -> None:
+    """Refuse options that cannot be right for a supervisor in this strategy with these members.
 
     Raises:
         Refused: With the first thing that is wrong.
     """
     for strategy in options.strategies.values():
         strategy_named(strategy)
+    check_settings(mode, options.settings, list(members))
     if options.lead is not None and options.lead not in members:
         raise UnknownAgent(options.lead, nearest(options.lead, members))
 

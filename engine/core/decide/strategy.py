@@ -174,12 +174,8 @@ def _rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, prese
     parts = _parts(state, group, nodes, leads=wanted.mode == "delegate")
     settings = settings_for(wanted.mode, wanted.options.settings, wanted.mode)
     names = {one: member_name(state, one) for one in wanted.members}
-    fresh = {
-        f"+m{place}": one
-        for place, one in enumerate(
-            _without_a_node(state, wanted, group, [*nodes, *(state.tasks[one] for one in parts.adopted)])
-        )
-    }
+    there = [*nodes, *(state.tasks[one] for one in parts.adopted)]
+    fresh = {f"+m{place}": one for place, one in enumerate(_without_a_node(state, wanted, group, there))}
     aggregator = _aggregator(state, wanted, parts.unstarted, fresh, settings)
     members = {task_id: names.get(_worker(state.tasks[task_id]) or "", "") for task_id in _every(parts)}
     members |= {key: names[one] for key, one in fresh.items()}

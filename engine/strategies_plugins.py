@@ -1,0 +1,67 @@
+"""Strategies of packages that are installed: found by their entry points in the group `quarterdeck.strategies`.
+
+Called once where a program begins. One rule holds inside: a package that cannot be loaded is told in one line, and takes
+nothing with it.
+
+    [project.entry-points."quarterdeck.strategies"]
+    relay = "relay.strategy:Relay"
+"""
+
+import re
+from collections.abc import Iterable
+from importlib.metadata import EntryPoint, entry_points
+
+from engine.core.strategies import BUILT_IN, STRATEGIES
+from engine.core.strategies.wiring import Strategy
+
+GROUP = "quarterdeck.strategies"
+NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+"""What names of strategies look like."""
+
+
+def load_strategies(points: Iterable[EntryPoint] | None = None) -> list[str]:
+    """Make the strategies of installed packages known, beside those that are built in.
+
+    An entry point names a class without arguments, or an instance, with what `engine.core.strategies.wiring.Strategy` asks
+    for. Called again it changes nothing.
+
+    Args:
+        points: Where to look; None is what is installed.
+
+    Returns:
+        A line for each that cannot be used, which says why; the others are in `STRATEGIES`.
+    """
+    faults = []
+    for point in entry_points(group=GROUP) if points is None else points:
+        try:
+            fault = _register(point.load(), point)
+        except Exception as error:  # importing somebody's package may run into anything
+            fault = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        if fault is not None:
+            faults.append(f"the strategy {point.name!r} of {_package(point)} cannot be used: {fault}")
+    return faults
+
+
+def _register(found: object, point: EntryPoint) -> str | None:
+    """Make one strategy known; return what is wrong with it, if something is."""
+    one = found() if isinstance(found, type) else found
+    missing = [name for name in ("check", "wire", "grow") if not callable(getattr(one, name, None))]
+    if missing:
+        return f"it has no {missing[0]}"
+    name, about = getattr(one, "name", None), getattr(one, "about", None)
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        return f"{name!r:.60} is no name of a strategy; use small letters, digits and '_'"
+    if not isinstance(about, str) or not about.strip():
+        return "it has no about, the line that says what it does"
+    if name in BUILT_IN:
+        return f"{name} is built in; choose another name"
+    known = STRATEGIES.get(name)
+    if known is not None and type(known).__qualname__ != type(one).__qualname__:
+        return f"there is a strategy {name} already, {type(known).__module__}:{type(known).__qualname__}"
+    strategy: Strategy = one  # type: ignore[assignment]
+    STRATEGIES[name] = strategy
+    return None
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.value

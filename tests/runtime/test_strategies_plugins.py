@@ -1,0 +1,126 @@
+"""A strategy of somebody's own, found by the entry point of an installed package."""
+
+from collections.abc import Iterator
+from importlib.metadata import distributions
+from pathlib import Path
+
+import pytest
+
+from engine.core.commands import SwitchStrategy
+from engine.core.strategies import STRATEGIES
+from engine.core.strategies.validation import validate
+from engine.core.strategies.wiring import Nodes
+from engine.strategies_plugins import GROUP, load_strategies
+from tests.story import applied, done, ended, submitted, works
+from tests.world import agent, team_world
+
+RELAY = '''
+"""Hand on from the last to the first:  c ─▶ b ─▶ a."""
+from engine.core.strategies.layout import Layout
+from engine.core.strategies.wiring import Growth
+
+
+class Relay:
+    name = "relay"
+    about = "from the last member to the first"
+
+    def check(self, settings, members):
+        pass
+
+    def wire(self, nodes):
+        layout = Layout(nodes)
+        last = layout.chain(list(nodes.cast)[::-1])
+        return layout.finished(last[-1] if last else None)
+
+    def grow(self, nodes, verdict):
+        return Growth()
+
+
+class Tangle(Relay):
+    name = "tangle"
+
+    def wire(self, nodes):
+        raise ZeroDivisionError("oh")
+
+
+class Nameless(Relay):
+    name = "Not A Name"
+
+
+class Sequential(Relay):
+    name = "sequential"
+'''
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of packages in which one with strategies is installed."""
+    (tmp_path / "relay_strategies.py").write_text(RELAY)
+    info = tmp_path / "relay_strategies-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: relay-strategies\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        f"[{GROUP}]\n"
+        "relay = relay_strategies:Relay\n"
+        "tangle = relay_strategies:Tangle\n"
+        "nameless = relay_strategies:Nameless\n"
+        "same = relay_strategies:Sequential\n"
+        "gone = relay_strategies_that_are_not_there:X\n"
+        "half = relay_strategies:GROUP\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = dict(STRATEGIES)
+    yield tmp_path
+    STRATEGIES.clear()
+    STRATEGIES.update(before)
+
+
+def faults_of(folder: Path) -> list[str]:
+    (package,) = distributions(path=[str(folder)])
+    return load_strategies(package.entry_points)
+
+
+def test_a_strategy_of_an_installed_package_is_known_and_can_be_switched_to(installed: Path) -> None:
+    faults_of(installed)
+    world = team_world(agent("ada"), agent("bob"), agent("cyd"))
+    applied(world, SwitchStrategy(mode="relay"))
+    submitted(world)
+    for name in ("cyd", "bob", "ada"):
+        assert works(world) == [name]
+        done(world, name)
+
+    assert ended(world).output == "from ada"
+
+
+def test_it_is_found_among_everything_that_is_installed(installed: Path) -> None:
+    assert load_strategies()
+
+    assert "relay" in STRATEGIES
+
+
+def test_what_cannot_be_used_is_told_in_one_line_each_and_the_others_work(installed: Path) -> None:
+    faults = faults_of(installed)
+
+    assert [fault.split("'")[1] for fault in faults] == ["nameless", "same", "gone", "half"]
+    assert all("relay-strategies" in fault or "cannot be used" in fault for fault in faults)
+    assert not any("\n" in fault for fault in faults)
+    assert {"relay", "tangle"} <= set(STRATEGIES)
+
+
+def test_loading_twice_changes_nothing(installed: Path) -> None:
+    assert faults_of(installed) == faults_of(installed)
+
+
+def test_a_strategy_that_breaks_down_fails_the_run_and_not_the_engine(installed: Path) -> None:
+    faults_of(installed)
+    world = team_world(agent("ada"), mode="tangle")
+    submitted(world)
+
+    assert ended(world).error == "the strategy tangle failed: ZeroDivisionError: oh"
+
+
+def test_what_it_wires_can_be_drawn(installed: Path) -> None:
+    faults_of(installed)
+    nodes = Nodes(done=["t1"], unstarted=["t2", "t3"], members={"t1": "ada", "t2": "bob", "t3": "cyd"}, cast=["ada", "bob", "cyd"])
+
+    validate("relay", STRATEGIES["relay"].wire(nodes), nodes)
