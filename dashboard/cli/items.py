@@ -8,6 +8,7 @@ from typing import Any
 
 from dashboard.views.amounts import median
 from dashboard.views.digest import Digest
+from engine.core.hierarchy import depth_of, mean_ms_of
 from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Supervisor, Task
 from engine.core.values import Usage
 
@@ -34,6 +35,7 @@ def agent_item(state: State, agent: Agent, counts: Digest) -> Item:
         "success_rate": agent.done / ended if ended else None,
         "p50_ms": None if p50_ms is None else round(p50_ms),
         **_usage(agent.usage),
+        "instances": agent.size,
     }
 
 
@@ -100,7 +102,10 @@ def finished_run_item(run: RunSummary) -> Item:
 
 
 def supervisor_item(state: State, supervisor: Supervisor, counts: Digest) -> Item:
-    """Return a supervisor; agents, running and waiting are its own, not those of supervisors below it."""
+    """Return a supervisor; agents, running and waiting are its own, not those of supervisors below it.
+
+    `hand_over_ms` is what a request through it took on average besides the work below it.
+    """
     agents = [state.agents[member] for member in supervisor.members if member in state.agents]
     return {
         "id": supervisor.id,
@@ -111,6 +116,9 @@ def supervisor_item(state: State, supervisor: Supervisor, counts: Digest) -> Ite
         "agents": len(agents),
         "running": supervisor.running,
         "waiting": counts.waiting_of[supervisor.id],
+        "depth": depth_of(state, supervisor),
+        "hand_overs": supervisor.hand_overs,
+        "hand_over_ms": mean_ms_of(supervisor),
     }
 
 

@@ -27,6 +27,7 @@ from dashboard.views.standbys import waiting_said
 from dashboard.views.waiting import why
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent
 from engine.core.fold import fold
+from engine.core.hierarchy import levels, warning_of
 from engine.core.state import RunStatus, RunSummary, State, Task
 from engine.folding import events_of, folded_from, pages
 from store import EngineInfo, Reader
@@ -52,14 +53,18 @@ def ps(ctx: click.Context) -> None:
 
     def shown() -> str:
         rows = [
-            (item["name"], item["parent"] or "", item["strategy"], item["status"], item["agents"], item["running"],
-             item["waiting"], now_of_supervisor(state, state.supervisors[item["id"]], counts).text)
+            (item["name"], item["parent"] or "", item["depth"], item["strategy"], item["status"], item["agents"],
+             item["running"], item["waiting"], duration(item["hand_over_ms"]), now_of_supervisor(state, state.supervisors[item["id"]], counts).text)
             for item in (supervisor_item(state, each, counts) for each in state.supervisors.values())
         ]  # fmt: skip
-        columns = ("SUPERVISOR", "UNDER", "STRATEGY", "STATE", "AGENTS", "RUNNING", "WAITING", "NOW")
+        columns = (
+            "SUPERVISOR", "UNDER", "LEVEL", "STRATEGY", "STATE", "AGENTS", "RUNNING", "WAITING", "HAND-OVER", "NOW",
+        )  # fmt: skip
         table = Table(columns, rows, empty="no team here yet; start one with: quarterdeck up TEAM")
         waiting = f"; {waiting_said(standbys)}" if standbys else ""
-        return f"{path}\n{_engine_line(engine)}, seq {state.seq:,}{waiting}\n\n{table}"
+        deep = warning_of(state, len(levels(state)))
+        warned = f"\n{deep}" if deep is not None else ""
+        return f"{path}\n{_engine_line(engine)}, seq {state.seq:,}{waiting}\n\n{table}{warned}"
 
     emit(ctx, body, shown)
 

@@ -10,6 +10,7 @@ from dashboard.views.amounts import count, duration, median
 from dashboard.views.digest import Digest
 from dashboard.views.rows import EMPTY, Cell, Column, Listing, matches
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, state_of_supervisor
+from engine.core.hierarchy import SHALLOW, depth_of, mean_ms_of
 from engine.core.state import Agent, State, Supervisor
 
 IDLE_SHOWN = 3
@@ -170,7 +171,7 @@ def _agent_cells(
 ) -> tuple[Cell, ...]:
     return (
         Cell(agent.name, "", line.lead),
-        Cell(f"g{agent.generation}", "muted"),
+        Cell(f"g{agent.generation}" + (f" ×{agent.size}" if agent.id in state.pools else ""), "muted"),
         state_of_agent(agent),
         now_of_agent(state, agent, counts, live, now_ms),
         Cell(count(agent.done), "" if agent.done else "muted"),
@@ -188,5 +189,14 @@ def _supervisor_cells(state: State, supervisor: Supervisor, line: _Line, counts:
         now_of_supervisor(state, supervisor, counts),
         Cell(count(counts.done_of[supervisor.id]), "muted"),
         Cell(count(failed), "warn" if failed else "muted"),
-        EMPTY,
+        _hand_over(state, supervisor),
     )
+
+
+def _hand_over(state: State, supervisor: Supervisor) -> Cell:
+    """What a request through a sub-supervisor takes besides the work below it; loud where the team is deep."""
+    depth, took_ms = depth_of(state, supervisor), mean_ms_of(supervisor)
+    took = "" if took_ms is None else duration(took_ms)
+    if depth > SHALLOW:
+        return Cell(f"L{depth} {took}".rstrip(), "warn")
+    return Cell(took, "muted") if took and depth > 1 else EMPTY
