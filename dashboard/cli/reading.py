@@ -54,7 +54,8 @@ def ps(ctx: click.Context) -> None:
     def shown() -> str:
         rows = [
             (item["name"], item["parent"] or "", item["depth"], item["strategy"], item["status"], item["agents"],
-             item["running"], item["waiting"], duration(item["hand_over_ms"]), now_of_supervisor(state, state.supervisors[item["id"]], counts).text)
+             item["running"], item["waiting"], duration(item["hand_over_ms"]),
+             now_of_supervisor(state, state.supervisors[item["id"]], counts).text)
             for item in (supervisor_item(state, each, counts) for each in state.supervisors.values())
         ]  # fmt: skip
         columns = (
