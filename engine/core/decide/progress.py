@@ -75,7 +75,7 @@ def _following(state: State, task: Task, following: Task, ctx: Context) -> list[
         reason = f"{task.title} {'failed' if task.status is TaskStatus.FAILED else 'was skipped'}"
         return [TaskSkipped(at_ms=ctx.now_ms, run_id=task.run_id, task_id=following.id, reason=reason)]
     done = sum(state.tasks[one].status is TaskStatus.DONE for one in following.after) if following.need else 0
-    if following.blockers == 0 and following.need and done < following.need:
+    if following.blockers == 0 and following.need and done < _still_possible(state, following):
         error = f"{following.need} of {len(following.after)} are needed and {done} came"
         return [TaskFailed(at_ms=ctx.now_ms, run_id=task.run_id, task_id=following.id, error=error)]
     if following.blockers == 0:
@@ -83,6 +83,12 @@ def _following(state: State, task: Task, following: Task, ctx: Context) -> list[
     if task.status is TaskStatus.DONE and (following.join == "first" or (following.need and done >= following.need)):
         return _stop_others(state, task, following, ctx)
     return []
+
+
+def _still_possible(state: State, join: Task) -> int:
+    """How many answers are asked for: whoever was cancelled by an operator is gone on without."""
+    cancelled = sum(state.tasks[one].status is TaskStatus.CANCELLED for one in join.after)
+    return min(join.need or 0, len(join.after) - cancelled)
 
 
 def _stop_others(state: State, winner: Task, join: Task, ctx: Context) -> list[Event]:
@@ -168,7 +174,16 @@ def finish_run(state: State, prompt: FinishRun, ctx: Context) -> list[Event]:
     status = {TaskStatus.DONE: RunStatus.DONE, TaskStatus.FAILED: RunStatus.FAILED}.get(
         root.status, RunStatus.CANCELLED
     )
-    return [RunFinished(at_ms=ctx.now_ms, run_id=root.run_id, status=status, output=root.output, error=root.error, following=list(run.before))]
+    return [
+        RunFinished(
+            at_ms=ctx.now_ms,
+            run_id=root.run_id,
+            status=status,
+            output=root.output,
+            error=root.error,
+            following=list(run.before),
+        )
+    ]
 
 
 def answer_now(state: State, prompt: AnswerNow, ctx: Context) -> list[Event]:
