@@ -21,11 +21,21 @@ Fields: TypeAlias = dict[str, Any]
 OF_ONE_FILE = ("seq", "engine", "team", "trusted", "commands")
 """Fields of the state that mean nothing in another file; trust is the operator's, never an archive's."""
 DERIVED = {
-    "supervisors": ("running", "total", "at_work", "open", "order", "blocked", "pace", "restarts_ms"),
+    "supervisors": ("running", "total", "at_work", "open", "order", "blocked", "restarts_ms"),
     "agents": ("running", "parked", "stuck", "created_seq", "drained", "idle_since_ms", "idle_ms", "pace", "probe"),
-    "queues": ("ready", "lanes", "free"),
+    "queues": ("ready", "lanes", "free", "pace"),
     "runs": ("running", "suspended", "deadline_ms", "at_work", "since_ms"),
-    "tasks": ("held_back", "ready_seq", "ready_ms", "taking", "yields_to", "attempt", "retry_at_ms", "deadline_ms", "begun_ms"),
+    "tasks": (
+        "held_back",
+        "ready_seq",
+        "ready_ms",
+        "taking",
+        "yields_to",
+        "attempt",
+        "retry_at_ms",
+        "deadline_ms",
+        "begun_ms",
+    ),
 }
 """What is built anew on import, by the kind of entity."""
 INDEXES = ("urgent", "startable", "pools", "resizable", "leaving")

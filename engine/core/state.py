@@ -157,8 +157,6 @@ class Supervisor:
     """A heap of rank, event and queue; what `open` does not hold like that is passed over, and never on top."""
     blocked: Ids = field(default_factory=OrderedDict)
     """Supervisors, itself included, that could start something had it not `max_total` attempts at work."""
-    pace: int = 0
-    """How far its agents have come in being given what is due to their weights: where the last one stood."""
 
 
 @entity
@@ -223,7 +221,7 @@ class Agent:
     queues: list[str] = field(default_factory=list)
     """Keys of the queues it takes tasks from."""
     pace: int = 0
-    """What it was given, each attempt counting for less the larger its weight."""
+    """What it was given where there was a choice, each attempt counting for less the larger its weight."""
     created_seq: int = 0
     done: int = 0
     failed: int = 0
@@ -316,6 +314,8 @@ class Queue:
     """The same by priority and run, in the order in which they begin."""
     free: Ids = field(default_factory=OrderedDict)
     """Agents that could take one now; the one that waited longest first."""
+    pace: int = 0
+    """How far its agents have come in being given what is due to their weights: where the last one stood."""
 
 
 SwapMode: TypeAlias = Literal["drain", "migrate", "abort"]

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from engine.core.state import Agent, State
+from engine.core.state import Agent, Queue
 
 
-def least_load(state: State, free: Sequence[Agent]) -> Agent:
+def least_load(queue: Queue, free: Sequence[Agent]) -> Agent:
     """Return the agent that uses the smallest share of its slots.
 
     Attempts that wait for their delegations count: they come back for a slot. So do threads that have not returned.

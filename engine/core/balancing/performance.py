@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from engine.core.state import Agent, State
+from engine.core.state import Agent, Queue
 
 
-def performance(state: State, free: Sequence[Agent]) -> Agent:
+def performance(queue: Queue, free: Sequence[Agent]) -> Agent:
     """Return the agent with the least expected time to a success: its median time by its share of successes.
 
     The share is Laplace's, (done + 1) / (done + failed + 2), so that one bad start is no verdict. Who has not been

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from engine.core.state import Agent, State
+from engine.core.state import Agent, Queue
 
 
-def weight(state: State, free: Sequence[Agent]) -> Agent:
+def weight(queue: Queue, free: Sequence[Agent]) -> Agent:
     """Return the agent that was given the least of what is due to it, smoothly: 2:1 is A B A, A B A and never A A B.
 
     Every attempt moves an agent on by 1 / weight (`Agent.pace`, kept by `fold.slots` whatever the rule); the one that
@@ -14,5 +14,4 @@ def weight(state: State, free: Sequence[Agent]) -> Agent:
     Source: C. A. Waldspurger, W. E. Weihl, "Stride Scheduling: Deterministic Proportional-Share Resource Management",
     MIT/LCS/TM-528, 1995.
     """
-    stands = state.supervisors[free[0].supervisor_id].pace
-    return min(free, key=lambda agent: max(agent.pace, stands))
+    return min(free, key=lambda agent: max(agent.pace, queue.pace))

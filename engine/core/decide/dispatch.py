@@ -44,7 +44,7 @@ def agent_for(state: State, queue: Queue) -> Agent:
         return state.agents[next(iter(free))]
     supervisor = state.supervisors[queue.supervisor_id]
     choose = balance_named(inherited(state, supervisor, "balance", "round_robin"))
-    return choose(state, [state.agents[agent_id] for agent_id in islice(free, LOOKED_AT)])
+    return choose(queue, [state.agents[agent_id] for agent_id in islice(free, LOOKED_AT)])
 
 
 def started(task: Task, agent: Agent, ctx: Context) -> AttemptStarted:

@@ -21,8 +21,8 @@ def _engine_started(state: State, event: EngineStarted) -> None:
     state.engine = Engine(pid=event.pid, token=event.token, version=event.version, started_ms=event.at_ms)
     for run in state.runs.values():
         run.suspended = False
-    for supervisor in state.supervisors.values():
-        supervisor.pace = 0
+    for queue in state.queues.values():
+        queue.pace = 0
     for agent in state.agents.values():
         agent.pace = 0
         if agent.stuck:

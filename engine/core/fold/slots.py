@@ -24,6 +24,8 @@ def occupy(state: State, agent: Agent, task: Task, generation: int, queue: Queue
     if queue is not None:
         take(queue, task, served=(state.at_ms, state.seq))
         task.taking = None
+        if len(queue.agents) > 1:
+            _keep_pace(state, queue, agent)
         if state.urgent:
             state.urgent.pop(task.id, None)
     agent.running[task.id] = generation
@@ -31,7 +33,6 @@ def occupy(state: State, agent: Agent, task: Task, generation: int, queue: Queue
     supervisor.running += 1
     opened, queues, agent_id = supervisor.open, state.queues, agent.id
     note(supervisor, task)
-    _keep_pace(state, supervisor, agent)
     has_room = agent.has_room
     for key in agent.queues:
         free = queues[key].free
@@ -108,7 +109,7 @@ def forget(supervisor: Supervisor, task: Task) -> None:
         del supervisor.at_work[task.priority]
 
 
-def _keep_pace(state: State, supervisor: Supervisor, agent: Agent) -> None:
+def _keep_pace(state: State, queue: Queue, agent: Agent) -> None:
     """Count an attempt for what is due to the agent's weight; who was away does not get what it missed.
 
     With each engine all begin anew.
@@ -116,6 +117,6 @@ def _keep_pace(state: State, supervisor: Supervisor, agent: Agent) -> None:
     Source: C. A. Waldspurger, W. E. Weihl, "Stride Scheduling: Deterministic Proportional-Share Resource Management",
     MIT/LCS/TM-528, 1995.
     """
-    if agent.pace > supervisor.pace:
-        supervisor.pace = agent.pace
-    agent.pace = supervisor.pace + round(STRIDE / state.specs[agent.spec].weight)
+    if agent.pace > queue.pace:
+        queue.pace = agent.pace
+    agent.pace = queue.pace + round(STRIDE / state.specs[agent.spec].weight)

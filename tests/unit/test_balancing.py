@@ -1,0 +1,113 @@
+"""Who of several able agents gets a task, by each rule."""
+
+from collections import Counter
+
+import pytest
+
+from engine.core.balancing import RULES
+from engine.core.commands import AddAgent
+from engine.core.options import BALANCES, Balance, SupervisorOptions
+from engine.core.spec import AgentSpec
+from engine.simulation.legality import assert_legal
+from tests.story import attempt, attempts, member, submitted, works
+from tests.world import World, agent, team_world
+
+
+def hands(balance: Balance | None, *members: AgentSpec) -> World:
+    """A lead, and others that are able to do sums, under a rule."""
+    options = SupervisorOptions(balance=balance)
+    world = team_world(agent("lead"), *members, participants=["lead"], options=options, max_parallel=50)
+    submitted(world)
+    return world
+
+
+def asked(world: World, count: int) -> list[str]:
+    """Ask for sums, and return who began any, in order."""
+    before = len(world.starts)
+    world.ask(attempt(world, "lead"), "sum", list(range(count)), call=f"k{before}")
+    return [start.agent for start in world.starts[before:]]
+
+
+def done_one_by_one(world: World, count: int) -> list[str]:
+    """Ask for sums one after the other, each done before the next, and return who got them."""
+    names: list[str] = []
+    for _ in range(count):
+        names += asked(world, 1)
+        world.succeed(attempt(world, names[-1]))
+    return names
+
+
+def test_every_rule_that_can_be_set_is_there() -> None:
+    assert set(RULES) == set(BALANCES)
+
+
+def test_round_robin_gives_the_next_task_to_whoever_has_been_free_for_longest() -> None:
+    world = hands(None, *(agent(name, "sum") for name in ("ada", "bob", "cyd")))
+
+    assert done_one_by_one(world, 4) == ["ada", "bob", "cyd", "ada"]
+
+
+def test_least_load_fills_the_emptier_agent_by_the_share_of_its_slots() -> None:
+    world = hands("least_load", agent("big", "sum", max_concurrency=4), agent("small", "sum", max_concurrency=2))
+
+    assert asked(world, 6) == ["big", "small", "big", "small", "big", "big"]
+
+
+def test_least_load_counts_who_waits_for_delegations() -> None:
+    world = hands("least_load", agent("ada", "sum", max_concurrency=2), agent("bob", "sum", max_concurrency=2))
+    asked(world, 1)
+    world.ask(attempt(world, "ada"), "bob", ["x"])
+    world.succeed(attempts(world, "bob")[0])
+    world.ask(attempt(world, "ada"), "bob", ["y"], call="k2")
+    world.succeed(attempts(world, "bob")[0])
+
+    assert "ada" in works(world)
+    assert_legal(world.state)
+
+
+def test_weight_shares_tasks_out_in_proportion_and_smoothly() -> None:
+    world = hands("weight", agent("ada", "sum", weight=3), agent("bob", "sum", weight=1))
+
+    names = done_one_by_one(world, 12)
+
+    assert Counter(names) == {"ada": 9, "bob": 3}
+    assert "bobbob" not in "".join(names)
+
+
+def test_weight_does_not_make_up_for_the_time_before_an_agent_came() -> None:
+    world = hands("weight", agent("ada", "sum"))
+    done_one_by_one(world, 10)
+    world.order(AddAgent(spec=agent("bob", "sum"), trusted=["crew:bob"]))
+
+    assert Counter(done_one_by_one(world, 4)) == {"ada": 2, "bob": 2}
+
+
+def test_performance_gives_work_to_the_faster_of_two_that_succeed() -> None:
+    world = hands("performance", agent("slow", "sum"), agent("fast", "sum"))
+    for name, ms in (("slow", 90), ("fast", 10)):
+        member(world, name).durations_ms.append(ms)
+        member(world, name).done = 5  # type: ignore[misc]
+
+    assert done_one_by_one(world, 3) == ["fast", "fast", "fast"]
+
+
+def test_performance_leaves_the_one_that_keeps_failing() -> None:
+    world = hands("performance", agent("bad", "sum"), agent("good", "sum"))
+    names: list[str] = []
+    for _ in range(6):
+        names += asked(world, 1)
+        if names[-1] == "bad":
+            world.fail(attempt(world, "bad"))
+        else:
+            world.succeed(attempt(world, "good"))
+
+    assert names == ["bad", "good", "good", "good", "good", "good"]
+
+
+@pytest.mark.parametrize("balance", BALANCES)
+def test_a_sub_supervisor_does_as_the_one_above_it_where_nothing_was_set_for_it(balance: Balance) -> None:
+    world = hands(balance, agent("ada", "sum"), agent("bob", "sum"))
+
+    assert sorted(asked(world, 2)) == ["ada", "bob"]
+    world.settle()
+    assert_legal(world.state)
