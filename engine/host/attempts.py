@@ -174,11 +174,13 @@ class Attempts:
             # Only what the host cancels is a stop; code that raises this by itself has failed.
             if anyio.current_effective_deadline() == float("-inf") or isinstance(cancelled, GeneratorExit):
                 raise
-            return _failed(work.effect, cancelled, work.duration_ms)
+            return _failed(work.effect, cancelled, work.duration_ms, usage=_spent(work))
         except AttemptInterrupted:
             return _interrupted(work)
         except BaseException as error:  # the agent's code: whatever it raises fails the attempt, not the engine
-            return _failed(work.effect, error, work.duration_ms) if work.fails_by_itself else _interrupted(work)
+            if not work.fails_by_itself:
+                return _interrupted(work)
+            return _failed(work.effect, error, work.duration_ms, usage=_spent(work))
         return _returned(work, output)
 
     def _patience(self, work: Work) -> Callable[[], bool]:
@@ -212,7 +214,7 @@ def _returned(work: Work, output: JsonValue) -> Signal:
     if work.timed_out:
         return _interrupted(work)
     effect, duration_ms = work.effect, work.duration_ms
-    usage = Usage(time_ms=duration_ms)
+    usage = _spent(work)
     if work.saw_stopping:
         work.stuck = work.outside > 0
         return AttemptStopped(
@@ -243,11 +245,11 @@ def _interrupted(work: Work) -> Signal:
             task_id=effect.task_id,
             attempt=effect.attempt,
             generation=effect.generation,
-            error=f"took longer than its time limit of {work.spec.timeout_s:g} s",
+            error=work.timed_out,
             error_type="TimeoutError",
             error_types=["TimeoutError", "OSError", "Exception"],
             duration_ms=duration_ms,
-            usage=Usage(time_ms=duration_ms),
+            usage=_spent(work),
             stuck=work.stuck,
         )
     return AttemptStopped(
@@ -256,12 +258,19 @@ def _interrupted(work: Work) -> Signal:
         generation=effect.generation,
         partial=work.partial,
         duration_ms=duration_ms,
-        usage=Usage(time_ms=duration_ms),
+        usage=_spent(work),
         stuck=work.stuck,
     )
 
 
-def _failed(effect: StartAttempt, error: BaseException, duration_ms: int, *, began: bool = True) -> Signal:
+def _spent(work: Work) -> Usage:
+    """Return what an attempt that ends has spent since its last report, and its whole time."""
+    return work.take_spent().plus(Usage(time_ms=work.duration_ms))
+
+
+def _failed(
+    effect: StartAttempt, error: BaseException, duration_ms: int, *, began: bool = True, usage: Usage | None = None
+) -> Signal:
     said = traits(error)
     return AttemptErred(
         task_id=effect.task_id,
@@ -274,5 +283,5 @@ def _failed(effect: StartAttempt, error: BaseException, duration_ms: int, *, beg
         retry_after_s=said.retry_after_s,
         crashed=began and said.crashed,
         duration_ms=duration_ms,
-        usage=Usage(time_ms=duration_ms),
+        usage=usage or Usage(time_ms=duration_ms),
     )

@@ -6,6 +6,7 @@ returns; so a function that runs again after a crash gets the same answers witho
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal, InvalidOperation
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import anyio.from_thread
 from anyio.lowlevel import EventLoopToken
 from pydantic import JsonValue
 
+from engine.core.values import Usage
 from engine.errors import DelegationFailed, EngineError
 from engine.runtimes.task import Task
 from engine.runtimes.values import clean, json_value
@@ -134,6 +136,25 @@ class Context:
         self._work.raise_if_stopping()
         self._work.progress(done, total, clean(note))
 
+    def spent(
+        self,
+        *,
+        tokens_in: int | None = None,
+        tokens_out: int | None = None,
+        cost_usd: Decimal | float | str | None = None,
+    ) -> None:
+        """Say what was spent since it was last said; it counts with the step that ends next, or with the attempt.
+
+        Args:
+            tokens_in: Tokens that a model was given; None where that is not known.
+            tokens_out: Tokens that it answered with.
+            cost_usd: Money, in US dollars.
+
+        Raises:
+            ValueError: If an amount is below 0, or not one that can be.
+        """
+        self._work.spend(usage_of(tokens_in, tokens_out, cost_usd))
+
     async def sleep(self, seconds: float) -> None:
         """Wait on the engine's clock."""
         await self._work.sleep(seconds)
@@ -150,7 +171,8 @@ class Context:
         if work.is_recorded(key):
             return await work.recorded(key)
         began_ms = work.now_ms()
-        output = json_value(await called(work, call))
+        with work.step_limit(name):
+            output = json_value(await called(work, call))
         await work.record(name, key, output, work.now_ms() - began_ms)
         return output
 
@@ -204,12 +226,47 @@ class BlockingContext:
         """As `Context.progress`."""
         anyio.from_thread.run_sync(self._context.progress, done, total, note, token=self._token)
 
+    def spent(
+        self,
+        *,
+        tokens_in: int | None = None,
+        tokens_out: int | None = None,
+        cost_usd: Decimal | float | str | None = None,
+    ) -> None:
+        """As `Context.spent`."""
+        said = partial(self._context.spent, tokens_in=tokens_in, tokens_out=tokens_out, cost_usd=cost_usd)
+        anyio.from_thread.run_sync(said, token=self._token)
+
     def sleep(self, seconds: float) -> None:
         """As `Context.sleep`."""
         self._wait(self._context.sleep, seconds)
 
     def _wait(self, function: Callable[..., Any], *args: object) -> Any:
         return anyio.from_thread.run(function, *args, token=self._token)
+
+
+MOST = 10**12
+"""More tokens, or dollars, than anything can spend."""
+
+
+def usage_of(tokens_in: int | None, tokens_out: int | None, cost_usd: Decimal | float | str | None) -> Usage:
+    """Return what was spent.
+
+    Raises:
+        ValueError: If an amount is below 0, or not one that can be.
+    """
+    for name, tokens in (("tokens_in", tokens_in), ("tokens_out", tokens_out)):
+        if tokens is not None and not (isinstance(tokens, int) and 0 <= tokens < MOST):
+            raise ValueError(f"{name} must be a whole number, 0 or more, not {tokens!r}")
+    cost = None
+    if cost_usd is not None:
+        try:
+            cost = Decimal(str(cost_usd))
+        except InvalidOperation:
+            raise ValueError(f"cost_usd must be an amount of dollars, not {cost_usd!r}") from None
+        if not (cost.is_finite() and 0 <= cost < MOST and abs(cost.adjusted()) < 30):
+            raise ValueError(f"cost_usd must be an amount of dollars, 0 or more, not {cost_usd!r}")
+    return Usage(tokens_in=tokens_in, tokens_out=tokens_out, cost_usd=cost)
 
 
 def outputs(target: str, answers: list[Answered], return_failures: bool) -> list[Any]:

@@ -11,11 +11,12 @@ delegates, fails and answers exactly as written. `options` of the spec hold the 
           fail: "the shop does not answer"
         - steps:
             - {name: read, delay_s: 0.1, output: "12 pages"}
+          spend: {tokens_in: 1200, tokens_out: 80, cost_usd: "0.0042"}     # a step can have one too
           emit: ["Reading … ", "done."]
           delegate: {to: writer, text: "Summarise {text}"}
           output: "{agent} says: {answer}"
 
-A rule is played in the order delay, emit, steps, delegate, map, and then it fails or answers. In every text, `{text}`,
+A rule is played in the order delay, spend, emit, steps, delegate, map, and then it fails or answers. In every text, `{text}`,
 `{agent}`, `{attempt}` and `{answer}` (what the delegation or the map brought) are replaced. Without a rule that fits,
 the agent answers `{agent}: {text}`.
 """
@@ -24,6 +25,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
@@ -47,11 +49,20 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=False)
 
 
+class Spending(_Part):
+    """What something costs."""
+
+    tokens_in: Annotated[int, Field(ge=0, le=10**9)] | None = None
+    tokens_out: Annotated[int, Field(ge=0, le=10**9)] | None = None
+    cost_usd: Annotated[Decimal, Field(ge=0, le=10**6)] | None = None
+
+
 class ScriptedStep(_Part):
     """One step of a rule; journaled, and not done again."""
 
     name: str
     delay_s: Delay = 0.0
+    spend: Spending | None = None
     output: JsonValue = None
 
 
@@ -78,6 +89,8 @@ class Rule(_Part):
     match: str | None = None
     times: Annotated[int, Field(ge=1)] | None = None
     delay_s: Delay | tuple[Delay, Delay] = 0.0
+    spend: Spending | None = None
+    """What the rule costs, besides its steps."""
     emit: list[str] = Field(default_factory=list)
     emit_every_s: Delay = 0.0
     """Pause between two pieces of `emit`."""
@@ -139,6 +152,7 @@ class ScriptedRuntime:
         said = {"text": text, "agent": work.effect.agent, "attempt": str(work.effect.attempt), "answer": ""}
         context = Context(work, await work.task(), {})
         await _wait(rule, work, context)
+        _spend(rule.spend, context)
         for place, piece in enumerate(rule.emit):
             if place:
                 await context.sleep(rule.emit_every_s)
@@ -186,10 +200,16 @@ async def _wait(rule: Rule, work: Work, context: Context) -> None:
         await context.sleep(delay_s)
 
 
+def _spend(spending: Spending | None, context: Context) -> None:
+    if spending is not None:
+        context.spent(tokens_in=spending.tokens_in, tokens_out=spending.tokens_out, cost_usd=spending.cost_usd)
+
+
 def _step_of(step: ScriptedStep, context: Context, said: Mapping[str, str]) -> Any:
     async def played() -> JsonValue:
         if step.delay_s:
             await context.sleep(step.delay_s)
+        _spend(step.spend, context)
         return filled(step.output, said)
 
     return played

@@ -7,7 +7,8 @@ the same for all of them.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
@@ -19,7 +20,7 @@ from engine.clock import Clock
 from engine.core.effects import AnswerCall, StartAttempt
 from engine.core.signals import DelegationAsked, Signal, StepFinished, ThreadCameBack
 from engine.core.spec import AgentSpec
-from engine.core.values import Held
+from engine.core.values import NO_USAGE, Held, Usage
 from engine.errors import AttemptInterrupted, DelegationFailed
 from engine.runtimes.live import LiveText
 from engine.runtimes.slot import Slot
@@ -83,7 +84,8 @@ class Work:
         """It was asked to stop at its next step."""
         self.patient = False
         """It may take however long it needs to come to its next step."""
-        self.timed_out = False
+        self.timed_out: str | None = None
+        """What took too long, in words; its attempt has failed."""
         self.saw_stopping = False
         """Its code looked and knows that it is to stop; what it returns then is partial."""
         self.outside = 0
@@ -98,6 +100,7 @@ class Work:
         self._calls: dict[str, Slot[Any]] = {}
         self._waits = 0
         self._occurrences: Counter[str] | None = None
+        self._spent = NO_USAGE
         self._emitted: list[str] = []
         self._emitted_characters = 0
         self._live: LiveText | None = None
@@ -176,6 +179,7 @@ class Work:
             key=key,
             output=output,
             duration_ms=duration_ms,
+            usage=self.take_spent(),
         )
         self._services.signal(signal, lambda error: slot.put(None) if error is None else slot.fail(error))
         self._slots[id(slot)] = slot
@@ -218,6 +222,15 @@ class Work:
             Answered(one.task_id, await text(one.output), None if one.ok else one.error or "failed")
             for one in answer.answers
         ]
+
+    def spend(self, usage: Usage) -> None:
+        """Note what its code says that it has spent; it is reported with the next step, or at the end."""
+        self._spent = self._spent.plus(usage)
+
+    def take_spent(self) -> Usage:
+        """Return what was spent and not reported yet, to be reported now."""
+        spent, self._spent = self._spent, NO_USAGE
+        return spent
 
     def answered(self, answer: AnswerCall) -> None:
         """Take the outcomes of a call; by the host."""
@@ -304,7 +317,8 @@ class Work:
         """Count the spec's time limit from now on."""
         if self.spec.timeout_s is not None and self._end_limit is None:
             due_ms = self.now_ms() + round(self.spec.timeout_s * 1000)
-            self._end_limit = self._services.later(due_ms, self._time_out)
+            words = f"took longer than its time limit of {self.spec.timeout_s:g} s"
+            self._end_limit = self._services.later(due_ms, lambda: self._time_out(words))
 
     def suspend_time_limit(self) -> None:
         """Do not count the time limit until `begin_time_limit`: it waits for its turn."""
@@ -312,9 +326,24 @@ class Work:
             self._end_limit()
             self._end_limit = None
 
-    def _time_out(self) -> None:
-        self.timed_out = True
-        self.stop_now()
+    @contextmanager
+    def step_limit(self, name: str) -> Iterator[None]:
+        """Let the attempt fail when what is done inside takes longer than a step may."""
+        limit_s = self.spec.step_timeout_s
+        if limit_s is None:
+            yield
+            return
+        words = f"step {name!r} took longer than {limit_s:g} s"
+        take_back = self._services.later(self.now_ms() + round(limit_s * 1000), lambda: self._time_out(words))
+        try:
+            yield
+        finally:
+            take_back()
+
+    def _time_out(self, words: str) -> None:
+        if not self.over:
+            self.timed_out = words
+            self.stop_now()
 
     def raise_if_stopping(self) -> None:
         """Raise `AttemptInterrupted` when it is asked to stop: each call of its code comes by here."""
