@@ -11,10 +11,11 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
+from engine.core.budget import AMOUNTS
 from engine.core.document import INDEXES
 from engine.core.soundness_of_work import faults_of_work
 from engine.core.spec import NAME, AgentSpec, spec_hash
-from engine.core.state import SUMMARIES, Agent, Probation, Run, RunStatus, RunSummary, State, Supervisor
+from engine.core.state import SUMMARIES, Agent, Probation, RunStatus, State, Supervisor
 from engine.core.strategies import STRATEGIES
 from engine.core.values import TextRef, Usage
 
@@ -56,6 +57,7 @@ def _faults(state: State, refs: Iterable[TextRef], texts: int) -> Iterator[str]:
     yield from _supervisors(state)
     yield from _agents(state)
     yield from _queues(state)
+    yield from _ledgers(state)
     yield from _finished(state)
     yield from faults_of_work(state, DEEPEST)
 
@@ -99,14 +101,16 @@ def _numbers(state: State) -> Iterator[str]:
     yield from _unbounded(list(state.timers.values()))
     yield from _unbounded([state])
     yield from _unbounded(state.finished)
-    spent: list[Agent | Run | RunSummary | State] = [
-        state,
-        *state.agents.values(),
-        *state.runs.values(),
-        *state.finished,
+    spent = [
+        state.usage,
+        *(agent.usage for agent in state.agents.values()),
+        *(supervisor.usage for supervisor in state.supervisors.values()),
+        *(run.usage for run in state.runs.values()),
+        *(task.usage for task in state.tasks.values() if task.usage is not None),
+        *(run.usage for run in state.finished),
     ]
-    for each in spent:
-        yield from _usage(each.usage)
+    for usage in spent:
+        yield from _usage(usage)
     if any(not 0 <= each < _LARGEST for agent in state.agents.values() for each in agent.durations_ms):
         yield "an agent has worked for less than no time"
 
@@ -241,6 +245,15 @@ def _queues(state: State) -> Iterator[str]:
             agent = state.agents.get(agent_id)
             if agent is None or key not in agent.queues or agent.supervisor_id != queue.supervisor_id:
                 yield f"the queue {_shown(key)} is served by {_shown(agent_id)}, which does not know it"
+
+
+def _ledgers(state: State) -> Iterator[str]:
+    for key, ledger in state.ledgers.items():
+        known = key in state.tasks or key in state.runs or key in state.agents or key in state.supervisors
+        if key != ledger.id or not known or not set(ledger.warned).union(ledger.granted).issubset(AMOUNTS):
+            yield f"the budget of {_shown(key)} is nobody's"
+        if any(not 0 < granted < _LARGEST for granted in ledger.granted.values()):
+            yield f"the budget of {_shown(key)} was granted less than never"
 
 
 def _finished(state: State) -> Iterator[str]:

@@ -47,6 +47,8 @@ def _is_awaited(state: State, timer: Timer) -> bool:
     if timer.kind in ("deadline", "warn"):
         subject = state.runs.get(timer.subject) or state.tasks.get(timer.subject)
         return subject is not None and subject.deadline_after_ms is not None
+    if timer.kind == "time":
+        return timer.subject in state.runs or timer.subject in state.tasks
     return timer.kind == "escalation" and timer.subject in state.escalations
 
 

@@ -47,9 +47,7 @@ def _add_totals(state: State, imported: State) -> None:
 
 def _take_up(state: State, imported: State, *, paused: bool) -> None:
     """Set timers by the clock here, and build the indexes of what can start."""
-    for entity_id in (
-        *imported.supervisors, *imported.agents, *imported.runs, *imported.tasks, *imported.escalations
-    ):
+    for entity_id in (*imported.supervisors, *imported.agents, *imported.runs, *imported.tasks, *imported.escalations):
         note(state, entity_id)
     for timer in imported.timers.values():
         timer.due_ms = state.at_ms + timer.due_ms
@@ -59,6 +57,7 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
             imported.escalations[timer.subject].due_ms = timer.due_ms
         state.timers[timer.id] = timer
     state.escalations.update(imported.escalations)
+    state.ledgers.update(imported.ledgers)
     for run in imported.runs.values():
         deadline = state.timers.get(timer_id("deadline", run.id))
         run.deadline_ms = deadline.due_ms if deadline is not None else None
