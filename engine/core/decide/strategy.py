@@ -177,7 +177,7 @@ def _rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, prese
     there = [*nodes, *(state.tasks[one] for one in parts.adopted)]
     fresh = {f"+m{place}": one for place, one in enumerate(_without_a_node(state, wanted, group, there))}
     aggregator = _aggregator(state, wanted, parts.unstarted, fresh, settings)
-    members = {task_id: names.get(_worker(state.tasks[task_id]) or "", "") for task_id in _every(parts)}
+    members = {task_id: _whose(state.tasks[task_id], names) for task_id in _every(parts)}
     members |= {key: names[one] for key, one in fresh.items()}
     begun = set(parts.running)
     ends = _ends(state, parts.done)
@@ -194,6 +194,7 @@ def _rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, prese
         groups=groups_in(state, wanted),
         settings=settings,
         lead=wanted.options.lead,
+        stopping=frozenset(parts.running if not preserve else parts.leads),
     )
     wiring = wired(wanted.mode, view)
     graph = drawn(state, wanted, wiring, fresh, mint, at_ms=at_ms)
@@ -208,7 +209,7 @@ def _rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, prese
         task_id=group.id,
         run_id=group.run_id,
         mode=wanted.mode,
-        kept=[*parts.done, *(one for one in parts.running if one not in stopping)],
+        kept=[*parts.done, *(one for one in parts.running if one not in cancelled)],
         cancelled=cancelled,
         added=graph.nodes,
         removed=[*parts.removed, *(one for one in wiring.dropped if one in state.tasks)],
@@ -263,6 +264,11 @@ def _every(parts: _Parts) -> list[str]:
 def _at_work(node: Task) -> bool:
     """A task that backs off or was interrupted has begun: it keeps its place."""
     return not node.ended and (node.attempts > 0 or node.status is not TaskStatus.WAITING)
+
+
+def _whose(task: Task, names: dict[str, str]) -> str:
+    """Return whose node a task is; one that works on an item of its own is nobody's place in another graph."""
+    return "" if task.takes == "own" or task.call_key is not None else names.get(_worker(task) or "", "")
 
 
 def _worker(task: Task) -> str | None:

@@ -49,8 +49,9 @@ class Layout:
         return self._edges(node, after, takes, sees, role)
 
     def again(self, member: str, after: Iterable[str] = (), *, takes: Takes = "request", role: str = "") -> str:
-        """Return the node of a member like `work`, and a new one where the member is done already."""
-        if self._there.get(member) in self.nodes.done:
+        """Return the node of a member like `work`, and a new one where the member is done already, or is stopped."""
+        there = self._there.get(member)
+        if there in self.nodes.done or there in self.nodes.stopping:
             del self._there[member]
         return self.work(member, after, takes=takes, role=role)
 

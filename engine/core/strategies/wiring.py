@@ -33,6 +33,8 @@ class Nodes:
     used: list[str] = field(default_factory=list)
     """Those of them that a running node came after, so that its output rests on theirs."""
     running: list[str] = field(default_factory=list)
+    stopping: frozenset[str] = frozenset()
+    """Those of them that are being stopped; what they have said so far is context."""
     unstarted: list[str] = field(default_factory=list)
     aggregation: Aggregation = "concat"
     aggregator: str | None = None

@@ -1,0 +1,199 @@
+"""A switch between any two strategies, at several moments of a run."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from engine.core.codec import encode_state
+from engine.core.commands import SwitchStrategy
+from engine.core.decide.strategy import switched
+from engine.core.errors import Refused
+from engine.core.events import StrategySwitched
+from engine.core.fold import fold
+from engine.core.options import SupervisorOptions
+from engine.core.state import RunStatus, State
+from engine.core.strategies import BUILT_IN
+from engine.simulation.legality import assert_legal
+from tests.story import ended, found, submitted
+from tests.world import World, agent, team_world
+
+NAMES = ("ada", "bob", "cyd", "dan")
+SETTINGS: dict[str, dict[str, Any]] = {
+    "graph": {
+        "nodes": [
+            {"name": "one", "agent": "ada"},
+            {"name": "two", "agent": "bob", "after": ["one"]},
+            {"name": "three", "agent": "cyd", "after": ["one"], "when": {"contains": "x"}},
+            {"name": "four", "agent": "dan", "after": ["two", "three"]},
+        ]
+    },
+    "hierarchical_review": {"levels": [["ada", "bob"], ["cyd"], ["dan"]], "returns": 1},
+    "iterative_refinement": {"rounds": 3},
+    "parallel": {"need": 3},
+}
+PAIRS = [(old, new) for old in sorted(BUILT_IN) for new in sorted(BUILT_IN) if old != new]
+
+
+def begun(mode: str) -> World:
+    world = team_world(
+        *[agent(name, "work") for name in NAMES],
+        mode=mode,
+        max_parallel=2,
+        options=SupervisorOptions(settings=SETTINGS.get(mode, {}), lead="ada" if mode == "delegate" else None),
+    )
+    submitted(world)
+    return world
+
+
+def to(mode: str, **fields: Any) -> SwitchStrategy:
+    lead = "dan" if mode == "delegate" else None
+    return SwitchStrategy(mode=mode, settings=SETTINGS.get(mode, {}), lead=lead, **fields)
+
+
+def at_once(world: World) -> None:
+    """Nothing is done yet."""
+
+
+def one_done(world: World) -> None:
+    """The first that is at work, or looks, has ended."""
+    if world.checks:
+        found(world)
+    else:
+        world.succeed(next(iter(world.started)), "first")
+
+
+def two_done(world: World) -> None:
+    """Two have ended."""
+    one_done(world)
+    if world.checks or world.started:
+        one_done(world)
+
+
+def in_the_middle_of_a_look(world: World) -> None:
+    """A built-in node looks at outputs, where the strategy has one."""
+    for _ in range(6):
+        if world.checks or not world.started:
+            return
+        world.succeed(next(iter(world.started)), "work")
+
+
+def with_delegations(world: World) -> None:
+    """Whoever is at work has asked others, of whom one is at work."""
+    if world.started:
+        world.ask(next(iter(world.started)), "work", ["x", "y", "z"])
+
+
+def after_a_crash(world: World) -> None:
+    """One is done, and the engine was lost."""
+    one_done(world)
+    world.crash()
+
+
+def after_a_failed_one(world: World) -> None:
+    """The first that is at work has failed for good."""
+    if world.started:
+        world.fail(next(iter(world.started)))
+
+
+MOMENTS = [at_once, one_done, two_done, in_the_middle_of_a_look, with_delegations, after_a_crash, after_a_failed_one]
+moments = pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.__name__)
+pairs = pytest.mark.parametrize(("old", "new"), PAIRS, ids=lambda mode: str(mode))
+
+
+def assert_ended_well(world: World, *, failing: bool = False) -> None:
+    """Every node has one outcome, none ran twice, the run has ended, and the journal alone tells it all."""
+    done = Counter(event.task_id for event in world.journal if event.type == "attempt_done")
+    assert max(done.values(), default=0) <= 1
+    assert not world.state.runs
+    assert failing or ended(world).status is RunStatus.DONE, ended(world).error
+    again = State()
+    fold(again, world.journal)
+    assert encode_state(again) == encode_state(world.state)
+
+
+@moments
+@pytest.mark.parametrize("preserve", [True, False], ids=["kept", "stopped"])
+@pairs
+def test_from_any_to_any_what_is_done_stays_and_the_run_ends(old: str, new: str, preserve: bool, moment: Any) -> None:
+    world = begun(old)
+    moment(world)
+    if not world.state.runs:
+        return
+    done = {task.id for task in world.state.tasks.values() if task.ended and task.kind != "group"}
+
+    events = world.order(to(new, preserve_agent_states=preserve))
+
+    (event,) = [event for event in events if isinstance(event, StrategySwitched)]
+    for change in event.groups:
+        assert not done & {*change.after, *change.removed, *change.cancelled}
+        nodes = world.state.tasks[change.task_id].children if change.task_id in world.state.tasks else []
+        named = {*change.kept, *change.cancelled, *change.removed, *change.after, *done}
+        named |= {node.task_id for node in change.added}
+        assert set(nodes) <= named | {one for one in nodes if world.state.tasks[one].ended}
+    assert_legal(world.state)
+    world.settle()
+    assert_ended_well(world, failing=moment is after_a_failed_one)
+
+
+@pairs
+def test_the_dry_run_is_the_event_that_comes(old: str, new: str) -> None:
+    world = begun(old)
+    one_done(world)
+    if not world.state.runs:
+        return
+    command = to(new)
+    shown = switched(world.state, command, world.now_ms)
+
+    (event,) = [event for event in world.order(command) if isinstance(event, StrategySwitched)]
+
+    assert event == shown
+
+
+@pytest.mark.parametrize("mode", sorted(BUILT_IN))
+def test_there_and_back_again_the_run_ends(mode: str) -> None:
+    world = begun("sequential")
+    one_done(world)
+    world.order(to(mode))
+    world.order(to("sequential"))
+
+    assert_legal(world.state)
+    world.settle()
+    assert_ended_well(world)
+
+
+def test_one_run_alone_is_switched_and_the_supervisor_stays_as_it_was() -> None:
+    world = begun("sequential")
+    submitted(world, "another")
+
+    world.order(to("parallel", scope="run", run="r2"))
+
+    assert world.state.supervisors["s1"].mode == "sequential"
+    modes = [world.state.tasks[run.root_id].mode for run in world.state.runs.values()]
+    assert modes == ["sequential", "parallel"]
+    world.settle()
+    assert not world.state.runs
+
+
+def test_a_run_that_is_not_there_is_refused() -> None:
+    world = begun("sequential")
+
+    with pytest.raises(Refused, match="no open run"):
+        switched(world.state, to("parallel", scope="run", run="r9"), 0)
+
+
+def test_settings_of_a_strategy_are_those_of_the_switch_and_its_defaults_after_another() -> None:
+    world = begun("parallel")
+    world.order(SwitchStrategy(mode="iterative_refinement", settings={"until": 0.5}))
+    assert world.state.supervisors["s1"].options.settings == {"until": 0.5}
+
+    world.order(SwitchStrategy(mode="sequential"))
+
+    assert world.state.supervisors["s1"].options.settings == {}
+
+
+def test_settings_that_are_wrong_are_refused_in_one_line() -> None:
+    world = begun("sequential")
+
+    with pytest.raises(Refused, match="no setting 'untill'; did you mean until"):
+        switched(world.state, SwitchStrategy(mode="iterative_refinement", settings={"untill": 1}), 0)
