@@ -17,11 +17,13 @@ from engine.core.commands import (
     Cancel,
     ChangeCapabilities,
     Command,
+    Move,
     Pause,
     Reassign,
     RemoveMember,
     Resume,
     Rollback,
+    SetPriority,
     Submit,
     SupervisorSpec,
     SwapAgent,
@@ -29,6 +31,7 @@ from engine.core.commands import (
 )
 from engine.core.exporting import document_of
 from engine.core.fold import fold
+from engine.core.options import Preempt, SupervisorOptions
 from engine.core.signals import AgentUnusable, AttemptSucceeded, StepFinished
 from engine.core.spec import Retry
 from engine.core.state import State
@@ -59,6 +62,7 @@ class Story:
             SupervisorSpec(name="below", members=[agent("cyd", "sum"), agent("dan", "sum", "write")], max_parallel=2),
             mode=self.random.choice(["sequential", "parallel"]),
             max_parallel=3,
+            options=SupervisorOptions(preempt=Preempt(at=self.random.choice(["step", "now"]), urgent=2)),
         )
         for _ in range(self.random.randint(1, 3)):
             self.world.order(Submit(request="go"))
@@ -107,6 +111,8 @@ class Story:
             pick([Pause, Resume])(target=pick([*agents, *state.runs])),
             Submit(request="go"),
             Cancel(target=pick(work)),
+            Move(target=pick(agents), parent=pick(list(state.supervisors))),
+            SetPriority(target=pick(running), priority=pick([0, 9])),
             RemoveMember(target=pick(agents), mode=pick(LEAVES)),
         ]
         return pick(commands)

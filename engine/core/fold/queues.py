@@ -167,6 +167,8 @@ def wait_for_slot(state: State, task: Task) -> None:
     assert task.attempt is not None
     assert task.attempt.agent_id is not None
     queue = state.queues[back_queue(task.attempt.agent_id)]
+    if task.id in queue.ready:  # one that migrates waits already
+        return
     put(queue, task, state.seq, state.at_ms)
     refresh_queue(state, queue)
     if state.pools:

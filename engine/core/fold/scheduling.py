@@ -3,7 +3,7 @@
 from engine.core.events import PreemptionAsked, PrioritySet
 from engine.core.fold.ending import ask_to_stop
 from engine.core.fold.handlers import Handlers
-from engine.core.fold.queues import dequeue, enqueue_again, stands, stop_waiting_for_slot, wait_for_slot
+from engine.core.fold.queues import back_queue, dequeue, enqueue_again, stands, stop_waiting_for_slot, wait_for_slot
 from engine.core.fold.slots import forget, note
 from engine.core.state import State, Task
 
@@ -29,7 +29,7 @@ def _place_again(state: State, task: Task, priority: int) -> bool:
     attempt = task.attempt
     if attempt is not None and attempt.agent_id is not None:
         agent = state.agents[attempt.agent_id]
-        goes_on = task.id in agent.parked and not attempt.waits
+        goes_on = task.id in state.queues[back_queue(agent.id)].ready
         if goes_on:
             stop_waiting_for_slot(state, task)
         elif not attempt.parked:
