@@ -21,30 +21,35 @@ from engine.core.values import Usage
 def charge(state: State, task: Task, agent: Agent | None, usage: Usage) -> None:
     """Add what was spent to the task, to all that it is part of, to the run, the agent and its supervisors."""
     known = usage.tokens_in is not None or usage.tokens_out is not None or usage.cost_usd is not None
-    if not known and not usage.time_ms:
+    time_ms = usage.time_ms
+    if not known and not time_ms:
         return
+    for total in _totals(state, task, agent):
+        total.time_ms += time_ms
+        if known:
+            _add(total, usage)
+
+
+def _totals(state: State, task: Task, agent: Agent | None) -> list[Usage]:
+    """Return the totals of everybody who pays for what is spent on `task`."""
+    totals = [state.usage, state.runs[task.run_id].usage]
     above: Task | None = task
     while above is not None:
         if above.usage is None:
             above.usage = Usage()
-        _add(above.usage, usage, known)
+        totals.append(above.usage)
         above = state.tasks[above.parent_id] if above.parent_id is not None else None
-    _add(state.runs[task.run_id].usage, usage, known)
-    _add(state.usage, usage, known)
     if agent is not None:
-        _add(agent.usage, usage, known)
-    supervisor_id = task.supervisor_id if agent is None else agent.supervisor_id
-    supervisor = state.supervisors.get(supervisor_id)
+        totals.append(agent.usage)
+    supervisor = state.supervisors.get(task.supervisor_id if agent is None else agent.supervisor_id)
     while supervisor is not None:
-        _add(supervisor.usage, usage, known)
+        totals.append(supervisor.usage)
         supervisor = state.supervisors[supervisor.parent_id] if supervisor.parent_id is not None else None
+    return totals
 
 
-def _add(total: Usage, usage: Usage, known: bool) -> None:
+def _add(total: Usage, usage: Usage) -> None:
     """Add in place what `Usage.plus` would: a total belongs to one entity, and a new one for each event costs more."""
-    total.time_ms += usage.time_ms
-    if not known:
-        return
     if usage.tokens_in is not None:
         total.tokens_in = usage.tokens_in + (total.tokens_in or 0)
     if usage.tokens_out is not None:
