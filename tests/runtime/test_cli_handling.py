@@ -1,0 +1,203 @@
+"""Work under way is handled from a shell: who does it, how urgent it is, by when, and what a person decides."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from dashboard.cli import main
+from dashboard.client import Client, folded
+from dashboard.process import Detached, let_go, start_engine, wait_until_up
+from engine.core.state import State, TaskStatus
+from engine.teamfile import read_team
+from store import Tail
+
+TEAM = """
+version: 1
+supervisor: {name: crew, strategy: sequential, participants: [waiter]}
+agents:
+  - {name: waiter, run: "hands:wait", specialties: [waiting], max_concurrency: 9, on_failure: [{escalate: 300}]}
+  - {name: other, run: "hands:wait", specialties: [waiting], max_concurrency: 9}
+teams:
+  - supervisor: {name: below}
+    agents: [{name: helper, run: "hands:wait", specialties: [helping]}]
+registry:
+  - {name: quick, run: "hands:quick", specialties: [waiting], max_concurrency: 9}
+"""
+HANDS = '''
+from pathlib import Path
+import anyio
+
+async def wait(task, ctx):
+    """Wait until somebody makes the file that the request names; fail where it says so."""
+    async def look():
+        while not Path(task.text).exists():
+            await anyio.sleep(0.01)
+        return Path(task.text).read_text()
+    said = await ctx.step("look", look)
+    if said == "fail":
+        raise ValueError("it was told to fail")
+    return f"waited for {Path(task.text).name}"
+
+async def quick(text):
+    return "quick"
+'''
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Detached]:
+    folder = tmp_path_factory.mktemp("handling")
+    (folder / "team.yaml").write_text(TEAM)
+    (folder / "hands.py").write_text(HANDS)
+    engine = start_engine(folder / "team.db", folder=folder, bound=True)
+    try:
+        wait_until_up(engine)
+        with Client(engine.db) as client:
+            load = read_team(folder / "team.yaml").load_command(trusted=True)
+            assert client.perform(load).status == "applied"
+        yield engine
+    finally:
+        let_go(engine)
+
+
+@pytest.fixture
+def run(engine: Detached, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a subcommand on the engine's database: its exit status, what it wrote to stdout and to stderr."""
+
+    def run(*words: object) -> tuple[int, str, str]:
+        status = main([*map(str, words), "--db", str(engine.db)])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run
+
+
+def until(db: Path, holds: Callable[[State], bool]) -> State:
+    """Return the state once it is as it should be, or the test hangs no longer than 20 s."""
+    stop = threading.Event()
+    timer = threading.Timer(20, stop.set)
+    timer.start()
+    try:
+        if holds(state := folded(db)):
+            return state
+        for _ in Tail(db, state.seq).batches(stop):
+            if holds(state := folded(db)):
+                return state
+        raise AssertionError([(task.id, task.status, task.error) for task in state.tasks.values()])
+    finally:
+        stop.set()
+        timer.cancel()
+
+
+def begun(run: Run, engine: Detached, path: Path) -> tuple[str, str]:
+    """Submit a request that waits for `path`, and return its run and its task once it is at work."""
+    status, out, _ = run("run", path, "--detach")
+    assert status == 0
+    run_id = out.strip()
+
+    def at_work(state: State) -> bool:
+        return any(task.attempt for task in state.tasks.values() if task.run_id == run_id and task.kind == "agent")
+
+    state = until(engine.db, at_work)
+    (task,) = (one for one in state.tasks.values() if one.run_id == run_id and one.kind == "agent")
+    return run_id, task.id
+
+
+def test_a_task_at_work_is_made_urgent_given_a_deadline_and_another_agent(
+    run: Run, engine: Detached, tmp_path: Path
+) -> None:
+    run_id, task_id = begun(run, engine, tmp_path / "a")
+
+    assert run("priority", run_id, 0)[0] == 0
+    assert run("deadline", task_id, "5m")[0] == 0
+    assert run("reassign", task_id, "other", "--now")[0] == 0
+
+    state = until(engine.db, lambda state: state.tasks[task_id].agent_id == state.agents["a2"].id)
+    task = state.tasks[task_id]
+    assert (task.priority, task.deadline_ms is not None) == (0, True)
+    (tmp_path / "a").write_text("go")
+    assert run("wait", run_id)[:2] == (0, "waited for a\n")
+
+
+def test_a_question_is_listed_and_answered_with_an_output(run: Run, engine: Detached, tmp_path: Path) -> None:
+    (tmp_path / "b").write_text("fail")
+    status, out, _ = run("run", tmp_path / "b", "--detach")
+    run_id = out.strip()
+    until(engine.db, lambda state: bool(state.escalations))
+
+    status, out, _ = run("inbox", "--json")
+    (item,) = json.loads(out)["items"]
+    refused = run("answer", item["id"], "perhaps")
+    answered = run("answer", item["id"], "use", "--output", "a person did it")
+
+    assert status == 0
+    assert (item["about"], item["run_id"], item["default"]) == ("failure", run_id, "reject")
+    assert (refused[0], "say one of" in refused[2]) == (3, True)
+    assert answered[0] == 0
+    assert run("wait", run_id)[:2] == (0, "a person did it\n")
+    assert run("inbox")[1] == "nobody waits for an answer\n"
+
+
+def test_agents_are_swapped_in_every_mode_and_rolled_back(run: Run, engine: Detached, tmp_path: Path) -> None:
+    run_id, _ = begun(run, engine, tmp_path / "c")
+
+    migrated = run("swap", "waiter", "--with", "quick", "--mode", "abort")
+
+    assert migrated[0] == 0
+    assert run("wait", run_id)[:2] == (0, "quick\n")
+    assert run("rollback", "waiter")[0] == 0
+    assert folded(engine.db).agents["a1"].generation == 3
+    assert run("swap", "waiter", "other", "--with", "quick", "--mode", "drain")[0] == 0
+    assert run("rollback", "waiter")[0] == 0
+    assert run("rollback", "other")[0] == 0
+    assert run("swap", "nobody", "--with", "quick")[0] == 3
+
+
+def test_members_move_and_settings_and_capabilities_change(run: Run, engine: Detached) -> None:
+    assert run("capability", "other", "--add", "sums")[0] == 0
+    assert run("move", "helper", "crew")[0] == 0
+    assert run("set", "crew", "--max-total", 5, "--balance", "least_load")[0] == 0
+
+    state = folded(engine.db)
+    assert "sums" in state.spec_of(state.agents["a2"]).specialties
+    assert state.agents["a3"].supervisor_id == "s1"
+    assert (state.supervisors["s1"].options.max_total, state.supervisors["s1"].options.balance) == (5, "least_load")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("priority", "r999", 1), 3, "no open run or task 'r999'"),
+        (("priority", "r1", 12), 2, "12 is not in the range"),
+        (("deadline", "r999", "soon"), 2, "'soon' is no deadline"),
+        (("reassign", "t999", "other"), 3, "'t999'"),
+        (("rollback", "helper"), 3, "helper"),
+        (("move", "crew", "below"), 3, "crew"),
+        (("swap", "waiter"), 2, "say what with"),
+        (("swap", "waiter", "--with", "quick", "--rollback-after", "x"), 2, "is not N/M"),
+        (("answer", "e99", "retry"), 3, "no question 'e99'"),
+        (("set", "crew"), 2, "nothing to change"),
+        (("capability", "other"), 2, "nothing to change"),
+        (("strategy", "crew", "map", "--set", "rounds"), 2, "is no setting"),
+        (("run", "x", "--priority", 3, "--after", "r999", "--detach"), 3, "r999"),
+    ],
+)
+def test_what_cannot_be_is_one_line_that_says_why(run: Run, words: tuple[object, ...], status: int, said: str) -> None:
+    ended, out, err = run(*words)
+
+    assert (ended, out) == (status, "")
+    assert said in err
+    assert len(err.splitlines()) <= 3
+    assert "Traceback" not in err
+
+
+def test_a_run_with_a_deadline_that_passes_fails_and_says_so(run: Run, engine: Detached, tmp_path: Path) -> None:
+    status, _, err = run("run", tmp_path / "never", "--deadline", "0.2s")
+
+    assert status == 1
+    assert "deadline" in err
+    ended = folded(engine.db).finished[-1]
+    assert (ended.status, TaskStatus.FAILED.value) == ("failed", "failed")
