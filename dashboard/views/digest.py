@@ -3,7 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from engine.core.state import Queue, State, Task, TaskStatus
+from engine.core.state import State, Task, TaskStatus
+from engine.core.waiting import Waits
 
 
 @dataclass(slots=True)
@@ -18,8 +19,6 @@ class Digest:
     """Tasks in back-off by the agent that tried last."""
     planned_for: dict[str, Task] = field(default_factory=dict)
     """A task of an open graph that is for this worker and has to wait for others."""
-    places: dict[str, dict[str, int]] = field(default_factory=dict)
-    """How many stand before each task of a queue; made for a queue when first asked."""
     done_of: Counter[str] = field(default_factory=Counter)
     """Attempts that ended well, by supervisor, all below it included."""
     failed_of: Counter[str] = field(default_factory=Counter)
@@ -27,12 +26,13 @@ class Digest:
     """Agents at work by supervisor, all below it included."""
     agents_of: Counter[str] = field(default_factory=Counter)
     errors_of: Counter[str] = field(default_factory=Counter)
+    _waits: Waits | None = None
 
-    def ahead(self, queue: Queue, task_id: str) -> int | None:
-        """How many tasks stand before one in its queue; None where it does not stand there."""
-        if queue.key not in self.places:
-            self.places[queue.key] = {waiting: place for place, waiting in enumerate(queue.ready)}
-        return self.places[queue.key].get(task_id)
+    def waits(self, state: State) -> Waits:
+        """Return what tells why tasks wait; made when first asked, for this look."""
+        if self._waits is None:
+            self._waits = Waits(state)
+        return self._waits
 
 
 def digest(state: State) -> Digest:

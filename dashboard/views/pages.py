@@ -1,6 +1,7 @@
 """One object on a page of its own: an agent, a task, a run, an event, as paragraphs."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 
 from dashboard.views.amounts import clock, count, counted, duration, elapsed, median, moment, percent
 from dashboard.views.digest import Digest
@@ -12,6 +13,7 @@ from dashboard.views.specs import spec_lines
 from dashboard.views.targets import finished_run
 from dashboard.views.texts import Texts, pretty
 from dashboard.views.waiting import why
+from engine.core.fold.lanes import in_order
 from engine.core.state import Run, State, Task
 
 BLANK = Cell("")
@@ -69,7 +71,7 @@ def _at_work(state: State, agent_id: str, counts: Digest, live: Mapping[str, str
         if text := streamed(live, task_id):
             yield Cell(text[-600:], "muted", "  ")
     queue = state.queues.get(f"agent:{agent_id}")
-    waiting = list(queue.ready)[:SHOWN] if queue is not None else []
+    waiting = list(islice(in_order(state, queue), SHOWN)) if queue is not None else []
     for task_id in waiting:
         yield Cell(state.tasks[task_id].title, "muted", "◌ ")
     if queue is not None and len(queue.ready) > SHOWN:

@@ -74,7 +74,7 @@ def test_a_waiting_task_says_who_is_paused_in_error_or_full() -> None:
     world.say(AgentUnusable(agent_id=agent_id(world, "bob"), generation=1, error="gone"))
     assert reason(world, "file 2") == "none of 2 agents takes tasks: ada is paused"
 
-    assert reason(mapped("ada", "bob", max_parallel=1), "file 2") == "all 1 slot of below are in use"
+    assert reason(mapped("ada", "bob", max_parallel=1), "file 2") == "supervisor below is full: 1 of 1 at work"
 
 
 def test_a_task_in_back_off_says_for_how_long() -> None:

@@ -10,8 +10,9 @@ Everything here is O(1) in the number of tasks, except for a task that goes back
 and at the tasks of its own, that have waited for longer.
 """
 
-from collections import OrderedDict
-from collections.abc import Callable
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from heapq import heapify, heappop, heapreplace
 from itertools import takewhile
 from typing import Any
 
@@ -128,3 +129,23 @@ def rank_of(state: State, queue: Queue) -> int:
     """Return how early a queue goes among those of its supervisor, the least first; attempts that go on come first."""
     rank, _ = first_lane(queue, ageing_ms(state, state.supervisors[queue.supervisor_id]))
     return rank + BACK if queue.key.startswith("back:") else rank
+
+
+def in_order(state: State, queue: Queue) -> Iterator[str]:
+    """Yield the ready tasks of a queue in the order in which they would begin if all began one after the other now."""
+    ageing = ageing_ms(state, state.supervisors[queue.supervisor_id])
+    lanes: list[tuple[int, int, deque[tuple[int, deque[str]]]]] = []
+    for priority, lane in queue.lanes.items():
+        turns = deque((turn.since_ms, deque(turn.tasks)) for turn in lane.values())
+        lanes.append((priority * ageing + turns[0][0], priority, turns))
+    heapify(lanes)
+    while lanes:
+        _, priority, turns = lanes[0]
+        _, tasks = turns.popleft()
+        yield tasks.popleft()
+        if tasks:
+            turns.append((state.at_ms, tasks))
+        if turns:
+            heapreplace(lanes, (priority * ageing + turns[0][0], priority, turns))
+        else:
+            heappop(lanes)

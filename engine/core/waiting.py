@@ -1,0 +1,262 @@
+"""Why a task does not go on: one answer, with the numbers that it stands on and a plain sentence.
+
+Pure: the state in, a `Wait` out; a moment that has to come is told as that, and the view counts down to it. For one task
+`why_waits`; for many of one state make `Waits` once, which looks through each queue and its agents once, however many
+tasks are asked about.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from engine.core.fact import fact
+from engine.core.fold.lanes import in_order
+from engine.core.fold.timers import timer_id
+from engine.core.inheritance import above_and_self
+from engine.core.state import Agent, Queue, Run, State, Supervisor, Task, TaskStatus
+
+Why: TypeAlias = Literal[
+    "engine",
+    "doubt",
+    "person",
+    "retry",
+    "pause",
+    "runs",
+    "tasks",
+    "calls",
+    "slot",
+    "nobody",
+    "agent",
+    "circuit",
+    "budget",
+    "supervisor",
+    "team",
+    "turn",
+]
+"""What kind of thing is waited for: an engine; a look at what may have happened twice; a person; the end of a back-off;
+the end of a pause; other runs; other tasks; delegations; a slot to go on; somebody able; an agent that works again; a
+circuit that closes; a budget; a slot of the supervisor; one of the team; its turn."""
+
+
+@fact
+class Wait:
+    """What a task waits for."""
+
+    why: Why
+    words: str
+    """One short sentence; a moment is left to `until_ms`."""
+    ids: tuple[str, ...] = ()
+    """Tasks, runs, agents, supervisors or questions that it waits for."""
+    until_ms: int | None = None
+    """When it goes on by itself, if that is known; UTC milliseconds."""
+    ahead: int | None = None
+    """How many tasks begin before it in its queue."""
+    preempted: bool = False
+    """It has made way for a more urgent task."""
+
+
+@fact
+class _Place:
+    """Where a task stands in its queue."""
+
+    ahead: int
+    first: int
+    """The most urgent priority of those before it."""
+    last: int
+    """The least urgent one."""
+
+
+def why_waits(state: State, task: Task) -> Wait | None:
+    """Return what one task waits for, or None where it does not wait."""
+    return Waits(state).why(task)
+
+
+class Waits:
+    """What the tasks of one state wait for.
+
+    Args:
+        state: Is not to change while this is in use.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._places: dict[str, dict[str, _Place]] = {}
+        self._closed: dict[str, Wait | None] = {}
+
+    def why(self, task: Task) -> Wait | None:
+        """Return what `task` waits for, or None where it does not wait."""
+        status = task.status
+        if status is TaskStatus.IN_DOUBT:
+            return Wait(why="doubt", words="in doubt: it may have run before the engine ended; retry or cancel it")
+        if status is TaskStatus.RUNNING:
+            return _at_work(self._state, task)
+        if status not in (TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMPTED):
+            return None
+        return self._held_up(task, self._state.runs[task.run_id]) or self._in_queue(task)
+
+    def ahead(self, queue: Queue, task_id: str) -> int | None:
+        """Return how many tasks begin before one in its queue; None where it does not stand there."""
+        place = self._place(queue, task_id)
+        return None if place is None else place.ahead
+
+    def _held_up(self, task: Task, run: Run) -> Wait | None:
+        """Return what keeps a task from being ready."""
+        if run.suspended:
+            return Wait(why="engine", words="its run is suspended: no engine")
+        if task.escalation_id is not None:
+            return Wait(why="person", words=f"a person is asked ({task.escalation_id})", ids=(task.escalation_id,))
+        if task.status is TaskStatus.RETRYING and task.retry_at_ms is not None:
+            return Wait(why="retry", words="backing off", until_ms=task.retry_at_ms)
+        if run.paused:
+            return Wait(why="pause", words="its run is paused", ids=(run.id,))
+        if task.held_back:
+            return Wait(why="budget", words="its budget is spent, and a person is asked")
+        if run.after:
+            return Wait(why="runs", words=f"waits for {_named(run.after, 'run')}", ids=tuple(run.after))
+        return self._after(task) if task.blockers else None
+
+    def _after(self, task: Task) -> Wait:
+        before = (self._state.tasks[task_id] for task_id in task.after)
+        awaited = [one for one in before if not one.ended]
+        words = f"waits for {_named([one.title for one in awaited])}"
+        return Wait(why="tasks", words=words, ids=tuple(one.id for one in awaited))
+
+    def _in_queue(self, task: Task) -> Wait | None:
+        """Return what keeps a ready task from being begun."""
+        queue = self._state.queues.get(task.queue or "")
+        if queue is None:
+            return None
+        if queue.key not in self._closed:
+            self._closed[queue.key] = _closed(self._state, queue)
+        place = self._place(queue, task.id)
+        ahead = None if place is None else place.ahead
+        closed = self._closed[queue.key]
+        preempted = task.status is TaskStatus.PREEMPTED
+        said = "has made way; " if preempted else ""
+        if closed is not None:
+            return Wait(
+                why=closed.why,
+                words=said + closed.words,
+                ids=closed.ids,
+                until_ms=closed.until_ms,
+                ahead=ahead,
+                preempted=preempted,
+            )
+        if place is None:
+            return None
+        words = said + _turn(self._state, queue, place, task.priority)
+        ids = () if task.taking is None else (task.taking,)
+        if task.taking is not None:
+            words = f"{said}{self._state.tasks[task.taking].title} makes way for it"
+        return Wait(why="turn", words=words, ids=ids, ahead=ahead, preempted=preempted)
+
+    def _place(self, queue: Queue, task_id: str) -> _Place | None:
+        places = self._places.get(queue.key)
+        if places is None:
+            places = self._places[queue.key] = _places(self._state, queue)
+        return places.get(task_id)
+
+
+def _places(state: State, queue: Queue) -> dict[str, _Place]:
+    found: dict[str, _Place] = {}
+    first, last = 99, -1
+    for ahead, task_id in enumerate(in_order(state, queue)):
+        found[task_id] = _Place(ahead=ahead, first=first, last=last)
+        priority = state.tasks[task_id].priority
+        first, last = min(first, priority), max(last, priority)
+    return found
+
+
+def _at_work(state: State, task: Task) -> Wait | None:
+    attempt = task.attempt
+    if attempt is None or not attempt.parked:
+        return None
+    if attempt.owed and not attempt.waits:
+        return Wait(why="slot", words="waits for a free slot to go on")
+    calls = [task.calls[key] for key in attempt.waits]
+    awaited = [child for call in calls for child in call.children if not state.tasks[child].ended]
+    return Wait(why="calls", words=f"waits for {_counted(len(awaited), 'delegated task')}", ids=tuple(awaited))
+
+
+def _closed(state: State, queue: Queue) -> Wait | None:
+    """Return why nothing begins out of a queue, whichever task is first in it; None where it is only its turn."""
+    agents = [state.agents[agent_id] for agent_id in queue.agents]
+    supervisor = state.supervisors[queue.supervisor_id]
+    if not agents:
+        what = repr(queue.key.split(":", 2)[2]) if queue.key.startswith("able:") else "do it"
+        return Wait(why="nobody", words=f"no agent can {what}")
+    above = list(above_and_self(state, supervisor))
+    paused = next((one for one in above if one.paused), None)
+    if paused is not None:
+        return Wait(why="pause", words=f"supervisor {paused.name} is paused", ids=(paused.id,))
+    spent = next((one for one in above if one.held or one.exhausted is not None), None)
+    if spent is not None:
+        return Wait(why="budget", words=f"the budget of {spent.name} is spent", ids=(spent.id,))
+    return _nobody_works(state, agents) or (_full(above) if queue.free else None)
+
+
+def _nobody_works(state: State, agents: Sequence[Agent]) -> Wait | None:
+    """Return why none of some agents takes tasks at all; None where one does or will."""
+    first: Wait | None = None
+    for agent in agents:
+        refusal = _refuses(state, agent)
+        if refusal is None:
+            return None
+        first = first or refusal
+    if first is None or len(agents) == 1:
+        return first
+    words = f"none of {len(agents):,} agents takes tasks: {first.words}"
+    return Wait(why=first.why, words=words, ids=tuple(agent.id for agent in agents), until_ms=first.until_ms)
+
+
+def _refuses(state: State, agent: Agent) -> Wait | None:
+    ids = (agent.id,)
+    if agent.error is not None:
+        return Wait(why="agent", words=f"{agent.name} is in error: {agent.error}", ids=ids)
+    if agent.removing is not None and agent.removing != "drain":
+        return Wait(why="agent", words=f"{agent.name} is leaving", ids=ids)
+    if agent.paused:
+        return Wait(why="pause", words=f"{agent.name} is paused", ids=ids)
+    if agent.exhausted is not None or agent.held:
+        return Wait(why="budget", words=f"the budget of {agent.name} is spent", ids=ids)
+    if agent.is_shut:
+        timer = state.timers.get(timer_id("circuit", agent.id))
+        until_ms = None if timer is None else timer.due_ms
+        return Wait(why="circuit", words=f"the circuit of {agent.name} is open", ids=ids, until_ms=until_ms)
+    return None
+
+
+def _full(above: Sequence[Supervisor]) -> Wait | None:
+    """Return which supervisor has no slot, where an agent would have one."""
+    own = above[0]
+    if own.running >= own.max_parallel:
+        words = f"supervisor {own.name} is full: {own.running} of {own.max_parallel} at work"
+        return Wait(why="supervisor", words=words, ids=(own.id,))
+    for supervisor in above:
+        most = supervisor.options.max_total
+        if most is not None and supervisor.total >= most:
+            words = f"the team of {supervisor.name} is full: {supervisor.total} of {most} at work"
+            return Wait(why="team", words=words, ids=(supervisor.id,))
+    return None
+
+
+def _turn(state: State, queue: Queue, place: _Place, priority: int) -> str:
+    capability = queue.key.split(":", 2)[2] if queue.key.startswith("able:") else ""
+    whose = f"the {capability} queue" if capability else f"{state.agents[queue.agents[0]].name}'s queue"
+    if capability and len(queue.agents) == 1:
+        whose = f"{state.agents[queue.agents[0]].name}'s queue"
+    if not place.ahead:
+        return f"next in {whose}"
+    if place.first == place.last == priority:
+        return f"behind {place.ahead:,} in {whose}"
+    span = f"{place.first}" if place.first == place.last else f"{place.first}–{place.last}"
+    return f"behind {place.ahead:,} of priority {span} in {whose}"
+
+
+def _named(names: Sequence[str], kind: str = "") -> str:
+    """Name the first, and how many more: `parse`, `run r3 and 2 more`."""
+    more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
+    return f"{kind} {names[0]}{more}".strip()
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
