@@ -481,7 +481,7 @@ def _agent_removing(state: State, event: AgentRemoving) -> list[Prompt]:
 
 
 def _agent_swapped(state: State, event: AgentSwapped | SwapRolledBack | SwapHurried) -> list[Prompt]:
-    return [CheckAgentLoad(agent_id=event.agent_id)]
+    return [CheckAgentLoad(agent_id=event.agent_id), CheckBudget(subject=event.agent_id)]
 
 
 def _task_reopened(state: State, event: TaskReopened) -> list[Prompt]:

@@ -4,11 +4,13 @@ import time
 from decimal import Decimal
 from typing import Any
 
+import anyio
 import pytest
 
 from engine.clock import VirtualClock
 from engine.core.commands import Submit
 from engine.core.limits import Limits
+from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec, Retry
 from engine.core.values import Usage
 from tests.runtime.engines import Engine, Engines
@@ -98,6 +100,20 @@ async def test_a_run_ends_at_its_deadline(engine: Engines) -> None:
         began_ms = clock.now_ms()
         assert await outcome(running, deadline_s=60) == ("failed", "deadline of 60 s passed", None)
         assert clock.now_ms() - began_ms == 60_000
+
+
+async def test_code_that_does_not_come_to_a_step_is_ended_after_the_grace(engine: Engines) -> None:
+    async def deaf(task: Any, ctx: Any) -> str:
+        ctx.emit("half")
+        await anyio.sleep(600)
+        return "never"
+
+    options = SupervisorOptions(grace_s=0.05)
+    async with engine(AgentSpec(name="ada", run=deaf), options=options) as running:
+        assert await outcome(running, deadline_s=0.05) == ("failed", "deadline of 0.05 s passed", "half")
+        kinds = [record.kind for record in await running.journal()]
+
+    assert kinds.count("deadline_passed") == 1
 
 
 async def test_a_step_that_takes_too_long_fails_the_attempt_and_is_tried_again(engine: Engines) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from engine.core.budget import budgets_of, deadline_of
-from engine.core.commands import Answer, RetryWork, Submit, SupervisorSpec
+from engine.core.commands import Answer, ChangeSupervisor, RetryWork, Submit, SupervisorSpec, SwapAgent
 from engine.core.effects import StopAttempt
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
@@ -338,6 +338,26 @@ def test_a_supervisor_says_how_deep_delegations_nest() -> None:
     refusal = only(world.ask(attempt(world, "bob"), "cyd", ["x"]), "call_refused")
 
     assert refusal.reason == "delegations nest 1 deep; 1 is the limit"
+
+
+def test_limits_that_are_set_anew_let_go_on_who_has_something_left_by_them() -> None:
+    world = team_world(agent("ada", limits=asks(tokens=10)), options=SupervisorOptions(limits=TOKENS))
+    submitted(world)
+    submitted(world, "again")
+    world.succeed(attempt(world, "ada"), usage=spent(10))
+    assert works(world) == []
+
+    richer = agent("ada", limits=asks(tokens=2_000))
+    events = world.order(SwapAgent(agent="ada", spec=richer, trusted=["crew:ada"]))
+    assert only(events, "budget_extended").amount is None
+    assert (works(world), world.state.escalations) == (["ada"], {})
+    world.record(attempt(world, "ada"), "s", usage=spent(990))
+    assert "is spent" in refused(world, Submit(request="more"))
+    applied(world, ChangeSupervisor(supervisor="chief", options=SupervisorOptions(limits=Limits(tokens=9_000))))
+
+    submitted(world, "more")
+    world.settle()
+    assert ended(world).status is RunStatus.DONE
 
 
 def test_a_task_that_spent_its_budget_and_is_tried_again_by_hand_ends_again_unless_there_is_more() -> None:
