@@ -1,0 +1,180 @@
+"""What built-in nodes find in outputs, and which guards are refused before anything runs."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from engine.core.check import Check
+from engine.core.errors import Refused
+from engine.core.strategies.guard import check_guard, check_pattern, has_unbounded, in_words
+from engine.guards import Looked, holds_for, score_in, verdict_of
+
+pytestmark = pytest.mark.anyio
+
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def one(output: JsonValue, status: str = "done") -> list[Looked]:
+    return [Looked("ada", status, output)]
+
+
+@pytest.mark.parametrize(
+    ("output", "score"),
+    [
+        ({"score": 0.5}, 0.5),
+        ('{"score": 3}', 3.0),
+        ('```json\n{"score": 0.25}\n```', 0.25),
+        ("Good.\nScore: 0.8", 0.8),
+        ("score 7/10, I would say", 0.7),
+        ("scores of people", None),
+        ({"score": True}, None),
+        ({"score": "high"}, None),
+        ([1], None),
+        (None, None),
+    ],
+)
+def test_scores_are_read_from_objects_and_from_texts(output: JsonValue, score: float | None) -> None:
+    assert score_in(output) == score
+
+
+async def test_every_critic_has_to_be_content() -> None:
+    check = Check(what="score", args={"until": 0.9})
+    looked = [Looked("ada", "done", {"score": 1}), Looked("bob", "done", {"score": 0.5})]
+
+    assert await verdict_of(check, looked) == {"score": 0.5, "enough": False}
+    assert await verdict_of(check, [*looked[:1], Looked("bob", "done", "no idea")]) == {"score": None, "enough": False}
+
+
+@pytest.mark.parametrize(
+    ("output", "approved"),
+    [
+        ({"approved": False, "reasons": ["a", "b"]}, False),
+        ('{"approved": false}', False),
+        ("REJECTED: no numbers", False),
+        ("**Rejected** because", False),
+        ("rejectedly", True),
+        ("It was not rejected", True),
+        ({"approved": True}, True),
+        ("fine", True),
+    ],
+)
+async def test_what_sends_back_is_an_object_or_a_word_at_the_beginning(output: JsonValue, approved: bool) -> None:
+    verdict = await verdict_of(Check(what="approved", args={"rejects": ["rejected"]}), one(output))
+
+    assert verdict["approved"] is approved
+
+
+@pytest.mark.parametrize(
+    ("guard", "output", "holds"),
+    [
+        ({"contains": "Bug"}, "a BUG here", True),
+        ({"contains": "bug"}, {"kind": "bug"}, True),
+        ({"matches": r"^ok\b"}, "ok then", True),
+        ({"matches": r"\d+"}, "no digits", False),
+        ({"json": "a.0.b", "equals": 1}, {"a": [{"b": 1}]}, True),
+        ({"json": "a.1", "equals": None}, {"a": [1]}, False),
+        ({"json": "a", "equals": None}, '{"a": null}', True),
+        ({"status": "done"}, "x", True),
+        ({"status": "failed"}, "x", False),
+    ],
+)
+async def test_guards_hold_as_they_say(guard: JsonValue, output: JsonValue, holds: bool) -> None:
+    assert await holds_for(guard, one(output)) is holds
+
+
+async def test_the_first_guard_that_holds_is_taken_and_else_where_none_does() -> None:
+    guards: JsonValue = [{"contains": "x"}, {"contains": "y"}, "else"]
+
+    assert (await verdict_of(Check(what="guards", args={"guards": guards}), one("y x")))["holds"] == [0]
+    assert (await verdict_of(Check(what="guards", args={"guards": guards}), one("z")))["holds"] == [2]
+    assert (await verdict_of(Check(what="guards", args={"guards": guards, "all": True}), one("x y")))["holds"] == [0, 1]
+
+
+async def test_a_failure_that_no_guard_takes_is_told() -> None:
+    check = Check(what="guards", args={"guards": [{"contains": "x"}]})
+
+    assert (await verdict_of(check, [Looked("ada", "failed", None, "broken")]))["failed"] == "ada: broken"
+
+
+@pytest.mark.parametrize(
+    ("output", "items"),
+    [
+        (["a", "b"], 2),
+        ({"items": [1]}, 1),
+        ('["x"]', 1),
+        ([], 0),
+        ("a text", None),
+        ({"a": 1}, None),
+    ],
+)
+async def test_lists_are_found_as_values_and_in_texts(output: JsonValue, items: int | None) -> None:
+    verdict = await verdict_of(Check(what="items", args={"most": 10}), one(output))
+
+    assert verdict["items"] == items
+    assert ("list" in verdict) == (items is not None and not isinstance(output, list))
+
+
+@settings(max_examples=40)
+@given(json_values)
+async def test_nothing_that_an_agent_says_breaks_a_look(output: Any) -> None:
+    checks = [
+        Check(what="score", args={"until": 1}),
+        Check(what="approved", args={"rejects": ["no"]}),
+        Check(what="items", args={"most": 5}),
+        Check(what="guards", args={"guards": [{"contains": "x"}, {"json": "a.b", "equals": 1}, {"matches": "a|b"}]}),
+    ]
+    for check in checks:
+        assert isinstance(await verdict_of(check, one(output)), dict)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+$", "(a|aa)+$", "(a*)*", r"(.*)*x", r"(\w+\s?)+$", r"(a)\1", "a*b*c*d*e", "(", "x" * 501, "(a?){99}"]
+)
+def test_patterns_that_may_take_for_ever_are_refused(pattern: str) -> None:
+    with pytest.raises(Refused) as refusal:
+        check_pattern("branch 1", pattern)
+
+    assert "\n" not in refusal.value.reason
+
+
+@pytest.mark.parametrize("pattern", [r"ticket \d+", "^(yes|no)$", r"\bTODO\b", "a{2,5}", r"https?://\S+", "(?i)done"])
+def test_patterns_that_people_write_are_taken(pattern: str) -> None:
+    check_pattern("branch 1", pattern)
+
+
+def test_a_pattern_without_repetitions_needs_no_process() -> None:
+    assert not has_unbounded("^(yes|no)$")
+    assert has_unbounded(r"\d+")
+
+
+@pytest.mark.parametrize(
+    ("guard", "told"),
+    [
+        ("always", "a guard is 'else' or one of"),
+        ({}, "a guard is 'else' or one of"),
+        ({"contain": "x"}, "did you mean contains"),
+        ({"contains": "x", "status": "done"}, "asks one thing"),
+        ({"contains": 3}, "takes a text"),
+        ({"status": "won"}, "status is one of"),
+        ({"json": "a.b"}, "what it equals"),
+        ({"run": "os.system"}, "no guard 'run'"),
+    ],
+)
+def test_what_is_no_guard_is_refused_in_one_line(guard: JsonValue, told: str) -> None:
+    with pytest.raises(Refused, match=told) as refusal:
+        check_guard("branch 2", guard)
+
+    assert refusal.value.reason.startswith("branch 2")
+
+
+def test_guards_are_told_in_words() -> None:
+    guards: list[JsonValue] = [{"contains": "yes"}, {"status": "failed"}, {"json": "a.b", "equals": True}, "else"]
+
+    assert [in_words(guard) for guard in guards] == ["contains 'yes'", "status failed", "a.b == True", "else"]
