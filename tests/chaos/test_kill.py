@@ -17,6 +17,7 @@ from engine.core.commands import (
     Ping,
     RemoveMember,
     Resume,
+    Rollback,
     SwapAgent,
     SwitchStrategy,
     TrustReferences,
@@ -89,8 +90,9 @@ def commands(chance: random.Random) -> list[Command]:
     drawn: list[Command] = [TrustReferences(references=REFERENCES)]
     for _ in range(chance.randint(3, 7)):
         possible: list[Command] = [
-            SwapAgent(agent="counter-a", spec=anew),
-            SwapAgent(agent="counter-b", spec=anew),
+            SwapAgent(agent="counter-a", spec=anew, mode=chance.choice(["drain", "migrate"])),
+            SwapAgent(agent="counter-b", spec=anew, mode="migrate"),
+            Rollback(agent=chance.choice(["counter-a", "counter-b"]), mode="migrate"),
             SwitchStrategy(supervisor="drills", mode=chance.choice(["sequential", "parallel"])),
             SwitchStrategy(supervisor="survey", mode="parallel", scope="new"),
             AddAgent(supervisor="survey", spec=other),
