@@ -96,6 +96,11 @@ class Inbox:
         if self._path is None and self._waiting and await self.pending(1):
             self._wake()
 
+    @property
+    def has_kept(self) -> bool:
+        """True while there are outcomes that could not be written yet."""
+        return bool(self._unwritten)
+
     async def write_kept(self) -> None:
         """Try once more to write outcomes that are kept here; what fails now, the next engine finds pending."""
         with anyio.CancelScope(shield=True), contextlib.suppress(StoreError):

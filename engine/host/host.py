@@ -44,6 +44,8 @@ from store.opening import Store
 
 SNAPSHOT_EVENTS = 10_000
 """Events between two snapshots."""
+TELL_AGAIN_MS = 1_000
+"""How long until an outcome that could not be written into the inbox is tried again."""
 TICK_S = 1.0
 
 log = logging.getLogger(__name__)
@@ -100,7 +102,7 @@ class Host:
         self._texts = Texts(store.journal.body)
         self._timers = Timers(self.clock)
         self._listeners = Listeners()
-        self._orders = Orders(store.inbox)
+        self._orders = Orders(store.inbox, lambda call: self.later(self.clock.now_ms() + TELL_AGAIN_MS, call))
         self._processes = Processes(self._start)
         self._writer = writer_for(store, self.clock)
         self._loop = Loop(

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import anyio
@@ -29,10 +30,16 @@ class Applied:
 
 
 class Orders:
-    """Who waits for the outcome of which command."""
+    """Who waits for the outcome of which command.
 
-    def __init__(self, inbox: Inbox) -> None:
+    Args:
+        inbox: Where those of other processes stand.
+        later: Calls something in a while: what could not be written is tried again then.
+    """
+
+    def __init__(self, inbox: Inbox, later: Callable[[Callable[[], None]], object]) -> None:
         self._inbox = inbox
+        self._later = later
         self._slots: dict[str, list[Slot[Applied]]] = {}
         self._from_inbox: set[str] = set()
         self._outcomes: list[CommandOutcome] = []
@@ -100,16 +107,21 @@ class Orders:
             await self.write()
 
     async def write(self) -> None:
-        """Write the outcomes that are not written yet; what cannot be written now is written with later ones."""
+        """Write the outcomes that are not written yet; what cannot be written now is tried again in a while."""
         outcomes, self._outcomes = self._outcomes, []
-        if not outcomes:
+        if not outcomes and not self._inbox.has_kept:
             return
         try:
             await self._inbox.settle(outcomes)
         except StoreError as error:
             log.warning("outcomes of commands cannot be written yet: %s", error)
+        if self._inbox.has_kept:
+            self._later(self._try_again)
         self._from_inbox.difference_update(outcome.id for outcome in outcomes)
         self.settled.set()
+
+    def _try_again(self) -> None:
+        self._news.set()
 
     def _settle(self, command_id: str, applied: bool, seq: int, reason: str | None, said: dict[str, JsonValue]) -> None:
         state = "applied" if applied else "refused"

@@ -56,6 +56,7 @@ class Mishaps:
         self.kill_after = False
         self.full_until_ms = 0
         self.stall_ms = 0
+        self._hurries = False
         self._stalled: anyio.CancelScope | None = None
         self._on_killed = on_killed
 
@@ -72,12 +73,19 @@ class Mishaps:
     def let_go(self) -> None:
         """Let nothing reach the disk any more, and nobody wait for it."""
         self.killed = True
+        self.hurry()
+
+    def hurry(self) -> None:
+        """Let no write take its time any more, as the clock stands still from now on."""
+        self._hurries = True
         if self._stalled is not None:
             self._stalled.cancel()
 
     async def stall(self, clock: Clock) -> None:
         """Let a write take its time; the engine waits for it, and its clock goes on."""
         due_ms, self.stall_ms = clock.now_ms() + self.stall_ms, 0
+        if self._hurries:
+            return
         clock.release()
         with anyio.CancelScope() as self._stalled:
             await clock.sleep_until(due_ms)
@@ -88,7 +96,10 @@ class Mishaps:
 class Wire:
     """A connection, as the store's classes know it."""
 
-    def __init__(self, connection: sqlite3.Connection, clock: Clock, mishaps: Mishaps, written: Callable[[], None]):
+    def __init__(
+        self, connection: sqlite3.Connection, clock: Clock, mishaps: Mishaps, written: Callable[[], None] | None
+    ) -> None:
+        self._can_stall = written is not None  # who writes the journal holds the clock meanwhile
         self._connection = connection
         self._clock = clock
         self._mishaps = mishaps
@@ -111,7 +122,8 @@ class Wire:
             return self._connection.execute(sql, parameters).fetchall()
         await self._before()
         found = self._connection.execute(sql, parameters).fetchall()
-        self._written()
+        if self._written is not None:
+            self._written()
         if mishaps.kill_in == 0:
             mishaps.kill()
         if mishaps.killed:
@@ -125,7 +137,7 @@ class Wire:
             if mishaps.kill_in <= 0 and not mishaps.kill_after:
                 mishaps.kill()
                 raise EngineKilled("this engine was killed before it wrote")
-        if mishaps.stall_ms:
+        if mishaps.stall_ms and self._can_stall:
             await mishaps.stall(clock)
             if mishaps.killed:
                 raise EngineKilled("this engine was killed while it waited for the disk")
@@ -193,7 +205,7 @@ class Disk:
             path=Path("simulated"),
             file_id=FILE_ID,
             journal=Journal(wire, wire, path=None, token=token, end=end_of(writer)),
-            inbox=Inbox(cast(Any, Wire(inbox, clock, mishaps, lambda: None)), path=None),
+            inbox=Inbox(cast(Any, Wire(inbox, clock, mishaps, None)), path=None),
             snapshots=cast(Snapshots, Shelf(self.snapshots, mishaps)),
             live=LiveOutput(lease, None),
             lease=lease,

@@ -130,7 +130,7 @@ class History:
         self.plan = plan
         self.disk = Disk()
         self.books = Chronicle()
-        self.clock = VirtualClock(START_MS)
+        self.clock: VirtualClock = VirtualClock(START_MS)
         self.mishaps = Mishaps(lambda: None)
         self.missing: set[str] = set()
         self.back_ms = 0
@@ -255,8 +255,8 @@ class History:
             self._while_dead(draw)
         start_ms = self.clock.now_ms() - self.back_ms
         self.back_ms = 0
-        self.clock = VirtualClock(start_ms)
         self.mishaps = Mishaps(self._killed)
+        self.clock = _EnginesClock(start_ms, self.mishaps)
         self.acting = set()
         store = self.disk.open(self.clock, self.mishaps, self._written)
         host = Host(
@@ -448,6 +448,21 @@ class History:
 
     def _tell(self, words: str) -> None:
         self._lines.append(Line(self.clock.now_ms() - START_MS, self.books.state.seq, words))
+
+
+class _EnginesClock(VirtualClock):
+    """A clock that goes on for as long as its engine does; what waits for it longer is let go."""
+
+    def __init__(self, start_ms: int, mishaps: Mishaps) -> None:
+        super().__init__(start_ms)
+        self._mishaps = mishaps
+
+    async def drive(self) -> None:
+        """Move time until the engine ends."""
+        try:
+            await super().drive()
+        finally:
+            self._mishaps.hurry()
 
 
 class _Begun:
