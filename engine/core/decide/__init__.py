@@ -17,6 +17,7 @@ from engine.core.decide import (
     circuit,
     deadlines,
     dispatch,
+    draining,
     engine,
     escalations,
     failing,
@@ -117,7 +118,7 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     prompts.MemberCrashed: restarting.member_crashed,
     prompts.AnswerNow: progress.answer_now,
     prompts.Requeue: removing.requeue,
-    prompts.StopLeftOver: swapping.stop_left_over,
+    prompts.StopLeftOver: draining.stop_left_over,
     prompts.CheckAgentLoad: removing.check_agent_load,
     prompts.Answered: escalations.after_answer,
     prompts.CheckLeaving: leaving.check_leaving,
@@ -127,7 +128,7 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
 """The handler of every signal and every prompt."""
 
 escalations.ON_ANSWER["failure"] = failing.answered
-escalations.ON_ANSWER["drain"] = swapping.drain_answered
+escalations.ON_ANSWER["drain"] = draining.drain_answered
 escalations.ON_ANSWER["budget"] = budgets.answered
 ON_STOPPED["limit"] = budgets.set_aside
 

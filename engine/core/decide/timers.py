@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from engine.core.context import Context
-from engine.core.decide import budgets, circuit, deadlines, escalations, failing, pools, swapping
+from engine.core.decide import budgets, circuit, deadlines, draining, escalations, failing, pools
 from engine.core.events import Event
 from engine.core.signals import TimerDue
 from engine.core.state import State, Timer
@@ -19,7 +19,7 @@ ON_TIMER: dict[str, OnTimer] = {
     "deadline": deadlines.passed,
     "grace": deadlines.grace_over,
     "time": budgets.time_due,
-    "drain": swapping.drain_due,
+    "drain": draining.drain_due,
 }
 """The handler of every kind of timer; each leaves the timer dropped by what it decides."""
 
