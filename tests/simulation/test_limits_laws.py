@@ -5,11 +5,11 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 
-from engine.core.budget import budgets_of
+from engine.core.budget import Subject, budgets_of
 from engine.core.fold import fold
 from engine.core.inheritance import above_and_self
 from engine.core.options import GRACE_S
-from engine.core.state import State
+from engine.core.state import Run, State, Task
 from engine.core.values import Usage
 from tests.chance import worlds
 from tests.world import World
@@ -32,7 +32,8 @@ def test_nothing_has_longer_than_what_it_is_part_of(world: World) -> None:
 @given(worlds())
 def test_what_has_a_deadline_of_its_own_and_no_other_has_a_timer_for_it(world: World) -> None:
     state = world.state
-    for subject in (*state.runs.values(), *state.tasks.values()):
+    subjects: list[Run | Task] = [*state.runs.values(), *state.tasks.values()]
+    for subject in subjects:
         is_set = f"deadline:{subject.id}" in state.timers
         ended = subject.id in state.tasks and state.tasks[subject.id].ended
         if is_set or not (ended or subject.exceeded):
@@ -86,7 +87,13 @@ def test_what_agents_report_adds_up_at_every_level(world: World) -> None:
     assert state.usage == spent.get("all", Usage())
     for summary in state.finished:
         assert summary.usage == spent.get(summary.id, Usage())
-    for each in (*state.runs.values(), *state.tasks.values(), *state.agents.values(), *state.supervisors.values()):
+    everybody: list[Subject] = [
+        *state.runs.values(),
+        *state.tasks.values(),
+        *state.agents.values(),
+        *state.supervisors.values(),
+    ]
+    for each in everybody:
         assert (each.usage or Usage()) == spent.get(each.id, Usage())
         assert each.begun == begun.get(each.id, 0)
 

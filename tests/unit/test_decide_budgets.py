@@ -52,7 +52,7 @@ def test_what_is_not_known_is_not_shown_as_nothing_and_adds_nothing() -> None:
 
     assert member(world, "ada").usage.tokens_in is None
     (budget,) = budgets_of(world.state, member(world, "ada").id)
-    assert (budget.spent, budget.share) == (0, 0.0)
+    assert (budget.spent, budget.share) == (Decimal(0), 0.0)
 
 
 def test_a_budget_is_warned_about_once() -> None:
@@ -105,11 +105,11 @@ def test_a_run_whose_last_work_spends_the_rest_is_done() -> None:
 def test_what_a_run_and_its_supervisor_say_both_count() -> None:
     options = SupervisorOptions(run_limits=Limits(tokens=100, warn_at=0.5))
     world = team_world(agent("ada"), options=options)
-    run_id = submitted(world, limits=Limits(tokens=500, cost_usd=1))
+    run_id = submitted(world, limits=Limits(tokens=500, cost_usd=Decimal(1)))
 
-    found = {each.name: (each.limit, each.warn_at) for each in budgets_of(world.state, run_id)}
+    found = {str(each.name): (float(each.limit), each.warn_at) for each in budgets_of(world.state, run_id)}
 
-    assert found == {"tokens": (100, 0.5), "cost_usd": (1, 0.8)}
+    assert found == {"tokens": (100.0, 0.5), "cost_usd": (1.0, 0.8)}
 
 
 def test_a_task_has_the_limits_of_its_agent_or_those_inherited_from_above() -> None:

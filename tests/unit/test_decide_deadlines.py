@@ -1,5 +1,7 @@
 """A deadline is kept: warned about, then what it is for stops, and what is done stays."""
 
+from typing import Any
+
 import pytest
 
 from engine.core.commands import Cancel, SetDeadline, Submit, SupervisorSpec
@@ -12,8 +14,8 @@ from tests.story import applied, attempt, ended, kinds, only, refused, submitted
 from tests.world import World, agent, team_world
 
 
-def duo(mode: str = "sequential", **fields: object) -> World:
-    return team_world(agent("ada"), agent("bob"), mode=mode, **fields)  # type: ignore[arg-type]
+def duo(mode: str = "sequential", **fields: Any) -> World:
+    return team_world(agent("ada"), agent("bob"), mode=mode, **fields)
 
 
 def test_a_run_is_warned_about_at_most_of_its_time_and_ended_at_the_end_with_what_is_done() -> None:
