@@ -12,6 +12,7 @@ from dashboard.clean import clean
 from dashboard.views.glyphs import TASK, of_task
 from dashboard.views.rows import Cell
 from engine.core.events import GroupChange
+from engine.core.graph import GraphNode, graph_of
 from engine.core.state import State, TaskStatus
 
 STACK = 5
@@ -34,11 +35,8 @@ class Node:
 
 def before(state: State, change: GroupChange) -> list[Node]:
     """Return the graph as it is now."""
-    group = state.tasks[change.task_id]
-    tasks = [state.tasks[child] for child in group.children if child in state.tasks]
-    return [
-        Node(task.id, of_task(task).glyph, task.title, tuple(task.after)) for task in tasks if _shows(state, task.id)
-    ]
+    nodes = graph_of(state, change.task_id).nodes
+    return [Node(node.id, _glyph(state, node.id), node.title, node.after) for node in nodes if _shows(node)]
 
 
 def after(state: State, change: GroupChange) -> list[Node]:
@@ -49,6 +47,7 @@ def after(state: State, change: GroupChange) -> list[Node]:
         for node in before(state, change)
         if node.id not in gone
     ]
+    nodes += [Node(task_id, _glyph(state, task_id), state.tasks[task_id].title, ()) for task_id in change.adopted]
     glyph = TASK[TaskStatus.WAITING].glyph
     added = [
         Node(plan.task_id, glyph, plan.title, tuple(change.after.get(plan.task_id, plan.after)))
@@ -75,8 +74,13 @@ def drawn(nodes: Sequence[Node], width: int) -> list[Cell]:
     return [Cell(line) for block in lines for line in block]
 
 
-def _shows(state: State, task_id: str) -> bool:
-    return state.tasks[task_id].status is not TaskStatus.SKIPPED or state.tasks[task_id].kind != "join"
+def _shows(node: GraphNode) -> bool:
+    """Built-in nodes of a plan that was given up say nothing; work that was left out does."""
+    return node.status is not TaskStatus.SKIPPED or node.kind in ("agent", "group")
+
+
+def _glyph(state: State, task_id: str) -> str:
+    return of_task(state.tasks[task_id]).glyph
 
 
 def _layers(nodes: Sequence[Node]) -> list[list[Node]]:

@@ -6,15 +6,10 @@ from engine.core.events import StrategySwitched
 from engine.core.state import State
 from engine.core.strategies import STRATEGIES
 
-_ABOUT = {
-    "sequential": "one after the other; each gets the output of the one before",
-    "parallel": "all at once; each gets the request, then the results are joined",
-}
-
 
 def strategies() -> list[tuple[str, str]]:
     """Return every strategy with what it does."""
-    return [(name, _ABOUT.get(name, "")) for name in STRATEGIES]
+    return [(name, one.about) for name, one in STRATEGIES.items()]
 
 
 def consequence(state: State, event: StrategySwitched) -> list[Cell]:
@@ -29,7 +24,9 @@ def consequence(state: State, event: StrategySwitched) -> list[Cell]:
     )
     stopped = sum(len(change.cancelled) for change in event.groups)
     parts = [f"kept {done} done, {len(kept) - done} running", f"planned anew {planned}"]
-    parts += [f"{what} {number}" for what, number in (("added", new), ("stopped", stopped)) if number]
+    left_out = sum(len(change.removed) for change in event.groups)
+    counts = (("added", new), ("stopped", stopped), ("left out", left_out))
+    parts += [f"{what} {number}" for what, number in counts if number]
     runs = {change.run_id for change in event.groups}
     told = f"{counted(len(event.groups), 'graph')} of {counted(len(runs), 'open run')}: {' · '.join(parts)}"
     return [Cell(told), Cell("Nothing that is done is done again.", "muted")]

@@ -90,7 +90,7 @@ def _matches(state: State, task: Task, needle: str) -> bool:
 def _agent_name(state: State, task: Task) -> str:
     worker = task.agent_id or task.worker_id
     if worker is None:
-        return "engine" if task.kind == "join" else ""
+        return "engine" if task.kind in ("join", "check") else ""
     member = state.agents.get(worker) or state.supervisors.get(worker)
     return member.name if member is not None else worker
 

@@ -15,6 +15,9 @@ SIMULATED = "simulated"
 NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay", "gus", "hal")
 SKILLS = ("parse", "write", "sum", "draw", "check")
 
+MODES = [name for name in STRATEGIES if name != "graph"]
+"""Strategies that need no settings."""
+
 
 def simulated(value: T) -> T:
     """Return a spec, a team or a command with every agent in it simulated: same name, policies and limits, no code."""
@@ -54,7 +57,7 @@ def drawn_team(draw: Random, name: str = "chief", *, depth: int = 0, names: list
     agents = [one.name for one in members if isinstance(one, AgentSpec)]
     return SupervisorSpec(
         name=name,
-        mode=draw.choice(["sequential", "parallel", draw.choice(list(STRATEGIES))]),
+        mode=draw.choice(["sequential", "parallel", draw.choice(MODES)]),
         aggregation=draw.choice(["concat", "first", "vote"]),
         auto_discover=draw.random() < 0.3,
         default_agent=draw.choice(agents) if agents else None,
