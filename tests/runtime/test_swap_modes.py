@@ -399,3 +399,58 @@ async def test_a_script_migrates_between_its_steps(engine: Engines) -> None:
 
         assert (await running.ended(run_id))[1] == "new"
         assert [one.name for one in await events(running, "step_recorded")] == ["one", "new"]
+
+
+async def test_work_that_had_begun_on_code_that_is_not_there_goes_on_with_the_generation_before(
+    engine: Engines,
+) -> None:
+    begun = anyio.Event()
+
+    async def old(task: Any, ctx: Any) -> str:
+        if not begun.is_set():
+            begun.set()
+            await anyio.sleep_forever()
+        return "old"
+
+    async with engine(AgentSpec(name="ada", run=old)) as running:
+        runs = [await running.submit() for _ in range(3)]
+        await begun.wait()
+        await swap(running, AgentSpec(name="ada", run="nobody_has_this:code"), mode="abort")
+
+        assert [(await running.ended(run_id))[1] for run_id in runs] == ["old"] * 3
+        assert len(await running.journal("swap_rolled_back")) == 1
+        assert await running.journal("attempt_failed") == []
+
+
+async def test_swaps_in_a_storm_lose_nothing_and_run_no_step_twice(engine: Engines) -> None:
+    ran: Counter[tuple[str, int]] = Counter()
+
+    def generation(number: int) -> AgentSpec:
+        async def work(task: Any, ctx: Any) -> list[Any]:
+            done = [await ctx.step(f"s{place}", piece, task.id, place) for place in range(4)]
+            return [*done, await ctx.delegate("helper", "x"), await ctx.step("s4", piece, task.id, 4)]
+
+        return AgentSpec(name="ada", run=work, max_concurrency=1 + number % 3, timeout_s=100 + number)
+
+    async def piece(task_id: str, place: int) -> int:
+        ran[task_id, place] += 1
+        await anyio.sleep(0.001)
+        return place
+
+    async def helper(text: str) -> str:
+        return "help"
+
+    specs = generation(0), AgentSpec(name="helper", run=helper)
+    async with engine(*specs, participants=["ada"]) as running:
+        runs = [await running.submit() for _ in range(8)]
+        for number in range(1, 8):
+            await swap(running, generation(number), mode="migrate")
+            await running.until(lambda state: state.agents["a1"].drained == state.agents["a1"].generation)
+        for run_id in runs:
+            assert (await running.ended(run_id))[1] == [0, 1, 2, 3, "help", 4]
+
+        assert set(ran.values()) == {1}
+        assert len(ran) == 8 * 5
+        assert running.state.agents["a1"].generation == 8
+        assert len(await running.journal("attempt_started")) == 16
+        assert len(await running.journal("attempt_migrated")) > 0
