@@ -130,6 +130,8 @@ def _keep(part: State, ids: set[str]) -> None:
     for escalation in list(part.escalations.values()):
         if not any(escalation.subject in kind for kind in kinds):
             del part.escalations[escalation.id]
+    for owner in [one for one in part.ledgers if not any(one in kind for kind in kinds)]:
+        del part.ledgers[owner]
     for timer in list(part.timers.values()):
         if not any(timer.subject in kind for kind in (*kinds, part.escalations)):
             del part.timers[timer.id]

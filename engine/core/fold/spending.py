@@ -114,7 +114,7 @@ def _budget_exhausted(state: State, event: BudgetExhausted) -> None:
         return
     for task_id in event.stopping:
         task = state.tasks[task_id]
-        if task.attempt is not None and task.attempt.stopping is None:
+        if task.attempt is not None and task.attempt.stopping in (None, "migrate"):
             ask_to_stop(task, "limit")
     if isinstance(subject, Task | Run):
         for task in _below(state, subject):
