@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from engine.core.check import Check, Joining, Takes
 from engine.core.fact import entity
 from engine.core.limits import Limits
-from engine.core.options import DEFAULT_PRIORITY, Balance, SupervisorOptions
+from engine.core.options import AGEING_S, DEFAULT_PRIORITY, Balance, SupervisorOptions
 from engine.core.spec import AgentSpec, Aggregation, FailurePolicy
 from engine.core.values import Held, Usage
 
@@ -155,6 +155,8 @@ class Supervisor:
     """Queues that have both a ready task and a free agent, with their rank and the event that gave it to them."""
     order: list[tuple[int, int, str]] = field(default_factory=list)
     """A heap of rank, event and queue; what `open` does not hold like that is passed over, and never on top."""
+    ageing_ms: int = round(AGEING_S * 1000)
+    """How long a task waits until it is as urgent as one of the next priority; what was set here or above."""
     blocked: Ids = field(default_factory=OrderedDict)
     """Supervisors, itself included, that could start something had it not `max_total` attempts at work."""
 
@@ -446,6 +448,8 @@ class Task:
     """The last agent that worked on it."""
     steps: dict[str, Held] = field(default_factory=dict)
     """Outputs of finished steps by their key, never run again."""
+    calling: dict[str, str] = field(default_factory=dict)
+    """Tools that it has begun to call and must not call twice, by their step's key, while no end is recorded."""
     calls: dict[str, Call] = field(default_factory=dict)
     children: list[str] = field(default_factory=list)
     """Nodes of its graph (group) or tasks that it asked for."""
@@ -653,6 +657,8 @@ class State:
     """References that the operator allowed to be imported."""
     agents: dict[str, Agent] = field(default_factory=dict)
     queues: dict[str, Queue] = field(default_factory=dict)
+    urgent_to: int = 0
+    """Tasks less urgent than of this priority take no slots, under whichever supervisor."""
     urgent: Ids = field(default_factory=OrderedDict)
     """Urgent tasks that are ready and have no slot to come, each with the event that put it here."""
     startable: Ids = field(default_factory=OrderedDict)

@@ -1,6 +1,6 @@
 """Why a task does not go on: one answer, with the numbers that it stands on and a plain sentence.
 
-Pure: the state in, a `Wait` out; a moment that has to come is told as that, and the view counts down to it. For one task
+Pure: the state in, a `Wait` out; a moment to come is told as that, and the view counts down to it. For one task
 `why_waits`; for many of one state make `Waits` once, which looks through each queue and its agents once, however many
 tasks are asked about.
 """

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from engine.core.fold.lanes import rank_of
+from engine.core.fold.lanes import ageing_ms, rank_of
 from engine.core.fold.pressing import urgent_from
 from engine.core.state import State, Supervisor, TaskStatus
 
@@ -53,6 +53,15 @@ def ready_tasks_know_since_when(state: State) -> Iterator[str]:
                 yield f"{task_id} is ready since a time to come"
 
 
+def settings_are_known(state: State) -> Iterator[str]:
+    """What is looked up for every task is what was set here or above."""
+    for supervisor in state.supervisors.values():
+        if supervisor.ageing_ms != ageing_ms(state, supervisor):
+            yield f"{supervisor.id} ages in {supervisor.ageing_ms} ms; {ageing_ms(state, supervisor)} were set"
+        if urgent_from(state, supervisor) > state.urgent_to:
+            yield f"{supervisor.id} takes slots to {urgent_from(state, supervisor)}; it is said {state.urgent_to}"
+
+
 def heaps_are_right_on_top(state: State) -> Iterator[str]:
     """The best of the open queues is on top of the heap, with the rank that it has."""
     for supervisor in state.supervisors.values():
@@ -61,8 +70,8 @@ def heaps_are_right_on_top(state: State) -> Iterator[str]:
             yield f"{supervisor.id} has {len(supervisor.open)} open queues and {len(order)} in its heap"
             continue
         for key, (rank, seq) in supervisor.open.items():
-            if rank != rank_of(state, state.queues[key]):
-                yield f"{key} is taken for {rank} and ranks {rank_of(state, state.queues[key])}"
+            if rank != rank_of(supervisor, state.queues[key]):
+                yield f"{key} is taken for {rank} and ranks {rank_of(supervisor, state.queues[key])}"
             if (rank, seq, key) not in order:
                 yield f"{key} is open and not in the heap of {supervisor.id}"
         if order and supervisor.open.get(order[0][2]) != order[0][:2]:
@@ -154,6 +163,7 @@ LAWS_OF_ORDER: tuple[Callable[[State], Iterator[str]], ...] = (
     lanes_hold_what_is_ready,
     runs_are_served_in_order,
     ready_tasks_know_since_when,
+    settings_are_known,
     heaps_are_right_on_top,
     who_can_start_is_known,
     slots_are_counted_at_every_level,

@@ -20,6 +20,7 @@ from engine.core.events import (
 )
 from engine.core.fold.queues import own_queue
 from engine.core.policies.chain import chain_of, walk
+from engine.core.policies.records import Failover
 from engine.core.policies.verdicts import AskPerson, Failures, GiveTo, GiveUp, TryAgain, Verdict
 from engine.core.prompts import Answered, ApplyPolicy
 from engine.core.state import Agent, State, Task, TaskStatus, Timer
@@ -36,6 +37,8 @@ def apply_policy(state: State, prompt: ApplyPolicy, ctx: Context) -> list[Event]
         return []
     if task.kind != "agent" or is_cancelled(state, task):
         return [_failed(task, ctx)]
+    chain = chain_of(state, task)
+    hands_on = any(isinstance(policy, Failover) for policy in chain)  # who else could do it is dear to find out
     failures = Failures(
         error=task.error or "failed",
         error_types=prompt.error_types,
@@ -43,11 +46,11 @@ def apply_policy(state: State, prompt: ApplyPolicy, ctx: Context) -> list[Event]
         retry_after_s=prompt.retry_after_s,
         retries=task.retries,
         failovers=task.failovers,
-        others=others_for(state, task),
+        others=others_for(state, task) if hands_on else (),
         asked=task.tried_by_default,
         jitter=ctx.jitter,
     )
-    place, verdict = walk(chain_of(state, task), failures)
+    place, verdict = walk(chain, failures)
     return _events(state, task, failures, place, verdict, ctx)
 
 

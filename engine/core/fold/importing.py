@@ -1,7 +1,9 @@
 """Fold: a whole state that came in from an archive, and the indexes built anew."""
 
 from engine.core.fold.ids import note
+from engine.core.fold.lanes import ageing_ms
 from engine.core.fold.limits import follow_deadline
+from engine.core.fold.pressing import press_again
 from engine.core.fold.queues import enqueue, is_ready, refresh_agent
 from engine.core.fold.timers import timer_id
 from engine.core.state import SUMMARIES, State
@@ -72,8 +74,11 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
         if state.specs[agent.spec].pool is not None:
             state.pools[agent.id] = 0
         refresh_agent(state, agent)
+    for supervisor in imported.supervisors.values():
+        supervisor.ageing_ms = ageing_ms(state, supervisor)
     for task in imported.tasks.values():
         if task.kind == "group" and not task.ended:
             task.begun_ms = task.created_ms  # by another clock: how long it took to begin cannot be said
         if task.kind == "agent" and is_ready(task):
             enqueue(state, task)
+    press_again(state)

@@ -106,34 +106,35 @@ def rank_of_lane(priority: int, lane: Lane, ageing: int) -> int:
     return priority * ageing + next(iter(lane.values())).since_ms
 
 
-def first_lane(queue: Queue, ageing: int) -> tuple[int, Lane]:
-    """Return the lane of a queue that has its turn, with its rank; something is ready there."""
-    lanes = queue.lanes
-    if len(lanes) == 1:
-        for priority, lane in lanes.items():
-            return rank_of_lane(priority, lane, ageing), lane
-    return min(
-        ((rank_of_lane(priority, lane, ageing), lane) for priority, lane in sorted(lanes.items())),
-        key=lambda each: each[0],
-    )
+def _first(queue: Queue, ageing: int) -> tuple[int, int]:
+    """Return the rank and the priority of the lane of a queue that has its turn; something is ready there."""
+    return min((rank_of_lane(priority, lane, ageing), priority) for priority, lane in queue.lanes.items())
 
 
 def next_task(state: State, queue: Queue) -> str:
     """Return the id of the task of a queue that has its turn; something is ready there."""
-    ageing = ageing_ms(state, state.supervisors[queue.supervisor_id]) if len(queue.lanes) > 1 else 0
-    _, lane = first_lane(queue, ageing)
+    lanes = queue.lanes
+    if len(lanes) == 1:
+        lane = next(iter(lanes.values()))
+    else:
+        lane = lanes[_first(queue, state.supervisors[queue.supervisor_id].ageing_ms)[1]]
     return next(iter(next(iter(lane.values())).tasks))
 
 
-def rank_of(state: State, queue: Queue) -> int:
+def rank_of(supervisor: Supervisor, queue: Queue) -> int:
     """Return how early a queue goes among those of its supervisor, the least first; attempts that go on come first."""
-    rank, _ = first_lane(queue, ageing_ms(state, state.supervisors[queue.supervisor_id]))
+    lanes = queue.lanes
+    if len(lanes) == 1:
+        ((priority, lane),) = lanes.items()
+        rank = priority * supervisor.ageing_ms + next(iter(lane.values())).since_ms
+    else:
+        rank = _first(queue, supervisor.ageing_ms)[0]
     return rank + BACK if queue.key.startswith("back:") else rank
 
 
 def in_order(state: State, queue: Queue) -> Iterator[str]:
     """Yield the ready tasks of a queue in the order in which they would begin if all began one after the other now."""
-    ageing = ageing_ms(state, state.supervisors[queue.supervisor_id])
+    ageing = state.supervisors[queue.supervisor_id].ageing_ms
     lanes: list[tuple[int, int, deque[tuple[int, deque[str]]]]] = []
     for priority, lane in queue.lanes.items():
         turns = deque((turn.since_ms, deque(turn.tasks)) for turn in lane.values())

@@ -8,7 +8,7 @@ of what begins next in each (`lanes`), whose top is always one that is open: `de
 from collections import OrderedDict
 from heapq import heapify, heappop, heappush
 
-from engine.core.fold.lanes import rank_of
+from engine.core.fold.lanes import ageing_ms, rank_of
 from engine.core.fold.pools import look_at_pool
 from engine.core.state import Agent, Queue, State, Supervisor
 
@@ -21,7 +21,7 @@ def refresh_queue(state: State, queue: Queue) -> None:
     supervisor = state.supervisors[queue.supervisor_id]
     opened = supervisor.open
     if queue.ready and queue.free:
-        rank, known = rank_of(state, queue), opened.get(queue.key)
+        rank, known = rank_of(supervisor, queue), opened.get(queue.key)
         if known is None or known[0] != rank:
             open_queue(state, supervisor, queue.key, rank)
             refresh_supervisor(state, supervisor)
@@ -33,6 +33,8 @@ def refresh_queue(state: State, queue: Queue) -> None:
 def open_queue(state: State, supervisor: Supervisor, key: str, rank: int) -> None:
     """Give an open queue its rank; what the heap held of it before means nothing any more."""
     opened, order = supervisor.open, supervisor.order
+    if not opened:
+        order.clear()
     opened[key] = (rank, state.seq)
     heappush(order, (rank, state.seq, key))
     if len(order) > 2 * len(opened) + STALE:
@@ -43,9 +45,13 @@ def open_queue(state: State, supervisor: Supervisor, key: str, rank: int) -> Non
 def refresh_supervisor(state: State, supervisor: Supervisor) -> None:
     """Say whether dispatch has to look at `supervisor`: attempts that go on come first, and go on in a pause too."""
     opened, order = supervisor.open, supervisor.order
+    if not opened:
+        order.clear()
+        state.startable.pop(supervisor.id, None)
+        return
     while order and opened.get(order[0][2]) != order[0][:2]:
         heappop(order)
-    if opened and supervisor.running < supervisor.max_parallel and _is_let(state, supervisor):
+    if supervisor.running < supervisor.max_parallel and _is_let(state, supervisor):
         state.startable.setdefault(supervisor.id, 0)
     else:
         state.startable.pop(supervisor.id, None)
@@ -75,9 +81,10 @@ def release(state: State, supervisor: Supervisor) -> None:
 
 def refresh_below(state: State, supervisor: Supervisor) -> None:
     """Bring `supervisor` and every one below it up to date, after a change of what is set for it or of who is above."""
+    supervisor.ageing_ms = ageing_ms(state, supervisor)
     release(state, supervisor)
     for key in list(supervisor.open):
-        open_queue(state, supervisor, key, rank_of(state, state.queues[key]))
+        open_queue(state, supervisor, key, rank_of(supervisor, state.queues[key]))
     refresh_supervisor(state, supervisor)
     for member_id in supervisor.members:
         if member_id in state.supervisors:

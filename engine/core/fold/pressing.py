@@ -14,6 +14,8 @@ _USUAL = Preempt()
 
 def press(state: State, queue: Queue, task: Task) -> None:
     """Put a task that has just come to wait in `queue` among the urgent ones, if it is one."""
+    if task.priority > state.urgent_to:
+        return
     if task.taking is None and task.priority <= urgent_from(state, state.supervisors[queue.supervisor_id]):
         state.urgent[task.id] = state.seq
 
@@ -21,6 +23,7 @@ def press(state: State, queue: Queue, task: Task) -> None:
 def press_again(state: State) -> None:
     """Find anew who is urgent, after a change of what is set for supervisors or of who is above whom."""
     before, state.urgent = state.urgent, OrderedDict()
+    state.urgent_to = max((urgent_from(state, one) for one in state.supervisors.values()), default=0)
     ready = {
         task_id: queue
         for queue in state.queues.values()

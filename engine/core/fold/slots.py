@@ -46,7 +46,7 @@ def occupy(state: State, agent: Agent, task: Task, generation: int, queue: Queue
                 opened.pop(key, None)
     if queue is not None and queue.key in opened:
         if queue.ready:
-            open_queue(state, supervisor, queue.key, rank_of(state, queue))
+            open_queue(state, supervisor, queue.key, rank_of(supervisor, queue))
         else:
             del opened[queue.key]
     is_full = count_above(state, supervisor.id, 1)

@@ -20,7 +20,9 @@ from engine.core.events import (
 from engine.core.fold.ending import ask_to_stop, forget_drain
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
+from engine.core.fold.lanes import ageing_ms
 from engine.core.fold.pools import forget, suit
+from engine.core.fold.pressing import urgent_from
 from engine.core.fold.queues import leave, refresh_agent, refresh_below, refresh_queue, refresh_spent, serve
 from engine.core.fold.spending import forget_budget
 from engine.core.fold.timers import drop_timer
@@ -63,6 +65,9 @@ def _supervisor_added(state: State, event: SupervisorAdded) -> None:
     )
     if event.parent_id is not None:
         state.supervisors[event.parent_id].members.append(event.supervisor_id)
+    supervisor = state.supervisors[event.supervisor_id]
+    supervisor.ageing_ms = ageing_ms(state, supervisor)
+    state.urgent_to = max(state.urgent_to, urgent_from(state, supervisor))
 
 
 def _supervisor_removed(state: State, event: SupervisorRemoved) -> None:
