@@ -37,7 +37,8 @@ class Drawn:
 
     def all(self, keys: list[str]) -> list[str]:
         """Return the ids of keys."""
-        return [self.ids.get(key, key) for key in keys]
+        ids = self.ids
+        return [ids.get(key, key) for key in keys] if ids else keys
 
 
 def wired(name: str, nodes: Nodes) -> Wiring:
@@ -166,9 +167,17 @@ class _Places:
         self._state = state
         self._supervisor = supervisor
         self._at_ms = at_ms
-        self._members = {member_name(state, one): one for one in members_in(state, supervisor)}
+        self._known: dict[str, str] | None = None
         self._queues: dict[str, str] = {}
         self.made: list[QueueMade] = []
+
+    @property
+    def _members(self) -> dict[str, str]:
+        """Ids by name, once somebody is asked for by name."""
+        if self._known is None:
+            state = self._state
+            self._known = {member_name(state, one): one for one in members_in(state, self._supervisor)}
+        return self._known
 
     def member(self, name: str) -> str:
         """Return the id of a member."""

@@ -2,11 +2,10 @@
 
 from pydantic import JsonValue
 
-from engine.core.check import Takes
 from engine.core.commands import SwitchStrategy
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.casting import aggregator_of, cast_for, lead_of, members_in, wants_text
+from engine.core.decide.casting import SYNTHESIS, aggregator_of, cast_for, lead_of, members_in, wants_text
 from engine.core.decide.drawing import drawn, wired
 from engine.core.decide.find import find_supervisor, member_name
 from engine.core.decide.mint import Mint
@@ -101,7 +100,7 @@ def _wanted(state: State, current: Supervisor, command: SwitchStrategy) -> Super
         raise Refused(f"no aggregation {command.aggregation!r}; there are {', '.join(AGGREGATIONS)}")
     mode = strategy_named(command.mode or current.mode).name
     settings = _settings(current, mode) if command.settings is None else dict(command.settings)
-    check_settings(mode, settings, [member_name(state, one) for one in members_in(state, current)])
+    check_settings(mode, settings, [member_name(state, one) for one in members_in(state, current)] if settings else ())
     lead = command.lead or current.options.lead
     wanted = changed(
         current,
@@ -173,11 +172,12 @@ def _rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, prese
         )
     parts = _parts(state, group, nodes, leads=wanted.mode == "delegate")
     settings = settings_for(wanted.mode, wanted.options.settings, wanted.mode)
-    names = {one: member_name(state, one) for one in wanted.members}
+    agents, supervisors = state.agents, state.supervisors
+    names = {one: agents[one].name if one in agents else supervisors[one].name for one in wanted.members}
     there = [*nodes, *(state.tasks[one] for one in parts.adopted)]
     fresh = {f"+m{place}": one for place, one in enumerate(_without_a_node(state, wanted, group, there))}
     aggregator = _aggregator(state, wanted, parts.unstarted, fresh, settings)
-    members = {task_id: _whose(state.tasks[task_id], names) for task_id in _every(parts)}
+    members = _whose(state, _every(parts), names)
     members |= {key: names[one] for key, one in fresh.items()}
     begun = set(parts.running)
     ends = _ends(state, parts.done)
@@ -204,7 +204,8 @@ def _rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, prese
     cancelled = [
         task_id for task_id in parts.running if task_id in stopping and state.tasks[task_id].attempt is not None
     ]
-    placed = {node: graph.all(after) for node, after in wiring.after.items() if node in state.tasks}
+    tasks = state.tasks  # what has an item of its own to work on keeps to it
+    placed = {node: graph.all(after) for node, after in wiring.after.items() if node in tasks}
     return GroupChange(
         task_id=group.id,
         run_id=group.run_id,
@@ -214,7 +215,7 @@ def _rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, prese
         added=graph.nodes,
         removed=[*parts.removed, *(one for one in wiring.dropped if one in state.tasks)],
         after=placed,
-        takes={node: _takes(state, node, takes) for node, takes in wiring.takes.items() if node in state.tasks},
+        takes={node: "own" if tasks[node].takes == "own" else how for node, how in wiring.takes.items() if node in tasks},
         outcome_id=_outcome(group, wiring, parts, graph.nodes, graph.of(wiring.outcome) if wiring.outcome else None),
         sees={node: graph.all(sees) for node, sees in wiring.sees.items() if node in state.tasks},
         roles={node: role for node, role in wiring.roles.items() if node in state.tasks},
@@ -266,9 +267,13 @@ def _at_work(node: Task) -> bool:
     return not node.ended and (node.attempts > 0 or node.status is not TaskStatus.WAITING)
 
 
-def _whose(task: Task, names: dict[str, str]) -> str:
-    """Return whose node a task is; one that works on an item of its own is nobody's place in another graph."""
-    return "" if task.takes == "own" or task.call_key is not None else names.get(_worker(task) or "", "")
+def _whose(state: State, nodes: list[str], names: dict[str, str]) -> dict[str, str]:
+    """Return whose each node is; one that works on an item of its own is nobody's place in another graph."""
+    tasks = [state.tasks[task_id] for task_id in nodes]
+    return {
+        task.id: "" if task.takes == "own" or task.call_key else names.get(task.worker_id or task.agent_id or "", "")
+        for task in tasks
+    }
 
 
 def _worker(task: Task) -> str | None:
@@ -296,7 +301,10 @@ def _aggregator(
     state: State, wanted: Supervisor, unstarted: list[str], fresh: dict[str, str], settings: dict[str, JsonValue]
 ) -> str | None:
     """Return the node of whoever makes a synthesis, with one that is added where there is none."""
-    able = [worker for worker in (state.tasks[one].worker_id for one in unstarted) if worker in wanted.members]
+    if wanted.mode not in ("parallel", SYNTHESIS):
+        return None
+    members = set(wanted.members) if wanted.mode == SYNTHESIS else set()
+    able = [worker for worker in (state.tasks[one].worker_id for one in unstarted) if worker in members]
     aggregator_id = aggregator_of(state, wanted, settings=settings, able=[*able, *fresh.values()] or None)
     if aggregator_id is None:
         return None
@@ -317,11 +325,6 @@ def _ends(state: State, done: list[str]) -> list[str]:
             if state.tasks[before].kind == "check":
                 passed.update(state.tasks[before].after)
     return [task_id for task_id in done if task_id not in passed]
-
-
-def _takes(state: State, task_id: str, takes: Takes) -> Takes:
-    """What has an item of its own to work on keeps to it."""
-    return "own" if state.tasks[task_id].takes == "own" else takes
 
 
 def _outcome(group: Task, wiring: Wiring, parts: _Parts, added: list[NodePlan], outcome: str | None) -> str | None:

@@ -44,7 +44,7 @@ def _faults(wiring: Wiring, nodes: Nodes, there: Collection[str], *, whole: bool
         yield f"{sorted(made - placed)[0]} has no place"
     for lists in (wiring.after, wiring.sees):
         for node, others in lists.items():
-            if not known.issuperset(others) or len(set(others)) != len(others):
+            if not known.issuperset(others) or (len(others) > 1 and len(set(others)) != len(others)):
                 yield f"{node} waits for what is not there"
                 return
     if wiring.outcome is not None and wiring.outcome not in known:
@@ -58,6 +58,13 @@ def _faults(wiring: Wiring, nodes: Nodes, there: Collection[str], *, whole: bool
 def _is_circular(wiring: Wiring) -> bool:
     """Take away what waits for nothing until nothing is left."""
     after = wiring.after
+    seen: set[str] = set()
+    for node, others in after.items():
+        if not seen.issuperset(others) and any(other in after and other not in seen for other in others):
+            break
+        seen.add(node)
+    else:
+        return False  # each stands after what it waits for already
     waits = dict.fromkeys(after, 0)
     before: dict[str, list[str]] = {}
     for node, others in after.items():
