@@ -150,6 +150,16 @@ def test_export_and_import_have_their_shapes(database: Path, run: Run, tmp_path:
     check("import", plan)
 
 
+def test_one_supervisor_is_exported_alone(database: Path, run: Run, tmp_path: Path) -> None:
+    archive = str(tmp_path / "below.zip")
+
+    exported, wrote, _ = run("export", archive, "--only", "below", "--json", "--db", str(database))
+    _, plan, _ = run("import", archive, "--dry-run", "--json", "--db", str(database))
+
+    assert (exported, json.loads(wrote)["kind"]) == (0, "export")
+    assert json.loads(plan)["creates"] == {"supervisors": 1, "agents": 2, "runs": 0, "tasks": 0, "finished": 0}
+
+
 def test_a_dry_run_of_a_strategy_says_what_stays_and_what_changes(database: Path, run: Run) -> None:
     status, out, _ = run("strategy", "chief", "parallel", "--dry-run", "--json", "--db", str(database))
 
@@ -167,6 +177,7 @@ def test_what_is_not_there_is_exit_2_or_3_with_one_line(database: Path, run: Run
         (("strategy", "chief", "guess", "--dry-run"), 3),
         (("import", "/etc/passwd"), 2),
         (("export", str(database)), 2),
+        (("export", "part.zip", "--only", "nobody"), 2),
         (("swap", "ada", "--with", "none.yaml"), 2),
     ):
         status, out, err = run(*words, "--db", str(database))

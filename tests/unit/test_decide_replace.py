@@ -20,7 +20,8 @@ def supervisor(world: World, name: str) -> Supervisor:
 
 
 def names(world: World) -> list[str]:
-    return sorted(one.name for one in (*world.state.agents.values(), *world.state.supervisors.values()))
+    agents = [one.name for one in world.state.agents.values()]
+    return sorted([*agents, *(one.name for one in world.state.supervisors.values())])
 
 
 def replace(*members: object, mode: str = "drain", **fields: object) -> ReplaceTeam:
