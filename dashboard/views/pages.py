@@ -7,6 +7,7 @@ from dashboard.views.amounts import clock, count, counted, duration, elapsed, me
 from dashboard.views.digest import Digest
 from dashboard.views.events import Sentence
 from dashboard.views.glyphs import of_agent, of_run, of_task
+from dashboard.views.limits import limit_lines
 from dashboard.views.progress import progress, streamed
 from dashboard.views.rows import Cell
 from dashboard.views.specs import spec_lines
@@ -50,6 +51,7 @@ def agent_page(
         ),
         _field("p50", f"{duration(median(agent.durations_ms))} of the last {len(agent.durations_ms)}"),
     ]
+    cells += _limits(state, agent_id, now_ms)
     if agent.error is not None:
         cells.append(_field("error", agent.error, "error"))
     if agent.last_error is not None:
@@ -103,6 +105,8 @@ def task_page(
         _field("attempts", str(task.attempts)),
         *_times(task, now_ms),
     ]
+    if not task.ended:
+        cells += _limits(state, task_id, now_ms)
     if reason := why(state, task, counts, now_ms):
         cells.append(_field("waits", reason))
     if told := progress(live, task_id):
@@ -112,6 +116,10 @@ def task_page(
     cells += _text("INPUT", texts.of(task.input)) + _text("OUTPUT", texts.of(task.output))
     cells += _text("WRITES", streamed(live, task_id))
     return [*cells, BLANK, Cell("EVENTS", "muted"), *_history(history, now_ms)]
+
+
+def _limits(state: State, subject_id: str, now_ms: int) -> list[Cell]:
+    return [_field(line.label, line.text, line.tone) for line in limit_lines(state, subject_id, now_ms=now_ms)]
 
 
 def _times(task: Task, now_ms: int) -> list[Cell]:
@@ -140,6 +148,7 @@ def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int, working: b
         _field("tasks", f"{found.done:,} of {total:,} done, {found.failed:,} failed"),
         _field("took", f"{took}  from {moment(found.started_ms, now_ms)}"),
     ]
+    cells += _limits(state, run_id, now_ms)
     if ended is not None and ended.error is not None:
         cells.append(_field("error", ended.error, "error"))
     output = texts.of(ended.output) if ended is not None else ""

@@ -251,7 +251,7 @@ class Agent:
             return AgentStatus.ERROR
         if self.removing is not None or self.draining:
             return AgentStatus.DRAINING
-        if self.paused:
+        if self.paused or self.exhausted is not None:
             return AgentStatus.PAUSED
         return AgentStatus.BUSY if self.running or self.parked else AgentStatus.IDLE
 
