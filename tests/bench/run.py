@@ -25,6 +25,7 @@ SUBJECTS = (
     "decide",
     "turns",
     "crowds",
+    "full",
     "graphs",
     "choosing",
     "archives",
