@@ -28,6 +28,8 @@ from engine.simulation.crew import NAMES, SKILLS
 
 HANG_S = 6 * 3600.0
 LONG = "a line of an output that is too long to be kept in the state itself, and stands in the journal alone\n" * 30
+LIE = "an answer about an attempt that is not at work"
+"""Never to be taken by anybody."""
 DEEPEST = 2
 """How often a delegated text may be delegated on."""
 
@@ -229,7 +231,7 @@ async def _does_not_stop(scene: Scene) -> JsonValue:
 
 
 async def _answers_twice(scene: Scene) -> JsonValue:
-    _say(scene, scene.work.effect.task_id, scene.work.effect.attempt)
+    _say(scene, scene.work.effect.task_id, scene.work.effect.attempt, "the first answer")
     await scene.context.sleep(seconds(scene.draw))
     return "the second answer"
 
@@ -239,14 +241,14 @@ async def _answers_for_others(scene: Scene) -> JsonValue:
     for _ in range(3):
         task_id = scene.draw.choice([*tasks, "t999999", scene.work.effect.task_id])
         now = tasks[task_id].attempts if task_id in tasks else 1
-        _say(scene, task_id, now + scene.draw.choice([-1, 1, 7]))
+        _say(scene, task_id, now + scene.draw.choice([-1, 7]), LIE)
     await scene.context.sleep(seconds(scene.draw))
     return "an answer"
 
 
-def _say(scene: Scene, task_id: str, attempt: int) -> None:
+def _say(scene: Scene, task_id: str, attempt: int, output: str) -> None:
     usage = Usage(tokens_in=scene.draw.randrange(10**6), tokens_out=None, cost_usd=Decimal("0.001"), time_ms=5)
-    scene.stage.signal(AttemptSucceeded(task_id=task_id, attempt=attempt, output="a lie", duration_ms=5, usage=usage))
+    scene.stage.signal(AttemptSucceeded(task_id=task_id, attempt=attempt, output=output, duration_ms=5, usage=usage))
 
 
 async def _returns_oddly(scene: Scene) -> JsonValue:

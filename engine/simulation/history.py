@@ -402,7 +402,7 @@ class History:
             for place, command in enumerate(wanted):
                 self._order(host, f"rest{self._lives}-{round_number}-{place}", command)
             await self._until(self.clock.now_ms() + DAY_MS)
-            if not wanted:
+            if not wanted and not _resumes(host.state) and not host.state.escalations:
                 break
         await self.clock.sleep_until(self.clock.now_ms() + FAR_MS)
         self._check(invariants.AT_MOMENTS)

@@ -37,6 +37,7 @@ from engine.core.events import (
 from engine.core.fold import fold
 from engine.core.state import Agent, State, Task, TaskStatus
 from engine.core.values import NO_USAGE
+from engine.simulation.agents import LIE
 from engine.simulation.chronicle import Chronicle
 from engine.simulation.disk import Disk
 from engine.simulation.legality import faults_of
@@ -97,6 +98,11 @@ def only_the_attempt_that_is_live_is_heard(past: Past, event: Any) -> str | None
         return None
     now = past.books.live.get(event.task_id)
     return f"{event.type} of {event.task_id}, attempt {event.attempt}; at work is {'none' if now is None else now}"
+
+
+def no_lie_is_taken(past: Past, event: AttemptDone) -> str | None:
+    """An answer about an attempt that is not at work is not taken."""
+    return f"{event.task_id} took it for the answer of attempt {event.attempt}" if event.output == LIE else None
 
 
 def a_finished_task_is_not_started(past: Past, event: AttemptStarted) -> str | None:
@@ -186,7 +192,7 @@ ON_EVENT: dict[type, tuple[Law, ...]] = {
         first_come_first_served,
     ),
     AttemptResumed: (nobody_is_over_a_limit, only_the_attempt_that_is_live_is_heard),
-    AttemptDone: (only_the_attempt_that_is_live_is_heard, each_task_has_one_outcome),
+    AttemptDone: (only_the_attempt_that_is_live_is_heard, each_task_has_one_outcome, no_lie_is_taken),
     AttemptFailed: (only_the_attempt_that_is_live_is_heard,),
     AttemptCancelled: (only_the_attempt_that_is_live_is_heard, each_task_has_one_outcome),
     AttemptMigrated: (only_the_attempt_that_is_live_is_heard,),
@@ -315,6 +321,8 @@ def _could_move(state: State, task: Task) -> str | None:
     if task.escalation_id is not None or task.status is TaskStatus.IN_DOUBT:
         return None
     run = state.runs[task.run_id]
+    if any(one.run_id == run.id for one in state.escalations.values()):
+        return None
     if run.paused or any(other in state.runs for other in run.after):
         return None
     if task.attempt is not None:

@@ -1,0 +1,168 @@
+"""The simulation is tested itself: bugs are planted one at a time, and each is found and cut down to a short story."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from engine.core import prompts
+from engine.core.decide import ON_MESSAGE, attempts, dispatch
+from engine.core.events import TaskSkipped
+from engine.core.fold import attempt as fold_attempt
+from engine.core.signals import TimerDue
+from engine.core.state import Agent, Queue, State
+from engine.core.values import Usage
+from engine.host import disk
+from engine.host.attempts import Attempts
+from engine.host.batch import Batch
+from engine.host.loop import Loop
+from engine.runtimes.work import Work
+from engine.simulation.history import Past, live_through
+from engine.simulation.report import plan_of
+from engine.simulation.shrinking import shortest
+from store import Deposed
+
+Patch = pytest.MonkeyPatch
+HOURS = 3.0
+SEEDS = 500
+
+
+def a_lost_wake_up(patch: Patch) -> None:
+    """Answers never reach the attempts that wait for them."""
+    patch.setattr(Attempts, "answer", lambda self, effect: None)
+
+
+def a_double_slot(patch: Patch) -> None:
+    """An agent that is full has room for one more."""
+    patch.setattr(Agent, "has_room", property(lambda self: len(self.running) + self.stuck <= self.max_concurrency))
+
+
+def a_skipped_outcome(patch: Patch) -> None:
+    """Those that wait for a task that is skipped are never told."""
+    patch.setitem(prompts._PROMPTS, TaskSkipped, lambda state, event: [])
+
+
+def a_stale_token(patch: Patch) -> None:
+    """An engine that was deposed goes on as if it had written."""
+    real = disk.append
+
+    async def append(*args: Any) -> None:
+        try:
+            await real(*args)
+        except Deposed:
+            return
+
+    patch.setattr(disk, "append", append)
+
+
+def a_retry_that_is_never_due(patch: Patch) -> None:
+    """The moment of a timer changes nothing."""
+    patch.setitem(ON_MESSAGE, TimerDue, lambda state, signal, ctx: [])
+
+
+def an_acknowledgement_before_the_disk(patch: Patch) -> None:
+    """Effects are performed before their causes are written."""
+    real = Loop._carry_out
+
+    async def carry_out(self: Loop, batch: Batch) -> None:
+        self._perform(batch)
+        batch.effects.clear()
+        await real(self, batch)
+
+    patch.setattr(Loop, "_carry_out", carry_out)
+
+
+def usage_counted_twice(patch: Patch) -> None:
+    """What failed attempts cost is counted twice."""
+    real = fold_attempt.charge
+
+    def charge(state: State, task: Any, agent: Agent | None, usage: Usage) -> None:
+        real(state, task, agent, usage)
+        if task.attempts > 1:
+            real(state, task, agent, usage)
+
+    patch.setattr(fold_attempt, "charge", charge)
+
+
+def a_step_that_runs_again(patch: Patch) -> None:
+    """Recorded steps are not looked for."""
+    patch.setattr(Work, "is_recorded", lambda self, key: False)
+
+
+def a_timer_lost_at_a_restart(patch: Patch) -> None:
+    """A new engine sets no timers."""
+    from engine.core import step
+
+    real = step.restart_effects
+    patch.setattr(
+        step, "restart_effects", lambda state: [one for one in real(state) if type(one).__name__ != "StartTimer"]
+    )
+
+
+def an_answer_of_the_wrong_attempt(patch: Patch) -> None:
+    """Whatever attempt an answer is from, it is taken for the one at work."""
+
+    def live(state: State, signal: Any) -> Any:
+        task = state.tasks.get(signal.task_id)
+        return None if task is None or task.attempt is None else (task, task.attempt)
+
+    patch.setattr(attempts, "live", live)
+
+
+def last_come_first_served(patch: Patch) -> None:
+    """What was ready last is started first."""
+
+    def last(state: State, queue: Queue) -> str:
+        return next(reversed(queue.ready))
+
+    patch.setattr(dispatch, "next_task", last)
+
+
+BUGS: dict[Callable[[Patch], None], set[str]] = {
+    a_lost_wake_up: {"whatever_can_move_has_moved"},
+    a_double_slot: {"nobody_is_over_a_limit", "the_state_is_legal", "no_message_runs_into_a_defect"},
+    a_skipped_outcome: {"whatever_can_move_has_moved", "nothing_of_a_finished_run_is_open"},
+    a_stale_token: {"acknowledged_is_on_disk", "disk_before_deed", "every_command_has_an_outcome"},
+    a_retry_that_is_never_due: {"timers_fire"},
+    an_acknowledgement_before_the_disk: {"disk_before_deed", "acknowledged_is_on_disk", "every_command_has_an_outcome"},
+    usage_counted_twice: {"usage_adds_up"},
+    a_step_that_runs_again: {"no_step_runs_twice"},
+    a_timer_lost_at_a_restart: {"timers_fire", "no_timer_is_left", "whatever_can_move_has_moved"},
+    an_answer_of_the_wrong_attempt: {"no_lie_is_taken"},
+    last_come_first_served: {"first_come_first_served", "no_message_runs_into_a_defect"},
+}
+"""Each with the laws that may say so."""
+
+
+def found(first_seed: int = 1, seeds: int = SEEDS) -> Past | None:
+    """Return the first history that breaks an invariant."""
+    for seed in range(first_seed, first_seed + seeds):
+        past = live_through(plan_of(seed, None, hours=HOURS), patience_s=5)
+        if past.broken is not None:
+            return past
+    return None
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: str(bug.__name__))
+def test_each_planted_bug_is_found(bug: Callable[[Patch], None], monkeypatch: Patch) -> None:
+    bug(monkeypatch)
+
+    past = found()
+
+    assert past is not None
+    assert past.broken is not None
+    assert past.broken.law in BUGS[bug], past.broken
+
+
+def test_the_history_that_is_told_is_short_and_breaks_the_same(monkeypatch: Patch) -> None:
+    a_skipped_outcome(monkeypatch)
+    past = found()
+    assert past is not None
+
+    short = shortest(past, seconds=20)
+
+    assert short.broken is not None
+    assert past.broken is not None
+    assert short.broken.law == past.broken.law
+    assert len(short.plan.decisions) <= min(6, len(past.plan.decisions))
+    assert live_through(short.plan).digest == short.digest
