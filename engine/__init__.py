@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from engine.results import RunCancelled, RunFailed, RunResult, WorkStatus
     from engine.runtimes.context import BlockingContext, Context
     from engine.runtimes.task import Task
+    from engine.runtimes.tools import idempotent
     from engine.supervisor.dynamic import DynamicSupervisor
     from engine.supervisor.errors import AlreadyStarted, NotEmpty, NotInThisVersion, NotRunning, UnknownOption
     from store import StoreBusy
@@ -82,6 +83,7 @@ _LOADED_ON_FIRST_USE = {
     "engine.results": ("RunCancelled", "RunFailed", "RunResult", "WorkStatus"),
     "engine.runtimes.context": ("BlockingContext", "Context"),
     "engine.runtimes.task": ("Task",),
+    "engine.runtimes.tools": ("idempotent",),
     "engine.supervisor.dynamic": ("DynamicSupervisor",),
     "engine.supervisor.errors": ("AlreadyStarted", "NotEmpty", "NotInThisVersion", "NotRunning", "UnknownOption"),
     "store": ("StoreBusy",),
@@ -139,6 +141,7 @@ __all__ = [
     "VirtualClock",
     "WorkStatus",
     "create_agent_from_spec",
+    "idempotent",
 ]
 
 

@@ -151,7 +151,7 @@ def limits(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Limits | None:
         cost_usd=draw(st.sampled_from([None, 1])),
         time_s=draw(st.sampled_from([None, 2])),
         run_s=draw(st.sampled_from([None, 3])),
-        depth=draw(st.sampled_from([None, 1])),
+        depth=draw(st.sampled_from([None, 3])),
         then=draw(st.sampled_from(["stop", "ask", "fail"])),
     )
 
@@ -335,6 +335,8 @@ def _random_attempt(draw: Callable[[st.SearchStrategy[Any]], Any], world: World,
         world.ask(key, target, items, call=draw(st.sampled_from(["k1", "k2"])))
     elif does == 1:
         world.record(key, draw(st.sampled_from(["s1", "s2"])), draw(st.sampled_from(["r", LONG])), usage=usage(draw))
+    elif does == 2 and draw(st.integers(0, 2)) == 0:
+        world.call(key, draw(st.sampled_from(["s1", "s2"])))
     elif does == 2:
         world.fail(
             key,

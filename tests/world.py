@@ -15,7 +15,16 @@ from engine.core.commands import (
     SupervisorSpec,
 )
 from engine.core.context import Context
-from engine.core.effects import AnswerCall, CheckOutputs, Effect, JoinResults, ReadText, StartAttempt, StartTimer, StopAttempt
+from engine.core.effects import (
+    AnswerCall,
+    CheckOutputs,
+    Effect,
+    JoinResults,
+    ReadText,
+    StartAttempt,
+    StartTimer,
+    StopAttempt,
+)
 from engine.core.events import Event
 from engine.core.signals import (
     AttemptErred,
@@ -28,6 +37,7 @@ from engine.core.signals import (
     StepFinished,
     TextRead,
     TimerDue,
+    ToolBegan,
 )
 from engine.core.spec import AgentSpec
 from engine.core.state import State
@@ -124,6 +134,10 @@ class World:
         """Let an attempt record a step."""
         said.setdefault("generation", self._generation(key))
         return self.say(StepFinished(task_id=key[0], attempt=key[1], name=name, key=name, output=output, **said))
+
+    def call(self, key: tuple[str, int], tool: str) -> list[Event]:
+        """Let an attempt begin to call a tool that must not be called twice; `record` under the same name ends it."""
+        return self.say(ToolBegan(task_id=key[0], attempt=key[1], name=tool, key=tool))
 
     def join(self, key: tuple[str, int]) -> list[Event]:
         """Do the built-in work of a join."""

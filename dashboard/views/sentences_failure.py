@@ -11,11 +11,14 @@ from engine.core.events import (
     CircuitClosed,
     CircuitHalfOpened,
     CircuitOpened,
+    DoubtSettled,
     SupervisorFailed,
     SupervisorMended,
     TaskAnswered,
     TaskFailedOver,
     TaskTriedAnew,
+    ToolFailed,
+    ToolStarted,
 )
 
 
@@ -64,6 +67,19 @@ def _check(event: AgentCheckAsked, names: Names) -> str:
     return f"{names.of(event.agent_id)} is looked at again"
 
 
+def _tool_started(event: ToolStarted, names: Names) -> str:
+    return f"{names.of(event.agent_id)} calls {event.name} for {names.of(event.task_id)}"
+
+
+def _tool_failed(event: ToolFailed, names: Names) -> str:
+    return f"{event.name} failed for {names.of(event.task_id)}: {event.error}"
+
+
+def _settled(event: DoubtSettled, names: Names) -> str:
+    happened = "happened" if event.ran else "did not happen, and is called again"
+    return f"a person says that {event.name} of {names.of(event.task_id)} {happened}"
+
+
 SENTENCES: dict[type, Callable[[Any, Names], str]] = {
     TaskFailedOver: _failed_over,
     TaskTriedAnew: _tried_anew,
@@ -75,4 +91,7 @@ SENTENCES: dict[type, Callable[[Any, Names], str]] = {
     SupervisorFailed: _failed,
     SupervisorMended: _mended,
     AgentCheckAsked: _check,
+    ToolStarted: _tool_started,
+    ToolFailed: _tool_failed,
+    DoubtSettled: _settled,
 }

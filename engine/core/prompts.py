@@ -26,6 +26,7 @@ from engine.core.events import (
     CancelRequested,
     DeadlinePassed,
     Delegated,
+    DoubtSettled,
     EngineStarted,
     EscalationAnswered,
     Event,
@@ -170,6 +171,13 @@ class MemberCrashed:
 
 
 @fact
+class AskDoubt:
+    """A task may have been cut off in the middle of a tool call."""
+
+    task_id: str
+
+
+@fact
 class AnswerNow:
     """A call is answered while its attempt holds a slot."""
 
@@ -244,6 +252,7 @@ Prompt: TypeAlias = (
     | GrowGroup
     | FinishRun
     | ApplyPolicy
+    | AskDoubt
     | LookAtCircuit
     | MemberCrashed
     | AnswerNow
@@ -261,6 +270,8 @@ def prompts_of(state: State, event: Event) -> list[Prompt]:
     """Return what to look at because of `event`, which `state` has just folded."""
     handler = _PROMPTS.get(type(event))
     prompts = handler(state, event) if handler is not None else []
+    if type(event) in _CUTS_OFF:
+        prompts = [*_doubts(state, event), *prompts]
     return [*prompts, *_spenders(state, event)] if type(event) in _SPENDING else prompts
 
 
@@ -486,6 +497,19 @@ def _agent_swapped(state: State, event: AgentSwapped | SwapRolledBack | SwapHurr
 
 def _task_reopened(state: State, event: TaskReopened) -> list[Prompt]:
     return [LookAt(task_id=task_id) for task_id in event.reopened]
+
+
+_CUTS_OFF = frozenset({AttemptLost, AttemptFailed, AttemptCancelled, AttemptSetAside, DoubtSettled, EscalationAnswered})
+"""After these a task may be in doubt; that is asked before anything else follows."""
+
+
+def _doubts(state: State, event: Any) -> list[Prompt]:
+    task = state.tasks.get(event.subject if type(event) is EscalationAnswered else event.task_id)
+    if task is None or not task.calling or task.ended:
+        return []
+    if type(event) is EscalationAnswered and event.kind == "doubt":
+        return []  # what was said comes first
+    return [AskDoubt(task_id=task.id)]
 
 
 def _escalation_answered(state: State, event: EscalationAnswered) -> list[Prompt]:

@@ -45,6 +45,28 @@ class StepFinished:
 
 
 @fact
+class ToolBegan:
+    """An attempt is about to call a tool that must not be called twice; it waits until that is on disk."""
+
+    task_id: str
+    attempt: int
+    generation: int | None = None
+    name: str
+    key: str
+
+
+@fact
+class ToolRaised:
+    """The call of a tool ended with an error."""
+
+    task_id: str
+    attempt: int
+    generation: int | None = None
+    key: str
+    error: str
+
+
+@fact
 class DelegationAsked:
     """An attempt asks others to work; it waits until they have."""
 
@@ -180,6 +202,8 @@ Signal: TypeAlias = (
     EngineBegan
     | EngineEnds
     | StepFinished
+    | ToolBegan
+    | ToolRaised
     | DelegationAsked
     | AttemptSucceeded
     | AttemptErred

@@ -18,6 +18,7 @@ from pydantic import JsonValue
 from engine.core.values import Usage
 from engine.errors import DelegationFailed, EngineError
 from engine.runtimes.task import Task
+from engine.runtimes.tools import is_idempotent, takes_key
 from engine.runtimes.values import clean, json_value
 from engine.runtimes.work import Answered, Work
 
@@ -84,10 +85,20 @@ class Context:
             args: What it is called with.
             named: Likewise, by name.
 
+        A tool that is not declared idempotent (`engine.idempotent`) is journaled before it is called. Where the attempt
+        is cut off in the middle of the call, a person is asked whether it happened before anything goes on. One that
+        is idempotent is called again, and gets the id of the step as `idempotency_key` where it takes that.
+
         Raises:
             UnknownTool: If the spec does not name it.
         """
-        return await self._step(f"tool:{name}", partial(self._tool(name), *args, **named), [list(args), named])
+        tool = self._tool(name)
+        return await self._step(
+            f"tool:{name}",
+            partial(tool, *args, **named),
+            [list(args), named],
+            tool=None if is_idempotent(tool) else name,
+        )
 
     async def delegate(self, target: str, value: JsonValue) -> Any:
         """Let another member do something, and wait for its output without holding a slot.
@@ -164,15 +175,25 @@ class Context:
             raise UnknownTool(name, self._tools)
         return self._tools[name]
 
-    async def _step(self, name: str, call: Callable[[], Any], value: object) -> JsonValue:
+    async def _step(self, name: str, call: Callable[[], Any], value: object, *, tool: str | None = None) -> JsonValue:
+        """Do a step, or answer it from the journal; `tool` is the name of a tool that must not be called twice."""
         work = self._work
         work.raise_if_stopping()
         key = work.key(name, json_value(value))
         if work.is_recorded(key):
             return await work.recorded(key)
         began_ms = work.now_ms()
+        if tool is not None:
+            await work.tool_began(tool, key)
+        elif takes_key(call):
+            call = partial(call, idempotency_key=f"{work.effect.task_id}:{key}")
         with work.step_limit(name):
-            output = json_value(await called(work, call))
+            try:
+                output = json_value(await called(work, call))
+            except Exception as error:  # the tool is the user's; that it raised is an end, being cut off is none
+                if tool is not None:
+                    await work.tool_raised(key, error)
+                raise
         await work.record(name, key, output, work.now_ms() - began_ms)
         return output
 

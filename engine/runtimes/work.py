@@ -18,7 +18,7 @@ from pydantic import JsonValue
 
 from engine.clock import Clock
 from engine.core.effects import AnswerCall, StartAttempt
-from engine.core.signals import DelegationAsked, Signal, StepFinished, ThreadCameBack
+from engine.core.signals import DelegationAsked, Signal, StepFinished, ThreadCameBack, ToolBegan, ToolRaised
 from engine.core.spec import AgentSpec
 from engine.core.values import NO_USAGE, Held, Usage
 from engine.errors import AttemptInterrupted, DelegationFailed
@@ -26,6 +26,7 @@ from engine.runtimes.live import LiveText
 from engine.runtimes.slot import Slot
 from engine.runtimes.task import Task, TaskInput, as_text, in_context
 from engine.runtimes.threads import Threads
+from engine.runtimes.values import one_line
 
 T = TypeVar("T")
 
@@ -169,8 +170,6 @@ class Work:
             AttemptInterrupted: If the attempt is asked to stop meanwhile; the step is recorded all the same. If its
                 end was reported: then the step is not.
         """
-        self._raise_if_over()
-        slot: Slot[None] = self._waiting_slot()
         signal = StepFinished(
             task_id=self.effect.task_id,
             attempt=self.effect.attempt,
@@ -181,6 +180,41 @@ class Work:
             duration_ms=duration_ms,
             usage=self.take_spent(),
         )
+        await self._written(signal)
+
+    async def tool_began(self, name: str, key: str) -> None:
+        """Journal that a tool is about to be called which must not be called twice; returns once it is on disk.
+
+        Raises:
+            AttemptInterrupted: If the attempt is asked to stop meanwhile; the tool is not to be called then.
+        """
+        effect = self.effect
+        began = ToolBegan(
+            task_id=effect.task_id, attempt=effect.attempt, generation=effect.generation, name=name, key=key
+        )
+        try:
+            await self._written(began)
+        except AttemptInterrupted:
+            self._raised(key, "not called: the attempt was asked to stop")
+            raise
+
+    async def tool_raised(self, key: str, error: BaseException) -> None:
+        """Say that the call of a tool ended with an error."""
+        self._raised(key, one_line(error))
+
+    def _raised(self, key: str, error: str) -> None:
+        effect = self.effect
+        if not self.over:
+            self._services.signal(
+                ToolRaised(
+                    task_id=effect.task_id, attempt=effect.attempt, generation=effect.generation, key=key, error=error
+                )
+            )
+
+    async def _written(self, signal: Signal) -> None:
+        """Report, and return once it is on disk."""
+        self._raise_if_over()
+        slot: Slot[None] = self._waiting_slot()
         self._services.signal(signal, lambda error: slot.put(None) if error is None else slot.fail(error))
         self._slots[id(slot)] = slot
         try:

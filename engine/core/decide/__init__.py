@@ -17,6 +17,7 @@ from engine.core.decide import (
     circuit,
     deadlines,
     dispatch,
+    doubts,
     draining,
     engine,
     escalations,
@@ -91,6 +92,8 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     signals.EngineBegan: engine.engine_began,
     signals.EngineEnds: engine.engine_ends,
     signals.StepFinished: attempts.step_finished,
+    signals.ToolBegan: doubts.tool_began,
+    signals.ToolRaised: doubts.tool_raised,
     signals.DelegationAsked: attempts.delegation_asked,
     signals.AttemptSucceeded: attempts.attempt_succeeded,
     signals.AttemptErred: attempts.attempt_erred,
@@ -116,6 +119,7 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     prompts.ApplyPolicy: failing.apply_policy,
     prompts.LookAtCircuit: circuit.look_at_circuit,
     prompts.MemberCrashed: restarting.member_crashed,
+    prompts.AskDoubt: doubts.ask_doubt,
     prompts.AnswerNow: progress.answer_now,
     prompts.Requeue: removing.requeue,
     prompts.StopLeftOver: draining.stop_left_over,
@@ -128,6 +132,7 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
 """The handler of every signal and every prompt."""
 
 escalations.ON_ANSWER["failure"] = failing.answered
+escalations.ON_ANSWER["doubt"] = doubts.settled
 escalations.ON_ANSWER["drain"] = draining.drain_answered
 escalations.ON_ANSWER["budget"] = budgets.answered
 ON_STOPPED["limit"] = budgets.set_aside

@@ -47,6 +47,8 @@ def restarted(state: State, task: Task, attempt: Attempt, signal: AttemptStopped
 def migrated(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
     """Let the same attempt go on with the agent's generation of the moment."""
     assert attempt.agent_id is not None
+    if task.calling:  # cut off in the middle of a tool call: a person says first whether that happened
+        return requeued(state, task, attempt, signal, ctx)
     return [
         AttemptMigrated(
             at_ms=ctx.now_ms,

@@ -16,6 +16,7 @@ from engine.core.events.attempt import (
     AttemptStarted,
     StepRecorded,
 )
+from engine.core.events.doubt import DoubtSettled, ToolFailed, ToolStarted
 from engine.core.events.engine import (
     CommandApplied,
     CommandRefused,
@@ -184,6 +185,9 @@ Event: TypeAlias = (
     | TaskFailedOver
     | TaskTriedAnew
     | TaskAnswered
+    | ToolStarted
+    | ToolFailed
+    | DoubtSettled
     | CircuitOpened
     | CircuitHalfOpened
     | CircuitClosed
@@ -248,6 +252,7 @@ __all__ = [
     "DeadlineSet",
     "DeadlineWarned",
     "Delegated",
+    "DoubtSettled",
     "EngineStarted",
     "EngineStopped",
     "Escalated",
@@ -300,4 +305,6 @@ __all__ = [
     "TaskTriedAnew",
     "TeamLoaded",
     "ThreadReturned",
+    "ToolFailed",
+    "ToolStarted",
 ]

@@ -11,6 +11,7 @@ from engine.core.events import Event
 from engine.core.fold import (
     attempt,
     circuit,
+    doubt,
     engine,
     escalation,
     failing,
@@ -39,6 +40,7 @@ FOLD: Handlers = {
     **escalation.HANDLERS,
     **failing.HANDLERS,
     **circuit.HANDLERS,
+    **doubt.HANDLERS,
     **restarting.HANDLERS,
     **limits.HANDLERS,
     **spending.HANDLERS,

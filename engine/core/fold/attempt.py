@@ -81,6 +81,7 @@ def _attempt_migrated(state: State, event: AttemptMigrated) -> None:
 def _step_recorded(state: State, event: StepRecorded) -> None:
     task = state.tasks[event.task_id]
     task.steps[event.key] = held(event.output, state.seq, "output")
+    task.calling.pop(event.key, None)
     charge(state, task, state.agents.get(event.agent_id or ""), event.usage)
     if event.agent_id is not None and task.attempt is not None:
         took_part(state.agents[event.agent_id], task.attempt.generation)

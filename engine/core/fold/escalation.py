@@ -1,6 +1,7 @@
 """Fold: questions to a person."""
 
 from engine.core.events import Escalated, EscalationAnswered
+from engine.core.fold.doubt import doubt
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.timers import drop_timer, set_timer
@@ -26,6 +27,8 @@ def _escalated(state: State, event: Escalated) -> None:
     task = state.tasks.get(event.subject)
     if task is not None:
         task.escalation_id = event.escalation_id
+        if event.kind == "doubt":
+            doubt(state, task)
     if event.due_ms is not None:
         set_timer(state, "escalation", event.escalation_id, event.due_ms)
 
@@ -38,6 +41,8 @@ def _escalation_answered(state: State, event: EscalationAnswered) -> None:
         task.escalation_id = None
         if event.answer == "use":
             task.output = held(event.output, state.seq, "output")
+        elif event.kind == "doubt" and event.answer == "ran":
+            task.steps[str(event.detail["key"])] = held(event.output, state.seq, "output")
 
 
 HANDLERS: Handlers = {Escalated: _escalated, EscalationAnswered: _escalation_answered}

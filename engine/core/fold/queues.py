@@ -185,4 +185,4 @@ def is_ready(task: Task) -> bool:
     """Return True when nothing that `task` depends on is open: no other task, and no question to a person."""
     status = task.status
     at_rest = status is TaskStatus.WAITING or status is TaskStatus.PREEMPTED
-    return at_rest and task.blockers == 0 and task.escalation_id is None
+    return at_rest and task.blockers == 0 and task.escalation_id is None and not task.calling

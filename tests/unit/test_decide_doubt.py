@@ -1,0 +1,129 @@
+"""A tool call that was cut off is in doubt: only a person says whether it happened, and nothing goes on before."""
+
+import pytest
+
+from engine.core.commands import Answer, Cancel, Pause, Resume, SwapAgent
+from engine.core.spec import Retry, Skip
+from engine.core.state import RunStatus, TaskStatus
+from tests.story import applied, attempt, ended, kinds, only, submitted, works
+from tests.world import World, agent, team_world
+
+
+def paying() -> World:
+    """Return a world whose ada is in the middle of a call of `pay`."""
+    world = team_world(agent("ada", on_failure=[Retry(1, 0.001, 0.001), Skip()]))
+    submitted(world)
+    world.record(attempt(world, "ada"), "read", "page")
+    world.call(attempt(world, "ada"), "pay")
+    return world
+
+
+def question(world: World) -> str:
+    (found,) = world.state.escalations
+    return found
+
+
+def test_after_a_crash_in_the_middle_of_a_call_a_person_is_asked_and_nothing_starts() -> None:
+    world = paying()
+
+    events = world.crash()
+
+    asked = only(events, "escalated")
+    assert (asked.kind, asked.options) == ("doubt", ["again", "ran", "fail"])
+    assert asked.question == "ada was cut off while it called pay; did that happen?"
+    assert works(world) == []
+    assert next(task.status for task in world.state.tasks.values() if task.title == "ada") is TaskStatus.IN_DOUBT
+
+
+def test_what_has_happened_is_answered_from_what_the_person_gave() -> None:
+    world = paying()
+    world.crash()
+
+    applied(world, Answer(escalation=question(world), answer="ran", output="receipt 7"))
+
+    assert world.started[attempt(world, "ada")].steps == {"read": "page", "pay": "receipt 7"}
+
+
+def test_what_has_not_happened_is_called_again() -> None:
+    world = paying()
+    world.crash()
+
+    applied(world, Answer(escalation=question(world), answer="again"))
+
+    assert world.started[attempt(world, "ada")].steps == {"read": "page"}
+    world.settle()
+    assert ended(world).status is RunStatus.DONE
+
+
+def test_a_person_may_let_it_fail() -> None:
+    world = paying()
+    world.crash()
+
+    events = world.order(Answer(escalation=question(world), answer="fail"))
+
+    assert only(events, "task_failed").error == "nobody knows whether pay happened"
+
+
+def test_a_call_with_an_end_is_not_in_doubt() -> None:
+    world = paying()
+    world.record(attempt(world, "ada"), "pay", "receipt")
+
+    world.crash()
+
+    assert works(world) == ["ada"]
+
+
+def test_several_calls_are_asked_about_one_after_the_other() -> None:
+    world = paying()
+    world.call(attempt(world, "ada"), "mail")
+    world.crash()
+
+    applied(world, Answer(escalation=question(world), answer="ran", output=1))
+    assert works(world) == []
+    applied(world, Answer(escalation=question(world), answer="ran", output=2))
+
+    assert world.started[attempt(world, "ada")].steps == {"read": "page", "pay": 1, "mail": 2}
+
+
+def test_a_timeout_in_the_middle_of_a_call_is_in_doubt_before_it_is_a_failure() -> None:
+    world = paying()
+
+    events = world.fail(attempt(world, "ada"), "took longer than 1 s")
+
+    assert "escalated" in kinds(events)
+    assert "retry_scheduled" not in kinds(events)
+
+
+def test_a_swap_that_aborts_or_migrates_in_the_middle_of_a_call_asks_first() -> None:
+    for mode in ("abort", "migrate"):
+        world = paying()
+        applied(world, SwapAgent(agent="ada", spec=agent("ada", timeout_s=9), mode=mode))
+        world.stop(next(iter(world.stopping)))
+
+        assert (works(world), len(world.state.escalations)) == ([], 1)
+        applied(world, Answer(escalation=question(world), answer="again"))
+        assert works(world) == ["ada"]
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_pause_does_not_let_a_task_in_doubt_begin(before: bool) -> None:
+    world = paying()
+    if before:
+        applied(world, Pause(target="r1"))
+    world.crash()
+    if not before:
+        applied(world, Pause(target="r1"))
+
+    applied(world, Resume(target="r1"))
+
+    assert works(world) == []
+
+
+def test_a_task_in_doubt_can_be_cancelled() -> None:
+    world = paying()
+    world.crash()
+
+    applied(world, Cancel(target="r1"))
+
+    assert ended(world).status is RunStatus.CANCELLED
+    assert not world.state.escalations
