@@ -41,6 +41,7 @@ from dashboard.views.verbs import PLACES
 from engine.core.commands import Command, StopEngine
 from engine.core.errors import CoreError
 from engine.core.strategies import STRATEGIES
+from engine.strategies_plugins import installed_strategies
 from store import Reader, StoreError
 
 T = TypeVar("T")
@@ -91,6 +92,7 @@ class QuarterdeckApp(Transfers, App[int]):
         self.path = db
         self.readonly = readonly
         self.feed = feed or Feed(db)
+        installed_strategies()
         self.modes = tuple(STRATEGIES)
         self.message: Cell | None = None
         """What the status line says; None when nothing was said lately."""

@@ -9,6 +9,7 @@ nothing with it.
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from engine.core.strategies import BUILT_IN, STRATEGIES
@@ -40,6 +41,12 @@ def load_strategies(points: Iterable[EntryPoint] | None = None) -> list[str]:
         if fault is not None:
             faults.append(f"the strategy {point.name!r} of {_package(point)} cannot be used: {fault}")
     return faults
+
+
+@cache
+def installed_strategies() -> tuple[str, ...]:
+    """Make the strategies of installed packages known, once in a process; return what cannot be used, in lines."""
+    return tuple(load_strategies())
 
 
 def _register(found: object, point: EntryPoint) -> str | None:

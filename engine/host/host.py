@@ -38,6 +38,7 @@ from engine.runtimes.processes import Processes
 from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
 from engine.runtimes.values import clean, one_line
+from engine.strategies_plugins import installed_strategies
 from engine.texts import Texts
 from store import CommandRow, Deposed, FileLost
 from store.opening import Store
@@ -97,6 +98,7 @@ class Host:
         self.threads = Threads()
         self._pid = pid if pid is not None else os.getpid()
         self._snapshot_events = snapshot_events
+        installed_strategies()
         self._importer = importer
         self._bound = dict(bound or {})
         self._texts = Texts(store.journal.body)

@@ -56,7 +56,9 @@ class TeamFile:
             found.append(f"{depth_of(self.team)} levels of supervisors; each one adds a hand-over to every answer")
         if not self.team.agents and not self.team.teams:
             found.append("nobody is in this team; a request has to wait until an agent is added")
-        return found
+        from engine.strategies_plugins import installed_strategies  # reads what is installed
+
+        return found + list(installed_strategies())
 
     def load_command(self, *, trusted: bool, folder: Path | None = None) -> LoadTeam:
         """Return the command that makes the team, or what is new or changed in it.
@@ -159,7 +161,10 @@ def _why_not(path: Path, error: OSError | ValueError) -> str:
 
 
 def known_strategies() -> list[str]:
-    """Return the coordination strategies that a team file may name."""
+    """Return the coordination strategies that a team file may name, those of installed packages among them."""
+    from engine.strategies_plugins import installed_strategies  # 20 ms, which the schema does not need
+
+    installed_strategies()
     return sorted(STRATEGIES)
 
 

@@ -1,0 +1,126 @@
+"""A strategy for each kind of work: what the request is, who takes part, and why."""
+
+from typing import Any
+
+from engine.core.commands import AddSupervisor, Submit, SupervisorSpec
+from engine.core.options import SupervisorOptions
+from engine.core.signals import TextRead
+from tests.story import done, only, refused, submitted, works
+from tests.world import LONG, World, agent, team_world
+
+STRATEGIES = {
+    "research_tasks": "parallel_then_synthesis",
+    "analysis_tasks": "sequential_with_validation",
+    "content_tasks": "iterative_refinement",
+    "technical_tasks": "hierarchical_review",
+}
+CREW = [
+    agent("seeker", "research", "sources"),
+    agent("checker", "research", "fact checking"),
+    agent("stats", "analysis", "statistics"),
+    agent("poet", "content", "writing"),
+    agent("editor", category="content_tasks"),
+    agent("coder", "technical", "python"),
+]
+
+
+def studio(*, members: list[Any] | None = None, **options: Any) -> World:
+    return team_world(*(members or CREW), options=SupervisorOptions(strategies=STRATEGIES, **options))
+
+
+def planned(world: World, request: str = "do it", **fields: Any) -> Any:
+    return only(world.order(Submit(request=request, **fields)), "group_planned")
+
+
+def names(world: World, event: Any) -> list[str]:
+    return [node.title for node in event.nodes if node.kind == "agent"]
+
+
+def test_the_words_of_a_request_find_its_category_and_with_it_the_strategy() -> None:
+    world = studio()
+
+    event = planned(world, "Research the sources of the river")
+
+    assert (event.category, event.mode) == ("research_tasks", "parallel_then_synthesis")
+    assert "the request is of the category research_tasks" in event.explanation
+
+
+def test_who_takes_part_is_who_belongs_to_the_category_by_specialty_or_by_name() -> None:
+    world = studio()
+
+    assert names(world, planned(world, "Research the sources")) == ["seeker", "checker"]
+    assert names(world, planned(world, category="content")) == ["poet", "editor"]
+
+
+def test_a_category_that_is_named_is_taken_with_or_without_its_suffix() -> None:
+    world = studio()
+
+    assert planned(world, category="technical").mode == "hierarchical_review"
+    assert planned(world, category="technical_tasks").mode == "hierarchical_review"
+
+
+def test_a_category_without_a_strategy_and_a_request_of_none_take_the_mode_of_the_supervisor() -> None:
+    world = studio()
+
+    unknown, strange = planned(world, category="gardening"), planned(world, "xyzzy")
+
+    assert (unknown.mode, strange.mode) == ("sequential", "sequential")
+    assert "no strategy for the category gardening" in unknown.explanation
+    assert "no category fits" in strange.explanation
+    assert len(names(world, strange)) == len(CREW)
+
+
+def test_where_nobody_belongs_to_the_category_all_take_part() -> None:
+    world = studio(members=[agent("ada"), agent("bob")])
+
+    assert set(names(world, planned(world, category="research"))) == {"ada", "bob"}
+
+
+def test_whoever_the_settings_name_takes_part_whatever_the_category() -> None:
+    world = studio(settings={"sequential_with_validation": {"validator": "coder"}})
+
+    assert names(world, planned(world, category="analysis")) == ["stats", "coder"]
+
+
+def test_settings_for_a_category_are_those_under_the_name_of_its_strategy() -> None:
+    world = studio(settings={"iterative_refinement": {"until": 0.5, "rounds": 2}})
+
+    event = planned(world, category="content")
+
+    assert (event.settings["until"], event.settings["rounds"]) == (0.5, 2)
+
+
+def test_the_category_that_was_found_stays_with_the_run() -> None:
+    world = studio()
+    submitted(world, "Research the sources of the river")
+
+    assert world.state.runs["r1"].category == "research_tasks"
+
+
+def test_what_came_before_is_read_whole_before_its_category_is_found() -> None:
+    below = SupervisorSpec(name="below", options=SupervisorOptions(strategies=STRATEGIES), members=[*CREW])
+    world = team_world(agent("ada"), below)
+    submitted(world)
+    done(world, "ada", LONG)
+
+    (task_id,) = world.reads
+    event = only(world.say(TextRead(task_id=task_id, text="Research the sources")), "group_planned")
+
+    assert event.mode == "parallel_then_synthesis"
+    assert works(world) == ["seeker"]
+
+
+def test_a_strategy_that_is_not_there_is_refused_with_what_there_is() -> None:
+    options = SupervisorOptions(strategies={"x": "zigzag"})
+    team = SupervisorSpec(name="other", options=options, members=[])
+
+    assert "no coordination strategy 'zigzag'" in refused(team_world(), AddSupervisor(parent=None, team=team))
+
+
+def test_it_works_to_the_end() -> None:
+    world = studio()
+    submitted(world, "Research the sources")
+    done(world, "seeker")
+    world.settle()
+
+    assert not world.state.runs
