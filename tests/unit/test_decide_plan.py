@@ -180,3 +180,13 @@ def test_a_sub_supervisor_works_on_what_came_before_it_and_hands_on_what_it_come
 
     assert cyd.input == "from ada"
     assert [one.output for one in eve.inputs] == ["from ada", "from dan"]
+
+
+def test_sub_supervisors_that_may_begin_at_the_same_moment_have_tasks_of_their_own() -> None:
+    one, two = (SupervisorSpec(name=f"{name}s", members=[agent(name)]) for name in ("bob", "cyd"))
+    world = team_world(agent("ada"), one, two, mode="iterative_refinement")
+    submitted(world)
+
+    world.succeed(attempt(world, "ada"))
+
+    assert works(world) == ["bob", "cyd"]

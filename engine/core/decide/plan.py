@@ -8,13 +8,14 @@ from engine.core.decide.mending import failed_above
 from engine.core.decide.mint import Mint
 from engine.core.errors import Refused
 from engine.core.events import Event, GroupEnded, GroupPlanned, PlanAsked
+from engine.core.fold.task import input_of
 from engine.core.prompts import PlanGroup
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies.wiring import Nodes, Wiring
 
 
-def plan_group(state: State, prompt: PlanGroup, ctx: Context) -> list[Event]:
-    """Turn a group into a graph, once it waits for nothing."""
+def plan_group(state: State, prompt: PlanGroup, ctx: Context, mint: Mint | None = None) -> list[Event]:
+    """Turn a group into a graph, once it waits for nothing; groups that are planned at once share a `mint`."""
     group = state.tasks.get(prompt.task_id)
     if group is None or group.status is not TaskStatus.WAITING or group.blockers or _waits(state, group):
         return []
@@ -27,12 +28,13 @@ def plan_group(state: State, prompt: PlanGroup, ctx: Context) -> list[Event]:
     category = state.runs[group.run_id].category
     text = prompt.text
     if text is None and wants_text(supervisor, category):
-        if not isinstance(group.input, str):
+        given = input_of(state, group)
+        if not isinstance(given, str):
             return [PlanAsked(at_ms=ctx.now_ms, run_id=group.run_id, task_id=group.id)]
-        text = group.input
+        text = given
     try:
         cast = cast_for(state, supervisor, text or "", category)
-        wiring, graph = planned(state, supervisor, cast, ctx.now_ms)
+        wiring, graph = planned(state, supervisor, cast, ctx.now_ms, mint)
     except Refused as refusal:
         return [_failed(group, refusal.reason, ctx)]
     event = GroupPlanned(
@@ -65,7 +67,9 @@ def _failed(group: Task, error: str, ctx: Context) -> Event:
     )
 
 
-def planned(state: State, supervisor: Supervisor, cast: Cast, at_ms: int) -> tuple[Wiring, Drawn]:
+def planned(
+    state: State, supervisor: Supervisor, cast: Cast, at_ms: int, mint: Mint | None = None
+) -> tuple[Wiring, Drawn]:
     """Return a new graph for those that take part.
 
     Raises:
@@ -85,7 +89,7 @@ def planned(state: State, supervisor: Supervisor, cast: Cast, at_ms: int) -> tup
         lead=supervisor.options.lead,
     )
     wiring = wired(cast.mode, nodes)
-    return wiring, drawn(state, supervisor, wiring, wanted, Mint(state), at_ms=at_ms)
+    return wiring, drawn(state, supervisor, wiring, wanted, mint or Mint(state), at_ms=at_ms)
 
 
 def groups_in(state: State, supervisor: Supervisor) -> frozenset[str]:

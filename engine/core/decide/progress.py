@@ -1,6 +1,7 @@
 """What goes on by itself: ends of tasks, graphs that are complete. What begins: `dispatch`. Failures: `failing`."""
 
 from engine.core.context import Context
+from engine.core.decide.mint import Mint
 from engine.core.decide.plan import plan_group
 from engine.core.decide.stopping import below, exceeded_by, is_cancelled
 from engine.core.events import (
@@ -19,13 +20,13 @@ from engine.core.signals import TextRead
 from engine.core.state import RunStatus, State, Task, TaskStatus
 
 
-def look_at(state: State, prompt: LookAt, ctx: Context) -> list[Event]:
+def look_at(state: State, prompt: LookAt, ctx: Context, mint: Mint | None = None) -> list[Event]:
     """Plan a group or start a join that waits for nothing any more."""
     task = state.tasks.get(prompt.task_id)
     if task is None or task.status is not TaskStatus.WAITING or task.blockers:
         return []
     if task.kind == "group":
-        return plan_group(state, PlanGroup(task_id=task.id), ctx)
+        return plan_group(state, PlanGroup(task_id=task.id), ctx, mint)
     if task.kind in ("join", "check") and task.attempt is None:
         return [
             AttemptStarted(
@@ -51,8 +52,9 @@ def after_end(state: State, prompt: AfterEnd, ctx: Context) -> list[Event]:
     if task is None:
         return []
     events: list[Event] = _stop_orphans(state, task, ctx)
+    mint = Mint(state)
     for task_id in task.before:
-        events += _following(state, task, state.tasks[task_id], ctx)
+        events += _following(state, task, state.tasks[task_id], ctx, mint)
     if task.parent_id is None:
         return events + finish_run(state, FinishRun(run_id=task.run_id), ctx)
     parent = state.tasks[task.parent_id]
@@ -68,7 +70,7 @@ def _answered(task: Task, attempt: int, call_key: str, ctx: Context) -> CallAnsw
     return CallAnswered(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, attempt=attempt, call_key=call_key)
 
 
-def _following(state: State, task: Task, following: Task, ctx: Context) -> list[Event]:
+def _following(state: State, task: Task, following: Task, ctx: Context, mint: Mint) -> list[Event]:
     if following.ended:
         return []
     if not lets_pass(task):
@@ -79,7 +81,7 @@ def _following(state: State, task: Task, following: Task, ctx: Context) -> list[
         error = f"{following.need} of {len(following.after)} are needed and {done} came"
         return [TaskFailed(at_ms=ctx.now_ms, run_id=task.run_id, task_id=following.id, error=error)]
     if following.blockers == 0:
-        return look_at(state, LookAt(task_id=following.id), ctx)
+        return look_at(state, LookAt(task_id=following.id), ctx, mint)
     if task.status is TaskStatus.DONE and (following.join == "first" or (following.need and done >= following.need)):
         return _stop_others(state, task, following, ctx)
     return []
