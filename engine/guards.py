@@ -1,7 +1,8 @@
 """Built-in looks at outputs: the verdicts of the nodes that decide how a graph goes on. Nothing here runs code.
 
-One rule holds inside: outputs are the agents', so whatever stands in them is a value, and no look takes longer than it may.
-A pattern that can repeat runs in a process of its own, because a regular expression can hold an interpreter for ever.
+One rule holds inside: outputs are the agents', so whatever stands in them is a value, and no look takes longer than
+it may. A pattern that can repeat runs in a process of its own, because a regular expression can hold an interpreter
+for ever.
 """
 
 import json
@@ -56,13 +57,14 @@ async def verdict_of(check: Check, looked: Sequence[Looked]) -> dict[str, JsonVa
     """Return what a check finds.
 
     Args:
-        check: `score`: `until`. `approved`: `rejects`. `guards`: `guards`, and `all` to look at every one. `items`: `most`.
+        check: `score`: `until`. `approved`: `rejects`. `guards`: `guards`, and `all` to look at every one. `items`:
+            `most`.
         looked: What is looked at, resolved.
 
     Returns:
         `score`: score (the lowest; null where none was given) and enough. `approved`: approved and reasons. `guards`:
-        holds (numbers of those that do), said, and failed (an error that nobody handles). `items`: items (how many; null
-        where there is no list), titles, and list where it stood in a text.
+        holds (numbers of those that do), said, and failed (an error that nobody handles). `items`: items (how many;
+        null where there is no list), titles, and list where it stood in a text or under a key.
 
     Raises:
         TooSlow: If a pattern runs away.

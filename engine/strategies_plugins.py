@@ -1,7 +1,7 @@
 """Strategies of packages that are installed: found by their entry points in the group `quarterdeck.strategies`.
 
-Called once where a program begins. One rule holds inside: a package that cannot be loaded is told in one line, and takes
-nothing with it.
+Called once where a program begins. One rule holds inside: a package that cannot be loaded is told in one line, and
+takes nothing with it.
 
     [project.entry-points."quarterdeck.strategies"]
     relay = "relay.strategy:Relay"
@@ -23,8 +23,8 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 def load_strategies(points: Iterable[EntryPoint] | None = None) -> list[str]:
     """Make the strategies of installed packages known, beside those that are built in.
 
-    An entry point names a class without arguments, or an instance, with what `engine.core.strategies.wiring.Strategy` asks
-    for. Called again it changes nothing.
+    An entry point names a class without arguments, or an instance, with what `engine.core.strategies.wiring.Strategy`
+    asks for. Called again it changes nothing.
 
     Args:
         points: Where to look; None is what is installed.

@@ -45,7 +45,7 @@ from engine.core.step import step
 
 LONG = "a text that is longer than what the state keeps inline, so that it is held by reference to the journal. " * 2
 
-ALL_IS_WELL = {"score": 1.0, "enough": True, "approved": True, "holds": [0], "said": "so", "items": 2, "list": ["x", "y"]}
+ALL_IS_WELL = {"score": 1.0, "enough": True, "approved": True, "holds": [0], "items": 2, "list": ["x", "y"]}
 """A verdict that fits every question."""
 
 

@@ -121,6 +121,7 @@ def test_a_strategy_that_breaks_down_fails_the_run_and_not_the_engine(installed:
 
 def test_what_it_wires_can_be_drawn(installed: Path) -> None:
     faults_of(installed)
-    nodes = Nodes(done=["t1"], unstarted=["t2", "t3"], members={"t1": "ada", "t2": "bob", "t3": "cyd"}, cast=["ada", "bob", "cyd"])
+    members = {"t1": "ada", "t2": "bob", "t3": "cyd"}
+    nodes = Nodes(done=["t1"], unstarted=["t2", "t3"], members=members, cast=list(members.values()))
 
     validate("relay", STRATEGIES["relay"].wire(nodes), nodes)

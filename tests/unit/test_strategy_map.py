@@ -26,7 +26,8 @@ def test_a_request_that_is_a_list_becomes_a_task_for_each_item_over_whoever_is_f
     assert sorted(works(world)) == ["bob", "cyd"]
     starts = list(world.started.values())
     assert [start.input for start in starts] == [TextRef(seq=starts[0].input.seq, path=f"request.{n}") for n in (0, 1)]  # type: ignore[union-attr]
-    assert {start.takes for start in starts} == {"request"} and not any(start.inputs for start in starts)
+    assert {start.takes for start in starts} == {"request"}
+    assert not any(start.inputs for start in starts)
     done(world, "bob")
     assert len(attempts(world, "bob")) == 1
 

@@ -207,10 +207,8 @@ class _Places:
 
     def _queue(self, capability: str, made: Made) -> str:
         state, key = self._state, able_queue(self._supervisor.id, capability)
-        if made.able is None:
-            agents = [self.member(name) for name in made.anyone]
-        else:
-            agents = self._able(capability)
+        few = [self.member(name) for name in made.anyone]
+        agents = few if made.able is None else self._able(capability)
         known = state.queues[key].agents if key in state.queues else []
         if any(one not in known for one in agents):
             self.made.append(

@@ -1,7 +1,7 @@
 """A graph goes on after a built-in node has looked at outputs: nodes are added, others left out, as one event.
 
-One rule holds inside: whoever comes after nothing but what is left out is left out with it; whoever comes after something
-else too goes on.
+One rule holds inside: whoever comes after nothing but what is left out is left out with it; whoever comes after
+something else too goes on.
 """
 
 from collections.abc import Iterable

@@ -215,7 +215,9 @@ def _rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, prese
         added=graph.nodes,
         removed=[*parts.removed, *(one for one in wiring.dropped if one in state.tasks)],
         after=placed,
-        takes={node: "own" if tasks[node].takes == "own" else how for node, how in wiring.takes.items() if node in tasks},
+        takes={
+            node: "own" if tasks[node].takes == "own" else how for node, how in wiring.takes.items() if node in tasks
+        },
         outcome_id=_outcome(group, wiring, parts, graph.nodes, graph.of(wiring.outcome) if wiring.outcome else None),
         sees={node: graph.all(sees) for node, sees in wiring.sees.items() if node in state.tasks},
         roles={node: role for node, role in wiring.roles.items() if node in state.tasks},

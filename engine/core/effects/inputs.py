@@ -5,7 +5,7 @@ from engine.core.state import State, Task
 
 
 def inputs_of(state: State, task: Task) -> list[Input]:
-    """Return the outputs that `task` gets of its graph: those it sees, or everything before it in the order of the plan."""
+    """Return the outputs that `task` gets of its graph: those it sees, else all before it in the order of the plan."""
     if task.takes == "own" or not (task.after or task.sees):
         return []
     if task.sees is not None:

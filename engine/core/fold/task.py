@@ -24,7 +24,7 @@ from engine.core.fold.ids import note
 from engine.core.fold.queues import dequeue, enqueue, is_ready, own_queue, stands, stop_waiting_for_slot, vacate
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.state import ENDED, Call, State, Task, TaskStatus
-from engine.core.values import held
+from engine.core.values import Held, held
 
 
 def add_task(state: State, task: Task) -> None:
@@ -93,7 +93,7 @@ def wire(state: State, group: Task) -> None:
 
 def _group_planned(state: State, event: GroupPlanned) -> None:
     group = state.tasks[event.task_id]
-    _take_what_came_before(state, group)
+    group.input = input_of(state, group)
     group.settings = dict(event.settings)
     group.status = TaskStatus.RUNNING
     group.started_ms = event.at_ms
@@ -107,13 +107,14 @@ def _group_planned(state: State, event: GroupPlanned) -> None:
     wire(state, group)
 
 
-def _take_what_came_before(state: State, group: Task) -> None:
-    """Let the output before a group be its input; what built-in nodes found is no text to work on."""
+def input_of(state: State, group: Task) -> Held:
+    """Return what a group works on: the output before it, where it takes that; what built-in nodes found is no text."""
     if group.takes == "previous":
         before = [state.tasks[task_id] for task_id in (group.sees or group.after)]
         outputs = [task.output for task in before if task.kind != "check"]
         if outputs:
-            group.input = outputs[-1]
+            return outputs[-1]
+    return group.input
 
 
 def _group_grown(state: State, event: GroupGrown) -> None:
@@ -137,7 +138,8 @@ def _group_grown(state: State, event: GroupGrown) -> None:
 
 def _plan_asked(state: State, event: PlanAsked) -> None:
     """Take the input that the request's text is read from; the group waits on."""
-    _take_what_came_before(state, state.tasks[event.task_id])
+    group = state.tasks[event.task_id]
+    group.input = input_of(state, group)
 
 
 def _group_ended(state: State, event: GroupEnded) -> None:

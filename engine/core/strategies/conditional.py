@@ -3,10 +3,10 @@
     request ─▶ first ─▶ which way? ─┬▶ a ─▶ b ─┬▶ then ─▶ output
                                     └╌ c ╌╌╌╌╌╌┘
 
-`branches` are looked at in their order, each `{when: guard, to: members}`; the first whose guard holds is taken, or all that
-hold with `take: all`. Without branches the way is the member whose name the output holds. `first` is the first member where
-nobody says, or `request`: then the request itself is looked at. `then` comes after whatever was taken. Where no guard holds,
-the output is that of `first`.
+`branches` are looked at in their order, each `{when: guard, to: members}`; the first whose guard holds is taken, or
+all that hold with `take: all`. Without branches the way is the member whose name the output holds. `first` is the
+first member where nobody says, or `request`: then the request itself is looked at. `then` comes after whatever was
+taken. Where no guard holds, the output is that of `first`.
 """
 
 from collections.abc import Sequence

@@ -7,8 +7,8 @@
       - {name: edit, agent: editor, after: [facts, style]}
     output: edit
 
-A node is the work of an `agent` or a `team`; `takes` is `request`, `previous` or `context`; an `optional` node may fail. A
-node whose guard does not hold is left out, and so is what comes after nothing else; the rest goes on.
+A node is the work of an `agent` or a `team`; `takes` is `request`, `previous` or `context`; an `optional` node may
+fail. A node whose guard does not hold is left out, and so is what comes after nothing else; the rest goes on.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """Guards: conditions on an output that a person writes as data. No expressions, nothing that runs code.
 
-`else` · `{status: done}` · `{contains: words}` · `{matches: pattern}` · `{json: path, equals: value}`. Whether one holds is
-looked at by the shell (`engine.guards`); here is what they look like, and which patterns are refused.
+`else` · `{status: done}` · `{contains: words}` · `{matches: pattern}` · `{json: path, equals: value}`. Whether one
+holds is looked at by the shell (`engine.guards`); here is what they look like, and which patterns are refused.
 """
 
 import re

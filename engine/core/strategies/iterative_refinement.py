@@ -4,8 +4,9 @@
                  ▲     └▶ critic ─┴▶ score ≥ 0.9? ─▶ the draft is the output
                  └─────────────────── no: again, with what the critics say
 
-`author` and `critics` are the first member and the others where nobody says; `until` is the score that every critic has to
-give, under `score` of an object or after the word in a text; after `rounds` rounds the draft with the best score is taken.
+`author` and `critics` are the first member and the others where nobody says; `until` is the score that every critic
+has to give, under `score` of an object or after the word in a text; after `rounds` rounds the draft with the best
+score is taken.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Laying out a graph by the names of members: a node that is there is used, one that waits is placed, else one is made.
 
-One rule holds inside: what is done or at work is never given edges. What is left over at the end is dropped where it had
-not started, and is otherwise context for whatever begins first.
+One rule holds inside: what is done or at work is never given edges. What is left over at the end is dropped where it
+had not started, and is otherwise context for whatever begins first.
 """
 
 from collections.abc import Iterable, Sequence

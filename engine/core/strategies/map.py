@@ -4,9 +4,10 @@
                       ├▶ item 2 ─┼▶ join ─▶ output
                       └▶ …       ┘
 
-The list is the request itself where it is one, else what the splitter makes of it: the member `over`, or the first one.
-`to` is who does the items: a member, or a capability that any member may have; else every other member. `join` is how the
-results become one: `list` (the results in order), or an aggregation. With `optional` an item that fails is left out.
+The list is the request itself where it is one, else what the splitter makes of it: the member `over`, or the first
+one. `to` is who does the items: a member, or a capability that any member may have; else every other member. `join`
+is how the results become one: `list` (the results in order), or an aggregation. With `optional` an item that fails is
+left out.
 """
 
 from collections.abc import Sequence
@@ -45,9 +46,7 @@ class Map:
         if over:
             begun = [layout.work(splitter, role="splitter")]
         asked = _split(layout, begun, "split" if begun else "a list?", "split" if over else "look")
-        wiring = layout.finished(begun[-1] if begun else asked)
-        # Items of an earlier list keep their tasks; whoever has none yet has no place.
-        return wiring
+        return layout.finished(begun[-1] if begun else asked)
 
     def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
         """Return a task for each item with the join; or the splitter, where the request is no list."""

@@ -4,9 +4,9 @@
              ├▶ b ─┼▶ join ─▶ output
              └▶ c ─┘
 
-With `need: 2` the join begins when two are done, the rest are stopped, and one that fails matters only when too few are
-left. Switched to in the middle of a run, what has not started becomes ready with the request and all outputs so far. The
-join is built-in work, or the agent named `aggregator` where the aggregation is a synthesis.
+With `need: 2` the join begins when two are done, the rest are stopped, and one that fails matters only when too few
+are left. Switched to in the middle of a run, what has not started becomes ready with the request and all outputs so
+far. The join is built-in work, or the agent named `aggregator` where the aggregation is a synthesis.
 """
 
 from collections.abc import Sequence

@@ -4,8 +4,8 @@
              ├▶ b ─┼▶ aggregator ─▶ output
              └▶ c ─┘
 
-The aggregator is the one that the supervisor or the settings name; else the member whose words speak most of writing and
-combining; else the last. It takes no part in the fan.
+The aggregator is the one that the supervisor or the settings name; else the member whose words speak most of writing
+and combining; else the last. It takes no part in the fan.
 """
 
 from collections.abc import Sequence

@@ -5,8 +5,8 @@
                     └── reasons ─────────┘ no
 
 The validator is the last member where nobody says. It sends back with an object that has `approved: false`, or a text
-that begins with one of the words of `rejects`; `returns` times at most. Work that is not approved then fails the run, or
-is taken all the same with `otherwise: accept`.
+that begins with one of the words of `rejects`; `returns` times at most. Work that is not approved then fails the run,
+or is taken all the same with `otherwise: accept`.
 """
 
 from collections.abc import Sequence
