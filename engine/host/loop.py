@@ -9,6 +9,7 @@ import random
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -176,8 +177,9 @@ class Loop:
         if type(message) is Order and self._divert(message, batch):
             return
         state = self.state
-        if type(message) is Given:
-            self._take(batch, *_given(state, message))
+        if type(message) is Given:  # it may have waited for the disk: what happened meanwhile is not undone
+            event = replace(message.event, at_ms=self._clock.now_ms())
+            self._take(batch, *_given(state, Given(event)))
         else:
             context = Context(now_ms=self._clock.now_ms(), jitter=self._random.random())
             self._take(batch, *step(state, message, context))  # type: ignore[arg-type]  # Given is handled above
