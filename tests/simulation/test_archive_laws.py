@@ -161,7 +161,7 @@ def test_two_teams_in_one_database_are_not_mixed_up(world: World) -> None:
 def test_renaming_is_only_renaming(world: World) -> None:
     document, texts = exported(world)
     there: dict[str, str] = {}
-    count = dict.fromkeys("sart", 1000)
+    count = dict.fromkeys("sarte", 1000)
 
     def mint(letter: str) -> str:
         count[letter] += 1
