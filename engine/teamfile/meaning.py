@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import ValidationError
 
+from engine.core.errors import Refused
+from engine.core.strategies import check_settings
 from engine.runtimes.scripted import Script
 from engine.teamfile.document import Document
 from engine.teamfile.faults import field, problems_of
@@ -60,6 +62,7 @@ class Meaning:
         if chief.aggregation == "synthesis" and chief.aggregator is None:
             self._say((*here, "aggregation"), "synthesis needs an 'aggregator': the name of the agent that writes it")
         self._known((*here, "aggregator"), [chief.aggregator], agents, "agent")
+        self._settings(block, members, loc)
         self._known((*here, "lead"), [chief.lead], agents, "agent")
         self._policies(chief.on_failure, (*here, "on_failure"))
         for category, strategy in block.strategies.items():
@@ -71,6 +74,15 @@ class Meaning:
         self._known((*here, "order"), chief.order or [], members, "agent or team")
         if len(agents) > chief.max_agents:
             self._say((*here, "max_agents"), f"{len(agents)} agents are more than max_agents, {chief.max_agents}")
+
+    def _settings(self, block: TeamBlock, members: Sequence[str], loc: Loc) -> None:
+        chief, here = block.supervisor, (*loc, "supervisor")
+        if chief.strategy not in self._strategies:
+            return
+        try:
+            check_settings(chief.strategy, chief.settings, members)
+        except Refused as refusal:
+            self._say((*here, "settings") if chief.settings else (*here, "strategy"), refusal.reason)
 
     def _agent(self, agent: AgentBlock, loc: Loc) -> None:
         runtime = type_of(agent)

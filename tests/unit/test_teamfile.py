@@ -184,9 +184,7 @@ def test_keys_of_later_versions_are_refused_by_name() -> None:
 
 
 def test_policies_stand_in_the_order_in_which_they_apply() -> None:
-    policies = (
-        "[{retry: {retries: 2, on: [OSError]}}, {failover: 1}, {escalate: {after_s: 3, default: skip}}, skip]"
-    )
+    policies = "[{retry: {retries: 2, on: [OSError]}}, {failover: 1}, {escalate: {after_s: 3, default: skip}}, skip]"
     file = parsed(HEAD + f'agents: [{{name: a, run: "x:y", on_failure: {policies}}}]')
 
     (member,) = file.load_command(trusted=True).team.members
@@ -251,6 +249,29 @@ agents:
 )
 def test_what_cannot_be_right_is_told_where_it_stands(block: str, said: str) -> None:
     assert faults(HEAD + f'agents: [{{name: a, run: "x:y", {block}}}]') == [said]
+
+
+@pytest.mark.parametrize(
+    ("supervisor", "said"),
+    [
+        ("strategy: map, settings: {ovr: a}", "2: supervisor.settings: "),
+        ("strategy: iterative_refinement, settings: {rounds: -1}", "2: supervisor.settings: "),
+        (
+            "strategy: conditional, settings: {branches: [{when: {matches: '(a+)+$'}, to: a}]}",
+            "2: supervisor.settings: ",
+        ),
+        (
+            "strategy: graph, settings: {nodes: [{name: x, agent: a, after: [y]}, {name: y, agent: a, after: [x]}]}",
+            "2: supervisor.settings: ",
+        ),
+    ],
+)
+def test_settings_that_the_strategy_cannot_take_are_told(supervisor: str, said: str) -> None:
+    text = f"version: 1\nsupervisor: {{name: chief, {supervisor}}}\nagents: [{{name: a, run: 'x:y'}}]"
+
+    (line,) = faults(text)
+
+    assert line.startswith(said)
 
 
 def test_a_scripted_agent_is_told_which_line_of_its_script_is_wrong() -> None:
