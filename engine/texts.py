@@ -15,6 +15,7 @@ from engine.core.events import (
     AttemptCancelled,
     AttemptDone,
     Delegated,
+    EscalationAnswered,
     Event,
     RunSubmitted,
     StateImported,
@@ -32,6 +33,7 @@ _CARRIERS: dict[type, str] = {
     StepRecorded: "output",
     AttemptDone: "output",
     AttemptCancelled: "partial",
+    EscalationAnswered: "output",
     StateImported: "texts",
     TeamLoaded: "text",
 }

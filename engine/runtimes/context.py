@@ -175,7 +175,7 @@ class Context:
             raise UnknownTool(name, self._tools)
         return self._tools[name]
 
-    async def _step(self, name: str, call: Callable[[], Any], value: object, *, tool: str | None = None) -> JsonValue:
+    async def _step(self, name: str, call: Callable[..., Any], value: object, *, tool: str | None = None) -> JsonValue:
         """Do a step, or answer it from the journal; `tool` is the name of a tool that must not be called twice."""
         work = self._work
         work.raise_if_stopping()

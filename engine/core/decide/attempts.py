@@ -33,6 +33,8 @@ from engine.core.signals import (
     DelegationAsked,
     StepFinished,
     ThreadCameBack,
+    ToolBegan,
+    ToolRaised,
 )
 from engine.core.state import Attempt, State, Task
 from engine.core.values import preview
@@ -41,7 +43,9 @@ MAX_DEPTH = 16
 """How deep delegations may nest; a loop of agents that ask each other ends here."""
 
 
-OfAttempt: TypeAlias = StepFinished | DelegationAsked | AttemptSucceeded | AttemptErred | AttemptStopped
+OfAttempt: TypeAlias = (
+    StepFinished | ToolBegan | ToolRaised | DelegationAsked | AttemptSucceeded | AttemptErred | AttemptStopped
+)
 
 
 def live(state: State, signal: OfAttempt) -> tuple[Task, Attempt] | None:

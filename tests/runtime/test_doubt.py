@@ -1,0 +1,121 @@
+"""Tools that must not be called twice, with a real engine that is lost in the middle of a call."""
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from engine import idempotent
+from engine.core.commands import Answer
+from engine.core.spec import AgentSpec, Retry
+from tests.runtime.engines import Engine, Engines
+
+pytestmark = pytest.mark.anyio
+
+paid: list[str] = []
+keys: list[str] = []
+hangs: list[bool] = []
+
+
+@pytest.fixture(autouse=True)
+def afresh() -> None:
+    for one in (paid, keys, hangs):
+        one.clear()
+
+
+async def pay(amount: str) -> str:
+    """Take money, and hang before it says so where it is told to."""
+    paid.append(amount)
+    if hangs:
+        await anyio.sleep_forever()
+    return f"receipt for {amount}"
+
+
+@idempotent
+async def look(what: str, idempotency_key: str = "") -> str:
+    """Look something up; may be done as often as one likes."""
+    keys.append(idempotency_key)
+    if hangs:
+        await anyio.sleep_forever()
+    return what
+
+
+async def refuses(amount: str) -> str:
+    paid.append(amount)
+    raise ValueError("no money")
+
+
+async def buys(task: Any, ctx: Any) -> str:
+    return str(await ctx.tool("pay", "5"))
+
+
+async def looks(task: Any, ctx: Any) -> str:
+    return str(await ctx.tool("look", "weather"))
+
+
+async def tries(task: Any, ctx: Any) -> str:
+    return str(await ctx.tool("refuses", "5"))
+
+
+BUYER = AgentSpec(name="buyer", run=buys, tools=[pay])
+
+
+async def in_the_call(running: Engine, done: list[str]) -> None:
+    """Begin a run, and return once its tool has been called."""
+    await running.submit()
+    with anyio.fail_after(10):
+        while not done:
+            await anyio.lowlevel.checkpoint()
+
+
+async def cut_off(engine: Engines, path: Path, spec: AgentSpec, done: list[str]) -> None:
+    """Lose an engine in the middle of a tool call."""
+    hangs.append(True)
+    async with engine(spec, path=path) as running:
+        await in_the_call(running, done)
+    hangs.clear()
+
+
+@pytest.mark.parametrize(("answer", "times", "output"), [("ran", 1, "by hand"), ("again", 2, "receipt for 5")])
+async def test_a_tool_runs_twice_only_where_a_person_says_so(
+    engine: Engines, tmp_path: Path, answer: str, times: int, output: str
+) -> None:
+    await cut_off(engine, tmp_path / "team.db", BUYER, paid)
+
+    async with engine(path=tmp_path / "team.db") as running:
+        await running.until(lambda state: bool(state.escalations))
+        assert paid == ["5"]
+        (question,) = running.state.escalations
+        await running.host.order(Answer(escalation=question, answer=answer, output="by hand"))
+        assert (await running.ended("r1"))[1] == output
+
+    assert len(paid) == times
+
+
+async def test_an_idempotent_tool_is_called_again_with_the_same_key(engine: Engines, tmp_path: Path) -> None:
+    await cut_off(engine, tmp_path / "team.db", AgentSpec(name="looker", run=looks, tools=[look]), keys)
+
+    async with engine(path=tmp_path / "team.db") as running:
+        assert (await running.ended("r1"))[1] == "weather"
+
+    assert len(keys) == 2
+    assert len(set(keys)) == 1
+    assert keys[0].startswith("t")
+
+
+async def test_a_call_is_on_disk_before_it_is_made_and_its_end_with_its_output(engine: Engines) -> None:
+    async with engine(BUYER) as running:
+        assert await running.ask() == "receipt for 5"
+        kinds = [record.kind for record in await running.journal() if record.task_id == "t2"]
+
+    assert kinds == ["attempt_started", "tool_started", "step_recorded", "attempt_done"]
+
+
+async def test_a_tool_that_raises_has_ended_and_the_policies_go_on(engine: Engines) -> None:
+    spec = AgentSpec(name="tries", run=tries, tools=[refuses], on_failure=[Retry(1, 0.001, 0.001)])
+    async with engine(spec) as running:
+        assert "no money" in await running.fails()
+        assert running.state.escalations == {}
+
+    assert len(paid) == 2
