@@ -237,12 +237,13 @@ async def _answers_twice(scene: Scene) -> JsonValue:
 
 
 async def _answers_for_others(scene: Scene) -> JsonValue:
-    tasks = scene.stage.state.tasks
-    for _ in range(3):
-        task_id = scene.draw.choice([*tasks, "t999999", scene.work.effect.task_id])
+    for _ in range(5):
+        tasks = scene.stage.state.tasks
+        at_work = [task.id for task in tasks.values() if task.attempt is not None]
+        task_id = scene.draw.choice([*at_work, *tasks, "t999999"])
         now = tasks[task_id].attempts if task_id in tasks else 1
         _say(scene, task_id, now + scene.draw.choice([-1, 7]), LIE)
-    await scene.context.sleep(seconds(scene.draw))
+        await scene.context.sleep(seconds(scene.draw))
     return "an answer"
 
 

@@ -6,6 +6,7 @@ For the simulation after every batch, and for the laws of the core in `tests/sim
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from engine.core.fold.queues import is_held
 from engine.core.state import State, TaskStatus
 from engine.simulation.legality_of_order import LAWS_OF_ORDER
 
@@ -153,6 +154,23 @@ def backing_off_has_a_timer(state: State) -> Iterator[str]:
             yield f"{task.id} is {task.status}, and its timer {'is' if is_set else 'is not'} set"
 
 
+def runs_know_the_time_that_is_being_spent(state: State) -> Iterator[str]:
+    """A run knows how many attempts of agents are at work in it, and since when in sum."""
+    for run in state.runs.values():
+        found = (state.tasks[task_id].attempt for task_id in run.tasks)
+        since = [one.since_ms for one in found if one is not None and one.agent_id is not None]
+        if (run.at_work, run.since_ms) != (len(since), sum(since)):
+            yield f"{run.id} says {run.at_work} at work since {run.since_ms} in sum; {len(since)} are, {sum(since)}"
+
+
+def what_waits_for_a_budget_is_not_ready(state: State) -> Iterator[str]:
+    """Nothing that is held stands where it could be begun."""
+    for queue in state.queues.values():
+        for task_id in queue.ready:
+            if not queue.key.startswith("back:") and is_held(state, state.tasks[task_id]):
+                yield f"{task_id} is held and stands in {queue.key}"
+
+
 LAWS: tuple[Callable[[State], Iterator[str]], ...] = (
     nothing_is_left_to_start,
     pools_are_as_large_as_they_should_be,
@@ -167,6 +185,8 @@ LAWS: tuple[Callable[[State], Iterator[str]], ...] = (
     tasks_count_what_they_wait_for,
     backing_off_has_a_timer,
     *LAWS_OF_ORDER,
+    runs_know_the_time_that_is_being_spent,
+    what_waits_for_a_budget_is_not_ready,
 )
 """Every law of a state."""
 

@@ -1,0 +1,155 @@
+"""The simulator: the same seed is the same history, everything takes part, and the engine holds in a slice of seeds."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from dashboard.cli import main
+from engine.core.commands import COMMAND_KINDS, SupervisorSpec
+from engine.core.spec import AgentSpec, Retry
+from engine.core.state import State
+from engine.simulation.agents import MISHAPS
+from engine.simulation.crew import SIMULATED, simulated
+from engine.simulation.faults import FAULTS
+from engine.simulation.history import live_through
+from engine.simulation.invariants import INVARIANTS
+from engine.simulation.operators import acts, drawn_command
+from engine.simulation.plan import drawn
+from engine.simulation.report import plan_of, simulate
+
+ROOT = Path(__file__).resolve().parents[2]
+SLICE = 12
+"""Seeds that every run of the tests lives through; `make simulate` takes 500."""
+TEAM = """
+version: 1
+supervisor: {name: chief, strategy: parallel, max_parallel: 2}
+agents:
+  - {name: scout, run: "nowhere.at_all:scout", specialties: [survey], on_failure: [{retry: 2}]}
+  - {name: writer, run: "nowhere.at_all:writer", specialties: [text], max_concurrency: 3, timeout_s: 60}
+"""
+
+
+def test_the_engine_keeps_every_invariant_in_a_slice_of_seeds() -> None:
+    report = simulate(range(1, SLICE + 1), hours=4)
+
+    assert report.broken is None, report.broken.broken
+    assert report.seeds == SLICE
+    assert report.engines > SLICE
+    assert report.tasks["done"]
+
+
+def test_the_same_seed_is_the_same_history_byte_for_byte() -> None:
+    first, second = live_through(plan_of(7, None)), live_through(plan_of(7, None))
+
+    assert first.digest == second.digest
+    assert first.lines == second.lines
+
+
+def test_a_seed_is_the_same_history_in_another_process_with_other_hashes() -> None:
+    program = (
+        "from engine.simulation.history import live_through; from engine.simulation.report import plan_of;"
+        "print(live_through(plan_of(11, None)).digest)"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-P", "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("1", "2")
+    }
+
+    assert digests == {live_through(plan_of(11, None)).digest + "\n"}
+
+
+def test_every_kind_of_command_is_given_sooner_or_later() -> None:
+    state = State()
+
+    able = {kind for kind in COMMAND_KINDS for seed in range(50) if drawn_command(kind, Random(seed), state, seed)}
+
+    assert able == set(COMMAND_KINDS) == set(acts())
+
+
+def test_a_plan_that_leaves_a_decision_out_keeps_the_others() -> None:
+    kinds = acts() | {kind: weight for kind, (weight, _) in FAULTS.items()}
+    plan = drawn(3, SupervisorSpec(name="chief"), hours=20, kinds=kinds)
+    kept = plan.decisions[::2]
+
+    assert replace(plan, decisions=kept).decisions == kept
+    assert {decision.kind for decision in plan.decisions} <= set(kinds)
+
+
+def test_every_law_says_in_words_what_it_holds() -> None:
+    assert all((law.__doc__ or "").split("\n")[0].endswith(".") for law in INVARIANTS)
+    assert len({law.__name__ for law in INVARIANTS}) == len(INVARIANTS)
+
+
+def test_attempts_go_wrong_in_many_ways() -> None:
+    report = simulate(range(1, 9), SupervisorSpec(name="chief", members=[AgentSpec(name="ada")]), hours=4)
+
+    assert report.broken is None
+    assert len(report.wrong) >= len(MISHAPS) // 2
+
+
+def test_simulated_agents_keep_everything_but_their_code() -> None:
+    spec = AgentSpec(name="ada", run="crew:ada", specialties=["x"], on_failure=[Retry(2)], timeout_s=3, tools=["a:b"])
+
+    found = simulated(SupervisorSpec(name="chief", members=[spec, SupervisorSpec(name="below", members=[spec])]))
+
+    agent = found.members[0]
+    assert isinstance(agent, AgentSpec)
+    assert (agent.run, agent.tools, agent.agent_type) == (None, (), SIMULATED)
+    assert (agent.specialties, agent.on_failure, agent.timeout_s) == (spec.specialties, spec.on_failure, 3.0)
+    below = found.members[1]
+    assert isinstance(below, SupervisorSpec)
+    assert below.members == [agent]
+
+
+def test_a_team_file_is_simulated_without_its_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "team.yaml"
+    file.write_text(TEAM, encoding="utf-8")
+
+    status = main(["simulate", str(file), "--seeds", "2", "--hours", "2", "--json"])
+
+    body = json.loads(capsys.readouterr().out)
+    assert status == 0
+    assert (body["v"], body["kind"], body["seeds"], body["broken"]) == (1, "simulation", 2, None)
+    assert body["runs"]["done"] > 0
+    assert set(body["agents"]) >= {"scout", "writer"}
+
+
+def test_the_report_names_who_never_got_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "team.yaml"
+    file.write_text(TEAM.replace("max_parallel: 2", "max_parallel: 2, participants: [scout]"), encoding="utf-8")
+
+    assert main(["simulate", str(file), "--seed", "3", "--hours", "0.2"]) == 0
+
+    said = capsys.readouterr().out
+    assert "never used" in said
+    assert "all hold" in said
+
+
+def test_nothing_but_the_command_line_imports_the_simulation() -> None:
+    importers = [
+        path.relative_to(ROOT).as_posix()
+        for package in ("engine", "store", "dashboard")
+        for path in (ROOT / package).rglob("*.py")
+        if "engine.simulation" in path.read_text(encoding="utf-8") and "simulation" not in path.parts
+    ]
+    loaded = subprocess.run(
+        [sys.executable, "-P", "-c", "import engine, sys; print('engine.simulation' in sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert importers == ["dashboard/cli/simulate.py"]
+    assert loaded.stdout == "False\n"
