@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from engine.core.events import (
     AttemptCancelled,
     AttemptDone,
+    AttemptSetAside,
     Delegated,
     EscalationAnswered,
     Event,
@@ -33,6 +34,7 @@ _CARRIERS: dict[type, str] = {
     StepRecorded: "output",
     AttemptDone: "output",
     AttemptCancelled: "partial",
+    AttemptSetAside: "partial",
     EscalationAnswered: "output",
     StateImported: "texts",
     TeamLoaded: "text",

@@ -70,6 +70,23 @@ def test_restarts_are_never_more_than_allowed_and_nothing_starts_through_an_open
         fold(state, [event])
 
 
+@some
+@given(worlds())
+def test_no_attempt_begins_while_a_tool_call_of_its_task_is_in_doubt(world: World) -> None:
+    mend(world)
+    world.settle()
+
+    begun: defaultdict[str, set[str]] = defaultdict(set)
+    journal: list[Any] = world.journal
+    for event in journal:
+        if event.type == "tool_started":
+            begun[event.task_id].add(event.key)
+        elif event.type in {"step_recorded", "tool_failed", "doubt_settled"}:
+            begun[event.task_id].discard(event.key)
+        elif event.type in {"attempt_started", "attempt_migrated"}:
+            assert not begun[event.task_id]
+
+
 class Hopeless(World):
     """A world in which every attempt fails, and no person ever answers."""
 
