@@ -39,7 +39,12 @@ class Candidate:
     @property
     def success_rate(self) -> float:
         """Share of attempts that ended well, smoothed after Laplace: 0.5 for a newcomer."""
-        return (self.done + 1) / (self.done + self.failed + 2)
+        return success_rate(self.done, self.failed)
+
+
+def success_rate(done: int, failed: int) -> float:
+    """Return the share of attempts that ended well, smoothed after Laplace."""
+    return (done + 1) / (done + failed + 2)
 
 
 @dataclass(slots=True, frozen=True)

@@ -5,14 +5,15 @@ order of adding and removing was: equal scores are parted by success rate, load,
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
+from copy import copy
 from dataclasses import dataclass
 from heapq import nlargest, nsmallest
 from math import inf, log
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
-from engine.core.candidate import Candidate, Profile, asked_stems, profile_of, suits
+from engine.core.candidate import Candidate, Profile, asked_stems, profile_of, success_rate, suits
 from engine.core.synonyms import SYNONYMS, widened
 from engine.core.words import Word, phrase, words
 
@@ -80,6 +81,23 @@ class Asked:
         return grant.points if grant else 0.0
 
 
+class _Ranks(dict[Slot, Rank]):
+    """Ranks that are looked up when they are asked for."""
+
+    def __init__(self, rank_of: Callable[[Slot], Rank]) -> None:
+        super().__init__()
+        self._rank_of = rank_of
+
+    def __missing__(self, slot: Slot) -> Rank:
+        rank = self[slot] = self._rank_of(slot)
+        return rank
+
+
+def rank_of(id: str, name: str, done: int, failed: int, load: int, age: int) -> Rank:
+    """Return what parts equals: the least goes first."""
+    return -success_rate(done, failed), load, age, name, id
+
+
 class CapabilityIndex:
     """Candidates by their words.
 
@@ -134,7 +152,15 @@ class CapabilityIndex:
             self._spread.update(profile.every)
             self._granted.clear()
         self._candidates[known] = candidate
-        self._ranks[known] = (-candidate.success_rate, candidate.load, candidate.age, candidate.name, candidate.id)
+        self._ranks[known] = rank_of(
+            candidate.id, candidate.name, candidate.done, candidate.failed, candidate.load, candidate.age
+        )
+
+    def ranked_by(self, rank: Callable[[str], Rank]) -> "CapabilityIndex":
+        """Return an index of the same words, in which equals are parted by what `rank` says of their ids."""
+        twin = copy(self)
+        twin._ranks = _Ranks(lambda slot: rank(self._candidates[slot].id))
+        return twin
 
     def remove(self, id: str) -> None:
         """Forget a candidate.

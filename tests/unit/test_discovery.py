@@ -6,9 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.core.capability_index import CapabilityIndex
+from engine.core.commands import Submit, SwapAgent
+from engine.core.decide.casting import cast_for
 from engine.core.discovery import Candidate, choose, choose_category, nearest, strategy_category, suits
 from engine.core.synonyms import SYNONYMS, widened
 from engine.core.words import stem, words
+from tests.world import agent, team_world
 
 RESEARCHER = Candidate(
     "a1",
@@ -318,3 +321,17 @@ def test_the_synonyms_that_ship_are_useful_and_work_both_ways() -> None:
     assert "dataset" in table["data scienc"]
     assert all(said not in called for said, called in table.items())
     assert stem("Summarising") == stem("summarize") == stem("summarized’s".removesuffix("’s"))
+
+
+def test_a_crew_is_looked_up_by_the_words_it_has_and_by_how_it_does_now() -> None:
+    world = team_world(agent("ada", "parse"), agent("bob", "parse"), auto_discover=True)
+    chief = world.state.supervisors["s1"]
+    assert cast_for(world.state, chief, "parse it").members == ["a1"]
+
+    world.order(Submit(request="parse it"))
+    world.fail(next(iter(world.started)))
+    assert cast_for(world.state, chief, "parse it").members == ["a2"]
+    world.order(SwapAgent(agent="bob", spec=agent("bob", "write")))
+
+    assert cast_for(world.state, chief, "parse it").members == ["a1"]
+    assert cast_for(world.state, chief, "write it").members == ["a2"]

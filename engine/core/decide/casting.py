@@ -8,6 +8,7 @@ from pydantic import JsonValue
 from engine.core.candidate import category_stem, profile_of
 from engine.core.capability_index import CapabilityIndex
 from engine.core.decide.find import candidate_of, gets_work_from, member_name
+from engine.core.decide.indexing import index_of
 from engine.core.discovery import choose, choose_category, nearest
 from engine.core.errors import NoAgentMatches, Refused
 from engine.core.fact import fact
@@ -131,7 +132,7 @@ def _speaks_of_combining(state: State, able: Sequence[str]) -> str | None:
 
 def _discovered(state: State, supervisor: Supervisor, able: list[str], text: str) -> tuple[list[str], str]:
     agents = [state.agents[member_id] for member_id in able if member_id in state.agents]
-    choice = choose(text, [candidate_of(state, agent) for agent in agents], limit=supervisor.max_matches)
+    choice = choose(text, index_of(state, agents), limit=supervisor.max_matches)
     if choice.matches:
         return [match.id for match in choice.matches], choice.explanation
     return [
@@ -156,7 +157,7 @@ def _lead(
     agents = [state.agents[member_id] for member_id in able if member_id in state.agents]
     if not agents:
         return able[:1], "the only one"
-    choice = choose(text, [candidate_of(state, agent) for agent in agents], limit=1)
+    choice = choose(text, index_of(state, agents), limit=1)
     if choice.matches:
         return [choice.matches[0].id], choice.explanation
     if len(able) == 1:
@@ -189,8 +190,8 @@ def _category(
         if found is None:
             return None, f"no strategy for the category {said}, so {supervisor.mode}"
         return found, f"the category {found} was named, so {strategies[found]}"
-    candidates = [candidate_of(state, state.agents[one]) for one in able if one in state.agents]
-    found = choose_category(text, strategies, candidates)
+    agents = [state.agents[one] for one in able if one in state.agents]
+    found = choose_category(text, strategies, index_of(state, agents))
     if found is None:
         return None, f"no category fits the request, so {supervisor.mode}"
     return found, f"the request is of the category {found}, so {strategies[found]}"

@@ -1,0 +1,52 @@
+"""The words of a crew, looked up once for as long as nobody joins, leaves or becomes another.
+
+What agents say about themselves is in their specs, whose hashes are the key; how they do is looked up in the state of
+the moment, and only of those between whom it decides.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
+
+from engine.core.capability_index import CapabilityIndex, Rank, rank_of
+from engine.core.decide.find import candidate_from
+from engine.core.spec import AgentSpec
+from engine.core.state import Agent, State
+
+CREWS = 8
+"""Crews whose words are remembered."""
+
+
+class _Crew:
+    """Who is in it, as a key; the specs are those that its hashes name."""
+
+    __slots__ = ("hash", "members", "specs")
+
+    def __init__(self, members: tuple[tuple[str, str, str], ...], specs: Mapping[str, AgentSpec]) -> None:
+        self.members = members
+        self.specs: Mapping[str, AgentSpec] | None = specs
+        self.hash = hash(members)
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Crew) and self.members == other.members
+
+
+def index_of(state: State, agents: Sequence[Agent]) -> CapabilityIndex:
+    """Return the index of `agents`, in which equals go in the order of how they do now."""
+    crew = _Crew(tuple([(agent.id, agent.name, agent.spec) for agent in agents]), state.specs)
+    return _words_of(crew).ranked_by(partial(_rank, state))
+
+
+def _rank(state: State, agent_id: str) -> Rank:
+    agent = state.agents[agent_id]
+    load = len(agent.running) + len(agent.parked)
+    return rank_of(agent.id, agent.name, agent.done, agent.failed, load, agent.created_seq)
+
+
+@lru_cache(maxsize=CREWS)
+def _words_of(crew: _Crew) -> CapabilityIndex:
+    specs, crew.specs = crew.specs, None  # the key outlives the state that it was made from
+    assert specs is not None
+    return CapabilityIndex(candidate_from(specs[spec], agent_id, name) for agent_id, name, spec in crew.members)
