@@ -12,9 +12,11 @@ async def main() -> None:
     async def research(text: str) -> str:
         begun.set()
         await go_on.wait()
+        await anyio.sleep(0.002)
         return f"facts about {text}"
 
     async def analyse(text: str) -> str:
+        await anyio.sleep(0.002)
         return f"figures about {text.splitlines()[0]}"
 
     async def write(task: Task, ctx: AgentContext) -> str:
@@ -37,7 +39,14 @@ async def main() -> None:
     async with team, anyio.create_task_group() as group:
         group.start_soon(switch_while_it_works)
         print(await team.arun("tides"))
-    print(team.coordination_mode)
+        print(team.coordination_mode)
+        await team.reconfigure_coordination({"mode": "sequential"})
+        await team.enable_auto_coordination_optimization(
+            {"performance_threshold": 0.85, "switch_to_parallel_when_slow": True, "optimize_agent_selection": True}
+        )
+        for number in range(20):  # it goes by the figures of 20 runs
+            await team.arun(f"tides of day {number}")
+    print(team.coordination_mode, "by itself")
 
 
 if __name__ == "__main__":

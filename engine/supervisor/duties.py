@@ -4,6 +4,7 @@ from pydantic import JsonValue
 
 from engine.core.commands import Answer, Reassign, RetryWork, SetDeadline, SetPriority
 from engine.core.state import Escalation
+from engine.errors import HostStopped
 from engine.host.orders import Applied
 from engine.runtimes.values import json_value
 from engine.supervisor.node import Node
@@ -61,6 +62,21 @@ class Duties(Node):
     def questions(self) -> list[Escalation]:
         """What waits for a person in the whole team, the oldest first; a copy."""
         return list(self._state.escalations.values())
+
+    async def next_question(self) -> Escalation:
+        """Return the oldest question that waits for a person, once there is one in the whole team.
+
+        Raises:
+            HostStopped: If the engine ended first.
+        """
+        async with self._line.running():
+            with self._line.events() as events:
+                while not self._state.escalations:
+                    try:
+                        await anext(events)
+                    except StopAsyncIteration:
+                        raise HostStopped("nobody asked a question") from None
+                return next(iter(self._state.escalations.values()))
 
     async def answer(self, question: str, answer: str, output: JsonValue = None) -> Applied:
         """Answer a question that waits for a person.

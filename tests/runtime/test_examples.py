@@ -27,6 +27,7 @@ SAID = {
         "switched desk from sequential to parallel",
         "one text out of researcher, analyst",
         "parallel",
+        "parallel by itself",
     ],
     "05_registry.py": [
         "available: ['coder'] active: []",
@@ -52,10 +53,19 @@ SAID = {
         "Only the lead's part > design > frontend",
         "[2, 2]",
     ],
+    "08_a_strategy_for_each_kind.py": [
+        "research: 2 notes in one",
+        "analysis: 42 %",
+        "content: draft 3",
+        "technical: a patch, reviewed, reviewed",
+    ],
     "12_queue_with_duties.py": [
         "asked at once: running",
-        "Pay invoice 4711: paid at attempt 3",
+        "asked of a person: ['retry', 'reject', 'skip', 'use']",
+        "Pay invoice 4711: signed and paid",
         "asked later: done",
+        "8 tries; accountant looks at Pay invoice 4711",
+        "before invoice 2: True",
     ],
 }
 
