@@ -157,8 +157,33 @@ def test_a_budget_of_attempts_of_a_run_lets_nothing_more_begin() -> None:
     assert works(world) == ["ada"]
     bob = next(task for task in world.state.tasks.values() if task.title == "bob")
     assert bob.status is TaskStatus.CANCELLED
-    world.stop(attempt(world, "ada"))
-    assert ended(world).error == "budget of 1 attempt is spent (1)"
+    assert not world.stopping
+    world.succeed(attempt(world, "ada"), "half of it")
+    assert (ended(world).error, ended(world).output) == ("budget of 1 attempt is spent (1)", "half of it")
+
+
+def test_what_an_agent_has_begun_is_not_stopped_for_want_of_attempts() -> None:
+    world = team_world(agent("ada", limits=Limits(attempts=1), max_concurrency=2), agent("bob"))
+    submitted(world)
+    submitted(world, "again")
+
+    assert (works(world), world.stopping) == (["ada"], set())
+    assert ended(world).error == "ada: budget of 1 attempt of ada is spent (1)"
+    world.settle()
+    assert ended(world).status is RunStatus.DONE
+
+
+def test_with_ask_what_asks_others_waits_for_a_person_without_being_stopped() -> None:
+    world = team_world(agent("ada", task_limits=asks(attempts=1)), agent("bob"), participants=["ada"])
+    submitted(world)
+    world.ask(attempt(world, "ada"), "bob", ["x"])
+    assert (works(world), world.stopping) == (["ada"], set())
+
+    applied(world, Answer(escalation="e1", answer="continue"))
+
+    assert works(world) == ["ada", "bob"]
+    world.settle()
+    assert ended(world).status is RunStatus.DONE
 
 
 def test_an_agent_that_has_spent_its_budget_gets_nothing_more_and_others_take_over() -> None:

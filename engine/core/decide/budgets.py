@@ -224,6 +224,8 @@ def _exhausted(
     if then == "ask":
         ended = []
         stopping = [one for one in stopping if _is_of_an_agent(state.tasks[one])]
+    if budget.name == "attempts" and then != "fail":
+        stopping = []  # what has begun spends no more of it
     return BudgetExhausted(
         at_ms=ctx.now_ms,
         subject=subject.id,
