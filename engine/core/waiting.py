@@ -86,7 +86,8 @@ class Waits:
         """Return what `task` waits for, or None where it does not wait."""
         status = task.status
         if status is TaskStatus.IN_DOUBT:
-            return Wait(why="doubt", words="in doubt: it may have run before the engine ended; retry or cancel it")
+            ids = () if task.escalation_id is None else (task.escalation_id,)
+            return Wait(why="doubt", words=f"in doubt: did the tool run? a person is asked ({', '.join(ids)})", ids=ids)
         if status is TaskStatus.RUNNING:
             return _at_work(self._state, task)
         if status not in (TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMPTED):
