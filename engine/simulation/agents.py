@@ -23,8 +23,9 @@ from engine.core.values import Usage, preview
 from engine.errors import AttemptInterrupted, DelegationFailed, Unusable
 from engine.runtimes.code import Code
 from engine.runtimes.context import Context
+from engine.runtimes.slot import Slot
 from engine.runtimes.work import Work
-from engine.simulation.crew import NAMES, SKILLS
+from engine.simulation.drawing import NAMES, SKILLS
 
 HANG_S = 6 * 3600.0
 LONG = "a line of an output that is too long to be kept in the state itself, and stands in the journal alone\n" * 30
@@ -142,7 +143,8 @@ async def _step(scene: Scene, name: str) -> None:
     async def done() -> JsonValue:
         scene.stage.step_runs(scene.work, name)
         await scene.context.sleep(seconds(scene.draw))
-        return scene.draw.choice(["a result", LONG, 7, None, {"rows": [1, LONG]}])
+        results: list[JsonValue] = ["a result", LONG, 7, None, {"rows": [1, LONG]}]
+        return scene.draw.choice(results)
 
     await scene.context.step(name, done)
 
@@ -163,12 +165,14 @@ async def _ask(scene: Scene, text: str) -> None:
 
 
 def _words(state: State) -> list[str]:
-    members = [one.name for one in (*state.agents.values(), *state.supervisors.values())]
+    members = [*(one.name for one in state.agents.values()), *(one.name for one in state.supervisors.values())]
     return members + [word for spec in state.specs.values() for word in spec.specialties]
 
 
 def _output(draw: Random, agent: str) -> JsonValue:
-    return draw.choice([f"{agent} is done", f"{agent} is done", LONG, 42, None, {"found": [1, 2, LONG]}, "", [True]])
+    done = f"{agent} is done"
+    outputs: list[JsonValue] = [done, done, done, LONG, 42, None, {"found": [1, 2, LONG]}, "", [True]]
+    return draw.choice(outputs)
 
 
 # What goes wrong
@@ -218,7 +222,7 @@ async def _does_not_stop(scene: Scene) -> JsonValue:
     """Swallow every request to stop, until the engine gives it up."""
     clock, work = scene.stage.clock, scene.work
     until_ms = clock.now_ms() + round(HANG_S * 1000 / 8)
-    waiting = work._waiting_slot()  # it waits past the rules, and the clock must not wait for it
+    waiting: Slot[None] = work._waiting_slot()  # it waits past the rules, and the clock must not wait for it
     try:
         while clock.now_ms() < until_ms:
             try:

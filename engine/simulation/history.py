@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from engine.clock import VirtualClock
+from engine.clock import Clock, VirtualClock
 from engine.core.codec import encode_command
 from engine.core.commands import Answer, Command, LoadTeam, Order, Resume
 from engine.core.events import EngineStopped, Event
@@ -130,7 +130,7 @@ class History:
         self.plan = plan
         self.disk = Disk()
         self.books = Chronicle()
-        self.clock: VirtualClock = VirtualClock(START_MS)
+        self.clock: Clock = VirtualClock(START_MS)
         self.mishaps = Mishaps(lambda: None)
         self.missing: set[str] = set()
         self.back_ms = 0

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
-from engine.core import prompts
+from engine.core import prompts, step
 from engine.core.decide import ON_MESSAGE, attempts, dispatch
+from engine.core.effects import Effect, StartTimer, restart_effects
 from engine.core.events import TaskSkipped
 from engine.core.fold import attempt as fold_attempt
+from engine.core.fold import spending
 from engine.core.signals import TimerDue
 from engine.core.state import Agent, Queue, State
 from engine.core.values import Usage
@@ -74,7 +76,7 @@ def an_acknowledgement_before_the_disk(patch: Patch) -> None:
 
 def usage_counted_twice(patch: Patch) -> None:
     """What failed attempts cost is counted twice."""
-    real = fold_attempt.charge
+    real = spending.charge
 
     def charge(state: State, task: Any, agent: Agent | None, usage: Usage) -> None:
         real(state, task, agent, usage)
@@ -91,12 +93,11 @@ def a_step_that_runs_again(patch: Patch) -> None:
 
 def a_timer_lost_at_a_restart(patch: Patch) -> None:
     """A new engine sets no timers."""
-    from engine.core import step
 
-    real = step.restart_effects
-    patch.setattr(
-        step, "restart_effects", lambda state: [one for one in real(state) if type(one).__name__ != "StartTimer"]
-    )
+    def without_timers(state: State) -> list[Effect]:
+        return [effect for effect in restart_effects(state) if not isinstance(effect, StartTimer)]
+
+    patch.setattr(step, "restart_effects", without_timers)
 
 
 def an_answer_of_the_wrong_attempt(patch: Patch) -> None:
