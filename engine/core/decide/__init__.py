@@ -21,6 +21,7 @@ from engine.core.decide import (
     draining,
     engine,
     escalations,
+    exhausting,
     failing,
     following,
     growing,
@@ -135,7 +136,7 @@ escalations.ON_ANSWER["failure"] = failing.answered
 escalations.ON_ANSWER["doubt"] = doubts.settled
 escalations.ON_ANSWER["drain"] = draining.drain_answered
 escalations.ON_ANSWER["budget"] = budgets.answered
-ON_STOPPED["limit"] = budgets.set_aside
+ON_STOPPED["limit"] = exhausting.set_aside
 
 
 def decide(state: State, message: Order | Signal | Prompt, ctx: Context) -> list[Event]:

@@ -5,7 +5,7 @@ spent stops what spends it, and nothing more of it starts. With `ask` that lasts
 work of a task or a run ends, and that of an agent goes to another that can do it, or ends.
 """
 
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING
 
 from engine.core.budget import (
     Budget,
@@ -17,47 +17,21 @@ from engine.core.budget import (
     touched,
 )
 from engine.core.context import Context
-from engine.core.decide.deadlines import grace_ms, halted
-from engine.core.decide.escalations import ask
+from engine.core.decide.exhausting import exhausted, exhausted_as, extended, ids_of
 from engine.core.decide.stopping import is_cancelled
 from engine.core.events import (
-    AttemptSetAside,
     BudgetExhausted,
-    BudgetExtended,
     BudgetTimed,
     BudgetWarned,
     Event,
     TaskFailed,
     TaskRequeued,
 )
-from engine.core.fact import fact
 from engine.core.fold.queues import own_queue
 from engine.core.fold.timers import timer_id
 from engine.core.inheritance import above_and_self
 from engine.core.prompts import Answered, CheckBudget
-from engine.core.signals import AttemptStopped
-from engine.core.state import Agent, Attempt, Run, State, Supervisor, Task, Timer
-
-OPTIONS = ["continue", "stop", "fail"]
-"""What a person can say of a budget that is spent: the same amount again; stop at the next step; stop now."""
-
-
-@fact
-class Ids:
-    """What a fact about a budget is about, by the kinds of things that a journal is searched for."""
-
-    run_id: str | None
-    task_id: str | None
-    agent_id: str | None
-
-
-def _ids(subject: Subject) -> Ids:
-    return Ids(
-        run_id=subject.id if isinstance(subject, Run) else subject.run_id if isinstance(subject, Task) else None,
-        task_id=subject.id if isinstance(subject, Task) else None,
-        agent_id=subject.id if isinstance(subject, Agent) else None,
-    )
-
+from engine.core.state import Agent, Run, State, Supervisor, Task, Timer
 
 # What is looked at when
 
@@ -69,7 +43,7 @@ def check_budget(state: State, prompt: CheckBudget, ctx: Context) -> list[Event]
         return []
     found = budgets(state, subject, ctx.now_ms)
     if _is_out(subject):
-        return [] if any(each.spent >= each.limit for each in found) else [_extended(subject, None, 0, None, ctx)]
+        return [] if any(each.spent >= each.limit for each in found) else [extended(subject, None, 0, None, ctx)]
     events: list[Event] = []
     for budget in found:
         if budget.name != "attempts" and budget.spent >= budget.limit:
@@ -93,7 +67,7 @@ def _is_out(subject: Subject) -> bool:
 
 
 def _warned(subject: Subject, budget: Budget, ctx: Context) -> BudgetWarned:
-    ids = _ids(subject)
+    ids = ids_of(subject)
     return BudgetWarned(
         at_ms=ctx.now_ms,
         subject=subject.id,
@@ -120,7 +94,7 @@ def _timed(state: State, subject: Subject, budget: Budget, ctx: Context) -> list
 
 
 def _timer(subject: Subject, due_ms: int | None, ctx: Context) -> BudgetTimed:
-    ids = _ids(subject)
+    ids = ids_of(subject)
     return BudgetTimed(at_ms=ctx.now_ms, subject=subject.id, run_id=ids.run_id, task_id=ids.task_id, due_ms=due_ms)
 
 
@@ -191,106 +165,6 @@ def _other_for(state: State, agent: Agent) -> Agent | None:
     return None
 
 
-# When it is spent
-
-
-def exhausted(state: State, subject: Subject, budget: Budget, ctx: Context, *, last: str = "") -> list[Event]:
-    """Return what ends a budget, and with `ask` the question to a person."""
-    event = _exhausted(state, subject, budget, budget.then, ctx, last=last)
-    if budget.then != "ask":
-        return [event]
-    return [event, _asked(state, subject, event, ctx)]
-
-
-def _asked(state: State, subject: Subject, event: BudgetExhausted, ctx: Context) -> Event:
-    name = subject.title if isinstance(subject, Task | Run) else subject.name
-    return ask(
-        state,
-        ctx,
-        kind="budget",
-        subject=subject.id,
-        run_id=event.run_id,
-        question=f"{name}: {event.error}; may it go on?",
-        options=OPTIONS,
-        detail={"amount": event.amount, "spent": str(event.spent), "limit": str(event.limit)},
-    )
-
-
-def _exhausted(
-    state: State, subject: Subject, budget: Budget, then: str, ctx: Context, *, last: str = ""
-) -> BudgetExhausted:
-    ids = _ids(subject)
-    ended, stopping = _spenders(state, subject)
-    if then == "ask":
-        ended = []
-        stopping = [one for one in stopping if _is_of_an_agent(state.tasks[one])]
-    if budget.name == "attempts" and then != "fail":
-        stopping = []  # what has begun spends no more of it
-    return BudgetExhausted(
-        at_ms=ctx.now_ms,
-        subject=subject.id,
-        run_id=ids.run_id,
-        task_id=ids.task_id,
-        agent_id=ids.agent_id,
-        amount=budget.name,
-        spent=budget.spent,
-        limit=budget.limit,
-        then="ask" if then == "ask" else "fail" if then == "fail" else "stop",
-        ended=ended,
-        stopping=stopping,
-        grace_ms=grace_ms(state, subject.id if isinstance(subject, Supervisor) else subject.supervisor_id),
-        error=_words(subject, budget) + last,
-    )
-
-
-def _is_of_an_agent(task: Task) -> bool:
-    return task.attempt is not None and task.attempt.agent_id is not None
-
-
-def _spenders(state: State, subject: Subject) -> tuple[list[str], list[str]]:
-    if isinstance(subject, Task | Run):
-        return halted(state, subject)
-    if isinstance(subject, Agent):
-        return [], [*subject.running, *subject.parked]
-    return [], [
-        task_id
-        for agent in state.agents.values()
-        if subject.id in {one.id for one in above_and_self(state, state.supervisors[agent.supervisor_id])}
-        for task_id in (*agent.running, *agent.parked)
-    ]
-
-
-_UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens", "cost_usd": "USD"}
-
-
-def _words(subject: Subject, budget: Budget) -> str:
-    unit = _UNITS[budget.name]
-    unit = unit[:-1] if unit.endswith("s") and budget.limit == 1 and budget.name != "time_s" else unit
-    whose = f" of {subject.name}" if isinstance(subject, Agent | Supervisor) else ""
-    return f"budget of {_number(budget.limit)} {unit}{whose} is spent ({_number(budget.spent)})"
-
-
-def _number(amount: Decimal) -> str:
-    return f"{amount.normalize():,f}"
-
-
-def set_aside(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
-    """Let a task wait whose attempt was stopped for a budget; whether it goes on is decided when it is its turn."""
-    return [
-        AttemptSetAside(
-            at_ms=ctx.now_ms,
-            run_id=task.run_id,
-            task_id=task.id,
-            attempt=attempt.number,
-            agent_id=attempt.agent_id,
-            partial=signal.partial,
-            duration_ms=signal.duration_ms,
-            usage=signal.usage,
-            stuck=signal.stuck,
-        )
-    ]
-
-
 # What a person says
 
 
@@ -303,31 +177,15 @@ def answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
     budget = next((each for each in found.values() if each.name == prompt.detail.get("amount")), None)
     if prompt.answer != "continue":
         if budget is None:
-            return [_extended(subject, None, 0, None, ctx)]
-        return [_exhausted(state, subject, budget, prompt.answer, ctx)]
+            return [extended(subject, None, 0, None, ctx)]
+        return [exhausted_as(state, subject, budget, prompt.answer, ctx)]
     if budget is None:  # its limit was taken away meanwhile
-        return [_extended(subject, None, 0, None, ctx)]
+        return [extended(subject, None, 0, None, ctx)]
     ledger = state.ledgers.get(subject.id)
     times = 1 + (ledger.granted.get(budget.name, 0) if ledger is not None else 0)
     once = budget.limit / times
     granted = max(times, int(budget.spent // once))
-    return [_extended(subject, budget, granted, once * (1 + granted), ctx)]
-
-
-def _extended(
-    subject: Subject, budget: Budget | None, granted: int, limit: Decimal | None, ctx: Context
-) -> BudgetExtended:
-    ids = _ids(subject)
-    return BudgetExtended(
-        at_ms=ctx.now_ms,
-        subject=subject.id,
-        run_id=ids.run_id,
-        task_id=ids.task_id,
-        agent_id=ids.agent_id,
-        amount=None if budget is None else budget.name,
-        granted=granted,
-        limit=limit,
-    )
+    return [extended(subject, budget, granted, once * (1 + granted), ctx)]
 
 
 def why_exhausted(state: State, supervisor: Supervisor) -> str | None:
