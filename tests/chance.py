@@ -397,6 +397,8 @@ def worlds(draw: Callable[[st.SearchStrategy[Any]], Any], max_turns: int = 40) -
     world.say(EngineBegan(pid=1, token=1, version="test"))
     world.order(load(crew(draw)))
     world.order(Submit(request="parse it"))
+    for _ in range(draw(st.integers(0, 3))):
+        world.order(Submit(request="parse it", priority=draw(st.sampled_from([9, 5, 0]))))
     for _ in range(draw(st.integers(0, max_turns))):
         random_turn(draw, world)
     return world
