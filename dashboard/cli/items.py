@@ -123,7 +123,9 @@ def supervisor_item(state: State, supervisor: Supervisor, counts: Digest) -> Ite
 
 
 def supervisor_status(supervisor: Supervisor, agents: list[Agent]) -> str:
-    """Return paused, error (all its agents are), busy (one of them works) or idle."""
+    """Return error (it has failed, or all its agents are), paused, busy (one of them works) or idle."""
+    if supervisor.error is not None:
+        return "error"
     if supervisor.paused:
         return "paused"
     if agents and all(agent.error is not None for agent in agents):

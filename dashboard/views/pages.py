@@ -56,6 +56,11 @@ def agent_page(
         cells.append(_field("error", agent.error, "error"))
     if agent.last_error is not None:
         cells.append(_field("last error", agent.last_error, "warn"))
+    if agent.circuit != "closed":
+        how = "open: nothing starts" if agent.is_shut else "half open: one attempt is let through"
+        cells.append(_field("circuit", f"{how}; {counted(agent.failures_in_a_row, 'failure')} in a row", "warn"))
+    if agent.restarts:
+        cells.append(_field("restarts", count(agent.restarts), "warn"))
     if agent.stuck:
         cells.append(_field("stuck", f"{counted(agent.stuck, 'thread')} of ended attempts still hold a slot", "warn"))
     cells += [BLANK, Cell("SPEC", "muted"), *(_field(label, text) for label, text in spec_lines(state.spec_of(agent)))]

@@ -28,6 +28,9 @@ def now_of_agent(state: State, agent: Agent, counts: Digest, live: Mapping[str, 
         return Cell(agent.error, "error")
     if agent.running:
         return Cell(_at_work(state, agent, live), "")
+    if agent.is_shut:
+        last = f": {agent.last_error}" if agent.last_error else ""
+        return Cell(f"gets nothing to do, it kept failing{last}", "draining")
     if agent.parked:
         return Cell(why(state, state.tasks[next(iter(agent.parked))], counts, now_ms), "muted")
     if retrying := counts.retrying_of.get(agent.id):
@@ -57,6 +60,8 @@ def _at_work(state: State, agent: Agent, live: Mapping[str, str]) -> str:
 
 def state_of_supervisor(supervisor: Supervisor, counts: Digest) -> Cell:
     """How many below it are at work."""
+    if supervisor.error is not None:
+        return Cell("✕ error", "error")
     if supervisor.paused:
         return Cell("‖ paused", "paused")
     busy, agents = counts.busy_of[supervisor.id], counts.agents_of[supervisor.id]
@@ -66,7 +71,9 @@ def state_of_supervisor(supervisor: Supervisor, counts: Digest) -> Cell:
 
 
 def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> Cell:
-    """The graph it works through, or how much waits."""
+    """The graph it works through, or how much waits; of one that has failed, why."""
+    if supervisor.error is not None:
+        return Cell(supervisor.error, "error")
     waiting = counts.waiting_of[supervisor.id]
     runs = [run for run in state.runs.values() if run.supervisor_id == supervisor.id]
     if runs:

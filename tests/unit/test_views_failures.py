@@ -1,0 +1,30 @@
+"""What a screen says of agents that keep failing and of supervisors that have failed."""
+
+from dashboard.views.digest import digest
+from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_supervisor
+from engine.core.options import SupervisorOptions
+from engine.core.spec import Circuit, Restart
+from tests.story import attempt, member, submitted
+from tests.world import agent, team_world
+
+
+def test_an_agent_with_an_open_circuit_says_what_it_suffers_from() -> None:
+    world = team_world(agent("ada", circuit=Circuit(1, 5.0)))
+    submitted(world)
+    world.fail(attempt(world, "ada"), "no paper")
+    state = world.state
+
+    now = now_of_agent(state, member(world, "ada"), digest(state), {}, world.now_ms)
+
+    assert (now.text, now.tone) == ("gets nothing to do, it kept failing: no paper", "draining")
+
+
+def test_a_supervisor_that_failed_is_in_error_and_says_why() -> None:
+    world = team_world(agent("ada"), options=SupervisorOptions(restart=Restart("one_for_one", 0)))
+    submitted(world)
+    world.fail(attempt(world, "ada"), crashed=True)
+    state = world.state
+    (chief,) = state.roots
+
+    assert state_of_supervisor(chief, digest(state)).text == "✕ error"
+    assert now_of_supervisor(state, chief, digest(state)).text == "supervisor chief failed: 1 restart in 60 s"
