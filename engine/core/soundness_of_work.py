@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import cache
 
+from engine.core.options import LOWEST_PRIORITY
 from engine.core.state import Run, State, Task, TaskStatus, Timer
 
 LONGEST_BACK_OFF_MS = 86_400_000
@@ -30,6 +31,7 @@ def faults_of_work(state: State, deepest: int) -> Iterator[str]:
             return
     for run in state.runs.values():
         yield from _run(state, run, deepest)
+    yield from _order(state)
     for timer_id, timer in state.timers.items():
         if timer.due_ms > (LONGEST_BACK_OFF_MS if timer.kind == "retry" else LONGEST_MS):
             yield "a timer waits longer than anything may"
@@ -50,6 +52,22 @@ def _is_awaited(state: State, timer: Timer) -> bool:
     if timer.kind == "time":
         return timer.subject in state.runs or timer.subject in state.tasks
     return timer.kind == "escalation" and timer.subject in state.escalations
+
+
+def _order(state: State) -> Iterator[str]:
+    """Priorities are some, and runs wait for runs that were there before them."""
+    work: list[Run | Task] = [*state.runs.values(), *state.tasks.values()]
+    for one in work:
+        if not 0 <= one.priority <= LOWEST_PRIORITY:
+            yield f"{one.id} has the priority {one.priority}"
+    place = {run_id: number for number, run_id in enumerate(state.runs)}
+    for run in state.runs.values():
+        if any(place.get(other, len(place)) >= place[run.id] for other in run.after):
+            yield f"the run {run.id} waits for runs that were not there before it"
+        elif any(run.id not in state.runs[other].before for other in run.after) or any(
+            other not in place or run.id not in state.runs[other].after for other in run.before
+        ):
+            yield f"the run {run.id} waits for runs that do not know it, or is waited for by such"
 
 
 def _run(state: State, run: Run, deepest: int) -> Iterator[str]:
