@@ -12,6 +12,7 @@ from engine.core.decide import ON_COMMAND, decide
 from engine.core.effects import effects_of
 from engine.core.events import EVENTS, CommandApplied, CommandRefused
 from engine.core.fold import FOLD, fold
+from engine.core.hierarchy import above_of
 from engine.core.state import State
 from engine.simulation.legality import assert_legal
 from tests.chance import mend, random_command, random_turn, worlds
@@ -146,6 +147,26 @@ def test_an_attempt_is_only_ever_at_work_on_one_generation_and_later_ones_follow
         if event.type == "attempt_migrated":
             assert on[event.task_id, event.attempt] == event.before < event.generation
             on[event.task_id, event.attempt] = event.generation
+
+
+@some
+@given(worlds())
+def test_nothing_begins_under_a_paused_supervisor_and_pools_keep_their_bounds_and_their_pace(world: World) -> None:
+    state, grown_ms = State(), {}
+    for event in world.journal:
+        if event.type == "attempt_started" and event.agent_id is not None:
+            above = above_of(state, state.supervisors[state.agents[event.agent_id].supervisor_id])
+            assert not any(supervisor.paused for supervisor in above), event
+        if event.type == "pool_resized":
+            pool = state.spec_of(state.agents[event.agent_id]).pool
+            assert pool is not None
+            assert pool.min <= event.size <= pool.max
+            assert abs(event.size - event.previous) == 1
+            if event.size > event.previous:
+                grown_ms[event.agent_id] = event.at_ms
+            else:
+                assert event.at_ms - grown_ms.get(event.agent_id, -(10**9)) >= pool.idle_s * 1000
+        fold(state, [event])
 
 
 def nobody_takes(state: State, queue: str | None) -> bool:
