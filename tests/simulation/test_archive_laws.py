@@ -8,14 +8,15 @@ from pydantic import JsonValue
 
 from engine.archive.reading import complete_state, read_state
 from engine.core.codec import decode_state, encode_state
-from engine.core.commands import Pause, Resume, Submit
+from engine.core.commands import Answer, Pause, Resume, Submit
 from engine.core.document import Document, references_in, text_refs
 from engine.core.exporting import at_rest, document_of, state_sha256
 from engine.core.hierarchy import below_of
 from engine.core.importing import _FIELDS, renamed, state_from
+from engine.core.options import SupervisorOptions
 from engine.core.signals import EngineBegan, StateReady
 from engine.core.soundness import check_sound
-from engine.core.spec import Retry
+from engine.core.spec import Circuit, Escalate, Fail, Failover, FailurePolicy, Retry, Skip
 from engine.core.state import (
     Agent,
     Escalation,
@@ -276,3 +277,58 @@ def test_what_is_said_of_one_file_stays_there() -> None:
     document, _ = exported(team_world(agent("ada")))
 
     assert not {"seq", "engine", "team", "trusted", "commands", "startable"} & document.keys()
+
+
+def test_failure_policies_are_carried_as_what_they_are() -> None:
+    chain: list[FailurePolicy] = [Retry(), Failover(), Escalate(5.0), Fail(), Skip()]
+    world = team_world(agent("ada"), options=SupervisorOptions(on_failure=chain))
+    world.order(Submit(request="count", on_failure=chain))
+
+    twin = imported(exported(world))
+
+    assert next(iter(twin.state.runs.values())).on_failure == chain
+    assert list(twin.state.roots[0].options.on_failure) == chain
+
+
+def test_a_question_is_carried_with_its_deadline_and_can_be_answered_elsewhere() -> None:
+    world = team_world(agent("ada", on_failure=[Escalate(10.0)]))
+    world.order(Submit(request="count"))
+    world.fail(next(iter(world.started)))
+    host = team_world(agent("bob", on_failure=[Escalate()]))
+    host.order(Submit(request="count"))
+    host.fail(next(iter(host.started)))
+    host.now_ms = 9_000_000
+
+    imported(exported(world), into=host)
+
+    own, brought = host.state.escalations.values()
+    assert (own.id, brought.due_ms) == ("e1", host.state.at_ms + 10_000)
+    host.order(Answer(escalation=brought.id, answer="use", output="three"))
+    assert host.state.finished[-1].output == "three"
+
+
+def test_a_tool_call_in_doubt_is_asked_about_elsewhere_too() -> None:
+    world = team_world(agent("ada"))
+    world.order(Submit(request="count"))
+    world.call(next(iter(world.started)), "pay")
+
+    twin = imported(exported(world))
+
+    assert twin.starts == []
+    (question,) = twin.state.escalations
+    twin.order(Answer(escalation=question, answer="ran", output="receipt"))
+    assert twin.starts[-1].steps == {"pay": "receipt"}
+
+
+def test_an_open_circuit_closes_by_the_clock_of_the_other_machine() -> None:
+    world = team_world(agent("ada", circuit=Circuit(1, 10.0)))
+    world.order(Submit(request="count"))
+    world.fail(next(iter(world.started)))
+    twin = World()
+    twin.now_ms = 5_000_000
+
+    imported(exported(world), into=twin)
+
+    (timer,) = twin.state.timers.values()
+    assert timer.due_ms == twin.state.at_ms + 10_000
+    assert next(iter(twin.state.agents.values())).is_shut
