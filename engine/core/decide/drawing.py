@@ -94,30 +94,34 @@ def drawn(
         Refused: If somebody is named who is not there.
     """
     places = _Places(state, supervisor, at_ms)
-    plans: list[NodePlan] = []
-    ids: dict[str, str] = {}
     dropped = set(wiring.dropped)
-    for key, member_id in wanted.items():
-        if key not in dropped:
-            ids[key] = mint("t")
-            plans.append(node_plan(state, ids[key], member_id))
+    plans = {key: node_plan(state, mint("t"), one) for key, one in wanted.items() if key not in dropped}
+    items: dict[str, Held] = {}
     for made in wiring.added:
-        ids[made.key] = mint("t")
-        plans.append(_made(state, supervisor, made, ids[made.key], places, item_of))
-    keys = {task_id: key for key, task_id in ids.items()}
-    result = Drawn(nodes=[], ids=ids, queues=places.made)
+        plans[made.key] = _made(state, supervisor, made, mint("t"), places)
+        if item_of is not None and made.item is not None:
+            items[made.key] = item_of(made.item)
+    result = Drawn(nodes=[], ids={key: plan.task_id for key, plan in plans.items()}, queues=places.made)
     tolerated = set(wiring.tolerated)
-    for plan in plans:
-        key = keys[plan.task_id]
+    for key, plan in plans.items():
         result.nodes.append(
-            changed(
-                plan,
+            NodePlan(
+                task_id=plan.task_id,
+                kind=plan.kind,
+                title=plan.title,
+                worker_id=plan.worker_id,
+                supervisor_id=plan.supervisor_id,
                 after=result.all(wiring.after.get(key, [])),
                 takes=wiring.takes.get(key, plan.takes),
-                sees=result.all(wiring.sees[key]) if key in wiring.sees else None,
+                join=plan.join,
+                optional=plan.optional,
+                queue=plan.queue,
+                check=plan.check,
                 role=wiring.roles.get(key, ""),
+                sees=result.all(wiring.sees[key]) if key in wiring.sees else None,
                 need=wiring.needs.get(key),
                 tolerated=key in tolerated,
+                input=items.get(key),
             )
         )
     return result
@@ -139,9 +143,7 @@ def node_plan(state: State, task_id: str, member_id: str) -> NodePlan:
     )
 
 
-def _made(
-    state: State, supervisor: Supervisor, made: Made, task_id: str, places: "_Places", item_of: ItemOf | None
-) -> NodePlan:
+def _made(state: State, supervisor: Supervisor, made: Made, task_id: str, places: "_Places") -> NodePlan:
     if made.kind != "work":
         return NodePlan(
             task_id=task_id,
@@ -152,12 +154,10 @@ def _made(
             join=made.join,
             check=made.check,
         )
-    if made.member is not None:
-        plan = node_plan(state, task_id, places.member(made.member))
-    else:
-        plan = places.anybody(task_id, made)
-    held = item_of(made.item) if item_of is not None and made.item is not None else None
-    return changed(plan, title=made.title or plan.title, input=held)
+    if made.member is None:
+        return places.anybody(task_id, made)
+    plan = node_plan(state, task_id, places.member(made.member))
+    return changed(plan, title=made.title) if made.title else plan
 
 
 class _Places:
@@ -190,9 +190,9 @@ class _Places:
     def anybody(self, task_id: str, made: Made) -> NodePlan:
         """Return a node for whoever is free of those that may do it."""
         if made.able is not None and made.able in self._members:
-            return node_plan(self._state, task_id, self._members[made.able])
+            return changed(node_plan(self._state, task_id, self._members[made.able]), title=made.title)
         if made.able is None and len(made.anyone) == 1:
-            return node_plan(self._state, task_id, self.member(made.anyone[0]))
+            return changed(node_plan(self._state, task_id, self.member(made.anyone[0])), title=made.title)
         capability = made.able or f"any of {', '.join(made.anyone)}"
         if capability not in self._queues:
             self._queues[capability] = self._queue(capability, made)
