@@ -159,9 +159,12 @@ def _open_task(state: State, task: Task) -> Iterator[str]:
 
 
 def _edges(state: State, task: Task, links: _Links) -> Iterator[str]:
-    siblings = links.children(task.parent_id) if task.parent_id is not None and task.after else frozenset()
+    parent_id = task.parent_id if task.after or task.sees else None
+    siblings = links.children(parent_id) if parent_id is not None else frozenset()
     if not siblings.issuperset(task.after) or len(set(task.after)) != len(task.after):
         yield f"the task {task.id} comes after tasks of another graph"
+    elif not siblings.issuperset(task.sees or ()):
+        yield f"the task {task.id} sees tasks of another graph"
     elif task.blockers != sum(not state.tasks[other].ended for other in task.after):
         yield f"the task {task.id} counts wrongly what it waits for"
     elif any(other not in state.tasks or task.id not in links.after(other) for other in task.before):
