@@ -264,7 +264,7 @@ def _in_flight(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> C
 def _of_the_tree(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> Command:
     """Draw a change of where members stand, of what is set for supervisors, or of everything under one."""
     agents, groups = list(world.state.agents), list(world.state.supervisors) or ["chief"]
-    kind = draw(st.integers(0, 3))
+    kind = draw(st.integers(0, 5))
     if kind <= 1:
         target = draw(st.sampled_from([*agents, *groups, "below", "nobody"]))
         return Move(target=target, parent=draw(st.sampled_from([*groups, "nowhere"])))
@@ -276,7 +276,7 @@ def _of_the_tree(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) ->
             options=draw(st.sampled_from([None, options])),
         )
     team = crew(draw)
-    left = [member for member in team.members if draw(st.booleans())]
+    left = [member for member in team.members if draw(st.integers(0, 2))]
     return ReplaceTeam(
         supervisor=draw(st.sampled_from(groups)),
         team=changed(team, members=left, default_agent=None),

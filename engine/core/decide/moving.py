@@ -92,9 +92,7 @@ def _left_behind(state: State, agent: Agent, parent: Supervisor, ctx: Context) -
 
 
 def _made(key: str, supervisor: Supervisor, capability: str, able: list[str], ctx: Context) -> QueueMade:
-    return QueueMade(
-        at_ms=ctx.now_ms, key=key, supervisor_id=supervisor.id, capability=capability, agent_ids=able
-    )
+    return QueueMade(at_ms=ctx.now_ms, key=key, supervisor_id=supervisor.id, capability=capability, agent_ids=able)
 
 
 def _supervisor_moved(state: State, supervisor: Supervisor, parent: Supervisor, ctx: Context) -> list[Event]:
