@@ -1,0 +1,146 @@
+"""What a host owes on disks that fill, die and change hands, and to agents that do not play by the rules.
+
+Each of these was found by the simulation (`make simulate`) and is kept here as the shortest story of it.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+
+from engine.clock import VirtualClock
+from engine.core.codec import encode_command
+from engine.core.commands import Ping, RemoveMember
+from engine.core.events import CommandApplied, CommandRefused
+from engine.core.spec import AgentSpec
+from engine.errors import CommandRefusedError, HostStopped
+from engine.host import Host
+from engine.simulation.disk import Disk, EngineKilled, Mishaps
+from store import CommandRow, Deposed
+from tests.runtime.engines import PATIENCE_S, running, soon
+
+pytestmark = pytest.mark.anyio
+PING = CommandRow("c1", "ping", encode_command(Ping()), "somebody", "operator", 0)
+NONSENSE = CommandRow("c1", "no_such_command", b"{}", "somebody", "operator", 0)
+
+
+@asynccontextmanager
+async def engine_on(disk: Disk, mishaps: Mishaps, written: Callable[[], None] = lambda: None) -> AsyncIterator[Host]:
+    """Run an engine on a disk until the body is done with it, however it ends."""
+    clock = VirtualClock()
+    host = Host(disk.open(clock, mishaps, written), clock=clock, seed=1, pid=1)
+
+    async def be_engine(*, task_status: Any) -> None:
+        try:
+            await host.run(task_status=task_status)
+        except (EngineKilled, Deposed):
+            return
+
+    with anyio.fail_after(PATIENCE_S):
+        async with anyio.create_task_group() as group:
+            await group.start(be_engine)
+            await anyio.wait_all_tasks_blocked()
+            yield host
+            group.cancel_scope.cancel()
+
+
+def mishaps() -> Mishaps:
+    return Mishaps(lambda: None)
+
+
+def outcomes(disk: Disk) -> list[str]:
+    return [one.command_id for one in disk.events(0) if isinstance(one, CommandApplied | CommandRefused)]
+
+
+async def told(disk: Disk) -> tuple[str, int | None]:
+    """Return what the sender of `c1` finds in the inbox, once it is there."""
+
+    async def look() -> tuple[str, int | None] | None:
+        found = disk.outcome("c1")
+        return found if found is not None and found[0] != "pending" else None
+
+    found = await soon(look)
+    assert found is not None
+    return found
+
+
+async def test_a_command_that_cannot_be_read_has_one_outcome_although_its_engine_dies_before_it_says_so() -> None:
+    disk, death = Disk(), anyio.Event()
+    dying = Mishaps(death.set)
+    async with engine_on(disk, dying) as host:
+        dying.kill_in, dying.kill_after = 1, True
+        disk.put(NONSENSE)
+        host.store.inbox._wake()
+        await death.wait()
+    async with engine_on(disk, mishaps()):
+        state, seq = await told(disk)
+
+    assert (state, seq) == ("refused", 2)
+    assert outcomes(disk) == ["c1"]
+
+
+async def test_a_command_sent_twice_to_an_engine_that_was_deposed_is_not_acknowledged() -> None:
+    disk = Disk()
+    async with engine_on(disk, mishaps()) as host:
+        disk.depose(0)
+        disk.put(PING)
+        host.store.inbox._wake()
+        with pytest.raises(HostStopped):
+            await host.order(Ping(), id="c1")
+
+    assert disk.outcome("c1") == ("pending", None)
+    assert outcomes(disk) == []
+
+
+async def test_an_outcome_that_finds_no_room_in_the_inbox_is_written_a_while_later() -> None:
+    disk, filling = Disk(), mishaps()
+
+    def fill() -> None:
+        if disk.end[0] == 2:
+            filling.full_until_ms = host.clock.now_ms() + 2_500
+
+    async with engine_on(disk, filling, fill) as host:
+        disk.put(PING)
+        host.store.inbox._wake()
+        state, _ = await told(disk)
+
+    assert state == "applied"
+
+
+async def test_a_command_of_a_program_that_is_not_of_its_type_is_refused_before_it_reaches_the_journal() -> None:
+    disk = Disk()
+    async with engine_on(disk, mishaps()) as host:
+        wrong: Any = "sideways"
+        with pytest.raises(CommandRefusedError, match="mode"):
+            await host.order(RemoveMember(target="ada", mode=wrong))
+
+    assert outcomes(disk) == []
+
+
+async def test_an_engine_ends_although_an_agent_does_not() -> None:
+    begun = anyio.Event()
+
+    async def stubborn(text: str) -> str:
+        begun.set()
+        while True:
+            try:
+                await anyio.sleep_forever()
+            except anyio.get_cancelled_exc_class():
+                continue
+
+    async with running(AgentSpec(name="mule", run=stubborn)) as engine:
+        await engine.submit()
+        await begun.wait()
+        with anyio.fail_after(PATIENCE_S):
+            await engine.host.stop()
+
+
+async def test_an_agent_that_raises_generator_exit_fails_alone() -> None:
+    async def odd(text: str) -> str:
+        raise GeneratorExit
+
+    async with running(AgentSpec(name="odd", run=odd)) as engine:
+        assert "GeneratorExit" in await engine.fails()
+        assert "GeneratorExit" in await engine.fails()
