@@ -1,7 +1,7 @@
 """Built-in looks at outputs: the verdicts of the nodes that decide how a graph goes on. Nothing here runs code.
 
 One rule holds inside: outputs are the agents', so whatever stands in them is a value, and no look takes longer than
-it may. A pattern that can repeat runs in a process of its own, because a regular expression can hold an interpreter
+it may. A pattern with a choice in it runs in a process of its own, because a regular expression can hold an interpreter
 for ever.
 """
 
@@ -17,7 +17,7 @@ from anyio.abc import Process
 from pydantic import JsonValue
 
 from engine.core.check import Check
-from engine.core.strategies.guard import has_unbounded, in_words
+from engine.core.strategies.guard import in_words, may_backtrack
 from engine.core.values import preview
 
 LONGEST_TEXT = 200_000
@@ -155,7 +155,7 @@ async def holds_for(guard: JsonValue, looked: Sequence[Looked]) -> bool:
 
 
 async def _matches(pattern: str, text: str) -> bool:
-    if not has_unbounded(pattern):
+    if not may_backtrack(pattern):
         return re.search(pattern, text) is not None
     with anyio.move_on_after(PATTERN_S):
         async with await anyio.open_process([sys.executable, "-I", "-S", "-c", _MATCHER], stderr=DEVNULL) as process:

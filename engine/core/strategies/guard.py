@@ -18,6 +18,8 @@ from engine.core.errors import Refused
 KINDS = ("status", "contains", "matches", "json")
 STATUSES = ("done", "failed", "cancelled", "skipped")
 LONGEST_PATTERN = 500
+MOST_CHOICES = 24
+"""Repetitions and alternatives in one pattern; each can double the time."""
 _UNBOUNDED = 64
 """A repetition of more than so many counts as one without an end."""
 
@@ -64,22 +66,24 @@ def check_pattern(where: str, pattern: str) -> None:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise Refused(f"{where}: {pattern!r:.60} is no regular expression ({error})") from error
-    fault = next(_faults(tree, repeated=False), None)
+    many = sum(1 for _ in _choices(tree)) > MOST_CHOICES
+    fault = "has too many choices" if many else next(_faults(tree, repeated=False), None)
     if fault is not None:
         raise Refused(f"{where}: {pattern!r:.60} {fault}, which may take for ever; write it without")
 
 
-def has_unbounded(pattern: str) -> bool:
-    """Return True when a pattern repeats something without an end, so that its time grows with more than the text."""
-    return any(True for _ in _repeats(parser.parse(pattern)))
+def may_backtrack(pattern: str) -> bool:
+    """Return True when a pattern has a choice in it, so that its time may grow with more than the text."""
+    return next(_choices(parser.parse(pattern)), None) is not None
 
 
-def _repeats(tree: Any) -> Iterator[Any]:
+def _choices(tree: Any) -> Iterator[Any]:
+    """Yield every place where a match can go on in more than one way."""
     for code, value in tree:
-        if code in _REPEATS and value[1] - value[0] > 1:
+        if code is codes.BRANCH or (code in _REPEATS and value[1] != value[0]):
             yield value
         for inner in _inside(code, value):
-            yield from _repeats(inner)
+            yield from _choices(inner)
 
 
 _REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
