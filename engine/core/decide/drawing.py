@@ -38,7 +38,7 @@ class Drawn:
     def all(self, keys: list[str]) -> list[str]:
         """Return the ids of keys."""
         ids = self.ids
-        return [ids.get(key, key) for key in keys] if ids else keys
+        return keys if ids.keys().isdisjoint(keys) else [ids.get(key, key) for key in keys]
 
 
 def wired(name: str, nodes: Nodes) -> Wiring:

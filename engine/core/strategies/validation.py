@@ -58,6 +58,8 @@ def _faults(wiring: Wiring, nodes: Nodes, there: Collection[str], *, whole: bool
 def _is_circular(wiring: Wiring) -> bool:
     """Take away what waits for nothing until nothing is left."""
     after = wiring.after
+    if all(after.keys().isdisjoint(others) for others in after.values()):
+        return False  # everything waits for what has begun
     seen: set[str] = set()
     for node, others in after.items():
         if not seen.issuperset(others) and any(other in after and other not in seen for other in others):
