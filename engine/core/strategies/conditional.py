@@ -25,7 +25,7 @@ class Conditional:
     """Let an output decide which members go on."""
 
     name = "conditional"
-    about = "the first one's output decides by guards who goes on"
+    about = "what the first one says decides who goes on"
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`first`, `branches` (each `when` and `to`), `take` (`first` or `all`), `then`."""

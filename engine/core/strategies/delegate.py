@@ -20,7 +20,7 @@ class Delegate:
     """Give everything to one, who asks the others."""
 
     name = "delegate"
-    about = "one leads: it gets the request and asks the others; without a lead the best match does it alone"
+    about = "one leads and asks the others"
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`lead`: who leads, where the supervisor does not say."""

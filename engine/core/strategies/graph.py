@@ -31,7 +31,7 @@ class Graph:
     """Wire the members as a person drew it."""
 
     name = "graph"
-    about = "nodes and edges as the settings draw them, with guards"
+    about = "nodes and edges as the settings draw them"
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`nodes` (name, agent or team, after, when, optional, takes) and `output` (a name)."""

@@ -24,7 +24,7 @@ class HierarchicalReview:
     """Let each level of members review what the level below made."""
 
     name = "hierarchical_review"
-    about = "level upon level: each reviews what the level below made"
+    about = "level upon level, each reviews the one below"
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`levels` (lists of members, the lowest first), `returns` (0 to 10), `rejects` (words)."""

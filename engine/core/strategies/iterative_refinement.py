@@ -26,7 +26,7 @@ class IterativeRefinement:
     """Let critics look at what an author makes, until they are content."""
 
     name = "iterative_refinement"
-    about = "an author drafts, critics score it; again until the score is high enough"
+    about = "drafted and scored again until it is good enough"
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`author`, `critics`, `until` (a score), `rounds` (1 to 20)."""

@@ -26,7 +26,7 @@ class Map:
     """Make a task of each item, and join the results."""
 
     name = "map"
-    about = "one task for each item of a list, over whoever is free; then joined"
+    about = "a task for each item of a list; then joined"
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`over` (the splitter), `to` (a member or a capability), `join`, `optional`."""

@@ -23,7 +23,7 @@ class Parallel:
     """Let every node start, and join them at the end."""
 
     name = "parallel"
-    about = "all at once; each gets the request, then the results are joined"
+    about = "all get the request at once; results are joined"
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`need`: how many answers are enough."""

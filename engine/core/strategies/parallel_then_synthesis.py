@@ -22,7 +22,7 @@ class ParallelThenSynthesis(Parallel):
     """Let every node start, and let one member make a synthesis of them."""
 
     name = "parallel_then_synthesis"
-    about = "all at once; then one member makes a whole of the results"
+    about = "all at once; then one makes a whole of it"
 
     def check(self, settings: Settings, members: Sequence[str]) -> None:
         """`aggregator`: who makes the synthesis; `need`: how many answers are enough."""
