@@ -88,7 +88,10 @@ def _body(report: "Report", team: Path | None, replay: str | None) -> dict[str, 
         "retries": report.retries,
         "wait_p95_ms": report.wait_ms(0.95),
         "wait_longest_ms": report.wait_ms(1.0),
-        "agents": dict(report.workers),
+        "agents": {
+            name: {"attempts": count, "wait_p95_ms": report.wait_ms(0.95, name)}
+            for name, count in sorted(report.workers.items())
+        },
         "unused": report.unused,
         "starved": report.starved,
         "left": dict(report.left),
@@ -123,6 +126,7 @@ def _told(report: "Report", replay: str | None) -> str:
         ("attempts", f"{report.attempts:,}, {report.retries:,} of them retries"),
         ("wait p95", duration(report.wait_ms(0.95))),
         ("wait longest", duration(report.wait_ms(1.0))),
+        ("waited for", _bottlenecks(report)),
         ("busiest", ", ".join(f"{name} ({count:,})" for name, count in report.workers.most_common(5)) or "nobody"),
         ("never used", ", ".join(report.unused) or "nobody"),
         ("starved", f"{report.starved:,} tasks waited for more than 6 h" if report.starved else "no task"),
@@ -137,6 +141,14 @@ def _told(report: "Report", replay: str | None) -> str:
         rows[-1] = ("invariants", "BROKEN")
     lines = [f"{name:<13}{text}" for name, text in rows if name or text]
     return "\n".join([*lines, *(_broken_lines(report.broken, replay) if report.broken is not None else [])])
+
+
+def _bottlenecks(report: "Report") -> str:
+    found = [
+        f"{name} ({duration(in_all)} in all, p95 {duration(report.wait_ms(0.95, name))})"
+        for name, in_all in report.bottlenecks[:3]
+    ]
+    return ", ".join(found) or "nobody"
 
 
 def _broken_lines(past: "Past", replay: str | None) -> list[str]:

@@ -70,8 +70,8 @@ class Chronicle:
         """By id of agent or run; the total stands under an empty id."""
         self.since_ms: dict[str, int] = {}
         """Since when a task that was ready again waits."""
-        self.waits_ms: list[int] = []
-        """How long each attempt of an agent had to wait from when its task could begin."""
+        self.waits_ms: dict[str, list[int]] = {}
+        """How long the attempts of each agent, by its name, had to wait from when their tasks could begin."""
         self.workers: Counter[str] = Counter()
         """How many attempts each agent began, by its name."""
         self.kinds: Counter[str] = Counter()
@@ -147,8 +147,9 @@ def _started(books: Chronicle, event: AttemptStarted) -> None:
     books.started_seq[task_id, event.attempt] = books.next_seq
     if event.agent_id is not None:
         books.hold(task_id, event.agent_id)
-        books.workers[books.state.agents[event.agent_id].name] += 1
-        books.waits_ms.append(event.at_ms - books.waits_since_ms(task_id))
+        name = books.state.agents[event.agent_id].name
+        books.workers[name] += 1
+        books.waits_ms.setdefault(name, []).append(event.at_ms - books.waits_since_ms(task_id))
 
 
 def _resumed(books: Chronicle, event: AttemptResumed) -> None:

@@ -42,8 +42,8 @@ class Report:
     retries: int = 0
     wrong: Counter[str] = field(default_factory=Counter)
     """How many attempts went wrong in which way."""
-    waits_ms: list[int] = field(default_factory=list)
-    """How long each attempt had to wait from when its task could begin."""
+    waits_ms: dict[str, list[int]] = field(default_factory=dict)
+    """How long the attempts of each agent had to wait from when their tasks could begin."""
     workers: Counter[str] = field(default_factory=Counter)
     """How many attempts each agent began."""
     unused: list[str] = field(default_factory=list)
@@ -55,9 +55,16 @@ class Report:
     broken: Past | None = None
     """The shortest history found that breaks an invariant; the first seed that breaks one ends the simulation."""
 
-    def wait_ms(self, share: float) -> int:
-        """Return the wait that this share of all waits is not longer than; 0 where there was none."""
-        ordered = sorted(self.waits_ms)
+    @property
+    def bottlenecks(self) -> list[tuple[str, int]]:
+        """Agents that work waited for, with how long it did in all; the worst first."""
+        sums = ((name, sum(waits)) for name, waits in self.waits_ms.items())
+        return sorted((one for one in sums if one[1]), key=lambda one: -one[1])
+
+    def wait_ms(self, share: float, agent: str | None = None) -> int:
+        """Return the wait that this share of all waits, or those for one agent, do not exceed; 0 without any."""
+        chosen = self.waits_ms.values() if agent is None else [self.waits_ms.get(agent, [])]
+        ordered = sorted(wait for waits in chosen for wait in waits)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0
 
     def add(self, past: Past) -> None:
@@ -74,9 +81,10 @@ class Report:
         self.attempts += sum(books.workers.values())
         self.retries += books.kinds["retry_scheduled"]
         self.wrong.update(past.wrong.values())
-        self.waits_ms += books.waits_ms
+        for name, waits in books.waits_ms.items():
+            self.waits_ms.setdefault(name, []).extend(waits)
+            self.starved += sum(wait_ms > STARVED_MS for wait_ms in waits)
         self.workers.update(books.workers)
-        self.starved += sum(wait_ms > STARVED_MS for wait_ms in books.waits_ms)
         self.left.update(past.left)
 
 
