@@ -18,14 +18,16 @@ from textual.widgets import Input
 from textual.worker import WorkerFailed
 
 from dashboard.clean import clean
-from dashboard.client import Client, Outcome
+from dashboard.client import Client
 from dashboard.feed import Feed
 from dashboard.screens.agents import AgentsScreen
 from dashboard.screens.dialog import Dialog
 from dashboard.screens.events import EventsScreen
 from dashboard.screens.frame import Frame
+from dashboard.screens.inbox import InboxScreen
 from dashboard.screens.leave import LeaveDialog
 from dashboard.screens.network import NetworkScreen
+from dashboard.screens.orders import PATIENCE_S, Orders
 from dashboard.screens.runs import RunsScreen
 from dashboard.screens.table_screen import TableScreen
 from dashboard.screens.tasks import TasksScreen
@@ -35,10 +37,9 @@ from dashboard.views.digest import digest
 from dashboard.views.glimpse import Glimpse
 from dashboard.views.header import Situation
 from dashboard.views.news import News
-from dashboard.views.outcomes import spoken
 from dashboard.views.rows import Cell
 from dashboard.views.verbs import PLACES
-from engine.core.commands import Command, StopEngine
+from engine.core.commands import StopEngine
 from engine.core.errors import CoreError
 from engine.core.strategies import STRATEGIES
 from engine.strategies_plugins import installed_strategies
@@ -52,8 +53,6 @@ SLICE_S, CATCHING_UP_S = 0.015, 0.05
 FAR_BEHIND = 5_000
 SAID_MS, HEARD_MS = 10_000, 2_000
 """How long a message stays, and how long before another may take its place unasked, in milliseconds."""
-PATIENCE_S = 10.0
-"""How long an outcome is waited for before the command is called queued."""
 _HERE = Path(__file__).resolve().parent
 _SCREENS: dict[str, type[Frame]] = {
     "network": NetworkScreen,
@@ -61,6 +60,7 @@ _SCREENS: dict[str, type[Frame]] = {
     "tasks": TasksScreen,
     "events": EventsScreen,
     "runs": RunsScreen,
+    "inbox": InboxScreen,
 }
 
 
@@ -69,7 +69,7 @@ def wall_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class QuarterdeckApp(Transfers, App[int]):
+class QuarterdeckApp(Orders, Transfers, App[int]):
     """The dashboard of one database."""
 
     TITLE = "Quarterdeck"
@@ -179,30 +179,6 @@ class QuarterdeckApp(Transfers, App[int]):
                 self.call_from_thread(then, found)
 
         self.run_worker(reading, thread=True, exit_on_error=True)
-
-    def order(self, command: Command | None) -> None:
-        """Send a command, and say what became of it."""
-        if command is None:
-            return
-        if self.readonly:
-            self.say("refused: this dashboard is read-only", "warn")
-            return
-        self.say(f"… {command.type.replace('_', ' ')}", "muted")
-        self.run_worker(lambda: self._send(command), thread=True, exit_on_error=True)
-
-    def _send(self, command: Command) -> None:
-        """Runs in a thread."""
-        try:
-            with Client(self.path, sender="dashboard") as client:
-                outcome = client.perform(command, PATIENCE_S if client.engine_alive() else 0.0)
-        except (StoreError, CoreError) as error:
-            self.call_from_thread(self.say, f"not sent: {error}", "error")
-        else:
-            self.call_from_thread(self._told, command, outcome)
-
-    def _told(self, command: Command, outcome: Outcome) -> None:
-        cell = spoken(command, outcome.status, outcome.seq, summary=outcome.summary, reason=outcome.reason)
-        self.say(cell.text, cell.tone)
 
     def paint(self, name: str | None) -> None:
         """Change the colours: dark, light, or the other of the two."""

@@ -12,7 +12,7 @@ from dashboard.cli.output import DONE, WORK_FAILED, emit, say
 from dashboard.views.amounts import counted, duration
 
 if TYPE_CHECKING:
-    from engine.simulation.history import Past
+    from engine.simulation.past import Past
     from engine.simulation.report import Report
 
 SAY_EVERY_S = 5.0

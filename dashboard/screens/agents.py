@@ -15,8 +15,18 @@ class AgentsScreen(TableScreen):
 
     PLACE = "agents"
     CSS_PATH = "agents.tcss"
-    KEYS = (("enter", "open"), ("h", "swap"), ("z", "pause"), ("s", "sort"), ("R", "remove"), ("n", "request"))
-    BINDINGS = [Binding("s", "sort", "sort", show=False)]
+    KEYS = (
+        ("enter", "open"),
+        ("h", "swap"),
+        ("space", "mark"),
+        ("z", "pause"),
+        ("s", "sort"),
+        ("B", "roll back"),
+        ("m", "move"),
+        ("c", "capability"),
+        ("R", "remove"),
+    )
+    BINDINGS = [Binding("s", "sort", "sort", show=False), Binding("space", "mark", "mark", show=False)]
 
     def __init__(self) -> None:
         super().__init__()

@@ -10,7 +10,7 @@ from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Input, OptionList
@@ -21,6 +21,8 @@ from dashboard.views.glimpse import Glimpse
 from dashboard.views.rows import Cell
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.pane import Pane
+from dashboard.widgets.picker import Picker
+from dashboard.widgets.radio import Radio
 from engine.core.commands import Command
 
 if TYPE_CHECKING:
@@ -35,7 +37,6 @@ class Told(Pane, can_focus=False):
     DEFAULT_CSS = """
     Told {
         height: auto;
-        max-height: 14;
     }
     """
 
@@ -47,6 +48,8 @@ class Dialog(ModalScreen[Answer]):
         Binding("escape", "decline", "cancel", show=False),
         Binding("tab,down", "app.focus_next", "next", show=False),
         Binding("shift+tab,up", "app.focus_previous", "previous", show=False),
+        Binding("pagedown", "scroll_inside(1)", "page down", show=False),
+        Binding("pageup", "scroll_inside(-1)", "page up", show=False),
     ]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
     DOES: ClassVar[str] = "Do it"
@@ -86,11 +89,21 @@ class Dialog(ModalScreen[Answer]):
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
             yield Bar(id="title")
-            yield from self.inside()
-            yield Bar(id="problem")
+            with VerticalScroll(id="inside", can_focus=False):
+                yield from self.inside()
+            yield Told(id="problem")
             with Horizontal(id="buttons"):
-                yield Button(Text(f"{clean(self.does())}  enter"), id="confirm", compact=True)
-                yield Button(Text("Back  esc"), id="decline", compact=True)
+                yield from self.buttons()
+
+    def buttons(self) -> Iterable[Widget]:
+        """Yield the buttons."""
+        yield Button(Text(f"{clean(self.does())}  enter"), id="confirm", compact=True)
+        yield Button(Text("Back  esc"), id="decline", compact=True)
+
+    def action_scroll_inside(self, by: int) -> None:
+        """Scroll what stands between title and buttons by a page."""
+        inside = self.query_one("#inside", VerticalScroll)
+        inside.scroll_relative(y=by * max(1, inside.size.height - 1), animate=False)
 
     def on_mount(self) -> None:
         self.query_one("#title", Bar).show([Cell(self.title_line(), "strong")])
@@ -112,11 +125,13 @@ class Dialog(ModalScreen[Answer]):
 
     def problem(self, text: str) -> None:
         """Say what is wrong, and stay."""
-        self.query_one("#problem", Bar).show([Cell(text, "error")] if text else [])
+        self.query_one("#problem", Told).show([Cell(text, "error")] if text else [])
 
     @on(Button.Pressed, "#confirm")
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
+    @on(Radio.Settled)
+    @on(Picker.Settled)
     def _confirmed(self) -> None:
         self.confirm()
 

@@ -18,9 +18,14 @@ from dashboard.views.rows import Cell
 from dashboard.views.verbs import PLACES, completions, hint
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.prompt import Prompt
+from dashboard.widgets.says import Says
 
 if TYPE_CHECKING:
     from dashboard.app import QuarterdeckApp
+
+
+ACTING = frozenset({"h", "B", "u", "S", "z", "r", "R", "ctrl+d", "n", "i", "p", "d", "a", "m", "c", "o"})
+"""Keys that change the team: not named where nothing may be changed."""
 
 
 class Keys(Bar):
@@ -39,14 +44,22 @@ class Frame(Actions, Screen[None]):
     FILTERS_LIVE: ClassVar[bool] = True
     """Whether a filter acts while it is typed."""
     BINDINGS = [
-        *(Binding(str(number), f"app.go('{place}')", place, show=False) for number, place in enumerate(PLACES, 1)),
+        *(Binding(key, f"app.go('{place}')", place, show=False) for place, key in PLACES.items()),
         Binding("colon", "prompt('command')", "command", show=False),
         Binding("slash", "prompt('filter')", "filter", show=False),
         Binding("question_mark,f1", "help", "keys", show=False),
         Binding("exclamation_mark", "next_in_need", "who needs me", show=False),
         Binding("escape", "back", "back", show=False),
         Binding("h", "swap", "swap", show=False),
+        Binding("B", "rollback", "roll back", show=False),
+        Binding("u", "undo", "undo", show=False),
         Binding("S", "strategy", "strategy", show=False),
+        Binding("p", "priority", "priority", show=False),
+        Binding("d", "deadline", "deadline", show=False),
+        Binding("a", "reassign", "reassign", show=False),
+        Binding("m", "move", "move", show=False),
+        Binding("c", "capability", "capability", show=False),
+        Binding("o", "settings", "settings", show=False),
         Binding("z", "pause", "pause", show=False),
         Binding("r", "retry", "retry", show=False),
         Binding("ctrl+d", "cancel", "cancel", show=False),
@@ -74,7 +87,7 @@ class Frame(Actions, Screen[None]):
         yield Bar(id="header")
         yield Bar(id="tabs")
         yield from self.body()
-        yield Bar(id="status")
+        yield Says(id="status")
         yield Keys(id="keys")
         yield Prompt(self._complete)
 
@@ -107,7 +120,7 @@ class Frame(Actions, Screen[None]):
 
     def keys(self) -> list[tuple[str, str]]:
         """The keys that the last line names."""
-        acting = (self.deck.readonly and {"h", "S", "z", "r", "R", "ctrl+d", "n", "i"}) or set()
+        acting = ACTING if self.deck.readonly else frozenset()
         return [pair for pair in self.KEYS if pair[0] not in acting]
 
     def explained(self) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -126,7 +139,7 @@ class Frame(Actions, Screen[None]):
     def _tabs(self) -> list[Cell]:
         return [
             Cell(place.capitalize(), "accent" if place == self.PLACE else "muted", f"{number} ")
-            for number, place in enumerate(PLACES, 1)
+            for place, number in PLACES.items()
         ]
 
     def _complete(self, line: str) -> list[str]:
@@ -140,7 +153,7 @@ class Frame(Actions, Screen[None]):
 
     def on_bar_clicked(self, event: Bar.Clicked) -> None:
         if event.bar.id == "tabs":
-            self.deck.action_go(PLACES[event.index])
+            self.deck.action_go(tuple(PLACES)[event.index])
 
     def action_prompt(self, purpose: str) -> None:
         self.query_one(Prompt).open(
@@ -148,8 +161,10 @@ class Frame(Actions, Screen[None]):
         )
 
     def action_back(self) -> None:
-        """Take the filter off; without one, leave a screen that stands above another."""
-        if self.needle:
+        """Take marks or the filter off; without any, leave a screen that stands above another."""
+        if self.marked_agents():
+            self.unmark()
+        elif self.needle:
             self.filter("")
         elif not self.PLACE and self.is_current:
             self.app.pop_screen()

@@ -21,10 +21,15 @@ class NetworkScreen(TableScreen):
         ("S", "strategy"),
         ("z", "pause"),
         ("n", "request"),
-        ("space", "fold"),
+        ("space", "mark"),
+        (".", "fold"),
         ("ctrl+d", "remove"),
+        ("m", "move"),
     )
-    BINDINGS = [Binding("space,full_stop", "fold", "fold", show=False)]
+    BINDINGS = [
+        Binding("space", "mark", "mark", show=False),
+        Binding("full_stop", "fold", "fold", show=False),
+    ]
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,6 +56,13 @@ class NetworkScreen(TableScreen):
     def no_target(self) -> str:
         folded = (self.table.selected or "").startswith("fold:")
         return "these are several agents; space shows them" if folded else super().no_target()
+
+    def action_mark(self) -> None:
+        """Mark the agent under the cursor; on a supervisor, or a line of folded agents, show or fold those."""
+        if (self.table.selected or "") in self.deck.glimpse.state.agents:
+            super().action_mark()
+        else:
+            self.action_fold()
 
     def action_fold(self) -> None:
         """Show or fold the idle agents of the supervisor under the cursor."""

@@ -1,6 +1,6 @@
-"""Giving an agent another spec: both specs side by side, and what happens to its work."""
+"""Giving agents another spec: both specs side by side, and what happens to their work in each of three ways."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from textual import on
@@ -8,55 +8,77 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 
 from dashboard.screens.dialog import Answer, Choices, Dialog, Told
+from dashboard.views.amounts import counted
+from dashboard.views.choices import Choice
 from dashboard.views.glimpse import Glimpse
 from dashboard.views.rows import Cell
-from dashboard.views.specs import candidate_line, candidates, changes, its_work
-from engine.core.commands import SwapAgent
+from dashboard.views.specs import candidate_line, changes, its_work, sharing
+from dashboard.views.swaps import attempt_lines, mode_lines, refusal_of
+from dashboard.widgets.radio import Radio
+from engine.core.commands import SwapAgent, SwapAgents
 from engine.core.spec import AgentSpec
+from engine.core.state import Agent
 
-_FILE = "file:"
+_FILE, _MORE = "file:", "more:"
 
 
 class SwapDialog(Dialog):
-    """Choose another spec for an agent; its id, its history and its queue stay."""
+    """Choose another spec for one agent, or for several as one change; ids, histories and queues stay."""
 
     CSS_PATH = "swap.tcss"
     DOES = "Swap"
 
-    def __init__(self, agent_id: str, choice: str | None = None) -> None:
+    def __init__(self, *agent_ids: str, choice: str | None = None, mode: str | None = None) -> None:
         super().__init__()
-        self._agent_id = agent_id
+        self._agent_ids = agent_ids
         self._choice = choice
+        self._mode = mode
+        self._unfolded = False
         self._of_file: AgentSpec | None = None
         self._references: list[str] = []
 
     def title_line(self) -> str:
-        agent = self.deck.glimpse.state.agents[self._agent_id]
-        return f"Swap {agent.name} (g{agent.generation} → g{agent.generation + 1})"
+        agents = self._agents()
+        if len(agents) == 1:
+            return f"Swap {agents[0].name} (g{agents[0].generation} → g{agents[0].generation + 1})"
+        return f"Swap {counted(len(agents), 'agent')} as one change: {', '.join(agent.name for agent in agents)}"
 
     def inside(self) -> Iterable[Widget]:
         yield Choices(id="choices")
         yield Told(id="changes")
+        yield Radio(id="mode")
         yield Told(id="work")
 
     def begin(self) -> None:
-        choices = self.query_one(Choices)
-        state = self.deck.glimpse.state
-        if self._choice is not None and self._choice not in state.registry:
+        if self._choice is not None and self._choice not in self.deck.glimpse.state.registry:
             self._read_file(Path(self._choice).expanduser())
         self._offer()
-        choices.focus()
+        choices = self.query_one(Choices)
+        if choices.option_count:
+            choices.focus()
         self.look(self.deck.glimpse)
 
-    def _offer(self) -> None:
-        state = self.deck.glimpse.state
-        agent = state.agents[self._agent_id]
-        offered = [(name, name, candidate_line(state, agent, name)) for name in candidates(state, agent)]
+    def _agents(self) -> list[Agent]:
+        agents = self.deck.glimpse.state.agents
+        return [agents[agent_id] for agent_id in self._agent_ids if agent_id in agents]
+
+    def _offer(self, chosen: str | None = None) -> None:
+        state, agents = self.deck.glimpse.state, self._agents()
+        if not agents:
+            return
+        likely, others = sharing(state, agents)
+        named = self._choice in others
+        self._unfolded = self._unfolded or not likely or named
+        shown = likely + (others if self._unfolded else [])
+        offered = [(name, name, candidate_line(state, agents[0], name)) for name in shown]
         if self._of_file is not None:
             offered.insert(0, (_FILE, self._of_file.name, f"from {self._choice}"))
-        self.query_one(Choices).offer(offered, _FILE if self._of_file is not None else self._choice)
+        if others and not self._unfolded:
+            offered.append((_MORE, f"+{len(others)}", "that share no specialty; enter shows them"))
+        wanted = chosen or (_FILE if self._of_file is not None else self._choice)
+        self.query_one(Choices).offer(offered, wanted)
         if not offered:
-            self.problem(f"the registry has no other spec; give a file:  : swap {agent.name} --with FILE")
+            self.problem(f"the registry has no other spec; give a file:  : swap {agents[0].name} --with FILE")
 
     def _read_file(self, path: Path) -> None:
         from dashboard.cli.specfile import read_spec_file
@@ -73,28 +95,38 @@ class SwapDialog(Dialog):
         self._of_file, self._references = found.agents[0], found.references
 
     @on(OptionList.OptionHighlighted)
+    @on(Radio.Changed)
     def _chosen(self) -> None:
         self.look(self.deck.glimpse)
 
     def look(self, glimpse: Glimpse) -> None:
-        agent = glimpse.state.agents.get(self._agent_id)
-        if agent is None:
-            self.problem("this agent has left the team")
+        state, ids = glimpse.state, self._agent_ids
+        refusal = refusal_of(state, ids)
+        agents = self._agents()
+        if not agents:
+            self.problem(refusal)
             return
+        if refusal:
+            self.problem(f"would be refused: {refusal}")
         new = self._spec()
+        modes = self.query_one(Radio)
+        modes.offer([Choice(name, name, about) for name, about in mode_lines(state, ids)], self._mode)
+        self._mode = None
+        told = self.query_one("#changes", Told)
+        told.display = new is not None
         if new is not None:
-            self.query_one("#changes", Told).show(changes(glimpse.state.spec_of(agent), new))
-        lines = [
-            Cell(its_work(agent, glimpse.state), "", "its work    "),
-            Cell("what is under way ends on the old spec, the rest is for the new", "", "drain       "),
-        ]
+            told.show(changes(state.spec_of(agents[0]), new))
+        work = its_work(agents[0], state) if len(agents) == 1 else _work_of(agents)
+        lines = [Cell(work, "", "its work    "), *attempt_lines(state, ids, modes.chosen or "drain")]
         if self._references and new is self._of_file:
             lines.append(Cell(f"runs {', '.join(self._references)}; swapping trusts it", "draining", "code        "))
         if new is not None:
-            using = self._choice if new is self._of_file else new.name
-            shell = f"quarterdeck swap {agent.name} --with {using} --mode drain"
-            lines.append(Cell(shell, "muted", "in a shell  "))
+            lines.append(Cell(self._shell(agents, new, modes.chosen or "drain"), "muted", "in a shell  "))
         self.query_one("#work", Told).show(lines)
+
+    def _shell(self, agents: Sequence[Agent], new: AgentSpec, mode: str) -> str:
+        using = self._choice if new is self._of_file else new.name
+        return f"quarterdeck swap {' '.join(agent.name for agent in agents)} --with {using} --mode {mode}"
 
     def _spec(self) -> AgentSpec | None:
         chosen, state = self.query_one(Choices).chosen, self.deck.glimpse.state
@@ -103,10 +135,28 @@ class SwapDialog(Dialog):
         return state.specs[state.registry[chosen]] if chosen in state.registry else None
 
     def answer(self) -> Answer:
+        if self.query_one(Choices).chosen == _MORE:
+            self._unfold()
+            return None
         new = self._spec()
         if new is None:
             self.problem("choose a spec first")
             return None
+        mode = self.query_one(Radio).chosen or "drain"
+        swaps = [self._one(agent_id, new, mode) for agent_id in self._agent_ids]
+        return swaps[0] if len(swaps) == 1 else SwapAgents(swaps=swaps)
+
+    def _unfold(self) -> None:
+        self._unfolded = True
+        _, others = sharing(self.deck.glimpse.state, self._agents())
+        self._offer(others[0])
+
+    def _one(self, agent_id: str, new: AgentSpec, mode: str) -> SwapAgent:
         if new is self._of_file:
-            return SwapAgent(agent=self._agent_id, spec=new, trusted=self._references)
-        return SwapAgent(agent=self._agent_id, registered=new.name)
+            return SwapAgent(agent=agent_id, spec=new, trusted=self._references, mode=mode)
+        return SwapAgent(agent=agent_id, registered=new.name, mode=mode)
+
+
+def _work_of(agents: Sequence[Agent]) -> str:
+    at_work = sum(len(agent.running) + len(agent.parked) for agent in agents)
+    return f"{counted(at_work, 'attempt')} under way on {counted(len(agents), 'agent')}"

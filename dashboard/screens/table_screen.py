@@ -51,7 +51,26 @@ class TableScreen(Frame):
         super().filter(needle)
 
     def facts(self) -> list[Cell]:
-        return [Cell(f"{self._shown:,} of {self._total:,}", "muted")] if self.needle else []
+        marked = len(self.marked_agents())
+        facts = [Cell(f"▪ {marked} marked · h swaps them · esc", "accent")] if marked else []
+        return [*facts, *([Cell(f"{self._shown:,} of {self._total:,}", "muted")] if self.needle else [])]
+
+    def marked_agents(self) -> list[str]:
+        """Return the agents that were marked and are still in the team."""
+        agents = self.deck.glimpse.state.agents
+        return [key for key in self.table.marked if key in agents] if self.is_mounted else []
+
+    def unmark(self) -> None:
+        self.table.unmark()
+        self.look(self.deck.glimpse)
+
+    def action_mark(self) -> None:
+        """Mark the agent under the cursor, or take its mark off; the cursor goes on to the next."""
+        key = self.table.selected
+        if key in self.deck.glimpse.state.agents:
+            self.table.mark(key)
+            self.table.action_move(1)
+            self.look(self.deck.glimpse)
 
     def target(self) -> Target | None:
         return target_of(self.deck.glimpse.state, self.table.selected)

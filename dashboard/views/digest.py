@@ -84,11 +84,21 @@ def _chain(state: State, supervisor_id: str) -> list[str]:
 
 
 def needs_person(state: State) -> list[str]:
-    """Ids of what a person has to look at: agents in error, then tasks that failed or are in doubt."""
+    """Ids of what a person has to look at: questions, agents in error, teams and tasks that failed or are in doubt.
+
+    Questions come first, the one that is answered by itself first at the head.
+    """
     failed, in_doubt = TaskStatus.FAILED, TaskStatus.IN_DOUBT
+    asked = sorted(state.escalations.values(), key=lambda one: (one.due_ms is None, one.due_ms or 0))
     broken = [agent.id for agent in state.agents.values() if agent.error is not None]
-    return broken + [
-        task.id
-        for task in state.tasks.values()
-        if (task.status is failed or task.status is in_doubt) and task.kind == "agent"
+    broken += [supervisor.id for supervisor in state.supervisors.values() if supervisor.error is not None]
+    return [
+        *(one.id for one in asked),
+        *broken,
+        *(
+            task.id
+            for task in state.tasks.values()
+            if (task.status is failed or (task.status is in_doubt and task.escalation_id is None))
+            and task.kind == "agent"
+        ),
     ]

@@ -30,7 +30,7 @@ TASK: dict[TaskStatus, Mark] = {
     TaskStatus.WAITING: Mark("◌", "waiting", "waiting"),
     TaskStatus.RUNNING: Mark("●", "running", "busy"),
     TaskStatus.RETRYING: Mark("↻", "retrying", "draining"),
-    TaskStatus.PREEMPTED: Mark("‖", "preempted", "paused"),
+    TaskStatus.PREEMPTED: Mark("▽", "preempted", "paused"),
     TaskStatus.IN_DOUBT: Mark("?", "in doubt", "error"),
     TaskStatus.DONE: Mark("✓", "done", "done"),
     TaskStatus.FAILED: Mark("✕", "failed", "error"),

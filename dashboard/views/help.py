@@ -6,28 +6,36 @@ from dashboard.views.rows import Cell
 from dashboard.views.verbs import VERBS
 
 EVERYWHERE = (
-    ("1 – 5", "go to a screen"),
+    ("1 – 5, 8", "go to a screen"),
+    ("space", "mark an agent; h then swaps all that are marked as one change"),
     ("↑ ↓  j k", "move; g and G go to the first and the last, pgup and pgdn by pages"),
     ("enter", "open what is under the cursor"),
     ("esc", "take the filter off, or go back"),
     ("/", "filter what is shown"),
     (":", "command line; tab completes, ↑ recalls"),
-    ("!", "go to the next thing that needs a person"),
+    ("!", "go to the next thing that needs a person, questions first"),
     ("h", "swap an agent: another spec, while it works"),
-    ("S", "change the strategy of a supervisor"),
+    ("B", "roll an agent back to the spec of the generation before"),
+    ("u", "undo the last swap"),
+    ("S", "change the strategy of a supervisor, or of the run under the cursor"),
     ("z", "pause or resume an agent, a supervisor, a run"),
     ("r", "try a failed task again; submit a finished run again"),
+    ("p  d", "priority, deadline of a task or a run"),
+    ("a", "give a task to another agent"),
+    ("m", "move an agent, or a supervisor with all under it, under another supervisor"),
+    ("c", "change what an agent is able to do"),
+    ("o", "change the settings of a supervisor"),
     ("ctrl+d", "cancel a task or a run; remove an agent; asks first"),
     ("R", "remove an agent"),
     ("n", "give the team, or the supervisor under the cursor, a request"),
-    ("E", "start an engine where none is at work, or in place of one that hangs"),
+    ("E", "who leads and who stands by; start an engine where none is at work; hand over"),
     ("x  i", "export to an archive, import one"),
     ("q", "quit; the team goes on"),
 )
 STATES = (
     "agents   ● busy   ○ idle   ◐ draining   ‖ paused   ✕ error   ■ stopped",
-    "tasks    ◌ waiting   ● running   ◔ delegated   ↻ retrying   ? in doubt",
-    "         ✓ done   ✕ failed   ■ cancelled   – skipped",
+    "tasks    ◌ waiting   ● running   ◔ delegated   ↻ retrying   ▽ preempted",
+    "         ? in doubt   ✓ done   ✕ failed   ■ cancelled   – skipped",
 )
 _KEY, _VERB = 14, 40
 

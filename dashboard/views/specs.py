@@ -1,5 +1,6 @@
 """Specs side by side: what an agent is now and what it would be."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
@@ -20,10 +21,17 @@ FIELDS = (
     ("instructions", "instructions"),
     ("at once", "max_concurrency"),
     ("timeout s", "timeout_s"),
+    ("step timeout", "step_timeout_s"),
     ("on failure", "on_failure"),
+    ("pool", "pool"),
+    ("limits", "limits"),
+    ("task limits", "task_limits"),
+    ("circuit", "circuit"),
     ("weight", "weight"),
     ("options", "options"),
 )
+LONGEST = 160
+"""Characters of a value that are shown where two specs stand side by side."""
 _UNSAID: dict[str, Any] = {"weight": 1.0, "max_concurrency": 1}
 
 
@@ -45,12 +53,23 @@ def changes(old: AgentSpec, new: AgentSpec) -> list[Cell]:
         if before == after:
             if field == "agent_type":
                 cells.append(Cell(written(before), "muted", f"  {label:<12}"))
-            continue
-        if before:
-            cells.append(Cell(written(before), "warn", f"- {label:<12}"))
-        if after:
-            cells.append(Cell(written(after), "busy", f"+ {label:<12}"))
+        elif isinstance(before, dict) and isinstance(after, dict):
+            keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+            for key in keys:
+                cells += _change(f"{label}.{key}", before.get(key), after.get(key))
+        else:
+            cells += _change(label, before, after)
     return cells or [Cell("the same as it has now", "muted")]
+
+
+def _change(label: str, before: Any, after: Any) -> list[Cell]:
+    cells = [Cell(_short(before), "warn", f"- {label:<12}")] if before else []
+    return cells + ([Cell(_short(after), "busy", f"+ {label:<12}")] if after else [])
+
+
+def _short(value: Any) -> str:
+    text = written(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def written(value: Any) -> str:
@@ -60,7 +79,8 @@ def written(value: Any) -> str:
     if is_dataclass(value) and not isinstance(value, type):
         fields = asdict(value)
         kind = fields.pop("type", "")
-        return " ".join([str(kind), *(f"{name}={item}" for name, item in fields.items())])
+        said = [f"{name}={written(item)}" for name, item in fields.items() if item not in (None, (), [], {}, "")]
+        return " ".join([str(kind), *said] if kind else said)
     if isinstance(value, dict):
         return ", ".join(f"{name}: {written(item)}" for name, item in value.items())
     return str(value)
@@ -80,12 +100,22 @@ def candidates(state: State, agent: Agent) -> list[str]:
     return sorted(others, key=distance)
 
 
+def sharing(state: State, agents: Sequence[Agent]) -> tuple[list[str], list[str]]:
+    """Return the candidates for all of these agents: those that share a specialty with each of them, and the others."""
+    names = [name for name in candidates(state, agents[0]) if any(state.registry[name] != one.spec for one in agents)]
+    likely = [name for name in names if all(_shared(state, agent, name) for agent in agents)]
+    return likely, [name for name in names if name not in likely]
+
+
+def _shared(state: State, agent: Agent, name: str) -> list[str]:
+    own = {specialty.casefold() for specialty in state.specs[agent.spec].specialties}
+    return [one for one in state.specs[state.registry[name]].specialties if one.casefold() in own]
+
+
 def candidate_line(state: State, agent: Agent, name: str) -> str:
     """Return what speaks for a candidate: specialties it shares, and how agents with this spec have done."""
     content = state.registry[name]
-    spec, now = state.specs[content], state.specs[agent.spec]
-    own = {specialty.casefold() for specialty in now.specialties}
-    shared = [specialty for specialty in spec.specialties if specialty.casefold() in own]
+    shared = _shared(state, agent, name)
     users = [other for other in state.agents.values() if other.spec == content]
     ended = sum(user.done + user.failed for user in users)
     told = [f"matches {', '.join(shared)}" if shared else "shares no specialty"]

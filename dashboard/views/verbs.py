@@ -4,9 +4,21 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dashboard.views.asking import SettingsLine
+from engine.core.decide.swapping import MODES
 from engine.core.state import State
 
-PLACES = ("network", "agents", "tasks", "events", "runs")
+PLACES: dict[str, str] = {
+    "network": "1",
+    "agents": "2",
+    "tasks": "3",
+    "events": "4",
+    "runs": "5",
+    "inbox": "8",
+}
+"""Every screen, with the key that goes there."""
+FLAGS = frozenset({"now"})
+"""Options without a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +38,12 @@ class Spoken:
     verb: str
     words: tuple[str, ...]
     options: dict[str, str]
+    said: tuple[str, ...] = ()
+    """Every word behind the first, options included, as it was typed."""
+
+    def rest_as_line(self, place: int) -> str:
+        """Return what stands behind the first `place` words as a line."""
+        return " ".join(self.said[place:] if len(self.words) >= place else self.said)
 
     def word(self, place: int) -> str | None:
         """Return an argument; None where it was not given."""
@@ -56,17 +74,35 @@ def _work(state: State) -> list[str]:
     return [*state.runs, *(task.id for task in state.tasks.values() if not task.ended)]
 
 
+def _tasks(state: State) -> list[str]:
+    return [task.id for task in state.tasks.values() if not task.ended and task.kind == "agent"]
+
+
+def _questions(state: State) -> list[str]:
+    return list(state.escalations)
+
+
 VERBS = (
-    Verb("swap", "[AGENT] [--with SPEC|FILE]", "give an agent another spec while it works", _agents),
-    Verb("strategy", "[SUPERVISOR] [MODE]", "change how a supervisor coordinates", _supervisors),
+    Verb("swap", "[AGENT …] [--with SPEC|FILE] [--mode MODE]", "give agents another spec while they work", _agents),
+    Verb("rollback", "[AGENT] [--mode MODE]", "give an agent the spec of the generation before", _agents),
+    Verb("undo", "", "take back the last swap"),
+    Verb("strategy", "[SUPERVISOR] [MODE] [key=value …]", "change how a supervisor coordinates", _supervisors),
     Verb("pause", "[NAME]", "an agent, supervisor or run starts nothing new", _pausable),
     Verb("resume", "[NAME]", "what is paused goes on", _pausable),
     Verb("cancel", "[RUN|TASK]", "stop work at its next step", _work),
     Verb("retry", "[RUN|TASK]", "try failed work again", _work),
+    Verb("priority", "[RUN|TASK] [0–9]", "how urgent work is: 0 goes first, 9 last", _work),
+    Verb("deadline", "[RUN|TASK] [TIME|none]", "by when work has to have ended: 90s, 5m, 2h", _work),
+    Verb("reassign", "[TASK] [AGENT] [--now]", "give a task to another agent", _tasks),
+    Verb("answer", "[QUESTION] [ANSWER] [--output TEXT]", "answer what waits for a person", _questions),
     Verb("add", "FILE [--under SUPERVISOR]", "add the agents of a file"),
     Verb("remove", "[NAME]", "an agent, or an empty supervisor, leaves the team", _members),
+    Verb("move", "[NAME] [SUPERVISOR]", "put a member, with all under it, under another supervisor", _members),
+    Verb("capability", "[AGENT] [+WORD] [-WORD]", "change what an agent is able to do", _agents),
+    Verb("set", "[SUPERVISOR] [key=value …]", "change what a supervisor allows", _supervisors),
     Verb("run", "[REQUEST]", "give the team a request"),
-    Verb("engine", "", "start one where none is at work, or in place of one that hangs"),
+    Verb("engine", "", "who leads; start one where none is at work, or in place of one that hangs"),
+    Verb("hand-over", "[--grace TIME]", "leave the team to an engine that stands by"),
     Verb("export", "[FILE]", "write the whole state to an archive"),
     Verb("import", "[FILE]", "take in an archive; shows first what it would do"),
     *(Verb(place, "", f"go to {place.capitalize()}") for place in PLACES),
@@ -92,7 +128,7 @@ def understand(line: str) -> Spoken:
             raise Misspoken(f"no command {head!r}; there are {', '.join(_BY_NAME)}")
         name = fitting[0]
     if name == "run":
-        return Spoken(name, (rest.strip(),) if rest.strip() else (), {})
+        return Spoken(name, (rest.strip(),) if rest.strip() else (), {}, (rest.strip(),))
     try:
         words = shlex.split(rest)
     except ValueError as error:
@@ -106,10 +142,10 @@ def _sorted(name: str, words: list[str]) -> Spoken:
     for word in left:
         if word.startswith("--") and len(word) > 2:
             key, equals, value = word[2:].partition("=")
-            options[key] = value if equals else next(left, "")
+            options[key] = value if equals or key in FLAGS else next(left, "")
         else:
             plain.append(word)
-    return Spoken(name, tuple(plain), options)
+    return Spoken(name, tuple(plain), options, tuple(words))
 
 
 def completions(line: str, state: State, modes: tuple[str, ...]) -> list[str]:
@@ -126,11 +162,32 @@ def completions(line: str, state: State, modes: tuple[str, ...]) -> list[str]:
     return [start + choice for choice in choices if choice.startswith(last) and choice != last]
 
 
+def _answers(state: State, question: str) -> list[str]:
+    asked = state.escalations.get(question)
+    return list(asked.options) if asked is not None else []
+
+
+_SECOND: dict[str, Callable[[State, str], list[str]]] = {
+    "move": lambda state, _: _supervisors(state),
+    "reassign": lambda state, _: _agents(state),
+    "priority": lambda state, _: [str(number) for number in range(10)],
+    "deadline": lambda state, _: ["none"],
+    "set": lambda state, _: [f"{key}=" for key in SettingsLine.KEYS],
+    "answer": _answers,
+    "rollback": lambda state, _: ["--mode"],
+}
+"""What the second word may be."""
+
+
 def _choices(verb: Verb, before: list[str], state: State, modes: tuple[str, ...]) -> list[str]:
     if before and before[-1] == "--with":
         return sorted(state.registry)
     if before and before[-1] == "--under":
         return _supervisors(state)
+    if before and before[-1] == "--mode":
+        return list(MODES)
+    if len(before) == 1 and verb.name in _SECOND:
+        return _SECOND[verb.name](state, before[0])
     if verb.name == "strategy" and len(before) == 1:
         return list(modes)
     if verb.name == "swap" and len(before) == 1:

@@ -37,7 +37,7 @@ class Pane(Toned, ScrollView, can_focus=True):
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self._cells: tuple[Cell, ...] = ()
-        self._lines: list[tuple[str, str, str]] = []
+        self._lines: list[tuple[str, str, str, int]] = []
 
     def show(self, cells: Sequence[Cell]) -> None:
         """Show these paragraphs; the place in the text stays where it was."""
@@ -48,21 +48,25 @@ class Pane(Toned, ScrollView, can_focus=True):
     @property
     def text(self) -> str:
         """What it shows, as plain text."""
-        return "\n".join(lead + line for lead, line, _ in self._lines)
+        return "\n".join(lead + line for lead, line, _, _ in self._lines)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return how tall the text is in `width`, also before it was ever drawn."""
         return len(self._folded_to(width))
+
+    def cell_at(self, line: int) -> int | None:
+        """Return which of the paragraphs a line of the text belongs to; None below the last."""
+        return self._lines[line][3] if 0 <= line < len(self._lines) else None
 
     def _fold(self) -> None:
         self._lines = self._folded_to(self.size.width)
         self.virtual_size = Size(self.size.width, len(self._lines))
         self.refresh()
 
-    def _folded_to(self, width: int) -> list[tuple[str, str, str]]:
+    def _folded_to(self, width: int) -> list[tuple[str, str, str, int]]:
         return [
-            (cell.lead if first else " " * len(cell.lead), piece, cell.tone)
-            for cell in self._cells
+            (cell.lead if first else " " * len(cell.lead), piece, cell.tone, place)
+            for place, cell in enumerate(self._cells)
             for first, piece in _pieces(cell, max(10, width - 2))
         ]
 
@@ -74,7 +78,7 @@ class Pane(Toned, ScrollView, can_focus=True):
         place = y + self.scroll_offset.y
         if place >= len(self._lines):
             return Strip([Segment(" " * width, style)])
-        lead, text, tone = self._lines[place]
+        lead, text, tone, _ = self._lines[place]
         segments = [
             Segment(" ", style),
             Segment(lead, style + self.tone("muted")),
@@ -86,12 +90,12 @@ class Pane(Toned, ScrollView, can_focus=True):
 def _pieces(cell: Cell, width: int) -> list[tuple[bool, str]]:
     """The lines of a cell, cleaned and cut to `width`; whether each is the first."""
     room = max(10, width - len(cell.lead))
-    pieces = [piece for line in clean_lines(cell.text) for piece in _folded(line, room)]
+    pieces = [piece for line in clean_lines(cell.text) for piece in folded(line, room)]
     return [(place == 0, piece) for place, piece in enumerate(pieces)]
 
 
-def _folded(line: str, room: int) -> list[str]:
-    """Cut a line at spaces where it can be, with its indent before what follows."""
+def folded(line: str, room: int) -> list[str]:
+    """Return a line cut at spaces where it can be, each piece at most `room` cells wide."""
     pieces = []
     while cell_len(line) > room:
         head = chop_cells(line, room)[0]

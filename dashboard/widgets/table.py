@@ -67,6 +67,8 @@ class Table(Toned, ScrollView, can_focus=True):
         self._now_ms = 0
         self._seen: dict[str, tuple[str, ...]] = {}
         self._fresh: dict[tuple[str, int], int] = {}
+        self.marked: dict[str, None] = {}
+        """Keys of rows that were marked, in the order of marking."""
 
     @property
     def selected(self) -> str | None:
@@ -160,7 +162,8 @@ class Table(Toned, ScrollView, can_focus=True):
 
     def _line_of(self, cells: Sequence[Cell], style: Style, width: int, *, key: str | None) -> Strip:
         columns = self.rows.columns
-        segments = [Segment(" ", style)]
+        mark = Segment("▪", style + self.tone("accent")) if key in self.marked else Segment(" ", style)
+        segments = [mark]
         for place, (index, room) in enumerate(fitted(columns, width - 2)):
             if place:
                 segments.append(Segment(" " * GAP, style))
@@ -201,6 +204,17 @@ class Table(Toned, ScrollView, can_focus=True):
             self.scroll_to(y=self.line, animate=False)
         elif self.line >= top + self.room:
             self.scroll_to(y=self.line - self.room + 1, animate=False)
+        self.refresh()
+
+    def mark(self, key: str) -> None:
+        """Mark a row, or take its mark off."""
+        if self.marked.pop(key, self) is self:
+            self.marked[key] = None
+        self.refresh()
+
+    def unmark(self) -> None:
+        """Take every mark off."""
+        self.marked.clear()
         self.refresh()
 
     def action_move(self, by: int) -> None:

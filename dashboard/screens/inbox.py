@@ -1,0 +1,39 @@
+"""What waits for a person: every question with its answers, its age and what happens else."""
+
+from dashboard.screens.agent import AgentScreen
+from dashboard.screens.table_screen import TableScreen
+from dashboard.screens.text import TaskText, TextScreen
+from dashboard.views.glimpse import Glimpse
+from dashboard.views.inbox import inbox
+from dashboard.views.rows import Listing
+from dashboard.views.targets import Target, target_of
+from dashboard.widgets.table import Table
+
+
+class InboxScreen(TableScreen):
+    """Questions first, then agents, teams and tasks that are in trouble."""
+
+    PLACE = "inbox"
+    CSS_PATH = "inbox.tcss"
+    KEYS = (("enter", "answer"), ("h", "swap"), ("r", "retry"), ("z", "go on"), ("a", "reassign"), ("ctrl+d", "cancel"))
+
+    def listing(self, glimpse: Glimpse) -> Listing:
+        return inbox(glimpse.state, now_ms=glimpse.now_ms, needle=self.needle)
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        state = self.deck.glimpse.state
+        if event.key in state.escalations:
+            self.action_answer(event.key)
+        elif event.key in state.agents:
+            self.app.push_screen(AgentScreen(event.key))
+        elif event.key in state.tasks:
+            self.app.push_screen(TextScreen(TaskText(event.key)))
+
+    def target(self) -> Target | None:
+        """Return what the row is about: actions are for that."""
+        state, key = self.deck.glimpse.state, self.table.selected or ""
+        asked = state.escalations.get(key)
+        return target_of(state, asked.subject if asked is not None else key)
+
+    def selected_key(self) -> str:
+        return self.table.selected or ""

@@ -1,0 +1,68 @@
+"""Putting a member under another supervisor: choose which; what that would do is said below."""
+
+from collections.abc import Iterable
+
+from textual import on
+from textual.widget import Widget
+from textual.widgets import OptionList
+
+from dashboard.screens.dialog import Answer, Choices, Dialog, Told
+from dashboard.views.glimpse import Glimpse
+from dashboard.views.members import parents, what_moves
+from dashboard.views.rehearsal import rehearsed
+from dashboard.views.rows import Cell
+from dashboard.views.targets import named, target_of
+from engine.core.commands import Move
+
+
+class MoveDialog(Dialog):
+    """Choose the supervisor above it."""
+
+    CSS_PATH = "move.tcss"
+    DOES = "Move"
+
+    def __init__(self, member_id: str, parent: str | None = None) -> None:
+        super().__init__()
+        self._member_id, self._under = member_id, parent
+
+    def title_line(self) -> str:
+        target = target_of(self.deck.glimpse.state, self._member_id)
+        return f"Move {target.said if target is not None else self._member_id} under another supervisor"
+
+    def inside(self) -> Iterable[Widget]:
+        yield Told(id="told")
+        yield Choices(id="choices")
+        yield Told(id="would")
+
+    def begin(self) -> None:
+        state = self.deck.glimpse.state
+        choices = self.query_one(Choices)
+        wanted = named(state, self._under) if self._under is not None else None
+        choices.offer(parents(state, self._member_id), wanted.id if wanted is not None else None)
+        choices.focus()
+        self.look(self.deck.glimpse)
+        if self._under is not None and wanted is None:
+            self.problem(f"there is no supervisor {self._under!r} here")
+
+    @on(OptionList.OptionHighlighted)
+    def _chosen(self) -> None:
+        self.look(self.deck.glimpse)
+
+    def look(self, glimpse: Glimpse) -> None:
+        state = glimpse.state
+        self.query_one("#told", Told).show(what_moves(state, self._member_id))
+        parent_id = self.query_one(Choices).chosen
+        if parent_id is None or parent_id not in state.supervisors:
+            self.problem("there is no other supervisor to move it under")
+            return
+        found = rehearsed(state, Move(target=self._member_id, parent=parent_id), glimpse.now_ms)
+        self.problem(f"would be refused: {found.refusal}" if found.refusal else "")
+        target = target_of(state, self._member_id)
+        name = target.name if target is not None else self._member_id
+        shell = f"quarterdeck move {name} {state.supervisors[parent_id].name}"
+        lines = [Cell(found.summary, "busy", "would say   ")] if found.summary else []
+        self.query_one("#would", Told).show([*lines, Cell(shell, "muted", "in a shell  ")])
+
+    def answer(self) -> Answer:
+        parent_id = self.query_one(Choices).chosen
+        return Move(target=self._member_id, parent=parent_id) if parent_id is not None else None

@@ -1,0 +1,82 @@
+"""What the app does with commands: into the inbox in a thread, and one line about what became of each."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.app import App
+
+from dashboard.client import Client, Outcome
+from dashboard.views.outcomes import changed_agents, spoken
+from engine.core.commands import Command, Rollback
+from engine.core.errors import CoreError
+from store import StoreError
+
+if TYPE_CHECKING:
+    from dashboard.feed import Feed
+
+PATIENCE_S = 10.0
+"""How long an outcome is waited for before the command is called queued."""
+
+
+class Orders(App[int]):
+    """Mixed into the app."""
+
+    path: Path
+    readonly: bool
+    feed: "Feed"
+    undoable: Sequence[tuple[str, int]] = ()
+    """Agents that the last change gave another generation, with its number."""
+
+    def say(self, text: str, tone: str = "") -> None:
+        """Say one line."""
+        raise NotImplementedError
+
+    def order(self, command: Command | None) -> None:
+        """Send a command, and say what became of it."""
+        if command is None:
+            return
+        if self.readonly:
+            self.say("refused: this dashboard is read-only", "warn")
+            return
+        self.say(f"… {command.type.replace('_', ' ')}", "muted")
+        self.run_worker(lambda: self._send(command), thread=True, exit_on_error=True)
+
+    def _send(self, command: Command) -> None:
+        """Runs in a thread."""
+        try:
+            with Client(self.path, sender="dashboard") as client:
+                outcome = client.perform(command, PATIENCE_S if client.engine_alive() else 0.0)
+        except (StoreError, CoreError) as error:
+            self.call_from_thread(self.say, f"not sent: {error}", "error")
+        else:
+            self.call_from_thread(self._told, command, outcome)
+
+    def _told(self, command: Command, outcome: Outcome) -> None:
+        if outcome.status == "applied":
+            self.undoable = changed_agents(command, outcome.result)
+        cell = spoken(
+            command,
+            outcome.status,
+            outcome.seq,
+            summary=outcome.summary,
+            reason=outcome.reason,
+            undoable=bool(self.undoable) and outcome.status == "applied",
+        )
+        self.say(cell.text, cell.tone)
+
+    def undo(self) -> None:
+        """Take back the swap that was told last; refused where an agent has changed since."""
+        agents = self.feed.state.agents
+        if not self.undoable:
+            self.say("nothing to undo; u takes back the last swap", "muted")
+            return
+        for agent_id, generation in self.undoable:
+            agent = agents.get(agent_id)
+            if agent is None or agent.generation > generation:
+                who = "that agent has left" if agent is None else f"{agent.name} is g{agent.generation} by now"
+                self.say(f"not undone: {who}; look at it, then B rolls it back", "warn")
+                return
+        undone, self.undoable = self.undoable, ()
+        for agent_id, _ in undone:
+            self.order(Rollback(agent=agent_id))

@@ -1,0 +1,157 @@
+"""What waits for a person: questions with their answers, then what is broken or has failed."""
+
+from collections.abc import Sequence
+
+from dashboard.views.amounts import clock, elapsed, remaining
+from dashboard.views.digest import needs_person
+from dashboard.views.rows import Cell, Column, Listing, matches
+from engine.core.state import Escalation, State, TaskStatus
+
+COLUMNS = (
+    Column("ABOUT", 9),
+    Column("OF", 18, grow=1, most=34),
+    Column("WHAT IS TO BE DECIDED", 24, grow=4, most=100),
+    Column("ELSE", 15, drop=1, calm=True),
+    Column("AGE", 9, right=True, drop=2, calm=True),
+    Column("ASKED", 8, drop=4),
+    Column("ANSWERS", 24, drop=3),
+)
+_ABOUT = {"failure": "a failure", "doubt": "a doubt", "drain": "a swap", "budget": "a budget"}
+MEANINGS: dict[tuple[str, str], str] = {
+    ("failure", "retry"): "it is tried again, and its failure policies begin anew",
+    ("failure", "reject"): "what stands behind the question in its policies, at last its failure",
+    ("failure", "skip"): "it has failed, and those who wait for it go on without it",
+    ("failure", "use"): "it is done, with the output that you give",
+    ("doubt", "again"): "it did not happen: it is called again",
+    ("doubt", "ran"): "it happened: it is not called again, and its output is the one that you give",
+    ("doubt", "fail"): "the task fails",
+    ("drain", "wait"): "they end in their own time",
+    ("drain", "abort"): "they are stopped now, and begin again on the new generation",
+    ("budget", "continue"): "it may spend the same amount again",
+    ("budget", "stop"): "it ends at its next step; what is done is kept",
+    ("budget", "fail"): "it ends now, and has failed",
+}
+"""What an answer means, by the kind of the question."""
+WITH_OUTPUT = frozenset({("failure", "use"), ("doubt", "ran")})
+"""Answers that come with an output."""
+
+
+def inbox(state: State, *, now_ms: int, needle: str = "") -> Listing:
+    """Return what waits for a person as rows; keys are ids of questions, agents, supervisors and tasks."""
+    every = needs_person(state)
+    keys = [key for key in every if matches(needle, *(cell.text for cell in _row(state, key, now_ms)))]
+    empty = (f"nothing matches {needle!r}", "esc shows all") if needle else (
+        "nobody needs you",
+        "questions of tasks that failed, swaps that take long and budgets that are spent come here",
+    )  # fmt: skip
+
+    def make(key: str) -> tuple[Cell, ...]:
+        return _row(state, key, now_ms)
+
+    return Listing(columns=COLUMNS, keys=keys, make=make, empty=empty, total=len(every))
+
+
+def _row(state: State, key: str, now_ms: int) -> tuple[Cell, ...]:
+    asked = state.escalations.get(key)
+    if asked is not None:
+        return (
+            Cell(_ABOUT.get(asked.kind, asked.kind), "attention"),
+            Cell(subject_name(state, asked), "strong"),
+            Cell(asked.question),
+            Cell(otherwise(asked, now_ms), "draining" if asked.due_ms is not None else "muted"),
+            Cell(elapsed(now_ms - asked.asked_ms), "muted"),
+            Cell(clock(asked.asked_ms), "muted"),
+            Cell(" · ".join(asked.options), "muted"),
+        )
+    broken, failed = state.agents.get(key), state.supervisors.get(key)
+    if broken is not None:
+        return (Cell("an agent", "error"), Cell(broken.name, "strong"), Cell(f"cannot work: {broken.error}"), *_acts(
+            "h swap · R remove"))  # fmt: skip
+    if failed is not None:
+        return (Cell("a team", "error"), Cell(failed.name, "strong"), Cell(f"has failed: {failed.error}"), *_acts(
+            "z take requests"))  # fmt: skip
+    task = state.tasks.get(key)
+    if task is None:
+        return (Cell("settled", "muted"),)
+    in_doubt = task.status is TaskStatus.IN_DOUBT
+    told = (
+        "in doubt: it may have run before the engine ended" if in_doubt else f"has failed: {task.error or 'no message'}"
+    )
+    return (
+        Cell("a task", "error"),
+        Cell(task.title, "strong"),
+        Cell(told),
+        *_acts("r try again", task.ended_ms, now_ms),
+    )
+
+
+def _acts(keys: str, since_ms: int | None = None, now_ms: int = 0) -> tuple[Cell, ...]:
+    age = elapsed(now_ms - since_ms) if since_ms is not None else ""
+    return (
+        Cell("–", "muted"),
+        Cell(age, "muted"),
+        Cell(clock(since_ms) if since_ms else "", "muted"),
+        Cell(keys, "muted"),
+    )
+
+
+def otherwise(asked: Escalation, now_ms: int) -> str:
+    """Return what happens when nobody answers, and in how long."""
+    if asked.due_ms is None or asked.default is None:
+        return "waits for you"
+    return f"{asked.default} in {remaining(asked.due_ms - now_ms)}"
+
+
+def subject_name(state: State, asked: Escalation) -> str:
+    """Return what a question is about by its name."""
+    task, run = state.tasks.get(asked.subject), state.runs.get(asked.subject)
+    if task is not None or run is not None:
+        return task.title if task is not None else run.title if run is not None else ""
+    member = state.agents.get(asked.subject) or state.supervisors.get(asked.subject)
+    return member.name if member is not None else asked.subject
+
+
+def question_of(state: State, target: str) -> Escalation | None:
+    """Return a question by its id, or by what it is about."""
+    found = state.escalations.get(target)
+    return found or next((one for one in state.escalations.values() if one.subject == target), None)
+
+
+def place_of(state: State, key: str) -> str:
+    """Return the screen on which something that needs a person is shown."""
+    if key in state.escalations or key in state.supervisors:
+        return "inbox"
+    return "agents" if key in state.agents else "tasks"
+
+
+def question_lines(state: State, asked: Escalation, now_ms: int) -> Sequence[Cell]:
+    """Return a question whole: what it is about, what is known, what else happens."""
+    lines = [Cell(asked.question, "strong")]
+    task = state.tasks.get(asked.subject)
+    if task is not None:
+        agent = state.agents.get(task.agent_id or task.worker_id or "")
+        tried = [state.agents[one].name for one in task.failed_on if one in state.agents]
+        lines.append(_line("task", f"{task.title} ({task.id}) of {_run_title(state, task.run_id)}"))
+        lines.append(_line("agent", f"{agent.name if agent is not None else '–'}, {task.attempts} attempts"))
+        if len(tried) > 1:
+            lines.append(_line("failed on", ", ".join(tried)))
+        if task.error:
+            lines.append(_line("error", task.error, "warn"))
+        if task.steps:
+            lines.append(_line("steps", f"{len(task.steps)} finished, and kept"))
+        if task.before:
+            lines.append(
+                _line("before", ", ".join(state.tasks[one].title for one in task.before if one in state.tasks))
+            )
+    lines.append(_line("asked", f"{clock(asked.asked_ms)}, {elapsed(now_ms - asked.asked_ms) or '0 s'} ago"))
+    lines.append(_line("else", otherwise(asked, now_ms), "draining" if asked.due_ms is not None else ""))
+    return lines
+
+
+def _run_title(state: State, run_id: str) -> str:
+    run = state.runs.get(run_id)
+    return f"run {run_id}, {run.title}" if run is not None else f"run {run_id}"
+
+
+def _line(label: str, text: str, tone: str = "") -> Cell:
+    return Cell(text, tone, f"{label:<12}")

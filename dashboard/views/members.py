@@ -1,0 +1,59 @@
+"""Whom something can be given to: agents for a task, supervisors for a member; the likeliest first."""
+
+from dashboard.views.amounts import counted
+from dashboard.views.digest import Digest
+from dashboard.views.glyphs import of_agent
+from dashboard.views.rows import Cell
+from engine.core.decide.failing import others_for
+from engine.core.hierarchy import below_of, depth_of
+from engine.core.state import Agent, State, Task
+
+
+def parents(state: State, member_id: str) -> list[tuple[str, str, str]]:
+    """Return the supervisors that a member could go under: id, name, and what is said of each."""
+    agent, own = state.agents.get(member_id), state.supervisors.get(member_id)
+    now = agent.supervisor_id if agent is not None else own.parent_id if own is not None else None
+    barred = {now, *(one.id for one in below_of(state, own))} if own is not None else {now}
+    return [
+        (one.id, one.name, f"{one.mode}, {counted(len(one.members), 'member')}, level {depth_of(state, one)}")
+        for one in state.supervisors.values()
+        if one.id not in barred
+    ]
+
+
+def what_moves(state: State, member_id: str) -> list[Cell]:
+    """Return where a member is, and what goes with it."""
+    agent, own = state.agents.get(member_id), state.supervisors.get(member_id)
+    above_id = agent.supervisor_id if agent is not None else own.parent_id if own is not None else None
+    above = state.supervisors.get(above_id or "")
+    where = Cell(f"under {above.name}" if above is not None else "on top", "", "now         ")
+    if own is not None:
+        under = list(below_of(state, own))
+        agents = sum(member in state.agents for one in under for member in one.members)
+        told = f"{counted(agents, 'agent')} and {counted(len(under) - 1, 'supervisor')} under it go with it"
+    else:
+        told = "what it is at goes on; what waits for it alone goes with it"
+    return [where, Cell(told, "muted")]
+
+
+def takers(state: State, task: Task, counts: Digest) -> list[tuple[str, str, str]]:
+    """Return the agents that a task could be given to: those that can do it first, then the rest of the team."""
+    able = [agent_id for agent_id in others_for(state, task) if agent_id != task.worker_id]
+    rest = [agent.id for agent in state.agents.values() if agent.id not in able and _may_take(task, agent)]
+    return [
+        (one, state.agents[one].name, _about(state, state.agents[one], counts, able=one in able))
+        for one in (*able, *rest)
+    ]
+
+
+def _may_take(task: Task, agent: Agent) -> bool:
+    at_it = task.attempt.agent_id if task.attempt is not None else task.worker_id
+    return agent.id != at_it and agent.removing is None and agent.error is None
+
+
+def _about(state: State, agent: Agent, counts: Digest, *, able: bool) -> str:
+    above = state.supervisors.get(agent.supervisor_id)
+    can = ", ".join(state.spec_of(agent).specialties) or "names no specialty"
+    waiting = counts.waiting_of[agent.id]
+    load = f"{of_agent(agent).word}, {waiting:,} waiting" if waiting else of_agent(agent).word
+    return f"{load}; under {above.name if above is not None else '–'}; {'can do it: ' if able else ''}{can}"

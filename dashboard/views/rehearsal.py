@@ -1,0 +1,33 @@
+"""What a command would do now: decided by the engine's own code on the state that is looked at, and shown."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from engine.core.commands import Command
+from engine.core.context import Context
+from engine.core.decide import ON_COMMAND
+from engine.core.errors import Refused
+from engine.core.events import Event
+from engine.core.state import State
+
+
+class Rehearsal(NamedTuple):
+    """What it comes to."""
+
+    summary: str
+    """What it would do, in the words in which it is told afterwards; empty where it would be refused."""
+    refusal: str = ""
+    """Why it would be refused; empty where it would not."""
+    events: Sequence[Event] = ()
+    result: dict[str, Any] = {}
+
+
+def rehearsed(state: State, command: Command, now_ms: int) -> Rehearsal:
+    """Return what a command would do, or why it would be refused; nothing is changed."""
+    try:
+        applied = ON_COMMAND[type(command)](state, command, Context(now_ms=max(now_ms, state.at_ms), jitter=0.5))
+    except Refused as refusal:
+        return Rehearsal("", refusal.reason)
+    except ValueError as wrong:
+        return Rehearsal("", str(wrong))
+    return Rehearsal(applied.summary, events=applied.events, result=dict(applied.result))

@@ -1,0 +1,89 @@
+"""What a swap, or a way back, does to attempts at work and to what waits, in words: from the engine's own preview."""
+
+from collections.abc import Sequence
+
+from dashboard.views.amounts import counted
+from dashboard.views.rows import Cell
+from engine.core.decide.swapping import MODES, AttemptPreview, SwapPreview, preview
+from engine.core.state import State
+
+SHOWN = 4
+"""Attempts of which each is told what becomes of it."""
+
+
+def previews(state: State, agent_ids: Sequence[str], mode: str) -> list[SwapPreview]:
+    """Return what a swap of each of these agents would do now; one that has left is left out."""
+    return [preview(state, agent_id, mode) for agent_id in agent_ids if agent_id in state.agents]
+
+
+def mode_lines(state: State, agent_ids: Sequence[str]) -> list[tuple[str, str]]:
+    """Return every mode with what it does to the work of these agents."""
+    seen = previews(state, agent_ids, MODES[0])
+    attempts = [attempt for one in seen for attempt in one.attempts]
+    waiting = sum(one.waiting for one in seen)
+    to = _next(state, agent_ids)
+    rest = f"the {counted(waiting, 'task')} that wait go to {to}" if waiting > 1 else f"what waits goes to {to}"
+    if not attempts:
+        told = rest if waiting else "nothing is under way; the next task goes to " + to
+        return [(mode, told) for mode in MODES]
+    return [
+        ("drain", _drains(attempts) + (f"; {rest}" if waiting else f"; what comes goes to {to}")),
+        ("migrate", _migrates(attempts, to)),
+        ("abort", _aborts(attempts, to)),
+    ]
+
+
+def attempt_lines(state: State, agent_ids: Sequence[str], mode: str) -> list[Cell]:
+    """Return what becomes of each attempt at work; none where there is none."""
+    attempts = [attempt for one in previews(state, agent_ids, mode) for attempt in one.attempts]
+    lines = [Cell(f"{one.title}  {one.becomes}", "muted", _label(place)) for place, one in enumerate(attempts[:SHOWN])]
+    if len(attempts) > SHOWN:
+        lines.append(Cell(f"and {counted(len(attempts) - SHOWN, 'other')} likewise", "muted", _label(1)))
+    return lines
+
+
+def refusal_of(state: State, agent_ids: Sequence[str]) -> str:
+    """Return why one of these agents cannot be swapped now; empty where all can."""
+    gone = [agent_id for agent_id in agent_ids if agent_id not in state.agents]
+    if gone:
+        return "this agent has left the team" if len(agent_ids) == 1 else f"{counted(len(gone), 'agent')} left the team"
+    return next((why for one in previews(state, agent_ids, MODES[0]) for why in one.refusals), "")
+
+
+def _label(place: int) -> str:
+    return "each        " if place == 0 else " " * 12
+
+
+def _next(state: State, agent_ids: Sequence[str]) -> str:
+    if len(agent_ids) == 1 and agent_ids[0] in state.agents:
+        return f"g{state.agents[agent_ids[0]].generation + 1}"
+    return "the new ones"
+
+
+def _drains(attempts: Sequence[AttemptPreview]) -> str:
+    generations = sorted({f"g{one.generation}" for one in attempts})
+    on = generations[0] if len(generations) == 1 else "the old"
+    return f"the attempt ends on {on}" if len(attempts) == 1 else f"{counted(len(attempts), 'attempt')} end on {on}"
+
+
+def _migrates(attempts: Sequence[AttemptPreview], to: str) -> str:
+    steps = sum(one.steps for one in attempts)
+    kept = f"; {_finished(steps, len(attempts))} kept" if steps else ""
+    if len(attempts) > 1:
+        return f"{counted(len(attempts), 'attempt')} go on with {to} at their next step{kept}"
+    if attempts[0].waits:
+        return f"the attempt goes on with {to} and joins what it waits for{kept}"
+    return f"the attempt goes on with {to} from step {steps + 1}{kept}"
+
+
+def _aborts(attempts: Sequence[AttemptPreview], to: str) -> str:
+    steps = sum(one.steps for one in attempts)
+    lost = f"; {_finished(steps, len(attempts), its='')} thrown away" if steps else "; nothing was finished"
+    if len(attempts) > 1:
+        return f"{counted(len(attempts), 'attempt')} start again on {to}{lost}"
+    return f"the attempt starts again on {to}{lost}"
+
+
+def _finished(steps: int, attempts: int, *, its: str | None = None) -> str:
+    whose = ("its " if attempts == 1 else "their ") if its is None else its
+    return f"{whose}{counted(steps, 'finished step')} {'is' if steps == 1 else 'are'}"

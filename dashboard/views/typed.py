@@ -1,0 +1,92 @@
+"""What a person types into a field: lengths of time, `key=value` settings, limits. Each fault is one line."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterable
+
+from pydantic import JsonValue
+
+from engine.core.limits import Limits
+
+_LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*([smhd]?)")
+_UNITS_S = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_NONE = ("none", "never", "-", "–")
+
+
+class Mistyped(ValueError):
+    """A field that cannot be understood; the message says what would be right."""
+
+
+def length_s(text: str) -> float | None:
+    """Return a length of time in seconds, `90s`, `5m`, `2h`, `1d`; None for `none`.
+
+    Raises:
+        Mistyped: If it is neither.
+    """
+    if text.strip().lower() in _NONE:
+        return None
+    found = _LENGTH.fullmatch(text.strip())
+    if found is None:
+        raise Mistyped(f"{text.strip()!r} is no length of time; write 90s, 5m, 2h, or none")
+    return float(found[1]) * _UNITS_S[found[2]]
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a line, those in quotes as one.
+
+    Raises:
+        Mistyped: If the quotes do not close.
+    """
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise Mistyped("the quotes do not close") from error
+
+
+def settings_of(words: Iterable[str]) -> dict[str, JsonValue]:
+    """Return `key=value` words as settings; a value is JSON where it can be, else a text.
+
+    Raises:
+        Mistyped: If one has no `=`.
+    """
+    settings: dict[str, JsonValue] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise Mistyped(f"{word!r} is no setting; write key=value")
+        try:
+            settings[key] = json.loads(value)
+        except ValueError:
+            settings[key] = value
+    return settings
+
+
+def settings_line(settings: dict[str, JsonValue]) -> str:
+    """Return settings as they would be typed."""
+    return " ".join(
+        f"{key}={shlex.quote(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))}"
+        for key, value in settings.items()
+    )
+
+
+def limits_of(text: str) -> Limits | None:
+    """Return limits of a line such as `tokens=20000 cost_usd=0.5 then=ask`; None of an empty one.
+
+    Raises:
+        Mistyped: If a name or a value is none of theirs.
+    """
+    said = settings_of(words_of(text))
+    if not said:
+        return None
+    names = ("attempts", "time_s", "tokens", "cost_usd", "warn_at", "then")
+    unknown = next((key for key in said if key not in names), None)
+    if unknown is not None:
+        raise Mistyped(f"no limit {unknown!r}; there are {', '.join(names)}")
+    whole = next((key for key in ("attempts", "tokens") if not isinstance(said.get(key, 1), int)), None)
+    if whole is not None:
+        raise Mistyped(f"{whole} is a whole number, not {said[whole]!r}")
+    try:
+        return Limits(**{key: str(value) if key == "cost_usd" else value for key, value in said.items()})  # type: ignore[arg-type]
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise Mistyped(str(error) if isinstance(error, ValueError) else "a limit is a number above 0") from error
