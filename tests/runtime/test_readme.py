@@ -1,4 +1,4 @@
-"""What the README says must be so: its commands, keys, links and programs."""
+"""What the README says must be so: its commands, keys, links and programs; those of docs/ likewise."""
 
 import ast
 import re
@@ -21,6 +21,8 @@ from engine.teamfile import read_team
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*DOCS, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]
 SIGNS = {":": "colon", "/": "slash", "?": "question_mark", "!": "exclamation_mark"}
 RUN_ALL = "import runpy, sys; [runpy.run_path(path, run_name='__main__') for path in sys.argv[1:]]"
 
@@ -30,9 +32,19 @@ def blocks(language: str) -> list[str]:
 
 
 def commands() -> Iterator[list[str]]:
-    lines = [line for block in blocks("sh") for line in block.splitlines()]
-    for line in [*lines, *re.findall(r"`((?:quarterdeck|make) [^`]*)`", README)]:
-        yield shlex.split(line, comments=True)
+    """Yield the words of each command line that stands on a page, each once."""
+    said = {}
+    for page in DOCS:
+        text = page.read_text(encoding="utf-8")
+        lines = [
+            line
+            for block in re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+            for line in block.splitlines()
+        ]
+        for line in [*lines, *re.findall(r"`((?:quarterdeck|make) [^`]*)`", text)]:
+            words = shlex.split(line, comments=True)
+            said[shlex.join(words)] = words
+    yield from filter(None, said.values())
 
 
 def bound_keys() -> set[str]:
@@ -41,7 +53,7 @@ def bound_keys() -> set[str]:
 
 
 @pytest.mark.parametrize("words", [words for words in commands() if words[0] == "quarterdeck"], ids=shlex.join)
-def test_a_command_of_the_readme_is_understood(words: list[str]) -> None:
+def test_a_command_of_a_page_is_understood(words: list[str]) -> None:
     at = next((place for place, word in enumerate(words) if word in COMMANDS), len(words))
 
     assert [word for word in words[1:at] if not word.startswith("-") and not word.endswith(".db")] == []
@@ -52,7 +64,7 @@ def test_a_command_of_the_readme_is_understood(words: list[str]) -> None:
         command.make_context(words[at], words[at + 1 :])
 
 
-def test_every_command_line_of_the_readme_begins_with_a_program_that_is_there() -> None:
+def test_every_command_line_of_a_page_begins_with_a_program_that_is_there() -> None:
     targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     made = [words[1:] for words in commands() if words[0] == "make"]
 
@@ -60,11 +72,22 @@ def test_every_command_line_of_the_readme_begins_with_a_program_that_is_there() 
     assert {target for words in made for target in words} <= set(targets)
 
 
-def test_every_linked_file_is_there() -> None:
-    links = [link for link in re.findall(r"\]\(([^)#]+)", README) if "://" not in link]
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    links = [link for link in re.findall(r"\]\(([^) ]+)\)", page.read_text(encoding="utf-8")) if "://" not in link]
 
-    assert len(links) > 10
-    assert [link for link in links if not (ROOT / link).exists()] == []
+    assert [link for link in links if not _is_there(page, *link.partition("#"))] == []
+
+
+def _is_there(page: Path, path: str, _: str, heading: str) -> bool:
+    target = page.parent / path if path else page
+    return target.exists() and (not heading or heading in headings(target))
+
+
+def headings(page: Path) -> set[str]:
+    """Return what links to the headings of a page end in."""
+    found = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in found}
 
 
 def test_every_key_of_the_readme_is_bound() -> None:

@@ -1,0 +1,157 @@
+"""What the pages in docs/ say must be so: every key, setting and subcommand is there, and every example is right."""
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dashboard.cli.group import COMMANDS
+from engine.core.errors import Refused
+from engine.core.strategies import BUILT_IN, STRATEGIES
+from engine.core.strategies.guard import KINDS
+from engine.teamfile import read_team
+from engine.teamfile.document import read_document
+from engine.teamfile.policies import EscalateBlock, FailoverBlock, RetryBlock
+from engine.teamfile.schema import json_schema
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCKS = {
+    "The file": ["TeamDocument", "TeamBlock"],
+    "A supervisor": ["SupervisorBlock"],
+    "An agent": ["AgentBlock"],
+    "circuit": ["CircuitBlock"],
+    "restart": ["RestartBlock"],
+    "preempt": ["PreemptBlock"],
+    "pool": ["PoolBlock"],
+    "limits": ["LimitsBlock", "AgentLimitsBlock", "AmountsBlock"],
+}
+"""What of the schema each table of docs/team-file.md tells."""
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+@cache
+def rows() -> dict[str, list[tuple[str, str]]]:
+    """The tables of docs/team-file.md: by heading, each key with its example."""
+    sections = re.split(r"^## (.*)$", page("team-file.md"), flags=re.MULTILINE)
+    found = zip(sections[1::2], sections[2::2], strict=True)
+    return {name: re.findall(r"^\| `(\w+)` \| `(.*?)` \|", text, re.MULTILINE) for name, text in found}
+
+
+def keys_of(name: str) -> set[str]:
+    schema = json_schema()
+    block = schema if name == "TeamDocument" else schema["$defs"][name]
+    return set(block["properties"])
+
+
+def team_with(section: str, key: str, example: Any) -> dict[str, Any]:
+    """Return a whole team file in which an example of one key stands where it belongs."""
+    chief: dict[str, Any] = {"name": "desk"}
+    scout: dict[str, Any] = {"name": "scout", "run": "crew:survey"}
+    team: dict[str, Any] = {
+        "version": 1,
+        "supervisor": chief,
+        "agents": [scout, {"name": "writer", "run": "crew:write"}],
+    }
+    if section == "The file":
+        return team | example
+    if section in ("A supervisor", "restart", "preempt"):
+        chief.update(example if section == "A supervisor" else {section: example})
+    elif section == "limits":
+        team["limits"] = example
+    else:
+        scout.update(
+            {section: {"max": 9} | example}
+            if section == "pool"
+            else {section: example}
+            if section == "circuit"
+            else example
+        )
+    if key in ("script", "type"):
+        del scout["run"]
+    return team
+
+
+EXAMPLES = [(section, key, text) for section, table in rows().items() for key, text in table]
+
+
+@pytest.mark.parametrize(("section", "key", "text"), EXAMPLES, ids=[f"{one[0]}-{one[1]}" for one in EXAMPLES])
+def test_the_example_of_a_key_is_one(tmp_path: Path, section: str, key: str, text: str) -> None:
+    example = read_document(text, Path()).value
+    (tmp_path / "team.yaml").write_text(json.dumps(team_with(section, key, example)), encoding="utf-8")
+
+    assert key in (example if section != "on_failure" else text)
+    read_team(tmp_path / "team.yaml")
+
+
+@pytest.mark.parametrize("section", BLOCKS)
+def test_every_key_of_a_team_file_is_told_and_no_other(section: str) -> None:
+    keys = {key for name in BLOCKS[section] for key in keys_of(name)}
+
+    assert {key for key, _ in rows()[section]} == keys
+
+
+def test_every_failure_policy_is_told_with_its_settings() -> None:
+    table = dict(rows()["on_failure"])
+    settings = {"retry": RetryBlock, "escalate": EscalateBlock}
+
+    assert set(table) == {"retry", "failover", "escalate", "skip", "fail"}
+    assert [key for name, block in settings.items() for key in block.model_fields if key not in table[name]] == []
+    assert set(FailoverBlock.model_fields) == {"agents"}
+
+
+def whole_teams() -> list[tuple[str, str]]:
+    found = [
+        (path, block)
+        for path in PAGES
+        for block in re.findall(r"^```yaml\n(.*?)^```$", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    ]
+    return [(f"{path.stem}-{number}", block) for number, (path, block) in enumerate(found)]
+
+
+@pytest.mark.parametrize("block", [block for _, block in whole_teams()], ids=[name for name, _ in whole_teams()])
+def test_every_team_on_a_page_passes_the_check(tmp_path: Path, block: str) -> None:
+    (tmp_path / "team.yaml").write_text(block, encoding="utf-8")
+
+    read_team(tmp_path / "team.yaml")
+
+
+def strategies_told() -> dict[str, tuple[str, str]]:
+    """The settings of each strategy in the table of docs/strategies.md, and what its own section says."""
+    text = page("strategies.md")
+    table = dict(re.findall(r"^\| \[`(\w+)`\]\(#\w+\) \|[^|]*\|(.*)\|$", text, re.MULTILINE))
+    sections = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
+    said = dict(zip(sections[1::2], sections[2::2], strict=True))
+    return {name: (settings, said[name]) for name, settings in table.items()}
+
+
+def test_every_strategy_is_told_with_an_example_of_itself() -> None:
+    told = strategies_told()
+
+    assert told.keys() == BUILT_IN
+    assert [name for name, (_, said) in told.items() if f"strategy: {name}" not in said] == []
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_IN))
+def test_the_settings_of_a_strategy_are_all_told(name: str) -> None:
+    with pytest.raises(Refused) as refused:
+        STRATEGIES[name].check({"xyzzy": 1}, ())
+    known = set(re.findall(r"\w+", str(refused.value).partition("there are ")[2]))
+
+    assert set(re.findall(r"`(\w+)`", strategies_told()[name][0])) == known
+
+
+def test_every_guard_is_told() -> None:
+    assert [kind for kind in KINDS if f"`{{{kind}: " not in page("strategies.md")] == []
+
+
+def test_every_subcommand_is_told_by_what_it_is_for() -> None:
+    told = set(re.findall(r"^quarterdeck (\w+)", page("operating.md"), re.MULTILINE))
+
+    assert set(COMMANDS) - told <= {"demo"}
