@@ -97,9 +97,8 @@ async def test_a_clean_stop_suspends_runs_and_the_next_engine_goes_on_from_a_sna
     assert summary.status == "done"
 
 
-async def test_a_snapshot_is_saved_every_so_many_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.host.host.SNAPSHOT_EVENTS", 20)
-    async with running(WORKER, path=tmp_path / "team.db") as engine:
+async def test_a_snapshot_is_saved_every_so_many_events(tmp_path: Path) -> None:
+    async with running(WORKER, path=tmp_path / "team.db", host={"snapshot_events": 20}) as engine:
         for _ in range(10):
             await engine.ask()
 
