@@ -8,7 +8,6 @@ import logging
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
 from random import Random
 from typing import Any
 
@@ -17,11 +16,10 @@ from anyio.abc import TaskGroup
 
 from engine.clock import Clock, VirtualClock
 from engine.core.codec import encode_command
-from engine.core.commands import Answer, Command, LoadTeam, Order, Resume
+from engine.core.commands import Command, LoadTeam, Order
 from engine.core.events import EngineStopped, Event
 from engine.core.signals import Signal
 from engine.core.state import State
-from engine.core.values import preview
 from engine.errors import CommandRefusedError, DiskStayedFull, EngineError, HostStopped
 from engine.host import Host
 from engine.runtimes.work import Work
@@ -32,7 +30,9 @@ from engine.simulation.crew import SIMULATED
 from engine.simulation.disk import Disk, EngineKilled, Mishaps
 from engine.simulation.faults import FAULTS, mend
 from engine.simulation.operators import drawn_command
+from engine.simulation.past import Broken, Line, Past, in_words
 from engine.simulation.plan import HOUR_MS, Decision, Plan
+from engine.simulation.resting import answers, left, resumes
 from store import CommandRow, Deposed, StoreError
 
 START_MS = 1_750_000_000_000
@@ -45,53 +45,6 @@ FAR_MS = 3_000 * DAY_MS
 SNAPSHOT_EVENTS = 60
 EXPECTED_ENDS = (EngineKilled, Deposed, DiskStayedFull)
 """How an engine may end besides cleanly."""
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """An invariant that did not hold."""
-
-    law: str
-    """Name of the function that says it, or of what the history saw."""
-    says: str
-    """What should have held, for a person."""
-    what: str
-    """What was instead."""
-    seq: int
-    at_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Something that happened from outside, in words."""
-
-    at_ms: int
-    """Since the history began."""
-    seq: int
-    """The last event before it."""
-    words: str
-
-
-@dataclass(slots=True)
-class Past:
-    """What a history came to."""
-
-    plan: Plan
-    broken: Broken | None
-    lines: list[Line]
-    wrong: dict[str, str]
-    """What went wrong in which attempts."""
-    books: Chronicle
-    digest: str
-    """Of the whole journal: the same for the same plan."""
-    hours: float
-    """Simulated, to the last event."""
-    events: list[Event]
-    """The journal."""
-    engines: int
-    """How many engines there were, one after the other."""
-    left: list[str]
-    """What waits for ever although nothing is wrong with the engine, with the reason."""
 
 
 def live_through(plan: Plan, *, patience_s: float = PATIENCE_S) -> Past:
@@ -398,16 +351,16 @@ class History:
         self._tell("everybody is let go on, until nothing happens any more")
         for round_number in range(40):
             mend(self)
-            wanted = [*_resumes(host.state), *_answers(host.state, Random(f"{self.plan.seed} {round_number}"))]
+            wanted = [*resumes(host.state), *answers(host.state, Random(f"{self.plan.seed} {round_number}"))]
             for place, command in enumerate(wanted):
                 self._order(host, f"rest{self._lives}-{round_number}-{place}", command)
             await self._until(self.clock.now_ms() + DAY_MS)
-            if not wanted and not _resumes(host.state) and not host.state.escalations:
+            if not wanted and not resumes(host.state) and not host.state.escalations:
                 break
         await self.clock.sleep_until(self.clock.now_ms() + FAR_MS)
         self._check(invariants.AT_MOMENTS)
         self._check(invariants.AT_REST)
-        self._left = list(_left(host.state))
+        self._left = list(left(host.state))
 
     # Laws
 
@@ -474,39 +427,3 @@ class _Begun:
     def started(self, value: object = None) -> None:
         """Pass it on."""
         self._begun.set()
-
-
-def _left(state: State) -> Iterator[str]:
-    """Yield what waits for ever: nobody is left who could do it."""
-    for task in state.tasks.values():
-        if not (task.ended or task.blockers or task.open) and task.kind == "agent":
-            yield f"{task.title} ({task.queue or 'no queue'})"
-
-
-def _resumes(state: State) -> list[Command]:
-    paused = [
-        *(run.id for run in state.runs.values() if run.paused),
-        *(one.id for one in state.supervisors.values() if one.paused),
-        *(one.id for one in state.agents.values() if one.paused),
-    ]
-    return [Resume(target=target) for target in paused]
-
-
-def _answers(state: State, draw: Random) -> list[Command]:
-    asked = [one for one in state.escalations.values() if one.options]
-    return [Answer(escalation=one.id, answer=draw.choice(one.options)) for one in asked]
-
-
-def in_words(command: Command) -> str:
-    """Return a command in one line: its name, and what of it is not as always."""
-    said = []
-    for one in fields(command):
-        value = getattr(command, one.name)
-        if one.name != "type" and value not in (one.default, None, [], {}):
-            said.append(f"{one.name}={_short(value)}")
-    return " ".join([str(command.type).replace("_", " "), *said])
-
-
-def _short(value: Any) -> str:
-    name = getattr(value, "name", None)
-    return str(name) if name is not None else preview(value if isinstance(value, str | dict) else repr(value), 60)

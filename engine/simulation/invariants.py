@@ -46,7 +46,7 @@ SAMPLE = 25
 """One batch in so many is looked at closely."""
 
 
-class Past(Protocol):
+class Seen(Protocol):
     """What laws look at."""
 
     books: Chronicle
@@ -70,19 +70,19 @@ class Past(Protocol):
         """Return something that an operator might ask next."""
 
 
-Law: TypeAlias = Callable[[Past, Any], str | None]
+Law: TypeAlias = Callable[[Seen, Any], str | None]
 
 
 # Before an event is folded
 
 
-def each_task_has_one_outcome(past: Past, event: Any) -> str | None:
+def each_task_has_one_outcome(past: Seen, event: Any) -> str | None:
     """Each task has exactly one outcome."""
     before = past.books.outcomes.get(event.task_id)
     return None if before is None else f"{event.task_id} was {before} and ends again by {event.type}"
 
 
-def nothing_of_a_finished_run_is_open(past: Past, event: RunFinished) -> str | None:
+def nothing_of_a_finished_run_is_open(past: Seen, event: RunFinished) -> str | None:
     """When a run ends, every task of it has its outcome and nothing of it is at work."""
     for task_id in past.books.state.runs[event.run_id].tasks:
         if task_id not in past.books.outcomes:
@@ -92,7 +92,7 @@ def nothing_of_a_finished_run_is_open(past: Past, event: RunFinished) -> str | N
     return None
 
 
-def only_the_attempt_that_is_live_is_heard(past: Past, event: Any) -> str | None:
+def only_the_attempt_that_is_live_is_heard(past: Seen, event: Any) -> str | None:
     """Only the attempt that is live is heard: one answer for each, from that attempt alone."""
     if past.books.live.get(event.task_id) == event.attempt:
         return None
@@ -100,12 +100,12 @@ def only_the_attempt_that_is_live_is_heard(past: Past, event: Any) -> str | None
     return f"{event.type} of {event.task_id}, attempt {event.attempt}; at work is {'none' if now is None else now}"
 
 
-def no_lie_is_taken(past: Past, event: AttemptDone) -> str | None:
+def no_lie_is_taken(past: Seen, event: AttemptDone) -> str | None:
     """An answer about an attempt that is not at work is not taken."""
     return f"{event.task_id} took it for the answer of attempt {event.attempt}" if event.output == LIE else None
 
 
-def a_finished_task_is_not_started(past: Past, event: AttemptStarted) -> str | None:
+def a_finished_task_is_not_started(past: Seen, event: AttemptStarted) -> str | None:
     """A task that has its outcome is never started again."""
     if event.task_id in past.books.outcomes:
         return f"{event.task_id} is started after {past.books.outcomes[event.task_id]}"
@@ -116,13 +116,13 @@ def a_finished_task_is_not_started(past: Past, event: AttemptStarted) -> str | N
     return None
 
 
-def a_step_is_recorded_once(past: Past, event: StepRecorded) -> str | None:
+def a_step_is_recorded_once(past: Seen, event: StepRecorded) -> str | None:
     """A step of a task is recorded once."""
     seq = past.books.steps.get((event.task_id, event.key))
     return None if seq is None else f"{event.key} of {event.task_id} stands at seq {seq} already"
 
 
-def nobody_is_over_a_limit(past: Past, event: AttemptStarted | AttemptResumed) -> str | None:
+def nobody_is_over_a_limit(past: Seen, event: AttemptStarted | AttemptResumed) -> str | None:
     """No agent and no supervisor is over its limit."""
     if event.agent_id is None:
         return None
@@ -137,7 +137,7 @@ def nobody_is_over_a_limit(past: Past, event: AttemptStarted | AttemptResumed) -
     return None
 
 
-def what_is_paused_starts_nothing(past: Past, event: AttemptStarted) -> str | None:
+def what_is_paused_starts_nothing(past: Seen, event: AttemptStarted) -> str | None:
     """What is paused, broken or gone starts nothing new."""
     if event.agent_id is None:
         return None
@@ -150,7 +150,7 @@ def what_is_paused_starts_nothing(past: Past, event: AttemptStarted) -> str | No
     return f"{event.task_id} starts on {agent.id}, which is in error" if agent.error is not None else None
 
 
-def first_come_first_served(past: Past, event: AttemptStarted) -> str | None:
+def first_come_first_served(past: Seen, event: AttemptStarted) -> str | None:
     """Among tasks of a run that are as urgent, the one that was ready first begins first."""
     state = past.books.state
     task = state.tasks[event.task_id]
@@ -165,20 +165,20 @@ def first_come_first_served(past: Past, event: AttemptStarted) -> str | None:
     return None
 
 
-def a_command_has_one_outcome(past: Past, event: CommandApplied | CommandRefused) -> str | None:
+def a_command_has_one_outcome(past: Seen, event: CommandApplied | CommandRefused) -> str | None:
     """Each command has one outcome, however often it is sent."""
     seq = past.books.commands.get(event.command_id)
     return None if seq is None else f"{event.command_id} was decided at seq {seq} and is decided again"
 
 
-def no_message_runs_into_a_defect(past: Past, event: CommandRefused | SignalDropped) -> str | None:
+def no_message_runs_into_a_defect(past: Seen, event: CommandRefused | SignalDropped) -> str | None:
     """No message makes the engine fail."""
     if isinstance(event, SignalDropped):
         return f"{event.signal}: {event.error}"
     return event.reason if event.code == "defect" else None
 
 
-def time_does_not_go_back(past: Past, event: Event) -> str | None:
+def time_does_not_go_back(past: Seen, event: Event) -> str | None:
     """Time does not go back."""
     before_ms = past.books.state.at_ms
     return None if event.at_ms >= before_ms else f"{event.type} at {event.at_ms}, after {before_ms}"
@@ -215,17 +215,17 @@ ON_EVERY_EVENT: tuple[Law, ...] = (time_does_not_go_back,)
 # After a batch
 
 
-def the_state_is_legal(past: Past, _: object) -> str | None:
+def the_state_is_legal(past: Seen, _: object) -> str | None:
     """The parts of the state fit together: no slot is held by nobody, whatever can start has started."""
     return next(faults_of(past.books.state), None)
 
 
-def no_outcome_is_taken_back(past: Past, _: object) -> str | None:
+def no_outcome_is_taken_back(past: Seen, _: object) -> str | None:
     """A task keeps its outcome, unless an operator reopens it."""
     return past.books.undone[0] if past.books.undone else None
 
 
-def slots_are_those_of_attempts(past: Past, _: object) -> str | None:
+def slots_are_those_of_attempts(past: Seen, _: object) -> str | None:
     """Who is at work, counted from begins and ends alone, is who the state says is at work."""
     holders = {task_id: agent.id for agent in past.books.state.agents.values() for task_id in agent.running}
     if holders == past.books.holders:
@@ -234,7 +234,7 @@ def slots_are_those_of_attempts(past: Past, _: object) -> str | None:
     return f"the state and the journal do not agree about {wrong}"
 
 
-def usage_adds_up(past: Past, _: object) -> str | None:
+def usage_adds_up(past: Seen, _: object) -> str | None:
     """Usage adds up from attempts to agents, runs and the total."""
     books, state = past.books, past.books.state
     owners = [("", state.usage), *((agent.id, agent.usage) for agent in state.agents.values())]
@@ -258,14 +258,14 @@ AFTER_BATCH: tuple[Law, ...] = (
 # Sampled: dear
 
 
-def the_journal_is_the_state(past: Past, _: object) -> str | None:
+def the_journal_is_the_state(past: Seen, _: object) -> str | None:
     """The journal alone gives the state that the engine decides on."""
     if encode_state(past.books.state) == encode_state(past.state):
         return None
     return f"at seq {past.books.state.seq} the engine's state is another than what its journal gives"
 
 
-def looking_changes_nothing(past: Past, _: object) -> str | None:
+def looking_changes_nothing(past: Seen, _: object) -> str | None:
     """Deciding, and working out effects, leave the state as it was."""
     state = past.books.state
     before = encode_state(state)
@@ -284,7 +284,7 @@ SAMPLED: tuple[Law, ...] = (the_journal_is_the_state, looking_changes_nothing)
 # When time has just moved
 
 
-def timers_fire(past: Past, _: object) -> str | None:
+def timers_fire(past: Seen, _: object) -> str | None:
     """What is due happens: no timer is left behind by the clock."""
     for timer in past.state.timers.values():
         if timer.due_ms < past.now_ms:
@@ -292,7 +292,7 @@ def timers_fire(past: Past, _: object) -> str | None:
     return None
 
 
-def attempts_are_really_at_work(past: Past, _: object) -> str | None:
+def attempts_are_really_at_work(past: Seen, _: object) -> str | None:
     """Whatever the state says is at work really is."""
     for task in past.state.tasks.values():
         attempt = task.attempt
@@ -308,7 +308,7 @@ AT_MOMENTS: tuple[Law, ...] = (timers_fire, attempts_are_really_at_work)
 # At rest
 
 
-def whatever_can_move_has_moved(past: Past, _: object) -> str | None:
+def whatever_can_move_has_moved(past: Seen, _: object) -> str | None:
     """No deadlock: when nothing is at work and nothing is paused, nothing is left that could move."""
     for task in past.state.tasks.values():
         if not (task.ended or task.blockers or task.open) and (why := _could_move(past.state, task)) is not None:
@@ -346,12 +346,12 @@ def _works(agent: Agent) -> bool:
     return agent.removing is None and agent.error is None and not agent.paused and agent.has_room
 
 
-def no_timer_is_left(past: Past, _: object) -> str | None:
+def no_timer_is_left(past: Seen, _: object) -> str | None:
     """At rest no timer is set."""
     return f"{next(iter(past.state.timers))} is set" if past.state.timers else None
 
 
-def every_command_has_an_outcome(past: Past, _: object) -> str | None:
+def every_command_has_an_outcome(past: Seen, _: object) -> str | None:
     """Every command that is on disk comes to an outcome, and its sender is told."""
     for command_id in past.inbox_ids:
         if command_id not in past.books.commands:
@@ -367,7 +367,7 @@ AT_REST: tuple[Law, ...] = (whatever_can_move_has_moved, no_timer_is_left, every
 # At the end
 
 
-def a_snapshot_is_only_a_shortcut(past: Past, _: object) -> str | None:
+def a_snapshot_is_only_a_shortcut(past: Seen, _: object) -> str | None:
     """Folding from any snapshot equals folding from the start."""
     whole = encode_state(past.books.state)
     for seq, body in past.disk.snapshots.items():

@@ -11,8 +11,9 @@ from engine.core.events import RunFinished
 from engine.core.spec import AgentSpec
 from engine.simulation.crew import drawn_team, simulated
 from engine.simulation.faults import FAULTS
-from engine.simulation.history import Past, live_through
+from engine.simulation.history import live_through
 from engine.simulation.operators import acts
+from engine.simulation.past import Past
 from engine.simulation.plan import Plan, drawn
 from engine.simulation.shrinking import shortest
 

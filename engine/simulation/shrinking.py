@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
-from engine.simulation.history import Past, live_through
+from engine.simulation.history import live_through
+from engine.simulation.past import Past
 from engine.simulation.plan import Decision, Plan
 
 MOST_RUNS = 250

@@ -19,7 +19,8 @@ from engine.host.attempts import Attempts
 from engine.host.batch import Batch
 from engine.host.loop import Loop
 from engine.runtimes.work import Work
-from engine.simulation.history import Past, live_through
+from engine.simulation.history import live_through
+from engine.simulation.past import Past
 from engine.simulation.report import plan_of
 from engine.simulation.shrinking import shortest
 from store import Deposed
