@@ -13,6 +13,7 @@ from engine.core.errors import Refused
 from engine.core.strategies import BUILT_IN, STRATEGIES
 from engine.core.strategies.guard import KINDS
 from engine.teamfile import read_team
+from engine.teamfile.block import Block
 from engine.teamfile.document import read_document
 from engine.teamfile.policies import EscalateBlock, FailoverBlock, RetryBlock
 from engine.teamfile.schema import json_schema
@@ -60,7 +61,7 @@ def team_with(section: str, key: str, example: Any) -> dict[str, Any]:
         "agents": [scout, {"name": "writer", "run": "crew:write"}],
     }
     if section == "The file":
-        return team | example
+        return {**team, **example}
     if section in ("A supervisor", "restart", "preempt"):
         chief.update(example if section == "A supervisor" else {section: example})
     elif section == "limits":
@@ -99,7 +100,7 @@ def test_every_key_of_a_team_file_is_told_and_no_other(section: str) -> None:
 
 def test_every_failure_policy_is_told_with_its_settings() -> None:
     table = dict(rows()["on_failure"])
-    settings = {"retry": RetryBlock, "escalate": EscalateBlock}
+    settings: dict[str, type[Block]] = {"retry": RetryBlock, "escalate": EscalateBlock}
 
     assert set(table) == {"retry", "failover", "escalate", "skip", "fail"}
     assert [key for name, block in settings.items() for key in block.model_fields if key not in table[name]] == []
