@@ -38,7 +38,7 @@ DERIVED = {
     ),
 }
 """What is built anew on import, by the kind of entity."""
-INDEXES = ("urgent_to", "urgent", "startable", "pools", "resizable", "leaving")
+INDEXES = ("urgent_to", "urgent", "startable", "pools", "resizable", "leaving", "limited")
 """Fields of the state that follow from its entities, and are built anew on import."""
 CLOCK_AND_PAUSE = {
     "supervisors": ("paused",),

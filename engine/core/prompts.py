@@ -268,21 +268,18 @@ Prompt: TypeAlias = (
 
 def prompts_of(state: State, event: Event) -> list[Prompt]:
     """Return what to look at because of `event`, which `state` has just folded."""
-    handler = _PROMPTS.get(type(event))
+    kind = type(event)
+    handler = _PROMPTS.get(kind)
     prompts = handler(state, event) if handler is not None else []
-    if type(event) in _CUTS_OFF:
+    if kind in _CUTS_OFF:
         prompts = [*_doubts(state, event), *prompts]
-    return [*prompts, *_spenders(state, event)] if type(event) in _SPENDING else prompts
+    if state.limited and kind in _SPENDING:
+        prompts = [*prompts, *_spenders(state, event)]
+    return prompts
 
 
-_SPENDING = (
-    AttemptStarted,
-    StepRecorded,
-    AttemptDone,
-    AttemptFailed,
-    AttemptCancelled,
-    AttemptSetAside,
-    AttemptMigrated,
+_SPENDING = frozenset(
+    {AttemptStarted, StepRecorded, AttemptDone, AttemptFailed, AttemptCancelled, AttemptSetAside, AttemptMigrated}
 )
 
 
@@ -396,7 +393,12 @@ def _ended(state: State, event: TaskAnswered | TaskFailed | TaskSkipped | GroupE
 def _at_end(
     state: State, event: AttemptDone | AttemptFailed | AttemptCancelled | AttemptLost | AttemptSetAside
 ) -> list[Prompt]:
-    prompts: list[Prompt] = [] if event.agent_id is None else [CheckAgentLoad(agent_id=event.agent_id)]
+    prompts: list[Prompt] = []
+    agent = state.agents.get(event.agent_id or "")
+    if agent is not None and (
+        agent.removing is not None or agent.probation is not None or agent.generation > agent.drained
+    ):
+        prompts.append(CheckAgentLoad(agent_id=agent.id))
     urgent = state.tasks[event.task_id].yields_to
     if urgent is not None:
         prompts.append(GiveSlot(task_id=urgent))

@@ -310,7 +310,7 @@ class Queue:
     supervisor_id: str
     agents: list[str] = field(default_factory=list)
     """Who may take from it."""
-    ready: Ids = field(default_factory=OrderedDict)
+    ready: dict[str, int] = field(default_factory=dict)
     """Ready tasks, each with the event that made it ready; in no order that means anything."""
     lanes: dict[int, Lane] = field(default_factory=dict)
     """The same by priority and run, in the order in which they begin."""
@@ -678,6 +678,8 @@ class State:
     """Questions that wait for a person, the oldest first."""
     ledgers: dict[str, Ledger] = field(default_factory=dict)
     """Of those whose budgets were warned about or extended."""
+    limited: Ids = field(default_factory=OrderedDict)
+    """Specs, supervisors and open runs that say what may be spent, by content hash or id."""
     finished: list[RunSummary] = field(default_factory=list)
     """The last finished runs, newest last."""
     commands: OrderedDict[str, Outcome] = field(default_factory=OrderedDict)

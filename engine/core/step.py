@@ -25,21 +25,22 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
     prompts: deque[Prompt] = deque()
     now: Order | Signal | Prompt = message
     is_news = True
-    since, pressing = state.seq, _Pressing()
+    since = state.seq
+    pressing: _Pressing | None = None
     while True:
         for event in decide(state, now, ctx):
             is_news = True
             fold(state, (event,))
             events.append(event)
             effects += effects_of(state, event)
-            prompts.extend(prompts_of(state, event))
+            prompts += prompts_of(state, event)
             if type(event) is EngineStarted:
                 effects += restart_effects(state)
         if prompts:
-            now = _next(prompts)
+            now = prompts.popleft() if type(prompts[0]) is not FinishRun else _next(prompts)
         elif state.startable:
             now = Dispatch(supervisor_id=next_supervisor(state))
-        elif state.urgent and (task_id := pressing.next(state, since)):
+        elif state.urgent and (task_id := (pressing := pressing or _Pressing()).next(state, since)):
             now = TakeSlot(task_id=task_id)
         elif state.resizable:
             now = LookAtPool(agent_id=next(iter(state.resizable)))

@@ -116,6 +116,8 @@ def before_start(state: State, task: Task, agent: Agent, ctx: Context) -> list[E
 
     Whatever is returned lets `task` not be ready for `agent` any more.
     """
+    if not state.limited:
+        return []
     run = state.runs[task.run_id]
     if not is_limited(state, task, run, agent):
         return []
@@ -130,6 +132,8 @@ def before_start(state: State, task: Task, agent: Agent, ctx: Context) -> list[E
 
 def before_retry(state: State, task: Task, ctx: Context) -> list[Event]:
     """Return what happens in place of a retry; nothing where the task and its run may have another attempt."""
+    if not state.limited:
+        return []
     for subject in touched(state, task, state.runs[task.run_id], None):
         for budget in budgets(state, subject):
             if budget.name == "attempts" and budget.spent >= budget.limit and not _is_out(subject):

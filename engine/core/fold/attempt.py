@@ -18,12 +18,12 @@ from engine.core.fold.hand_overs import note_first_attempt
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.pressing import take_back
 from engine.core.fold.queues import back_queue, enqueue, occupy, refresh_agent, stop_waiting_for_slot, vacate
-from engine.core.fold.spending import charge, count_begun, count_ended
+from engine.core.fold.spending import charge, count_begun
 from engine.core.fold.swapping import begin_again, took_part
 from engine.core.state import DURATIONS, Agent, Attempt, State, Task, TaskStatus
 from engine.core.values import held
 
-_DONE, _RUNNING = TaskStatus.DONE, TaskStatus.RUNNING
+_DONE, _RUNNING, _WAITING = TaskStatus.DONE, TaskStatus.RUNNING, TaskStatus.WAITING
 
 
 def _attempt_started(state: State, event: AttemptStarted) -> None:
@@ -31,23 +31,26 @@ def _attempt_started(state: State, event: AttemptStarted) -> None:
     task.status = _RUNNING
     task.yields_to = None
     task.attempts = event.attempt
+    agent_id, at_ms = event.agent_id, event.at_ms
     task.attempt = Attempt(
         number=event.attempt,
-        agent_id=event.agent_id,
+        agent_id=agent_id,
         generation=event.generation,
-        started_ms=event.at_ms,
-        since_ms=event.at_ms,
+        started_ms=at_ms,
+        since_ms=at_ms,
     )
     if task.started_ms is None:
-        task.started_ms = event.at_ms
-    state.runs[event.run_id].running += 1
-    if event.agent_id is not None:
+        task.started_ms = at_ms
+    run = state.runs[event.run_id]
+    run.running += 1
+    if agent_id is not None:
         note_first_attempt(state, task)
-        task.agent_id = event.agent_id
-        agent = state.agents[event.agent_id]
+        task.agent_id = agent_id
+        agent = state.agents[agent_id]
         occupy(state, agent, task, event.generation, state.queues[task.queue or ""])
-        count_begun(state, task, agent)
-        attempt_began(state, agent, task)
+        count_begun(state, task, run, agent, at_ms)
+        if agent.circuit == "half_open":
+            attempt_began(state, agent, task)
 
 
 def _attempt_resumed(state: State, event: AttemptResumed) -> None:
@@ -93,14 +96,15 @@ def _generation(task: Task) -> int:
 
 def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
     """End the attempt of `task`: give back its slot."""
-    attempt = task.attempt
+    attempt, run = task.attempt, state.runs[task.run_id]
     assert attempt is not None
-    state.runs[task.run_id].running -= 1
+    run.running -= 1
     if attempt.agent_id is None:
         task.attempt = None
         return None
     agent = state.agents[attempt.agent_id]
-    count_ended(state.runs[task.run_id], attempt.since_ms)
+    run.at_work -= 1
+    run.since_ms -= attempt.since_ms
     if attempt.parked:
         stop_waiting_for_slot(state, task)
         del agent.parked[task.id]
@@ -113,24 +117,26 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
     vacate(state, agent, task)
     if stuck:
         refresh_agent(state, agent)
-    attempt_over(state, agent, task)
+    if agent.probe is not None:
+        attempt_over(state, agent, task)
     return agent
 
 
 def _attempt_done(state: State, event: AttemptDone) -> None:
     task = state.tasks[event.task_id]
-    generation = _generation(task)
+    generation, duration_ms = _generation(task), event.duration_ms
     agent = _close(state, task)
     if agent is not None:
         took_part(agent, generation, ended=True)
         agent.done += 1
         agent.failures_in_a_row = 0
-        agent.durations_ms.append(event.duration_ms)
-        if len(agent.durations_ms) > DURATIONS:
-            del agent.durations_ms[:-DURATIONS]
+        durations_ms = agent.durations_ms
+        durations_ms.append(duration_ms)
+        if len(durations_ms) > DURATIONS:
+            del durations_ms[:-DURATIONS]
     run = state.runs[task.run_id]
-    if event.duration_ms > run.longest_ms:
-        run.longest_ms = event.duration_ms
+    if duration_ms > run.longest_ms:
+        run.longest_ms = duration_ms
     charge(state, task, agent, event.usage)
     task.output = held(event.output, state.seq, "output")
     end(state, task, _DONE)
@@ -147,7 +153,7 @@ def _attempt_failed(state: State, event: AttemptFailed) -> None:
         agent.failed += 1
         agent.last_error = event.error
     charge(state, task, agent, event.usage)
-    task.status = TaskStatus.WAITING
+    task.status = _WAITING
     task.error = event.error
     if event.agent_id is not None and event.agent_id not in task.failed_on:
         task.failed_on.append(event.agent_id)
@@ -160,7 +166,7 @@ def _attempt_cancelled(state: State, event: AttemptCancelled) -> None:
         agent.cancelled += 1
     charge(state, task, agent, event.usage)
     if event.requeued:
-        task.status = TaskStatus.WAITING
+        task.status = _WAITING
         if event.restarted:
             begin_again(state, task, event.attempt)
         return
@@ -176,7 +182,7 @@ def _attempt_set_aside(state: State, event: AttemptSetAside) -> None:
     charge(state, task, agent, event.usage)
     if event.partial is not None:
         task.output = held(event.partial, state.seq, "partial")
-    task.status = TaskStatus.WAITING
+    task.status = _WAITING
     enqueue(state, task, again=True)
 
 
@@ -192,7 +198,7 @@ def _attempt_preempted(state: State, event: AttemptPreempted) -> None:
 def _attempt_lost(state: State, event: AttemptLost) -> None:
     task = state.tasks[event.task_id]
     _close(state, task)
-    task.status = TaskStatus.WAITING
+    task.status = _WAITING
     if task.queue is not None:
         enqueue(state, task, again=True)
 

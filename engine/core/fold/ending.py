@@ -14,7 +14,8 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
     if task.status is _WAITING or task.status is _PREEMPTED:
         dequeue(state, task)
     task.retry_at_ms = None
-    drop_all(state, OF_TASKS, task.id)
+    if state.timers:
+        drop_all(state, OF_TASKS, task.id)
     if task.escalation_id is not None:
         withdraw(state, task.escalation_id)
         task.escalation_id = None
@@ -76,7 +77,9 @@ def _count(state: State, task: Task) -> None:
 
 def _tell_parent(state: State, task: Task, parent: Task) -> None:
     parent.open -= 1
-    call = parent.calls.get(task.call_key or "")
+    if task.call_key is None:
+        return
+    call = parent.calls.get(task.call_key)
     if call is None:
         return
     call.open -= 1

@@ -1,7 +1,5 @@
 """Fold: members moved, supervisors changed and leaving, pools resized."""
 
-from collections import OrderedDict
-
 from engine.core.events import (
     CoordinationTuned,
     MemberMoved,
@@ -12,6 +10,7 @@ from engine.core.events import (
 )
 from engine.core.fact import changed
 from engine.core.fold.handlers import Handlers
+from engine.core.fold.limited import note_supervisor
 from engine.core.fold.pools import pool_resized, pool_watched
 from engine.core.fold.pressing import press_again
 from engine.core.fold.queues import (
@@ -62,7 +61,7 @@ def _move_agent(state: State, agent: Agent, parent: Supervisor, queues: list[str
     own = [state.queues[key] for key in (own_queue(agent.id), back_queue(agent.id))]
     waiting = [queue.ready for queue in own]
     for queue in own:
-        queue.ready = OrderedDict()
+        queue.ready = {}
         refresh_queue(state, queue)
         queue.supervisor_id = parent.id
     agent.supervisor_id = parent.id
@@ -84,6 +83,7 @@ def _supervisor_changed(state: State, event: SupervisorChanged) -> None:
     supervisor.max_parallel = event.max_parallel
     supervisor.max_agents = event.max_agents
     supervisor.options = event.options
+    note_supervisor(state, supervisor)
     refresh_below(state, supervisor)
     press_again(state)
 

@@ -2,6 +2,7 @@
 
 from engine.core.fold.ids import note
 from engine.core.fold.lanes import ageing_ms
+from engine.core.fold.limited import note_run, note_spec, note_supervisor
 from engine.core.fold.limits import follow_deadline
 from engine.core.fold.pressing import press_again
 from engine.core.fold.queues import enqueue, is_ready, refresh_agent
@@ -36,7 +37,10 @@ def _take_specs(state: State, imported: State) -> None:
         state.registry.setdefault(name, key)
     used = {key for agent in imported.agents.values() for key in (agent.spec, agent.previous)}
     used.update(state.registry.values())
-    state.specs.update((key, spec) for key, spec in imported.specs.items() if key in used)
+    for key, spec in imported.specs.items():
+        if key in used:
+            state.specs[key] = spec
+            note_spec(state, key, spec)
 
 
 def _add_totals(state: State, imported: State) -> None:
@@ -66,6 +70,7 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
         follow_deadline(state, state.tasks[run.root_id], run.deadline_ms)
     for run in imported.runs.values():
         run.paused = run.paused or paused
+        note_run(state, run)
     state.leaving.update((one.id, 0) for one in imported.supervisors.values() if one.leaving is not None)
     for agent in imported.agents.values():
         agent.created_seq = state.seq
@@ -76,6 +81,7 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
         refresh_agent(state, agent)
     for supervisor in imported.supervisors.values():
         supervisor.ageing_ms = ageing_ms(state, supervisor)
+        note_supervisor(state, supervisor)
     for task in imported.tasks.values():
         if task.kind == "group" and not task.ended:
             task.begun_ms = task.created_ms  # by another clock: how long it took to begin cannot be said

@@ -18,15 +18,15 @@ STALE = 16
 
 def refresh_queue(state: State, queue: Queue) -> None:
     """Put `queue` in its place among its supervisor's open ones, or take it out."""
-    supervisor = state.supervisors[queue.supervisor_id]
+    supervisor, key = state.supervisors[queue.supervisor_id], queue.key
     opened = supervisor.open
     if queue.ready and queue.free:
-        rank, known = rank_of(supervisor, queue), opened.get(queue.key)
+        rank, known = rank_of(supervisor, queue), opened.get(key)
         if known is None or known[0] != rank:
-            open_queue(state, supervisor, queue.key, rank)
+            open_queue(state, supervisor, key, rank)
             refresh_supervisor(state, supervisor)
-    elif queue.key in opened:
-        del opened[queue.key]
+    elif key in opened:
+        del opened[key]
         refresh_supervisor(state, supervisor)
 
 
@@ -47,7 +47,8 @@ def refresh_supervisor(state: State, supervisor: Supervisor) -> None:
     opened, order = supervisor.open, supervisor.order
     if not opened:
         order.clear()
-        state.startable.pop(supervisor.id, None)
+        if supervisor.id in state.startable:
+            del state.startable[supervisor.id]
         return
     while order and opened.get(order[0][2]) != order[0][:2]:
         heappop(order)
@@ -95,7 +96,9 @@ def refresh_agent(state: State, agent: Agent) -> None:
     """Bring the queues that `agent` serves up to date with whether it can take a task."""
     room = len(agent.running) + agent.stuck < agent.max_concurrency
     works = room and not agent.paused and agent.error is None
-    takes = works and agent.removing is None and not agent.is_shut and agent.exhausted is None
+    takes = works and agent.removing is None and agent.exhausted is None
+    if agent.circuit != "closed":
+        takes = takes and not agent.is_shut
     alike = takes or not room  # the same for all of them
     agent_id, queues = agent.id, state.queues
     for key in agent.queues:

@@ -116,7 +116,8 @@ def enqueue(state: State, task: Task, *, again: bool = False) -> None:
         return
     queue = state.queues[task.queue]
     put(queue, task, task.ready_seq, task.ready_ms, again=again)
-    press(state, queue, task)
+    if task.priority <= state.urgent_to:
+        press(state, queue, task)
     if queue.free:
         refresh_queue(state, queue)
     if state.pools:
@@ -125,11 +126,16 @@ def enqueue(state: State, task: Task, *, again: bool = False) -> None:
 
 def is_held(state: State, task: Task) -> bool:
     """Return True while nothing of the run of `task`, or of what it is part of, starts."""
-    run = state.runs[task.run_id]
-    above: Task | None = task
-    while above is not None and not above.held:
-        above = state.tasks[above.parent_id] if above.parent_id is not None else None
-    return run.paused or run.held or above is not None
+    run, tasks = state.runs[task.run_id], state.tasks
+    if run.paused or run.held or task.held:
+        return True
+    above = task.parent_id
+    while above is not None:
+        task = tasks[above]
+        if task.held:
+            return True
+        above = task.parent_id
+    return False
 
 
 def enqueue_again(state: State, tasks: Iterable[Task]) -> None:

@@ -13,6 +13,7 @@ from engine.core.fact import changed
 from engine.core.fold.ending import ask_to_stop, end, withdraw
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
+from engine.core.fold.limited import note_run
 from engine.core.fold.limits import set_deadline
 from engine.core.fold.queues import dequeue, enqueue_again, forget_idle_queues, is_ready
 from engine.core.fold.task import add_node, add_task, wire
@@ -40,6 +41,7 @@ def _run_submitted(state: State, event: RunSubmitted) -> None:
         started_ms=event.at_ms,
     )
     state.runs[run.id] = run
+    note_run(state, run)
     for other_id in event.after:
         state.runs[other_id].before.append(run.id)
     state.runs_total += 1
@@ -155,6 +157,7 @@ def _adopt(state: State, group: Task, task: Task) -> None:
 
 def _run_finished(state: State, event: RunFinished) -> None:
     run = state.runs.pop(event.run_id)
+    state.limited.pop(run.id, None)
     for other_id in run.before:
         state.runs[other_id].after.remove(run.id)
     for other_id in run.after:

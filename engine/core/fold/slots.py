@@ -21,19 +21,20 @@ def occupy(state: State, agent: Agent, task: Task, generation: int, queue: Queue
         generation: The generation of the agent that is at it.
         queue: Where it waited until now, if it did.
     """
+    task_id, agent_id, running = task.id, agent.id, agent.running
     if queue is not None:
         take(queue, task, served=(state.at_ms, state.seq))
         task.taking = None
         if len(queue.agents) > 1:
             _keep_pace(state, queue, agent)
         if state.urgent:
-            state.urgent.pop(task.id, None)
-    agent.running[task.id] = generation
+            state.urgent.pop(task_id, None)
+    running[task_id] = generation
     supervisor = state.supervisors[agent.supervisor_id]
     supervisor.running += 1
-    opened, queues, agent_id = supervisor.open, state.queues, agent.id
+    opened, queues = supervisor.open, state.queues
     note(supervisor, task)
-    has_room = agent.has_room
+    has_room = len(running) + agent.stuck < agent.max_concurrency
     for key in agent.queues:
         free = queues[key].free
         if agent_id not in free:
@@ -42,16 +43,18 @@ def occupy(state: State, agent: Agent, task: Task, generation: int, queue: Queue
             free.move_to_end(agent_id)
         else:
             del free[agent_id]
-            if not free:
-                opened.pop(key, None)
+            if not free and key in opened:
+                del opened[key]
     if queue is not None and queue.key in opened:
         if queue.ready:
             open_queue(state, supervisor, queue.key, rank_of(supervisor, queue))
         else:
             del opened[queue.key]
-    is_full = count_above(state, supervisor.id, 1)
-    for supervisor_id in list(state.startable) if is_full else (supervisor.id,):
-        refresh_supervisor(state, state.supervisors[supervisor_id])
+    if count_above(state, supervisor, 1):
+        for supervisor_id in list(state.startable):
+            refresh_supervisor(state, state.supervisors[supervisor_id])
+    else:
+        refresh_supervisor(state, supervisor)
     if state.pools:
         if queue is not None:
             look_at_pools_of(state, queue)
@@ -66,7 +69,7 @@ def vacate(state: State, agent: Agent, task: Task) -> None:
     supervisor = state.supervisors[agent.supervisor_id]
     supervisor.running -= 1
     forget(supervisor, task)
-    count_above(state, supervisor.id, -1)
+    count_above(state, supervisor, -1)
     if len(agent.running) + agent.stuck == agent.max_concurrency - 1:  # it was full until now
         refresh_agent(state, agent)
     if supervisor.open and supervisor.id not in state.startable:
@@ -75,22 +78,22 @@ def vacate(state: State, agent: Agent, task: Task) -> None:
         look_at_pool(state, agent)
 
 
-def count_above(state: State, supervisor_id: str | None, by: int) -> bool:
+def count_above(state: State, supervisor: Supervisor, by: int) -> bool:
     """Count slots that are held, or held no more, at a supervisor and all above; return whether one is full.
 
     Whoever was blocked because of one that has room again is looked at again.
     """
     is_full = False
-    while supervisor_id is not None:
-        supervisor = state.supervisors[supervisor_id]
+    while True:
         supervisor.total += by
         most = supervisor.options.max_total
         if most is not None:
             is_full = is_full or supervisor.total >= most
             if by < 0 and supervisor.blocked and supervisor.total < most:
                 release(state, supervisor)
-        supervisor_id = supervisor.parent_id
-    return is_full
+        if supervisor.parent_id is None:
+            return is_full
+        supervisor = state.supervisors[supervisor.parent_id]
 
 
 def note(supervisor: Supervisor, task: Task) -> None:
@@ -119,4 +122,5 @@ def _keep_pace(state: State, queue: Queue, agent: Agent) -> None:
     """
     if agent.pace > queue.pace:
         queue.pace = agent.pace
-    agent.pace = queue.pace + round(STRIDE / state.specs[agent.spec].weight)
+    weight = state.specs[agent.spec].weight
+    agent.pace = queue.pace + (STRIDE if weight == 1 else round(STRIDE / weight))

@@ -15,11 +15,13 @@ from engine.core.fold.queues import (
 )
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.state import Agent, Ledger, Run, State, Supervisor, Task
-from engine.core.values import Usage
+from engine.core.values import NO_USAGE, Usage
 
 
 def charge(state: State, task: Task, agent: Agent | None, usage: Usage) -> None:
     """Add what was spent to the task, to all that it is part of, to the run, the agent and its supervisors."""
+    if usage is NO_USAGE:
+        return
     known = usage.tokens_in is not None or usage.tokens_out is not None or usage.cost_usd is not None
     time_ms = usage.time_ms
     if not known and not time_ms:
@@ -32,19 +34,22 @@ def charge(state: State, task: Task, agent: Agent | None, usage: Usage) -> None:
 
 def _totals(state: State, task: Task, agent: Agent | None) -> list[Usage]:
     """Return the totals of everybody who pays for what is spent on `task`."""
+    owner_id = task.supervisor_id if agent is None else agent.supervisor_id
+    tasks, supervisors = state.tasks, state.supervisors
     totals = [state.usage, state.runs[task.run_id].usage]
-    above: Task | None = task
-    while above is not None:
-        if above.usage is None:
-            above.usage = Usage()
-        totals.append(above.usage)
-        above = state.tasks[above.parent_id] if above.parent_id is not None else None
+    while True:
+        if task.usage is None:
+            task.usage = Usage()
+        totals.append(task.usage)
+        if task.parent_id is None:
+            break
+        task = tasks[task.parent_id]
     if agent is not None:
         totals.append(agent.usage)
-    supervisor = state.supervisors.get(task.supervisor_id if agent is None else agent.supervisor_id)
+    supervisor = supervisors.get(owner_id)
     while supervisor is not None:
         totals.append(supervisor.usage)
-        supervisor = state.supervisors[supervisor.parent_id] if supervisor.parent_id is not None else None
+        supervisor = supervisors[supervisor.parent_id] if supervisor.parent_id is not None else None
     return totals
 
 
@@ -58,28 +63,24 @@ def _add(total: Usage, usage: Usage) -> None:
         total.cost_usd = usage.cost_usd + (total.cost_usd or 0)
 
 
-def count_begun(state: State, task: Task, agent: Agent) -> None:
+def count_begun(state: State, task: Task, run: Run, agent: Agent, since_ms: int) -> None:
     """Count an attempt of an agent that begins, at every level that pays for it."""
-    above: Task | None = task
+    tasks, supervisors = state.tasks, state.supervisors
+    task.begun += 1
+    above = task.parent_id
     while above is not None:
-        above.begun += 1
-        above = state.tasks[above.parent_id] if above.parent_id is not None else None
-    run = state.runs[task.run_id]
+        task = tasks[above]
+        task.begun += 1
+        above = task.parent_id
     run.begun += 1
     run.at_work += 1
-    assert task.attempt is not None
-    run.since_ms += task.attempt.since_ms
+    run.since_ms += since_ms
     agent.begun += 1
-    supervisor: Supervisor | None = state.supervisors[agent.supervisor_id]
-    while supervisor is not None:
+    above = agent.supervisor_id
+    while above is not None:
+        supervisor = supervisors[above]
         supervisor.begun += 1
-        supervisor = state.supervisors[supervisor.parent_id] if supervisor.parent_id is not None else None
-
-
-def count_ended(run: Run, since_ms: int) -> None:
-    """Count an attempt of an agent that is not at work any more; its time is told with its end."""
-    run.at_work -= 1
-    run.since_ms -= since_ms
+        above = supervisor.parent_id
 
 
 def forget_budget(state: State, subject_id: str) -> None:

@@ -11,6 +11,7 @@ from engine.core.events import (
 from engine.core.fold.circuit import shut_no_more
 from engine.core.fold.ending import ask_to_stop, forget_drain
 from engine.core.fold.handlers import Handlers
+from engine.core.fold.limited import note_spec
 from engine.core.fold.pools import suit
 from engine.core.fold.queues import dequeue, enqueue, is_ready, own_queue, serve, wait_for_slot
 from engine.core.fold.team import forget_unused_specs, learn
@@ -95,6 +96,7 @@ def _capabilities_changed(state: State, event: CapabilitiesChanged) -> None:
     agent = state.agents[event.agent_id]
     agent.spec = spec_hash(event.spec)
     state.specs[agent.spec] = event.spec
+    note_spec(state, agent.spec, event.spec)
     serve(state, agent, event.queues)
     forget_unused_specs(state)
 

@@ -21,6 +21,7 @@ from engine.core.fold.ending import ask_to_stop, forget_drain
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.lanes import ageing_ms
+from engine.core.fold.limited import note_spec, note_supervisor
 from engine.core.fold.pools import forget, suit
 from engine.core.fold.pressing import urgent_from
 from engine.core.fold.queues import leave, refresh_agent, refresh_below, refresh_queue, refresh_spent, serve
@@ -35,6 +36,7 @@ def learn(state: State, spec: AgentSpec) -> str:
     key = spec_hash(spec)
     state.specs[key] = spec
     state.registry[spec.name] = key
+    note_spec(state, key, spec)
     return key
 
 
@@ -44,6 +46,7 @@ def forget_unused_specs(state: State) -> None:
     used.update(state.registry.values())
     for key in [key for key in state.specs if key not in used]:
         del state.specs[key]
+        state.limited.pop(key, None)
 
 
 def _supervisor_added(state: State, event: SupervisorAdded) -> None:
@@ -68,12 +71,14 @@ def _supervisor_added(state: State, event: SupervisorAdded) -> None:
     supervisor = state.supervisors[event.supervisor_id]
     supervisor.ageing_ms = ageing_ms(state, supervisor)
     state.urgent_to = max(state.urgent_to, urgent_from(state, supervisor))
+    note_supervisor(state, supervisor)
 
 
 def _supervisor_removed(state: State, event: SupervisorRemoved) -> None:
     gone = state.supervisors.pop(event.supervisor_id)
     state.startable.pop(gone.id, None)
     state.leaving.pop(gone.id, None)
+    state.limited.pop(gone.id, None)
     forget_budget(state, gone.id)
     if gone.parent_id is not None:
         state.supervisors[gone.parent_id].members.remove(gone.id)
