@@ -41,6 +41,16 @@ class Told(Pane, can_focus=False):
     """
 
 
+class Problem(Pane, can_focus=False):
+    """What is wrong, whole; no line where nothing is."""
+
+    DEFAULT_CSS = """
+    Problem {
+        height: auto;
+    }
+    """
+
+
 class Dialog(ModalScreen[Answer]):
     """A question about one object."""
 
@@ -91,7 +101,7 @@ class Dialog(ModalScreen[Answer]):
             yield Bar(id="title")
             with VerticalScroll(id="inside", can_focus=False):
                 yield from self.inside()
-            yield Told(id="problem")
+            yield Problem(id="problem")
             with Horizontal(id="buttons"):
                 yield from self.buttons()
 
@@ -125,7 +135,19 @@ class Dialog(ModalScreen[Answer]):
 
     def problem(self, text: str) -> None:
         """Say what is wrong, and stay."""
-        self.query_one("#problem", Told).show([Cell(text, "error")] if text else [])
+        self.query_one("#problem", Problem).show([Cell(text, "error")] if text else [])
+        self._fit_height()
+
+    def on_resize(self) -> None:
+        self._fit_height()
+
+    def _fit_height(self) -> None:
+        """Let what stands inside scroll where it would push problem and buttons off the screen."""
+        problem = self.query_one("#problem", Problem)
+        width = min(self.size.width, 100) - 6
+        lines = min(5, problem.get_content_height(self.size, self.size, width)) if problem.text else 0
+        gap = 1 if self.size.height >= 30 else 0
+        self.query_one("#inside").styles.max_height = max(5, self.size.height - 4 - lines - gap)
 
     @on(Button.Pressed, "#confirm")
     @on(Input.Submitted)

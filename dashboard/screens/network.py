@@ -5,8 +5,8 @@ from textual.binding import Binding
 from dashboard.screens.agent import AgentScreen
 from dashboard.screens.table_screen import TableScreen
 from dashboard.views.glimpse import Glimpse
-from dashboard.views.network import Folding, network
-from dashboard.views.rows import Listing
+from dashboard.views.network import Folding, depth_facts, network
+from dashboard.views.rows import Cell, Listing
 from dashboard.widgets.table import Table
 
 
@@ -56,6 +56,9 @@ class NetworkScreen(TableScreen):
     def no_target(self) -> str:
         folded = (self.table.selected or "").startswith("fold:")
         return "these are several agents; space shows them" if folded else super().no_target()
+
+    def facts(self) -> list[Cell]:
+        return [*super().facts(), *depth_facts(self.deck.glimpse.state)]
 
     def action_mark(self) -> None:
         """Mark the agent under the cursor; on a supervisor, or a line of folded agents, show or fold those."""

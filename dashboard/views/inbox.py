@@ -10,11 +10,11 @@ from engine.core.state import Escalation, State, TaskStatus
 COLUMNS = (
     Column("ABOUT", 9),
     Column("OF", 18, grow=1, most=34),
-    Column("WHAT IS TO BE DECIDED", 24, grow=4, most=100),
-    Column("ELSE", 15, drop=1, calm=True),
-    Column("AGE", 9, right=True, drop=2, calm=True),
+    Column("WHAT IS TO BE DECIDED", 30, grow=4, most=100),
+    Column("ELSE", 18, drop=1, calm=True),
+    Column("AGE", 11, right=True, drop=2, calm=True),
+    Column("ANSWERS", 28, drop=3),
     Column("ASKED", 8, drop=4),
-    Column("ANSWERS", 24, drop=3),
 )
 _ABOUT = {"failure": "a failure", "doubt": "a doubt", "drain": "a swap", "budget": "a budget"}
 MEANINGS: dict[tuple[str, str], str] = {
@@ -60,8 +60,8 @@ def _row(state: State, key: str, now_ms: int) -> tuple[Cell, ...]:
             Cell(asked.question),
             Cell(otherwise(asked, now_ms), "draining" if asked.due_ms is not None else "muted"),
             Cell(elapsed(now_ms - asked.asked_ms), "muted"),
-            Cell(clock(asked.asked_ms), "muted"),
             Cell(" · ".join(asked.options), "muted"),
+            Cell(clock(asked.asked_ms), "muted"),
         )
     broken, failed = state.agents.get(key), state.supervisors.get(key)
     if broken is not None:
@@ -87,12 +87,7 @@ def _row(state: State, key: str, now_ms: int) -> tuple[Cell, ...]:
 
 def _acts(keys: str, since_ms: int | None = None, now_ms: int = 0) -> tuple[Cell, ...]:
     age = elapsed(now_ms - since_ms) if since_ms is not None else ""
-    return (
-        Cell("–", "muted"),
-        Cell(age, "muted"),
-        Cell(clock(since_ms) if since_ms else "", "muted"),
-        Cell(keys, "muted"),
-    )
+    return (Cell(keys, "muted"), Cell(age, "muted"))
 
 
 def otherwise(asked: Escalation, now_ms: int) -> str:

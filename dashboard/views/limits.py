@@ -3,7 +3,8 @@
 from decimal import Decimal
 from typing import NamedTuple
 
-from dashboard.views.amounts import duration, percent
+from dashboard.views.amounts import duration, percent, remaining
+from dashboard.views.rows import Cell
 from engine.core.budget import Budget, budgets_of, deadline_of
 from engine.core.state import State
 
@@ -14,7 +15,23 @@ class LimitLine(NamedTuple):
     label: str
     text: str
     tone: str
+    share: float | None = None
+    """How much of a budget is spent; None of what is none."""
+    then: str = ""
+    """What happens at its end."""
 
+    @property
+    def drawn(self) -> str:
+        """Its text behind a bar, with what happens at the end."""
+        if self.share is None:
+            return self.text
+        full = min(BAR, round(self.share * BAR))
+        return f"{'█' * full}{'░' * (BAR - full)}  {self.text}; {self.then}"
+
+
+BAR = 16
+"""Characters of a bar."""
+_THEN = {"stop": "then it stops", "ask": "then a person is asked", "fail": "then it fails"}
 
 _UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens", "cost_usd": "USD"}
 
@@ -43,7 +60,11 @@ def _deadline(state: State, subject_id: str, now_ms: int) -> list[LimitLine]:
 def _budget(budget: Budget) -> LimitLine:
     spent, limit = number(budget.spent), number(budget.limit)
     tone = "error" if budget.share >= 1 else "warn" if budget.warned else ""
-    return LimitLine("budget", f"{spent} of {limit} {_UNITS[budget.name]}, {percent(budget.share)}", tone)
+    text = f"{spent} of {limit} {_UNITS[budget.name]}, {percent(budget.share)}"
+    then = _THEN[budget.then] if budget.share < 1 else "spent"
+    return LimitLine(
+        "budget", text, tone, budget.share, f"warned, {then}" if budget.warned and then != "spent" else then
+    )
 
 
 def _spent(state: State, subject_id: str) -> list[LimitLine]:
@@ -58,3 +79,23 @@ def _spent(state: State, subject_id: str) -> list[LimitLine]:
 def number(amount: Decimal) -> str:
     """Return an amount as people write it."""
     return f"{amount.normalize():,f}"
+
+
+def due(state: State, subject_id: str, now_ms: int) -> Cell:
+    """Return the time that is left until a deadline, for a column; empty where there is none."""
+    found = deadline_of(state, subject_id)
+    if found is None:
+        return Cell("")
+    if found.due_ms <= now_ms:
+        return Cell("passed", "error")
+    warned = found.own and (found.warn_ms is None or found.warn_ms <= now_ms)
+    return Cell(remaining(found.due_ms - now_ms), "draining" if warned else "muted")
+
+
+def budget_words(state: State, subject_id: str) -> Cell | None:
+    """Return the budget that is nearest to its end in a few words; None while none is near."""
+    near = [one for one in budgets_of(state, subject_id) if one.warned or one.share >= one.warn_at]
+    if not near:
+        return None
+    worst = max(near, key=lambda one: one.share)
+    return Cell(f"{percent(worst.share)} of its {_UNITS[worst.name]} spent", "error" if worst.share >= 1 else "warn")

@@ -10,7 +10,7 @@ from dashboard.views.amounts import count, duration, median
 from dashboard.views.digest import Digest
 from dashboard.views.rows import EMPTY, Cell, Column, Listing, matches
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, state_of_supervisor
-from engine.core.hierarchy import SHALLOW, depth_of, mean_ms_of
+from engine.core.hierarchy import SHALLOW, depth_of, levels, mean_ms_of
 from engine.core.state import Agent, State, Supervisor
 
 IDLE_SHOWN = 3
@@ -80,7 +80,7 @@ def _columns(lines: Mapping[str, _Line]) -> tuple[Column, ...]:
     name = min(max(widest, NAME_LEAST), NAME_MOST)
     return (
         Column("AGENT", name),
-        Column("", 10, drop=2),
+        Column("", 12, drop=2),
         Column("STATE", 11),
         Column("NOW", 16, grow=1, most=84, calm=True),
         Column("DONE", 7, right=True),
@@ -171,13 +171,20 @@ def _agent_cells(
 ) -> tuple[Cell, ...]:
     return (
         Cell(agent.name, "", line.lead),
-        Cell(f"g{agent.generation}" + (f" ×{agent.size}" if agent.id in state.pools else ""), "muted"),
+        _generation(state, agent),
         state_of_agent(agent),
         now_of_agent(state, agent, counts, live, now_ms),
         Cell(count(agent.done), "" if agent.done else "muted"),
         Cell(count(agent.failed), "warn" if agent.failed else "muted"),
         Cell(duration(median(agent.durations_ms)), "muted"),
     )
+
+
+def _generation(state: State, agent: Agent) -> Cell:
+    """Its generation, and of a pool how many instances it has of how many it may have."""
+    pool = state.spec_of(agent).pool
+    size = f" {agent.size} of {pool.min}..{pool.max}" if pool is not None else ""
+    return Cell(f"g{agent.generation}{size}", "accent" if pool is not None and agent.size > pool.min else "muted")
 
 
 def _supervisor_cells(state: State, supervisor: Supervisor, line: _Line, counts: Digest) -> tuple[Cell, ...]:
@@ -200,3 +207,13 @@ def _hand_over(state: State, supervisor: Supervisor) -> Cell:
     if depth > SHALLOW:
         return Cell(f"L{depth} {took}".rstrip(), "warn")
     return Cell(took, "muted") if took and depth > 1 else EMPTY
+
+
+def depth_facts(state: State) -> list[Cell]:
+    """How many levels a team has and what each costs a request, where that is more than is good."""
+    found = levels(state)
+    if len(found) <= SHALLOW:
+        return []
+    measured = [level for level in found if level.depth > 1 and level.mean_ms is not None]
+    costs = " · ".join(f"L{level.depth} {duration(level.mean_ms)}" for level in measured)
+    return [Cell(f"{len(found)} levels, each hands over: {costs or 'not measured yet'}", "warn")]

@@ -14,8 +14,10 @@ from dashboard.views.specs import spec_lines
 from dashboard.views.targets import finished_run
 from dashboard.views.texts import Texts, pretty
 from dashboard.views.waiting import why
+from dashboard.views.work import circuit_words
 from engine.core.fold.lanes import in_order
-from engine.core.state import Run, State, Task
+from engine.core.options import DEFAULT_PRIORITY
+from engine.core.state import Agent, Run, State, Task
 
 BLANK = Cell("")
 LABEL = 12
@@ -51,14 +53,13 @@ def agent_page(
         ),
         _field("p50", f"{duration(median(agent.durations_ms))} of the last {len(agent.durations_ms)}"),
     ]
-    cells += _limits(state, agent_id, now_ms)
+    cells += [*_standing(state, agent), *_limits(state, agent_id, now_ms)]
     if agent.error is not None:
         cells.append(_field("error", agent.error, "error"))
     if agent.last_error is not None:
         cells.append(_field("last error", agent.last_error, "warn"))
     if agent.circuit != "closed":
-        how = "open: nothing starts" if agent.is_shut else "half open: one attempt is let through"
-        cells.append(_field("circuit", f"{how}; {counted(agent.failures_in_a_row, 'failure')} in a row", "warn"))
+        cells.append(_field("circuit", f"{circuit_words(state, agent, now_ms)}; z closes it", "warn"))
     if agent.restarts:
         cells.append(_field("restarts", count(agent.restarts), "warn"))
     if agent.stuck:
@@ -112,6 +113,7 @@ def task_page(
     ]
     if not task.ended:
         cells += _limits(state, task_id, now_ms)
+        cells += _urgency(state, task)
     if reason := why(state, task, counts, now_ms):
         cells.append(_field("waits", reason))
     if told := progress(live, task_id):
@@ -123,8 +125,39 @@ def task_page(
     return [*cells, BLANK, Cell("EVENTS", "muted"), *_history(history, now_ms)]
 
 
+def _standing(state: State, agent: Agent) -> Iterable[Cell]:
+    """What an operator has to know besides: the way back, how a new generation does, its pool."""
+    if agent.previous in state.specs:
+        yield _field("before", f"{state.specs[agent.previous].name}; B rolls it back", "muted")
+    if agent.probation is not None:
+        trial = agent.probation
+        told = (
+            f"{trial.failed} of its first {trial.ended} failed; it goes back when {trial.failures} of {trial.tasks} do"
+        )
+        yield _field("on trial", told, "draining")
+    pool = state.spec_of(agent).pool
+    if pool is not None:
+        grows = f"one more when {pool.grow_at} tasks wait for each, one less after {pool.idle_s:g} s without work"
+        yield _field("pool", f"{agent.size} of {pool.min}..{pool.max} instances; {grows}")
+
+
 def _limits(state: State, subject_id: str, now_ms: int) -> list[Cell]:
-    return [_field(line.label, line.text, line.tone) for line in limit_lines(state, subject_id, now_ms=now_ms)]
+    return [_field(line.label, line.drawn, line.tone) for line in limit_lines(state, subject_id, now_ms=now_ms)]
+
+
+def _urgency(state: State, task: Task) -> Iterable[Cell]:
+    """How urgent an open task is, how it fared, and what it asks a person."""
+    yield _field("priority", str(task.priority), "" if task.priority != DEFAULT_PRIORITY else "muted")
+    if task.preemptions:
+        yield _field("made way", counted(task.preemptions, "time"), "draining")
+    if task.failed_on:
+        names = [state.agents[one].name if one in state.agents else one for one in task.failed_on]
+        yield _field("failed on", ", ".join(names), "warn")
+    if task.steps:
+        yield _field("steps", f"{counted(len(task.steps), 'step')} finished, and kept")
+    asked = state.escalations.get(task.escalation_id or "")
+    if asked is not None:
+        yield _field("asks", f"{asked.question}  (8 answers it)", "attention")
 
 
 def _times(task: Task, now_ms: int) -> list[Cell]:
@@ -153,7 +186,7 @@ def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int, working: b
         _field("tasks", f"{found.done:,} of {total:,} done, {found.failed:,} failed"),
         _field("took", f"{took}  from {moment(found.started_ms, now_ms)}"),
     ]
-    cells += _limits(state, run_id, now_ms)
+    cells += [*(_terms(state, run) if run is not None else ()), *_limits(state, run_id, now_ms)]
     if ended is not None and ended.error is not None:
         cells.append(_field("error", ended.error, "error"))
     output = texts.of(ended.output) if ended is not None else ""
@@ -162,6 +195,19 @@ def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int, working: b
         told = "still at work" if working else "goes on with the next engine"
         cells += [*_plan(state, run), BLANK, Cell(f"{told}; its output will stand here", "faint")]
     return cells
+
+
+def _terms(state: State, run: Run) -> Iterable[Cell]:
+    """How urgent an open run is, what it waits for, and what it asks a person."""
+    yield _field("priority", str(run.priority), "" if run.priority != DEFAULT_PRIORITY else "muted")
+    if run.category is not None:
+        yield _field("category", run.category)
+    if run.after:
+        yield _field("after", ", ".join(run.after), "waiting")
+    asked = [one for one in state.escalations.values() if one.run_id == run.id]
+    if asked:
+        more = f" and {len(asked) - 1} more" if len(asked) > 1 else ""
+        yield _field("asks", f"{asked[0].question}{more}  (8 answers it)", "attention")
 
 
 def _plan(state: State, run: Run) -> Iterable[Cell]:

@@ -2,21 +2,26 @@
 
 from dashboard.views.amounts import clock, duration, elapsed
 from dashboard.views.glyphs import of_run
+from dashboard.views.limits import budget_words, due
 from dashboard.views.rows import Cell, Column, Listing, matches
 from dashboard.views.texts import said
+from engine.core.options import DEFAULT_PRIORITY
 from engine.core.state import Run, RunSummary, State
 
 COLUMNS = (
     Column("REQUEST", 24, grow=2),
     Column("STATE", 11),
     Column("TO", 12, drop=3),
-    Column("STRATEGY", 11, drop=4),
+    Column("STRATEGY", 11, drop=5),
     Column("TASKS", 13, right=True),
     Column("FAIL", 5, right=True, drop=1),
-    Column("AT", 8, drop=5),
+    Column("PRI", 3, right=True, drop=7),
+    Column("DUE", 9, right=True, drop=4, calm=True),
+    Column("AT", 8, drop=6),
     Column("TOOK", 12, right=True, drop=2, calm=True),
-    Column("OUTPUT", 16, grow=2, drop=6),
+    Column("OUTPUT", 16, grow=2, drop=8),
 )
+"""In a narrow window OUTPUT falls away first, then PRI, AT, STRATEGY, DUE, TO, TOOK and FAIL."""
 
 
 def runs(state: State, *, now_ms: int, needle: str = "", working: bool = True) -> Listing:
@@ -52,10 +57,25 @@ def _open(state: State, run: Run, now_ms: int, working: bool) -> tuple[Cell, ...
         Cell(run.strategy, "muted"),
         Cell(f"{run.done:,}/{run.total:,}"),
         Cell(f"{run.failed:,}", "warn" if run.failed else "muted"),
+        Cell(str(run.priority), "muted" if run.priority == DEFAULT_PRIORITY else "accent"),
+        due(state, run.id, now_ms),
         Cell(clock(run.started_ms), "muted"),
         Cell(elapsed(now_ms - run.started_ms)),
-        Cell(f"{run.running:,} at work" if run.running and working else "", "muted"),
+        _far(state, run, working),
     )
+
+
+def _far(state: State, run: Run, working: bool) -> Cell:
+    """What an open run waits for, or how much of it is at work."""
+    if run.held:
+        return Cell("its budget is spent: a person is asked", "attention")
+    if run.after:
+        return Cell(f"after {', '.join(run.after)}", "waiting")
+    near = budget_words(state, run.id)
+    at_work = f"{run.running:,} at work" if run.running and working else ""
+    if near is not None:
+        return Cell(", ".join(part for part in (near.text, at_work) if part), near.tone)
+    return Cell(at_work, "muted")
 
 
 def _ended(state: State, run: RunSummary) -> tuple[Cell, ...]:
@@ -67,6 +87,8 @@ def _ended(state: State, run: RunSummary) -> tuple[Cell, ...]:
         Cell(run.strategy, "muted"),
         Cell(f"{run.done:,}/{run.tasks:,}", "muted"),
         Cell(f"{run.failed:,}", "warn" if run.failed else "muted"),
+        Cell(""),
+        Cell(""),
         Cell(clock(run.started_ms), "muted"),
         Cell(duration(run.ended_ms - run.started_ms), "muted"),
         Cell(run.error, "error") if run.error else Cell(said(run.output, "enter opens it"), "muted"),

@@ -5,9 +5,11 @@ from collections.abc import Callable, Mapping
 from dashboard.views.amounts import clock, duration, elapsed
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import of_task
+from dashboard.views.limits import due
 from dashboard.views.progress import progress
 from dashboard.views.rows import Cell, Column, Listing, matches
 from dashboard.views.waiting import why
+from engine.core.options import DEFAULT_PRIORITY
 from engine.core.state import State, Task, TaskStatus
 
 COLUMNS = (
@@ -15,10 +17,14 @@ COLUMNS = (
     Column("STATE", 11),
     Column("AGENT", 14, grow=1, most=24, drop=1),
     Column("WHY, OR HOW FAR", 27, grow=5, most=90, calm=True),
-    Column("TRY", 3, right=True, drop=4),
-    Column("SINCE", 8, drop=5),
+    Column("PRI", 3, right=True, drop=4),
+    Column("DUE", 9, right=True, drop=3, calm=True),
+    Column("TRY", 3, right=True, drop=5),
+    Column("SINCE", 8, drop=6),
     Column("TOOK", 11, right=True, drop=2, calm=True),
 )
+"""In a narrow window SINCE falls away first, then TRY, PRI, DUE, TOOK and AGENT."""
+_NEVER = 2**62
 _URGENCY = {
     TaskStatus.IN_DOUBT: 0,
     TaskStatus.RUNNING: 1,
@@ -50,11 +56,16 @@ def _by_attempts(state: State, task: Task) -> tuple[object, ...]:
     return (-task.attempts, *_by_state(state, task))
 
 
+def _by_urgency(state: State, task: Task) -> tuple[object, ...]:
+    return (task.ended, task.priority, task.deadline_ms or _NEVER, *_by_state(state, task))
+
+
 ORDERS: dict[str, Callable[[State, Task], tuple[object, ...]]] = {
     "state": _by_state,
     "newest": _by_age,
     "agent": _by_agent,
     "attempts": _by_attempts,
+    "urgency": _by_urgency,
 }
 """The ways to sort, in the order in which a key goes through them."""
 
@@ -102,6 +113,8 @@ def _cells(state: State, task: Task, counts: Digest, live: Mapping[str, str], no
         Cell(mark.text, mark.tone),
         Cell(_agent_name(state, task), "muted" if task.agent_id is None else ""),
         _told(state, task, counts, live, now_ms),
+        Cell(str(task.priority), "muted" if task.priority == DEFAULT_PRIORITY else "accent"),
+        due(state, task.id, now_ms) if not task.ended else Cell(""),
         Cell(str(task.attempts) if task.attempts > 1 else "", "draining"),
         Cell(clock(task.started_ms or task.created_ms), "muted"),
         Cell(_took(task, now_ms), "muted"),

@@ -8,6 +8,8 @@ from dashboard.views.glyphs import of_agent, of_task
 from dashboard.views.progress import progress
 from dashboard.views.rows import Cell
 from dashboard.views.waiting import why
+from engine.core.fold.timers import timer_id
+from engine.core.inheritance import above_and_self
 from engine.core.state import Agent, State, Supervisor, Task
 
 PLAN_NODES = 6
@@ -28,9 +30,8 @@ def now_of_agent(state: State, agent: Agent, counts: Digest, live: Mapping[str, 
         return Cell(agent.error, "error")
     if agent.running:
         return Cell(_at_work(state, agent, live), "")
-    if agent.is_shut:
-        last = f": {agent.last_error}" if agent.last_error else ""
-        return Cell(f"gets nothing to do, it kept failing{last}", "draining")
+    if (held := _held(state, agent, counts, now_ms)) is not None:
+        return held
     if agent.parked:
         return Cell(why(state, state.tasks[next(iter(agent.parked))], counts, now_ms), "muted")
     if retrying := counts.retrying_of.get(agent.id):
@@ -42,6 +43,35 @@ def now_of_agent(state: State, agent: Agent, counts: Digest, live: Mapping[str, 
     if (planned := counts.planned_for.get(agent.id)) is not None:
         return Cell(why(state, planned, counts, now_ms), "muted")
     return Cell("")
+
+
+def _held(state: State, agent: Agent, counts: Digest, now_ms: int) -> Cell | None:
+    """Why an agent that is at nothing would begin nothing: its budget, its circuit, a pause above it."""
+    waiting = counts.waiting_of[agent.id]
+    more = f", {waiting:,} waiting" if waiting else ""
+    if agent.exhausted is not None or agent.held:
+        asked = "a person is asked" if agent.held else "it gets nothing more"
+        return Cell(f"its budget is spent: {asked}{more}", "error")
+    if agent.is_shut:
+        last = f": {agent.last_error}" if agent.last_error else ""
+        return Cell(f"circuit {circuit_words(state, agent, now_ms)}{more}{last}", "draining")
+    if agent.parked or agent.paused:
+        return None
+    above = paused_above(state, agent.supervisor_id)
+    return Cell(f"{above.name} is paused{more}", "paused") if above is not None else None
+
+
+def circuit_words(state: State, agent: Agent, now_ms: int) -> str:
+    """Return how a circuit that is not closed stands, and when that changes."""
+    timer = state.timers.get(timer_id("circuit", agent.id))
+    when = f"tried again in {remaining(timer.due_ms - now_ms)}" if timer is not None else "one attempt is let through"
+    return f"open after {counted(agent.failures_in_a_row, 'failure')}, {when}"
+
+
+def paused_above(state: State, supervisor_id: str) -> Supervisor | None:
+    """Return the nearest supervisor that is paused, from one upwards."""
+    own = state.supervisors.get(supervisor_id)
+    return next((one for one in above_and_self(state, own) if one.paused), None) if own is not None else None
 
 
 def _at_work(state: State, agent: Agent, live: Mapping[str, str]) -> str:
@@ -62,6 +92,8 @@ def state_of_supervisor(supervisor: Supervisor, counts: Digest) -> Cell:
     """How many below it are at work."""
     if supervisor.error is not None:
         return Cell("✕ error", "error")
+    if supervisor.leaving is not None:
+        return Cell("◐ leaving", "draining")
     if supervisor.paused:
         return Cell("‖ paused", "paused")
     busy, agents = counts.busy_of[supervisor.id], counts.agents_of[supervisor.id]
@@ -75,6 +107,12 @@ def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> C
     if supervisor.error is not None:
         return Cell(supervisor.error, "error")
     waiting = counts.waiting_of[supervisor.id]
+    if supervisor.held or supervisor.exhausted is not None:
+        asked = "a person is asked" if supervisor.held else "nothing under it starts"
+        return Cell(f"its budget is spent: {asked}", "error")
+    above = paused_above(state, supervisor.parent_id or "")
+    if above is not None and not counts.busy_of[supervisor.id]:
+        return Cell(f"{above.name} is paused" + (f", {waiting:,} waiting" if waiting else ""), "paused")
     runs = [run for run in state.runs.values() if run.supervisor_id == supervisor.id]
     if runs:
         nodes = [state.tasks[child] for child in state.tasks[runs[-1].root_id].children if child in state.tasks]

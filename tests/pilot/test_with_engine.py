@@ -10,6 +10,7 @@ import pytest
 from dashboard.app import QuarterdeckApp
 from dashboard.screens.dialog import Told
 from dashboard.screens.engine import EngineDialog
+from dashboard.screens.leading import LeadingDialog
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.table import Table
@@ -143,7 +144,9 @@ async def test_a_key_starts_an_engine_where_one_was_killed_and_its_run_goes_on(
         await pilot.press("5", *":run be slow", "enter")
         await until(pilot, lambda: status_of(app, "reader") == "busy")
         await pilot.press("E")
-        await until(pilot, lambda: told(app) == f"engine {engine.pid} is at work already")
+        await until(pilot, lambda: isinstance(app.screen, LeadingDialog))
+        assert f"engine {engine.pid} on" in app.screen.query_one(Told).text
+        await pilot.press("escape")
         os.kill(engine.pid, signal.SIGKILL)
         engine.wait()
         await until(pilot, lambda: "‖ suspended" in first_row(app))
