@@ -4,7 +4,7 @@ from dataclasses import fields, is_dataclass, replace
 from random import Random
 from typing import Any, TypeVar
 
-from engine.core.commands import SupervisorSpec
+from engine.core.commands import LoadTeam, SupervisorSpec
 from engine.core.options import SupervisorOptions
 from engine.core.policies.records import Escalate, Fail, Failover, FailurePolicy, Retry, Skip
 from engine.core.spec import AgentSpec
@@ -95,3 +95,8 @@ def drawn_team(draw: Random, name: str = "chief", *, depth: int = 0, names: list
         options=options or SupervisorOptions(lead=draw.choice([None, *agents])),
         members=members,
     )
+
+
+def load_command(team: SupervisorSpec) -> LoadTeam:
+    """Return the command that makes a team."""
+    return LoadTeam(path="simulated.yaml", folder=".", text="", sha256="0", team=team)

@@ -46,6 +46,19 @@ def _anything(draw: Random, state: State) -> str:
     return draw.choice([_agent, _supervisor, _task, _run])(draw, state)
 
 
+def _work(draw: Random, state: State) -> str:
+    return draw.choice([_task, _task, _run])(draw, state)
+
+
+def _member(draw: Random, state: State) -> str:
+    return draw.choice([_agent, _agent, _agent, _supervisor])(draw, state)
+
+
+def _paused(draw: Random, state: State) -> str:
+    owners = [*state.runs.values(), *state.supervisors.values(), *state.agents.values()]
+    return one_of(draw, [one.id for one in owners if one.paused])
+
+
 def one_of(draw: Random, known: Sequence[str]) -> str:
     """Return one of some names, and at times one that nobody has."""
     if not known or draw.random() < WRONG:
@@ -54,7 +67,11 @@ def one_of(draw: Random, known: Sequence[str]) -> str:
 
 
 def _mode(draw: Random, state: State) -> str:
-    return draw.choice([*STRATEGIES, *STRATEGIES, "drain", "migrate", "abort", "requeue", "no_such_mode"])
+    return draw.choice([*STRATEGIES, "no_such_mode"])
+
+
+def _how(draw: Random, state: State) -> str:
+    return draw.choice(["drain", "migrate", "abort", "requeue", "drain", "abort", "no_such_mode"])
 
 
 def _registered(draw: Random, state: State) -> str:
@@ -62,7 +79,7 @@ def _registered(draw: Random, state: State) -> str:
 
 
 def _seconds(draw: Random, state: State) -> float:
-    return draw.choice([0.0, -1.0, math.exp(draw.uniform(0, math.log(50_000)))])
+    return draw.choice([0.0, -1.0]) if draw.random() < WRONG else math.exp(draw.uniform(0, math.log(50_000)))
 
 
 BY_NAME: dict[str, Callable[[Random, State], Any]] = {
@@ -79,7 +96,7 @@ BY_NAME: dict[str, Callable[[Random, State], Any]] = {
     "mode": _mode,
     "registered": _registered,
     "deadline_s": _seconds,
-    "priority": lambda draw, state: draw.choice([*range(10), -1, 10]),
+    "priority": lambda draw, state: draw.choice([0, 0, *range(10), -1]),
     "name": lambda draw, state: draw.choice([*NAMES, "a name", ""]),
     "path": lambda draw, state: "simulated.yaml",
     "folder": lambda draw, state: ".",
@@ -88,6 +105,25 @@ BY_NAME: dict[str, Callable[[Random, State], Any]] = {
     "specialties": lambda draw, state: draw.sample(SKILLS, draw.randint(0, 2)),
 }
 """What fields of commands hold, by their names."""
+BY_FIELD: dict[tuple[str, str], Callable[[Random, State], Any]] = {
+    ("Cancel", "target"): _work,
+    ("RetryWork", "target"): _work,
+    ("SetDeadline", "target"): _work,
+    ("SetPriority", "target"): _work,
+    ("RemoveMember", "target"): _member,
+    ("Move", "target"): _member,
+    ("Resume", "target"): _paused,
+    ("SwapAgent", "mode"): _how,
+    ("SwapAgents", "mode"): _how,
+    ("Rollback", "mode"): _how,
+    ("RemoveMember", "mode"): _how,
+    ("ReplaceTeam", "mode"): _how,
+    ("Answer", "escalation"): lambda draw, state: one_of(draw, list(state.escalations)),
+    ("Answer", "answer"): lambda draw, state: one_of(
+        draw, [option for one in state.escalations.values() for option in one.options]
+    ),
+}
+"""Where a name means something else than elsewhere, by the class of the record too."""
 
 
 def drawn(cls: Any, draw: Random, state: State, *, left_out: float = LEFT_OUT) -> Any:
@@ -114,7 +150,14 @@ def drawn(cls: Any, draw: Random, state: State, *, left_out: float = LEFT_OUT) -
         has_default = one.default is not MISSING or one.default_factory is not MISSING
         if one.name == "type" or (has_default and draw.random() < left_out):
             continue
-        values[one.name] = field_value(one.name, hints[one.name], draw, state)
+        if (cls.__name__, one.name) in BY_FIELD:
+            values[one.name] = BY_FIELD[cls.__name__, one.name](draw, state)
+        else:
+            values[one.name] = field_value(one.name, hints[one.name], draw, state)
+    if {"spec", "registered"} <= hints.keys() and draw.random() > WRONG:  # one of the two, as a rule
+        values["registered" if values.get("spec") is not None else "spec"] = None
+        if values.get("registered") is None and values["spec"] is None:
+            values["spec"] = drawn_spec(draw)
     return cls(**values)
 
 

@@ -9,14 +9,13 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
-from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
 
 from engine.clock import Clock, VirtualClock
 from engine.core.codec import encode_command
-from engine.core.commands import Command, LoadTeam, Order
+from engine.core.commands import Command, Order
 from engine.core.events import EngineStopped, Event
 from engine.core.signals import Signal
 from engine.core.state import State
@@ -26,7 +25,7 @@ from engine.runtimes.work import Work
 from engine.simulation import invariants
 from engine.simulation.agents import simulated_runtime
 from engine.simulation.chronicle import Chronicle
-from engine.simulation.crew import SIMULATED
+from engine.simulation.crew import SIMULATED, load_command
 from engine.simulation.disk import Disk, EngineKilled, Mishaps
 from engine.simulation.faults import FAULTS, mend
 from engine.simulation.operators import drawn_command
@@ -279,7 +278,7 @@ class History:
 
     async def _be_operators(self, host: Host) -> None:
         if not self.books.state.supervisors:
-            self._order(host, "team", self._load_team())
+            self._order(host, "team", load_command(self.plan.team))
         while self._next < len(self.plan.decisions):
             decision = self.plan.decisions[self._next]
             await self._until(START_MS + decision.at_ms)
@@ -301,10 +300,6 @@ class History:
     def _is_busy(self) -> bool:
         """Return True while the engine waits for its disk, and so is behind the clock."""
         return self.mishaps.is_waiting or self.clock.now_ms() < self.mishaps.full_until_ms + 2_000
-
-    def _load_team(self) -> LoadTeam:
-        team: Any = self.plan.team
-        return LoadTeam(path="simulated.yaml", folder=".", text="", sha256="0", team=team)
 
     def _act(self, decision: Decision, *, queued: bool = False) -> None:
         draw = decision.random()

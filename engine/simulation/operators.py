@@ -19,6 +19,8 @@ WEIGHTS: dict[str, float] = {
     "submit": 8.0,
     "load_team": 0.2,
     "import_state": 0.1,
+    "hand_over": 0.2,
+    "answer": 0.5,
     "stop_engine": 0.3,
     "ping": 0.2,
     "remove_member": 0.5,
@@ -59,7 +61,7 @@ def _submit(draw: Random, state: State, number: int) -> Command:
     request: Any = f"request {number}: {words}"
     if draw.random() < 0.15:
         request = draw.choice([f"{request} {LONG}", {"title": f"request {number}", "about": words}, ""])
-    command: Submit = drawn(Submit, draw, state)
+    command: Submit = drawn(Submit, draw, state, left_out=0.85)
     supervisor = draw.choice([None, command.supervisor])
     values = {one.name: getattr(command, one.name) for one in fields(Submit)}
     return Submit(**(values | {"request": request, "supervisor": supervisor}))

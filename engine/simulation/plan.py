@@ -14,6 +14,9 @@ HOUR_MS = 3_600_000
 REQUEST = "submit"
 BURST = 0.25
 """Share of decisions that come at the same moment as the one before."""
+BUSY = 0.7
+"""Share of decisions that follow a request, about `SOON_MS` later."""
+SOON_MS = 240_000
 USED = 0.7
 """Share of the kinds of decisions that one history has: what never happens there makes room for what does."""
 PER_DRAW = 2**53
@@ -76,9 +79,15 @@ def drawn(
     used = {kind: weight for kind, weight in kinds.items() if kind != REQUEST and draw.random() < USED}
     requests = max(1, round(hours * requests_per_hour * draw.uniform(0.5, 1.5)))
     others = round(hours * others_per_hour * draw.uniform(0.5, 1.5)) if used else 0
-    names = [REQUEST] * requests + draw.choices(list(used), list(used.values()), k=others)
-    draw.shuffle(names)
-    moments = sorted(int(draw.random() * hours * HOUR_MS) for _ in names)
+    asked = [draw.random() * hours * HOUR_MS for _ in range(requests)]
+    # Most of what is done is done while something is at work.
+    done = [
+        draw.choice(asked) + draw.expovariate(1 / SOON_MS) if draw.random() < BUSY else draw.random() * hours * HOUR_MS
+        for _ in range(others)
+    ]
+    kinds_done = draw.choices(list(used), list(used.values()), k=others) if others else []
+    both = sorted(zip([*map(int, asked), *map(int, done)], [REQUEST] * requests + kinds_done, strict=True))
+    moments, names = [moment for moment, _ in both], [name for _, name in both]
     for place in range(1, len(moments)):
         if draw.random() < BURST:
             moments[place] = moments[place - 1]

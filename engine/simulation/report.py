@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from engine.core.commands import SupervisorSpec
-from engine.core.events import RunFinished
+from engine.core.commands import Order, SupervisorSpec
+from engine.core.context import Context
+from engine.core.decide import decide
+from engine.core.events import CommandApplied, RunFinished
 from engine.core.spec import AgentSpec
-from engine.simulation.crew import drawn_team, simulated
+from engine.core.state import State
+from engine.simulation.crew import drawn_team, load_command, simulated
 from engine.simulation.faults import FAULTS
 from engine.simulation.history import live_through
 from engine.simulation.operators import acts
@@ -99,8 +102,18 @@ def plan_of(seed: int, team: SupervisorSpec | None, *, hours: float = HOURS) -> 
     """
     kinds = acts() | {kind: weight for kind, (weight, _) in FAULTS.items()}
     if team is None:
-        return drawn(seed, drawn_team(Random(f"team {seed}")), hours=hours, kinds=kinds)
+        return drawn(seed, _sound_team(seed), hours=hours, kinds=kinds)
     return drawn(seed, simulated(team), hours=hours, kinds=kinds, requests_per_hour=6, others_per_hour=1.5, trouble=0.1)
+
+
+def _sound_team(seed: int) -> SupervisorSpec:
+    """Return the first team that a seed draws and the engine takes."""
+    draw = Random(f"team {seed}")
+    while True:
+        team = drawn_team(draw)
+        order = Order(id="team", command=load_command(team))
+        if isinstance(decide(State(), order, Context(now_ms=0, jitter=0.0))[-1], CommandApplied):
+            return team
 
 
 def simulate(

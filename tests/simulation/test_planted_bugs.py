@@ -124,7 +124,12 @@ BUGS: dict[Callable[[Patch], None], set[str]] = {
     a_lost_wake_up: {"whatever_can_move_has_moved"},
     a_double_slot: {"nobody_is_over_a_limit", "the_state_is_legal", "no_message_runs_into_a_defect"},
     a_skipped_outcome: {"whatever_can_move_has_moved", "nothing_of_a_finished_run_is_open"},
-    a_stale_token: {"acknowledged_is_on_disk", "disk_before_deed", "every_command_has_an_outcome"},
+    a_stale_token: {
+        "acknowledged_is_on_disk",
+        "disk_before_deed",
+        "every_command_has_an_outcome",
+        "a_snapshot_is_only_a_shortcut",
+    },
     a_retry_that_is_never_due: {"timers_fire"},
     an_acknowledgement_before_the_disk: {"disk_before_deed", "acknowledged_is_on_disk", "every_command_has_an_outcome"},
     usage_counted_twice: {"usage_adds_up"},
