@@ -156,3 +156,29 @@ def test_every_subcommand_is_told_by_what_it_is_for() -> None:
     told = set(re.findall(r"^quarterdeck (\w+)", page("operating.md"), re.MULTILINE))
 
     assert set(COMMANDS) - told <= {"demo"}
+
+
+def tree_of_the_architecture() -> str:
+    found = re.search(
+        r"^```\n(engine/\n.*?)^```$", (ROOT / "ARCHITECTURE.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+    )
+    assert found is not None
+    return found[1]
+
+
+def test_every_file_that_the_architecture_names_is_there() -> None:
+    there = {
+        path.name
+        for package in ("engine", "store", "dashboard", "screenshots")
+        for path in (ROOT / package).rglob("*.py")
+    }
+
+    assert set(re.findall(r"(?<![*\w])\w+\.py", tree_of_the_architecture())) - there == set()
+
+
+@pytest.mark.parametrize("package", ["engine", "engine/core", "engine/core/decide", "store"])
+def test_the_architecture_has_a_place_for_every_file(package: str) -> None:
+    named = set(re.findall(r"\w+", tree_of_the_architecture()))
+    files = [path.stem for path in (ROOT / package).glob("*.py") if path.stem != "__init__"]
+
+    assert [stem for stem in files if stem not in named and not stem.startswith("soundness")] == []
