@@ -1,0 +1,75 @@
+"""Entities of the engine's own: timers, questions, ledgers of budgets, outcomes of commands."""
+
+from dataclasses import field
+from typing import Literal
+
+from pydantic import JsonValue
+
+from engine.core.fact import entity
+
+
+@entity
+class Timer:
+    """A moment that something waits for."""
+
+    id: str
+    """Its kind and its subject: `retry:t5`."""
+    due_ms: int
+    kind: str
+    """What it is for; `decide.timers` has a handler for each."""
+    subject: str
+    """Id of the task, run, agent, supervisor or escalation that it is about."""
+
+
+@entity
+class Escalation:
+    """A question that waits for a person."""
+
+    id: str
+    kind: str
+    """What it is about; `decide.escalations` has a handler for each."""
+    subject: str
+    """Id of the task, run, agent or supervisor that it is about."""
+    run_id: str | None
+    question: str
+    """One line."""
+    options: list[str]
+    """The answers that there are."""
+    default: str | None
+    """The answer when nobody gives one in time; None waits for ever."""
+    due_ms: int | None
+    asked_ms: int
+    detail: dict[str, JsonValue] = field(default_factory=dict)
+    """What the handler of its kind needs besides."""
+
+
+@entity
+class Ledger:
+    """What has happened to the budget of a task, a run, an agent or a supervisor."""
+
+    id: str
+    """Whose it is."""
+    warned: list[str] = field(default_factory=list)
+    """The amounts that were warned about."""
+    granted: dict[str, int] = field(default_factory=dict)
+    """How many times the amount was granted on top of the first, by its name."""
+
+
+@entity
+class Outcome:
+    """What became of a command."""
+
+    status: Literal["applied", "refused"]
+    seq: int
+    reason: str | None = None
+
+
+@entity
+class Engine:
+    """The last engine that this state knows of."""
+
+    pid: int
+    token: int
+    version: str
+    started_ms: int
+    stopped_ms: int | None = None

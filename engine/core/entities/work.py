@@ -1,0 +1,292 @@
+"""Entities of work: runs, tasks, attempts, and what is remembered of finished runs."""
+
+from dataclasses import field
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from pydantic import JsonValue
+
+from engine.core.check import Check, Joining, Takes
+from engine.core.fact import entity
+from engine.core.limits import Limits
+from engine.core.options import DEFAULT_PRIORITY
+from engine.core.spec import FailurePolicy
+from engine.core.values import Held, Usage
+
+
+class TaskStatus(StrEnum):
+    """Where a task stands."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    RETRYING = "retrying"
+    PREEMPTED = "preempted"
+    IN_DOUBT = "in_doubt"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+
+
+ENDED = frozenset({TaskStatus.DONE, TaskStatus.FAILED, TaskStatus.CANCELLED, TaskStatus.SKIPPED})
+"""A task in one of these has its outcome and never changes again, unless an operator retries it."""
+
+
+class RunStatus(StrEnum):
+    """Where a run stands."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    SUSPENDED = "suspended"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+SwapMode: TypeAlias = Literal["drain", "migrate", "abort"]
+"""What becomes of attempts at work on the generation before: they end on it, go on with the new one from their next
+step, or are stopped and begin again.
+"""
+StopReason: TypeAlias = Literal["cancel", "requeue", "preempt", "migrate", "restart", "limit"]
+"""Why an attempt is asked to stop.
+
+`cancel`: the task ends with what it has. `requeue`: another agent, or another attempt, goes on with its finished steps.
+`preempt`: it goes back to its place in the queue. `migrate`: the same attempt goes on with the agent's new generation.
+`restart`: it begins again from its input, without its finished steps. `limit`: a deadline or a budget ended it.
+"""
+
+
+@entity
+class Attempt:
+    """One try of a task by one agent."""
+
+    number: int
+    agent_id: str | None
+    """None for built-in work that the engine does itself."""
+    generation: int
+    started_ms: int
+    since_ms: int = 0
+    """From when on its time is not yet counted as spent."""
+    parked: bool = False
+    """It waits for its delegations and holds no slot."""
+    waits: dict[str, None] = field(default_factory=dict)
+    """Calls that it waits for and whose tasks are not all ended."""
+    owed: list[str] = field(default_factory=list)
+    """Calls that are answered, and wait for a slot to be told."""
+    stopping: StopReason | None = None
+    """Why it was asked to stop at its next step, and so what becomes of its task; None while it was not."""
+
+
+@entity
+class Call:
+    """A delegation or a map from inside an attempt: the tasks that it created."""
+
+    key: str
+    kind: Literal["delegate", "map"]
+    children: list[str]
+    open: int
+    """How many of them have not ended."""
+
+
+@entity
+class Task:
+    """A node of work in a run."""
+
+    id: str
+    run_id: str
+    parent_id: str | None
+    """The group that planned it, or the task whose attempt asked for it."""
+    supervisor_id: str
+    kind: Literal["agent", "group", "join", "check"]
+    """Work of an agent; of a sub-supervisor with its own graph; of the engine, joining results or looking at them."""
+    title: str
+    queue: str | None = None
+    worker_id: str | None = None
+    """The agent or sub-supervisor that the plan gave it to; None when any able agent may take it."""
+    join: Joining | None = None
+    check: Check | None = None
+    """What a built-in node looks at; its verdict decides how the graph goes on."""
+    role: str = ""
+    """What the strategy of its graph means it for, in that strategy's own words."""
+    sees: list[str] | None = None
+    """Tasks whose outputs it gets; None is everything before it."""
+    need: int | None = None
+    """How many of those that it waits for have to be done; the rest are stopped then."""
+    tolerated: bool = False
+    """Its failure does not stop the graph: the strategy has another way."""
+    passed_by: bool = False
+    """It was skipped because its branch was not taken, which does not skip what comes after other branches too."""
+    status: TaskStatus = TaskStatus.WAITING
+    input: Held = None
+    takes: Takes = "request"
+    """Its text: the input of its graph; the output before it; the input and all outputs before it; its own input."""
+    after: list[str] = field(default_factory=list)
+    """Tasks of the same graph that must end first."""
+    before: list[str] = field(default_factory=list)
+    """Tasks of the same graph that wait for this one."""
+    blockers: int = 0
+    """How many of those have not ended."""
+    held_back: bool = False
+    """Ready, but its run is paused."""
+    ready_seq: int | None = None
+    """The event that made it ready; kept where it goes back to its place."""
+    ready_ms: int = 0
+    """Since when it is ready."""
+    priority: int = DEFAULT_PRIORITY
+    """0 is the most urgent, 9 the least."""
+    deadline_ms: int | None = None
+    """When it is ended if it has not ended by itself; never later than that of what it is part of."""
+    deadline_after_ms: int | None = None
+    """How long it was given, where it has a deadline of its own."""
+    escalation_id: str | None = None
+    """The question to a person that it waits for."""
+    preemptions: int = 0
+    """How often it was made to wait for a more urgent task."""
+    taking: str | None = None
+    """While it waits: the task at work that was asked to stop, so that this one has its slot."""
+    yields_to: str | None = None
+    """The more urgent task for which its last attempt was asked to stop."""
+    optional: bool = False
+    attempt: Attempt | None = None
+    attempts: int = 0
+    """Attempts begun so far."""
+    begun: int = 0
+    """Attempts of agents begun so far, with those of everything below it."""
+    usage: Usage | None = None
+    """What was spent on it and on everything below it; None while nothing was."""
+    held: bool = False
+    """It has spent its budget, and a person is asked whether it gets more."""
+    retries: int = 0
+    """Those that the agent that failed on it last was given."""
+    failovers: int = 0
+    """How many other agents its failure policies gave it to."""
+    failed_on: list[str] = field(default_factory=list)
+    """Agents that failed on it, the first one first, since its failure policies began."""
+    came_from: str | None = None
+    """The queue by capability that it was in, once it was given to one agent of it."""
+    tried_by_default: bool = False
+    """It is tried again because nobody answered a question about it."""
+    retry_at_ms: int | None = None
+    agent_id: str | None = None
+    """The last agent that worked on it."""
+    steps: dict[str, Held] = field(default_factory=dict)
+    """Outputs of finished steps by their key, never run again."""
+    calling: dict[str, str] = field(default_factory=dict)
+    """Tools that it has begun to call and must not call twice, by their step's key, while no end is recorded."""
+    calls: dict[str, Call] = field(default_factory=dict)
+    children: list[str] = field(default_factory=list)
+    """Nodes of its graph (group) or tasks that it asked for."""
+    open: int = 0
+    """How many of its children have not ended."""
+    mode: str | None = None
+    """Of a group: the strategy that its graph was made with."""
+    settings: dict[str, JsonValue] = field(default_factory=dict)
+    """Of a group: the settings of that strategy, with what was left open filled in."""
+    begun_ms: int | None = None
+    """Of a group: when the first attempt below it began."""
+    outcome_id: str | None = None
+    """Of a group: the node whose output is its output."""
+    cancelling: bool = False
+    """An operator, or a limit, stops it and all below it."""
+    exceeded: str | None = None
+    """The deadline or the budget that ended it and all below it, in words."""
+    call_key: str | None = None
+    """The parent's call that asked for it."""
+    output: Held = None
+    error: str | None = None
+    created_ms: int = 0
+    started_ms: int | None = None
+    ended_ms: int | None = None
+
+    @property
+    def ended(self) -> bool:
+        """True when it has its outcome."""
+        return self.status in ENDED
+
+
+@entity
+class Run:
+    """One request to a supervisor, from submission to output."""
+
+    id: str
+    supervisor_id: str
+    request: Held
+    title: str
+    root_id: str
+    """The group task that stands for the whole request."""
+    sender: str = ""
+    on_failure: list[FailurePolicy] = field(default_factory=list)
+    """What happens when a task of it fails, in place of what its agents' specs say; empty leaves it to them."""
+    priority: int = DEFAULT_PRIORITY
+    """Of its tasks, where nothing else is said."""
+    deadline_ms: int | None = None
+    deadline_after_ms: int | None = None
+    """How long it was given when that was set."""
+    category: str | None = None
+    """The kind of work that it is, where that was said or found."""
+    limits: Limits | None = None
+    """What it may spend; besides what its supervisor says of each run."""
+    after: list[str] = field(default_factory=list)
+    """Open runs that must be done before it begins."""
+    before: list[str] = field(default_factory=list)
+    """Open runs that wait for this one."""
+    paused: bool = False
+    suspended: bool = False
+    """Its engine ended and no other has taken it up."""
+    cancelling: bool = False
+    exceeded: str | None = None
+    """The deadline or the budget that ends it, in words."""
+    tasks: dict[str, None] = field(default_factory=dict)
+    """Every task of it, groups and joins included."""
+    total: int = 0
+    """How many tasks of agents it has so far."""
+    ended: int = 0
+    """How many of those have ended."""
+    done: int = 0
+    failed: int = 0
+    running: int = 0
+    """Attempts at work, those that wait for delegations included."""
+    strategy: str = ""
+    longest_ms: int = 0
+    """How long its longest attempt took so far."""
+    usage: Usage = field(default_factory=Usage)
+    begun: int = 0
+    """Attempts of agents begun."""
+    at_work: int = 0
+    """Attempts of agents that have begun and not ended."""
+    since_ms: int = 0
+    """The sum of the moments from when on their time is not yet counted as spent."""
+    held: bool = False
+    """It has spent its budget, and a person is asked whether it gets more."""
+    started_ms: int = 0
+
+    @property
+    def status(self) -> RunStatus:
+        """Where it stands; open runs only."""
+        if self.suspended:
+            return RunStatus.SUSPENDED
+        return RunStatus.PAUSED if self.paused else RunStatus.RUNNING
+
+
+@entity
+class RunSummary:
+    """What is remembered of a finished run; the rest is in the journal."""
+
+    id: str
+    supervisor_id: str
+    title: str
+    request: Held
+    status: RunStatus
+    output: Held
+    error: str | None
+    strategy: str
+    tasks: int
+    done: int
+    failed: int
+    usage: Usage
+    started_ms: int
+    ended_ms: int
+    seq: int
+    """The event that ended it."""
+    longest_ms: int = 0
+    """How long its longest attempt took."""
