@@ -94,24 +94,28 @@ def refresh_below(state: State, supervisor: Supervisor) -> None:
 
 def refresh_agent(state: State, agent: Agent) -> None:
     """Bring the queues that `agent` serves up to date with whether it can take a task."""
+    agent_id, queues = agent.id, state.queues
     room = len(agent.running) + agent.stuck < agent.max_concurrency
     works = room and not agent.paused and agent.error is None
-    takes = works and agent.removing is None and agent.exhausted is None
-    if agent.circuit != "closed":
-        takes = takes and not agent.is_shut
-    alike = takes or not room  # the same for all of them
-    agent_id, queues = agent.id, state.queues
-    for key in agent.queues:
-        queue = queues[key]
-        free = queue.free
-        is_free = takes if alike else _is_free_for(state, queue, agent, works=works)
-        if is_free != (agent_id in free):
-            if is_free:
-                free[agent_id] = 0
-            else:
-                del free[agent_id]
-            if queue.ready:
-                refresh_queue(state, queue)
+    if works and agent.removing is None and agent.exhausted is None and agent.circuit == "closed":
+        for key in agent.queues:
+            queue = queues[key]
+            if agent_id not in queue.free:
+                queue.free[agent_id] = 0
+                if queue.ready:
+                    refresh_queue(state, queue)
+    else:
+        takes = works and agent.takes_tasks
+        for key in agent.queues:
+            queue = queues[key]
+            is_free = takes if takes or not room else _is_free_for(state, queue, agent, works=works)
+            if is_free != (agent_id in queue.free):
+                if is_free:
+                    queue.free[agent_id] = 0
+                else:
+                    del queue.free[agent_id]
+                if queue.ready:
+                    refresh_queue(state, queue)
     if agent_id in state.pools:
         look_at_pool(state, agent)
 

@@ -100,25 +100,27 @@ def forget_idle_queues(state: State) -> None:
                 state.agents[agent_id].queues.remove(key)
 
 
-def enqueue(state: State, task: Task, *, again: bool = False) -> None:
+def enqueue(state: State, task: Task, *, again: bool = False, held: bool | None = None) -> None:
     """Make a task ready, or hold it back while its run is paused or a budget of it waits for a person.
 
     Args:
         state: What changes.
         task: Waits for nothing any more, and stands in no queue.
         again: It was ready before, and gets the place that it had.
+        held: What `is_held` says of it, where that is known.
     """
     assert task.queue is not None
     if task.ready_seq is None or not again:
         task.ready_seq, task.ready_ms, again = state.seq, state.at_ms, False
-    task.held_back = is_held(state, task)
-    if task.held_back:
+    if is_held(state, task) if held is None else held:
+        task.held_back = True
         return
+    task.held_back = False
     queue = state.queues[task.queue]
-    put(queue, task, task.ready_seq, task.ready_ms, again=again)
+    is_first = put(queue, task, task.ready_seq, task.ready_ms, again=again)
     if task.priority <= state.urgent_to:
         press(state, queue, task)
-    if queue.free:
+    if is_first and queue.free:
         refresh_queue(state, queue)
     if state.pools:
         look_at_pools_of(state, queue)

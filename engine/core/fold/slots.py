@@ -37,14 +37,13 @@ def occupy(state: State, agent: Agent, task: Task, generation: int, queue: Queue
     has_room = len(running) + agent.stuck < agent.max_concurrency
     for key in agent.queues:
         free = queues[key].free
-        if agent_id not in free:
-            continue
-        if has_room:
-            free.move_to_end(agent_id)
-        else:
-            del free[agent_id]
-            if not free and key in opened:
-                del opened[key]
+        if agent_id in free:
+            if has_room:
+                free.move_to_end(agent_id)
+            else:
+                del free[agent_id]
+                if not free and key in opened:
+                    del opened[key]
     if queue is not None and queue.key in opened:
         if queue.ready:
             open_queue(state, supervisor, queue.key, rank_of(supervisor, queue))

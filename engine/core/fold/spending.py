@@ -15,41 +15,60 @@ from engine.core.fold.queues import (
 )
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.state import Agent, Ledger, Run, State, Supervisor, Task
-from engine.core.values import NO_USAGE, Usage
+from engine.core.values import Usage
 
 
 def charge(state: State, task: Task, agent: Agent | None, usage: Usage) -> None:
     """Add what was spent to the task, to all that it is part of, to the run, the agent and its supervisors."""
-    if usage is NO_USAGE:
-        return
-    known = usage.tokens_in is not None or usage.tokens_out is not None or usage.cost_usd is not None
     time_ms = usage.time_ms
-    if not known and not time_ms:
-        return
-    for total in _totals(state, task, agent):
-        total.time_ms += time_ms
-        if known:
+    if usage.tokens_in is not None or usage.tokens_out is not None or usage.cost_usd is not None:
+        for total in _totals(state, task, agent):
+            total.time_ms += time_ms
             _add(total, usage)
+    elif time_ms:
+        _charge_time(state, task, agent, time_ms)
+
+
+def _charge_time(state: State, task: Task, agent: Agent | None, time_ms: int) -> None:
+    """Add time to the same totals as `_totals`, without a list of them: most attempts report nothing else."""
+    state.usage.time_ms += time_ms
+    state.runs[task.run_id].usage.time_ms += time_ms
+    if agent is None:
+        supervisor = state.supervisors.get(task.supervisor_id)
+    else:
+        agent.usage.time_ms += time_ms
+        supervisor = state.supervisors[agent.supervisor_id]
+    while supervisor is not None:
+        supervisor.usage.time_ms += time_ms
+        above = supervisor.parent_id
+        supervisor = state.supervisors[above] if above is not None else None
+    while True:
+        usage = task.usage
+        if usage is None:
+            task.usage = Usage(time_ms=time_ms)
+        else:
+            usage.time_ms += time_ms
+        above = task.parent_id
+        if above is None:
+            return
+        task = state.tasks[above]
 
 
 def _totals(state: State, task: Task, agent: Agent | None) -> list[Usage]:
     """Return the totals of everybody who pays for what is spent on `task`."""
-    owner_id = task.supervisor_id if agent is None else agent.supervisor_id
-    tasks, supervisors = state.tasks, state.supervisors
     totals = [state.usage, state.runs[task.run_id].usage]
-    while True:
-        if task.usage is None:
-            task.usage = Usage()
-        totals.append(task.usage)
-        if task.parent_id is None:
-            break
-        task = tasks[task.parent_id]
+    supervisor = state.supervisors.get(task.supervisor_id if agent is None else agent.supervisor_id)
+    above: Task | None = task
+    while above is not None:
+        if above.usage is None:
+            above.usage = Usage()
+        totals.append(above.usage)
+        above = state.tasks[above.parent_id] if above.parent_id is not None else None
     if agent is not None:
         totals.append(agent.usage)
-    supervisor = supervisors.get(owner_id)
     while supervisor is not None:
         totals.append(supervisor.usage)
-        supervisor = supervisors[supervisor.parent_id] if supervisor.parent_id is not None else None
+        supervisor = state.supervisors[supervisor.parent_id] if supervisor.parent_id is not None else None
     return totals
 
 
@@ -65,11 +84,10 @@ def _add(total: Usage, usage: Usage) -> None:
 
 def count_begun(state: State, task: Task, run: Run, agent: Agent, since_ms: int) -> None:
     """Count an attempt of an agent that begins, at every level that pays for it."""
-    tasks, supervisors = state.tasks, state.supervisors
     task.begun += 1
     above = task.parent_id
     while above is not None:
-        task = tasks[above]
+        task = state.tasks[above]
         task.begun += 1
         above = task.parent_id
     run.begun += 1
@@ -78,7 +96,7 @@ def count_begun(state: State, task: Task, run: Run, agent: Agent, since_ms: int)
     agent.begun += 1
     above = agent.supervisor_id
     while above is not None:
-        supervisor = supervisors[above]
+        supervisor = state.supervisors[above]
         supervisor.begun += 1
         above = supervisor.parent_id
 

@@ -21,7 +21,7 @@ from engine.core.fold.ending import begin_anew, end
 from engine.core.fold.hand_overs import note_end
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
-from engine.core.fold.queues import dequeue, enqueue, is_ready, own_queue, stands, stop_waiting_for_slot, vacate
+from engine.core.fold.queues import dequeue, enqueue, is_held, is_ready, own_queue, stands, stop_waiting_for_slot, vacate
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.state import ENDED, Call, State, Task, TaskStatus
 from engine.core.values import Held, held
@@ -165,6 +165,7 @@ def park(state: State, task: Task, call_key: str) -> None:
 
 def _delegated(state: State, event: Delegated) -> None:
     parent, seq = state.tasks[event.task_id], state.seq
+    held_back = is_held(state, parent)
     for place, child in enumerate(event.children):
         task = Task(
             id=child.task_id,
@@ -184,7 +185,7 @@ def _delegated(state: State, event: Delegated) -> None:
         )
         add_task(state, task)
         if task.kind == "agent":
-            enqueue(state, task)
+            enqueue(state, task, held=held_back)
     children = [child.task_id for child in event.children]
     parent.children += children
     parent.open += len(children)
