@@ -20,7 +20,16 @@ class AgentScreen(Frame):
     """The page of an agent, with the keys that change it."""
 
     CSS_PATH = "agent.tcss"
-    KEYS = (("esc", "back"), ("h", "swap"), ("z", "pause"), ("R", "remove"), ("S", "strategy"), ("↑↓", "scroll"))
+    KEYS = (
+        ("esc", "back"),
+        ("h", "swap"),
+        ("B", "roll back"),
+        ("z", "pause"),
+        ("c", "capability"),
+        ("m", "move"),
+        ("R", "remove"),
+        ("↑↓", "scroll"),
+    )
 
     def __init__(self, agent_id: str) -> None:
         super().__init__()

@@ -41,6 +41,12 @@ class Told(Pane, can_focus=False):
     """
 
 
+def show_where_any(told: Told, cells: Sequence[Cell]) -> None:
+    """Show these lines; nothing, not even a gap, where there are none."""
+    told.display = bool(cells)
+    told.show(cells)
+
+
 class Problem(Pane, can_focus=False):
     """What is wrong, whole; no line where nothing is."""
 
@@ -184,6 +190,8 @@ class Choices(OptionList):
         padding: 0;
         background: transparent;
         scrollbar-size-vertical: 1;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
         &:focus { border: none; background: transparent; background-tint: transparent 0%; }
         & > .option-list--option-highlighted { background: $selected; color: $foreground; text-style: none; }
         &:focus > .option-list--option-highlighted { background: $selected; color: $tone-strong; text-style: none; }

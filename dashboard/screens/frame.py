@@ -28,6 +28,12 @@ ACTING = frozenset({"h", "B", "u", "S", "z", "r", "R", "ctrl+d", "n", "i", "p", 
 """Keys that change the team: not named where nothing may be changed."""
 
 
+class Tabs(Bar):
+    """The screens, all of them, before what a screen says of its rows."""
+
+    LEFT_FIRST = True
+
+
 class Keys(Bar):
     """The keys of a screen, each before what it does."""
 
@@ -85,7 +91,7 @@ class Frame(Actions, Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield Bar(id="header")
-        yield Bar(id="tabs")
+        yield Tabs(id="tabs")
         yield from self.body()
         yield Says(id="status")
         yield Keys(id="keys")

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from textual import on
 from textual.widget import Widget
 
-from dashboard.screens.dialog import Answer, Dialog, Told
+from dashboard.screens.dialog import Answer, Dialog, Told, show_where_any
 from dashboard.views.choices import Choice
 from dashboard.views.glimpse import Glimpse
 from dashboard.views.rehearsal import rehearsed
@@ -32,9 +32,11 @@ class RollbackDialog(Dialog):
         return f"Roll {agent.name} back (g{agent.generation} → g{agent.generation + 1})"
 
     def inside(self) -> Iterable[Widget]:
-        yield Told(id="changes")
-        yield Radio(id="mode")
         yield Told(id="work")
+        yield Radio(id="mode")
+        yield Told(id="each")
+        yield Told(id="changes")
+        yield Told(id="shell")
 
     def begin(self) -> None:
         self.look(self.deck.glimpse)
@@ -58,9 +60,10 @@ class RollbackDialog(Dialog):
         before = state.specs.get(agent.previous or "")
         if before is not None:
             self.query_one("#changes", Told).show(changes(state.spec_of(agent), before))
-        shell = Cell(f"quarterdeck rollback {agent.name} --mode {mode}", "muted", "in a shell  ")
-        lines = [Cell(its_work(agent, state), "", "its work    "), *attempt_lines(state, ids, mode), shell]
-        self.query_one("#work", Told).show(lines)
+        self.query_one("#work", Told).show([Cell(its_work(agent, state), "", "its work    ")])
+        show_where_any(self.query_one("#each", Told), attempt_lines(state, ids, mode))
+        shell = f"quarterdeck rollback {agent.name} --mode {mode}"
+        self.query_one("#shell", Told).show([Cell(shell, "muted", "in a shell  ")])
 
     def answer(self) -> Answer:
         return Rollback(agent=self._agent_id, mode=self.query_one(Radio).chosen or "drain")

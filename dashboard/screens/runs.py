@@ -13,7 +13,16 @@ class RunsScreen(TableScreen):
 
     PLACE = "runs"
     CSS_PATH = "runs.tcss"
-    KEYS = (("enter", "output"), ("n", "request"), ("z", "pause"), ("ctrl+d", "cancel"), ("r", "again"))
+    KEYS = (
+        ("enter", "output"),
+        ("n", "request"),
+        ("z", "pause"),
+        ("p", "priority"),
+        ("d", "deadline"),
+        ("ctrl+d", "cancel"),
+        ("r", "again"),
+        ("S", "strategy"),
+    )
 
     def listing(self, glimpse: Glimpse) -> Listing:
         return runs(glimpse.state, now_ms=glimpse.now_ms, needle=self.needle, working=glimpse.working)

@@ -7,7 +7,7 @@ from textual import on
 from textual.widget import Widget
 from textual.widgets import OptionList
 
-from dashboard.screens.dialog import Answer, Choices, Dialog, Told
+from dashboard.screens.dialog import Answer, Choices, Dialog, Told, show_where_any
 from dashboard.views.amounts import counted
 from dashboard.views.choices import Choice
 from dashboard.views.glimpse import Glimpse
@@ -45,9 +45,11 @@ class SwapDialog(Dialog):
 
     def inside(self) -> Iterable[Widget]:
         yield Choices(id="choices")
-        yield Told(id="changes")
-        yield Radio(id="mode")
         yield Told(id="work")
+        yield Radio(id="mode")
+        yield Told(id="each")
+        yield Told(id="changes")
+        yield Told(id="shell")
 
     def begin(self) -> None:
         if self._choice is not None and self._choice not in self.deck.glimpse.state.registry:
@@ -117,12 +119,15 @@ class SwapDialog(Dialog):
         if new is not None:
             told.show(changes(state.spec_of(agents[0]), new))
         work = its_work(agents[0], state) if len(agents) == 1 else _work_of(agents)
-        lines = [Cell(work, "", "its work    "), *attempt_lines(state, ids, modes.chosen or "drain")]
+        mode = modes.chosen or "drain"
+        self.query_one("#work", Told).show([Cell(work, "", "its work    ")])
+        show_where_any(self.query_one("#each", Told), attempt_lines(state, ids, mode))
+        lines = []
         if self._references and new is self._of_file:
             lines.append(Cell(f"runs {', '.join(self._references)}; swapping trusts it", "draining", "code        "))
         if new is not None:
-            lines.append(Cell(self._shell(agents, new, modes.chosen or "drain"), "muted", "in a shell  "))
-        self.query_one("#work", Told).show(lines)
+            lines.append(Cell(self._shell(agents, new, mode), "muted", "in a shell  "))
+        show_where_any(self.query_one("#shell", Told), lines)
 
     def _shell(self, agents: Sequence[Agent], new: AgentSpec, mode: str) -> str:
         using = self._choice if new is self._of_file else new.name

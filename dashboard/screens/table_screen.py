@@ -52,7 +52,7 @@ class TableScreen(Frame):
 
     def facts(self) -> list[Cell]:
         marked = len(self.marked_agents())
-        facts = [Cell(f"▪ {marked} marked · h swaps them · esc", "accent")] if marked else []
+        facts = [Cell(f"▪ {marked} marked", "accent")] if marked else []
         return [*facts, *([Cell(f"{self._shown:,} of {self._total:,}", "muted")] if self.needle else [])]
 
     def marked_agents(self) -> list[str]:
@@ -70,6 +70,8 @@ class TableScreen(Frame):
         if key in self.deck.glimpse.state.agents:
             self.table.mark(key)
             self.table.action_move(1)
+            if marked := len(self.marked_agents()):
+                self.deck.say(f"{marked} marked · h swaps them as one change · esc takes the marks off", "muted")
             self.look(self.deck.glimpse)
 
     def target(self) -> Target | None:

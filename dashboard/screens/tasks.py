@@ -15,7 +15,16 @@ class TasksScreen(TableScreen):
 
     PLACE = "tasks"
     CSS_PATH = "tasks.tcss"
-    KEYS = (("enter", "open"), ("s", "sort"), ("ctrl+d", "cancel"), ("r", "retry"), ("h", "swap"), ("n", "request"))
+    KEYS = (
+        ("enter", "open"),
+        ("p", "priority"),
+        ("d", "deadline"),
+        ("a", "reassign"),
+        ("ctrl+d", "cancel"),
+        ("r", "retry"),
+        ("s", "sort"),
+        ("h", "swap"),
+    )
     BINDINGS = [Binding("s", "sort", "sort", show=False)]
 
     def __init__(self) -> None:

@@ -85,7 +85,15 @@ class TextScreen(Frame):
     """Shows a page, and reads from the journal what the state does not hold."""
 
     CSS_PATH = "text.tcss"
-    KEYS = (("esc", "back"), ("↑↓", "scroll"), ("ctrl+d", "cancel"), ("r", "retry"))
+    KEYS = (
+        ("esc", "back"),
+        ("p", "priority"),
+        ("d", "deadline"),
+        ("a", "reassign"),
+        ("ctrl+d", "cancel"),
+        ("r", "retry"),
+        ("↑↓", "scroll"),
+    )
 
     def __init__(self, page: Page) -> None:
         super().__init__()

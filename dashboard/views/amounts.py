@@ -38,6 +38,15 @@ def remaining(ms: float) -> str:
     return f"{seconds} s" if seconds < 60 else duration(seconds * 1000)
 
 
+def left(ms: float) -> str:
+    """A countdown in one unit, such as `40 s`, `10 min`, `2 h`, for a narrow column."""
+    seconds = max(0, -(-round(ms) // 1000))
+    for size, unit in ((86_400 * 2, "d"), (3_600 * 2, "h"), (60 * 2, "min")):
+        if seconds >= size:
+            return f"{seconds // (size // 2)} {unit}"
+    return f"{seconds} s"
+
+
 def elapsed(ms: float) -> str:
     """How long something has gone on, in whole seconds, so that it stands still in between; empty below one."""
     return remaining(ms // 1000 * 1000) if ms >= 1000 else ""

@@ -9,8 +9,8 @@ from engine.core.state import Escalation, State, TaskStatus
 
 COLUMNS = (
     Column("ABOUT", 9),
-    Column("OF", 18, grow=1, most=34),
-    Column("WHAT IS TO BE DECIDED", 30, grow=4, most=100),
+    Column("OF", 14, grow=1, most=34),
+    Column("WHAT IS TO BE DECIDED", 24, grow=4, most=100),
     Column("ELSE", 18, drop=1, calm=True),
     Column("AGE", 11, right=True, drop=2, calm=True),
     Column("ANSWERS", 28, drop=3),

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import NamedTuple
 
-from dashboard.views.amounts import duration, percent, remaining
+from dashboard.views.amounts import duration, left, percent
 from dashboard.views.rows import Cell
 from engine.core.budget import Budget, budgets_of, deadline_of
 from engine.core.state import State
@@ -89,7 +89,7 @@ def due(state: State, subject_id: str, now_ms: int) -> Cell:
     if found.due_ms <= now_ms:
         return Cell("passed", "error")
     warned = found.own and (found.warn_ms is None or found.warn_ms <= now_ms)
-    return Cell(remaining(found.due_ms - now_ms), "draining" if warned else "muted")
+    return Cell(left(found.due_ms - now_ms), "draining" if warned else "muted")
 
 
 def budget_words(state: State, subject_id: str) -> Cell | None:

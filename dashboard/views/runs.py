@@ -1,7 +1,7 @@
 """Requests as rows: the open ones first, then the last that finished, newest first."""
 
 from dashboard.views.amounts import clock, duration, elapsed
-from dashboard.views.glyphs import of_run
+from dashboard.views.glyphs import Mark, of_run
 from dashboard.views.limits import budget_words, due
 from dashboard.views.rows import Cell, Column, Listing, matches
 from dashboard.views.texts import said
@@ -12,16 +12,16 @@ COLUMNS = (
     Column("REQUEST", 24, grow=2),
     Column("STATE", 11),
     Column("TO", 12, drop=3),
-    Column("STRATEGY", 11, drop=5),
+    Column("STRATEGY", 11, drop=7),
     Column("TASKS", 13, right=True),
     Column("FAIL", 5, right=True, drop=1),
-    Column("PRI", 3, right=True, drop=7),
-    Column("DUE", 9, right=True, drop=4, calm=True),
-    Column("AT", 8, drop=6),
+    Column("PRI", 3, right=True, drop=5),
+    Column("DUE", 6, right=True, drop=4, calm=True),
+    Column("AT", 8, drop=8),
     Column("TOOK", 12, right=True, drop=2, calm=True),
-    Column("OUTPUT", 16, grow=2, drop=8),
+    Column("OUTPUT", 16, grow=2, drop=6),
 )
-"""In a narrow window OUTPUT falls away first, then PRI, AT, STRATEGY, DUE, TO, TOOK and FAIL."""
+"""In a narrow window AT falls away first, then STRATEGY, OUTPUT, PRI, DUE, TO, TOOK and FAIL."""
 
 
 def runs(state: State, *, now_ms: int, needle: str = "", working: bool = True) -> Listing:
@@ -52,7 +52,7 @@ def _open(state: State, run: Run, now_ms: int, working: bool) -> tuple[Cell, ...
     mark = of_run(run, working=working)
     return (
         Cell(run.title, "strong"),
-        Cell("◐ stopping", "draining") if run.cancelling and working else Cell(mark.text, mark.tone),
+        _standing(run, mark, working),
         _supervisor(state, run.supervisor_id),
         Cell(run.strategy, "muted"),
         Cell(f"{run.done:,}/{run.total:,}"),
@@ -63,6 +63,14 @@ def _open(state: State, run: Run, now_ms: int, working: bool) -> tuple[Cell, ...
         Cell(elapsed(now_ms - run.started_ms)),
         _far(state, run, working),
     )
+
+
+def _standing(run: Run, mark: Mark, working: bool) -> Cell:
+    if run.cancelling and working:
+        return Cell("◐ stopping", "draining")
+    if run.after and working and not run.paused:
+        return Cell("◌ waiting", "waiting")
+    return Cell(mark.text, mark.tone)
 
 
 def _far(state: State, run: Run, working: bool) -> Cell:

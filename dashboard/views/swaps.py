@@ -20,7 +20,7 @@ def mode_lines(state: State, agent_ids: Sequence[str]) -> list[tuple[str, str]]:
     """Return every mode with what it does to the work of these agents."""
     seen = previews(state, agent_ids, MODES[0])
     attempts = [attempt for one in seen for attempt in one.attempts]
-    waiting = sum(one.waiting for one in seen)
+    waiting = _waiting(state, agent_ids)
     to = _next(state, agent_ids)
     rest = f"the {counted(waiting, 'task')} that wait go to {to}" if waiting > 1 else f"what waits goes to {to}"
     if not attempts:
@@ -48,6 +48,15 @@ def refusal_of(state: State, agent_ids: Sequence[str]) -> str:
     if gone:
         return "this agent has left the team" if len(agent_ids) == 1 else f"{counted(len(gone), 'agent')} left the team"
     return next((why for one in previews(state, agent_ids, MODES[0]) for why in one.refusals), "")
+
+
+def _waiting(state: State, agent_ids: Sequence[str]) -> int:
+    """Count what is ready for any of these agents, each task once."""
+    queues = {
+        key for agent_id in agent_ids if agent_id in state.agents for key in state.agents[agent_id].queues
+    }  # fmt: skip
+    found = (state.queues[key] for key in queues if key in state.queues and not key.startswith("back:"))
+    return sum(len(queue.ready) for queue in found)
 
 
 def _label(place: int) -> str:

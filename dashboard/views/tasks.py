@@ -18,7 +18,7 @@ COLUMNS = (
     Column("AGENT", 14, grow=1, most=24, drop=1),
     Column("WHY, OR HOW FAR", 27, grow=5, most=90, calm=True),
     Column("PRI", 3, right=True, drop=4),
-    Column("DUE", 9, right=True, drop=3, calm=True),
+    Column("DUE", 6, right=True, drop=3, calm=True),
     Column("TRY", 3, right=True, drop=5),
     Column("SINCE", 8, drop=6),
     Column("TOOK", 11, right=True, drop=2, calm=True),

@@ -15,6 +15,8 @@ from dashboard.widgets.tones import TONE_CLASSES, Toned, tone_css
 class Bar(Toned, Widget):
     """Show cells in one line; post `Clicked` with the place of a left one."""
 
+    LEFT_FIRST = False
+    """Whether all of the left side goes before any of the right one."""
     COMPONENT_CLASSES = TONE_CLASSES
     DEFAULT_CSS = """
     Bar {
@@ -79,9 +81,12 @@ class Bar(Toned, Widget):
         """The cells on the right, as many as leave a third of the line to the left ones."""
         base = self.rich_style
         cells = list(self._right)
+        kept = min(width // 3, 24)
+        if self.LEFT_FIRST:
+            kept = Strip(self.painted(self._left, base, gap=self._gap)).cell_length + 2
         while cells:
             strip = Strip(self.painted(cells, base, gap="   "))
-            if len(cells) == 1 or strip.cell_length <= width - min(width // 3, 24):
+            if (len(cells) == 1 and not self.LEFT_FIRST) or strip.cell_length <= width - kept:
                 return strip
             cells.pop()
         return Strip([])

@@ -37,10 +37,7 @@ def trouble(said: str = "") -> World:
         if place:
             work.record(reading[1], name)
     work.fail(reading[2], f"KeyError: 'total' {said}".strip())
-    for _ in range(2):
-        work.now_ms += 900
-        for key in _keys(work, "checker")[:1]:
-            work.fail(key, "ledger is not balanced")
+    work.fail(_key(work, "checker"), "ledger is not balanced")
     work.order(Submit(request="Check last year", supervisor="deep", after=[next(iter(work.state.runs))]))
     work.order(Submit(request="Who owes us?", supervisor="audit", priority=2))
     for key in _keys(work, "auditor")[:1]:
@@ -48,13 +45,11 @@ def trouble(said: str = "") -> World:
     work.order(SetPriority(target=list(work.state.runs)[-1], priority=1))
     task = next(one for one in work.state.tasks.values() if one.title.startswith("ledger 9"))
     work.order(SetDeadline(target=task.id, deadline_s=40))
-    night = next(one for one in work.state.agents.values() if one.name == "watch")
     work.order(Submit(request="Watch the doors", supervisor="night"))
     for key in _keys(work, "watch"):
         work.fail(key, "signal 11", crashed=True)
     work.say(AgentUnusable(agent_id=_id(work, "scanner"), generation=1, error=f"no module named 'scan' {said}".strip()))
     work.order(Pause(target="deep"))
-    assert night.restarts >= 0
     work.now_ms = max(work.now_ms, NOW_MS - 400)
     return work
 
@@ -62,7 +57,7 @@ def trouble(said: str = "") -> World:
 def _team() -> World:
     asks = [Escalate(after_s=1_200, default="skip")]
     readers = agent("reader", "read", pool=Pool(min=1, max=8), on_failure=asks)
-    checker = agent("checker", "check", circuit=Circuit(failures=2, cool_s=120.0), limits=Limits(tokens=1_000))
+    checker = agent("checker", "check", circuit=Circuit(failures=1, cool_s=400.0), limits=Limits(tokens=1_000))
     deepest = SupervisorSpec(name="deepest", members=[agent("diver", "dive")])
     deep = SupervisorSpec(name="deep", members=[SupervisorSpec(name="deeper", members=[deepest])])
     return team_world(
@@ -79,7 +74,7 @@ def _team() -> World:
 
 
 def _specs(work: World) -> None:
-    """Rename the root, add specs to swap to, and a second team that fails."""
+    """Add specs to swap to, and a second team that fails."""
     for name, can in (("reader-fast", "read"), ("reader-careful", "read"), ("painter", "paint"), ("singer", "sing")):
         spec = agent(name, can, timeout_s=5.0, description=f"Another way to {can}")
         work.order(RegisterSpec(spec=spec, trusted=[str(spec.run)]))

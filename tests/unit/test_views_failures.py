@@ -16,7 +16,7 @@ def test_an_agent_with_an_open_circuit_says_what_it_suffers_from() -> None:
 
     now = now_of_agent(state, member(world, "ada"), digest(state), {}, world.now_ms)
 
-    assert (now.text, now.tone) == ("circuit open after 1 failure, tried again in 5 s, 1 waiting: no paper", "draining")
+    assert (now.text, now.tone) == ("circuit open after 1 failure, tried again in 5 s: no paper", "draining")
 
 
 def test_a_supervisor_that_failed_is_in_error_and_says_why() -> None:
