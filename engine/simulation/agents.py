@@ -29,6 +29,8 @@ from engine.simulation.drawing import NAMES, SKILLS
 
 HANG_S = 6 * 3600.0
 LONG = "a line of an output that is too long to be kept in the state itself, and stands in the journal alone\n" * 30
+MOST_TASKS = 80
+"""In a run with so many tasks nobody delegates any more: teams that hand on to teams would never end."""
 LIE = "an answer about an attempt that is not at work"
 """Never to be taken by anybody."""
 DEEPEST = 2
@@ -135,7 +137,9 @@ async def _work(scene: Scene, text: str) -> None:
         context.emit(draw.choice(["a beginning", LONG]))
     for number in range(draw.choice([0, 0, 1, 2, 3])):
         await _step(scene, f"step{number}")
-    if draw.random() < 0.25 and text.count("part of") < DEEPEST:
+    run = scene.stage.state.runs.get(scene.work.effect.run_id)
+    is_large = run is not None and run.total >= MOST_TASKS
+    if draw.random() < 0.25 and text.count("part of") < DEEPEST and not is_large:
         await _ask(scene, text)
 
 
