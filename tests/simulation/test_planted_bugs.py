@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from engine.core import prompts, step
+from engine.core import step
 from engine.core.decide import ON_MESSAGE, attempts, dispatch
 from engine.core.effects import Effect, StartTimer, restart_effects
 from engine.core.events import TaskSkipped
 from engine.core.fold import attempt as fold_attempt
 from engine.core.fold import spending
+from engine.core.prompts import table as prompts_table
 from engine.core.signals import TimerDue
 from engine.core.state import Agent, Queue, State
 from engine.core.values import Usage
@@ -42,7 +43,7 @@ def a_double_slot(patch: Patch) -> None:
 
 def a_skipped_outcome(patch: Patch) -> None:
     """Those that wait for a task that is skipped are never told."""
-    patch.setitem(prompts._PROMPTS, TaskSkipped, lambda state, event: [])
+    patch.setitem(prompts_table._PROMPTS, TaskSkipped, lambda state, event: [])
 
 
 def a_stale_token(patch: Patch) -> None:

@@ -1,13 +1,8 @@
-"""What becomes possible because of an event, for `decide` to look at next.
-
-A prompt is not journaled: it follows from the events, and its own consequences are events.
-"""
+"""From events to prompts: a pure table, total over what makes anything possible."""
 
 from collections.abc import Callable
 from itertools import islice
-from typing import Any, TypeAlias
-
-from pydantic import JsonValue
+from typing import Any
 
 from engine.core.budget import is_empty, is_limited, limits_of, touched
 from engine.core.events import (
@@ -48,222 +43,34 @@ from engine.core.events import (
 from engine.core.events.hierarchy import SupervisorChanged
 from engine.core.events.swap import SwapHurried, SwapRolledBack
 from engine.core.events.team import AgentRemoving, AgentSwapped
-from engine.core.fact import fact
 from engine.core.fold.lanes import next_task
-from engine.core.state import RunStatus, State, TaskStatus
+from engine.core.prompts.records import (
+    AfterEnd,
+    Answered,
+    AnswerNow,
+    ApplyPolicy,
+    AskDoubt,
+    CheckAgentLoad,
+    CheckBudget,
+    CheckGroup,
+    FinishRun,
+    FollowRun,
+    GiveSlot,
+    GrowGroup,
+    LookAt,
+    LookAtCircuit,
+    MemberCrashed,
+    PlanGroup,
+    Prompt,
+    Requeue,
+    StopLeftOver,
+    TakeSlot,
+    Tune,
+)
+from engine.core.state import State, TaskStatus
 
 LOOKED_AT = 64
 """How many urgent tasks are looked at when what is at work became less urgent."""
-
-
-@fact
-class Dispatch:
-    """A supervisor has a slot, a ready task and a free agent."""
-
-    supervisor_id: str
-
-
-@fact
-class TakeSlot:
-    """A task is urgent and ready, and nothing could start it: a less urgent one may have to wait."""
-
-    task_id: str
-
-
-@fact
-class GiveSlot:
-    """An attempt that was asked to stop for a task has ended: that one has the slot before all others."""
-
-    task_id: str
-
-
-@fact
-class FollowRun:
-    """A run has finished for which another waits."""
-
-    run_id: str
-    """The one that waits."""
-    previous_id: str
-    status: RunStatus
-
-
-@fact
-class PlanGroup:
-    """A group can be turned into a graph."""
-
-    task_id: str
-    text: str | None = None
-    """The whole text of its request, where it is at hand."""
-
-
-@fact
-class LookAt:
-    """A node waits for nothing any more: plan a group, start a join."""
-
-    task_id: str
-
-
-@fact
-class AfterEnd:
-    """A task has its outcome."""
-
-    task_id: str
-
-
-@fact
-class CheckGroup:
-    """A graph changed; it may have ended."""
-
-    task_id: str
-
-
-@fact
-class GrowGroup:
-    """A built-in node has looked at outputs: its graph goes on in one of its ways."""
-
-    check_id: str
-    verdict: JsonValue
-    seq: int
-    """The event that carries the verdict."""
-
-
-@fact
-class Tune:
-    """A run of a supervisor that may change its coordination by itself has ended."""
-
-    supervisor_id: str
-
-
-@fact
-class FinishRun:
-    """The last attempt of a run whose outcome stands has ended."""
-
-    run_id: str
-
-
-@fact
-class ApplyPolicy:
-    """An attempt failed: its policies say what is next."""
-
-    task_id: str
-    error_types: list[str]
-    """Names of the class of its exception and the bases of that."""
-    retryable: bool | None
-    """What the exception said of being tried again."""
-    retry_after_s: float | None
-    """How long it asked to be left alone, in seconds."""
-
-
-@fact
-class LookAtCircuit:
-    """An attempt on an agent ended, well or not."""
-
-    agent_id: str
-    well: bool
-
-
-@fact
-class MemberCrashed:
-    """An agent, or a whole supervisor, broke down and has to be started anew."""
-
-    member_id: str
-    because: str
-
-
-@fact
-class AskDoubt:
-    """A task may have been cut off in the middle of a tool call."""
-
-    task_id: str
-
-
-@fact
-class AnswerNow:
-    """A call is answered while its attempt holds a slot."""
-
-    task_id: str
-    call_key: str
-
-
-@fact
-class Requeue:
-    """The work of an agent that leaves has to be done by another."""
-
-    task_id: str
-
-
-@fact
-class StopLeftOver:
-    """A task begins again from its input: what it had asked for is of no use any more."""
-
-    task_id: str
-
-
-@fact
-class CheckAgentLoad:
-    """An attempt on an agent ended: a swap may be drained, a removal complete."""
-
-    agent_id: str
-
-
-@fact
-class LookAtPool:
-    """A pool has to grow, or an instance of it has nothing to do."""
-
-    agent_id: str
-
-
-@fact
-class CheckLeaving:
-    """Supervisors that are being removed may go, or those under them may."""
-
-
-@fact
-class Answered:
-    """A question to a person has its answer."""
-
-    escalation_id: str
-    kind: str
-    subject: str
-    run_id: str | None
-    answer: str
-    output: JsonValue
-    by: str
-    detail: dict[str, JsonValue]
-
-
-@fact
-class CheckBudget:
-    """A task, a run, an agent or a supervisor has spent something, or may spend another amount."""
-
-    subject: str
-
-
-Prompt: TypeAlias = (
-    Dispatch
-    | Tune
-    | TakeSlot
-    | GiveSlot
-    | FollowRun
-    | PlanGroup
-    | LookAt
-    | AfterEnd
-    | CheckGroup
-    | GrowGroup
-    | FinishRun
-    | ApplyPolicy
-    | AskDoubt
-    | LookAtCircuit
-    | MemberCrashed
-    | AnswerNow
-    | Requeue
-    | StopLeftOver
-    | CheckAgentLoad
-    | Answered  # keep one a line
-    | LookAtPool
-    | CheckLeaving
-    | CheckBudget
-)
 
 
 def prompts_of(state: State, event: Event) -> list[Prompt]:

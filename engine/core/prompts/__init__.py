@@ -1,0 +1,60 @@
+"""What becomes possible because of an event, for `decide` to look at next.
+
+A prompt is not journaled: it follows from the events, and its own consequences are events.
+"""
+
+from engine.core.prompts.records import (
+    AfterEnd,
+    Answered,
+    AnswerNow,
+    ApplyPolicy,
+    AskDoubt,
+    CheckAgentLoad,
+    CheckBudget,
+    CheckGroup,
+    CheckLeaving,
+    Dispatch,
+    FinishRun,
+    FollowRun,
+    GiveSlot,
+    GrowGroup,
+    LookAt,
+    LookAtCircuit,
+    LookAtPool,
+    MemberCrashed,
+    PlanGroup,
+    Prompt,
+    Requeue,
+    StopLeftOver,
+    TakeSlot,
+    Tune,
+)
+from engine.core.prompts.table import prompts_of
+
+__all__ = [
+    "AfterEnd",
+    "AnswerNow",
+    "Answered",
+    "ApplyPolicy",
+    "AskDoubt",
+    "CheckAgentLoad",
+    "CheckBudget",
+    "CheckGroup",
+    "CheckLeaving",
+    "Dispatch",
+    "FinishRun",
+    "FollowRun",
+    "GiveSlot",
+    "GrowGroup",
+    "LookAt",
+    "LookAtCircuit",
+    "LookAtPool",
+    "MemberCrashed",
+    "PlanGroup",
+    "Prompt",
+    "Requeue",
+    "StopLeftOver",
+    "TakeSlot",
+    "Tune",
+    "prompts_of",
+]
