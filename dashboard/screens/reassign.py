@@ -7,6 +7,7 @@ from textual.widget import Widget
 from textual.widgets import OptionList
 
 from dashboard.screens.dialog import Answer, Choices, Dialog, Told
+from dashboard.views.amounts import counted
 from dashboard.views.choices import Choice
 from dashboard.views.glimpse import Glimpse
 from dashboard.views.members import takers
@@ -82,7 +83,7 @@ class ReassignDialog(Dialog):
         state = glimpse.state
         agent = state.agents.get((task.attempt.agent_id if task.attempt is not None else task.worker_id) or "")
         if task.attempt is not None:
-            steps = f", {len(task.steps)} steps finished" if task.steps else ""
+            steps = f", {counted(len(task.steps), 'step')} finished" if task.steps else ""
             return f"at work on {agent.name if agent is not None else '–'}, attempt {task.attempts}{steps}"
         reason = why(state, task, glimpse.counts, glimpse.now_ms)
         return reason or (f"for {agent.name}" if agent is not None else "for whoever is able")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dashboard.views.amounts import clock, elapsed, remaining
+from dashboard.views.amounts import clock, counted, elapsed, left
 from dashboard.views.digest import needs_person
 from dashboard.views.rows import Cell, Column, Listing, matches
 from engine.core.state import Escalation, State, TaskStatus
@@ -94,7 +94,7 @@ def otherwise(asked: Escalation, now_ms: int) -> str:
     """Return what happens when nobody answers, and in how long."""
     if asked.due_ms is None or asked.default is None:
         return "waits for you"
-    return f"{asked.default} in {remaining(asked.due_ms - now_ms)}"
+    return f"{asked.default} in {left(asked.due_ms - now_ms)}"
 
 
 def subject_name(state: State, asked: Escalation) -> str:
@@ -127,7 +127,7 @@ def question_lines(state: State, asked: Escalation, now_ms: int) -> Sequence[Cel
         agent = state.agents.get(task.agent_id or task.worker_id or "")
         tried = [state.agents[one].name for one in task.failed_on if one in state.agents]
         lines.append(_line("task", f"{task.title} ({task.id}) of {_run_title(state, task.run_id)}"))
-        lines.append(_line("agent", f"{agent.name if agent is not None else '–'}, {task.attempts} attempts"))
+        lines.append(_line("agent", f"{agent.name if agent is not None else '–'}, {counted(task.attempts, 'attempt')}"))
         if len(tried) > 1:
             lines.append(_line("failed on", ", ".join(tried)))
         if task.error:

@@ -8,12 +8,14 @@ from engine.core.events import Escalated, EscalationAnswered
 
 
 def _escalated(event: Escalated, names: Names) -> str:
-    return f"asks a person ({event.escalation_id}): {event.question}"
+    return f"a person is asked ({event.escalation_id}): {event.question}"
 
 
 def _answered(event: EscalationAnswered, names: Names) -> str:
-    whose = "nobody answered in time, so the default holds" if event.by == "default" else "a person answered"
-    return f"{event.escalation_id} about {names.of(event.subject)}: {whose}: {event.answer}"
+    about = f"{event.escalation_id} about {names.of(event.subject)}"
+    if event.by == "default":
+        return f"nobody answered {about} in time, so its default holds: {event.answer}"
+    return f"a person answered {about}: {event.answer}"
 
 
 SENTENCES: dict[type, Callable[[Any, Names], str]] = {Escalated: _escalated, EscalationAnswered: _answered}

@@ -41,7 +41,10 @@ _ENDED = {"done": "is done", "failed": "has failed", "cancelled": "was cancelled
 
 
 def _submitted(event: RunSubmitted, names: Names) -> str:
-    return f"{event.sender or 'somebody'} asked {names.of(event.supervisor_id)}: {preview(event.request, 80)}"
+    request = preview(event.request, 80)
+    if not event.sender:
+        return f"{names.of(event.supervisor_id)} was asked: {request}"
+    return f"{event.sender} asked {names.of(event.supervisor_id)}: {request}"
 
 
 def _run_paused(event: RunPaused, names: Names) -> str:
@@ -134,6 +137,8 @@ def _reopened(event: TaskReopened, names: Names) -> str:
 
 
 def _started(event: AttemptStarted, names: Names) -> str:
+    if event.agent_id is None:
+        return f"the engine began {names.of(event.task_id)}"
     generation = f", g{event.generation}" if event.generation > 1 else ""
     return f"{names.of(event.agent_id)} took {names.of(event.task_id)} (attempt {event.attempt}{generation})"
 
@@ -148,7 +153,8 @@ def _step(event: StepRecorded, names: Names) -> str:
 
 
 def _done(event: AttemptDone, names: Names) -> str:
-    return f"{names.of(event.agent_id)} finished {names.of(event.task_id)} in {duration(event.duration_ms)}"
+    who = names.of(event.agent_id) if event.agent_id is not None else "the engine"
+    return f"{who} finished {names.of(event.task_id)} in {duration(event.duration_ms)}"
 
 
 def _failed(event: AttemptFailed, names: Names) -> str:

@@ -52,7 +52,7 @@ def changes(old: AgentSpec, new: AgentSpec) -> list[Cell]:
         before, after = getattr(old, field), getattr(new, field)
         if before == after:
             if field == "agent_type":
-                cells.append(Cell(written(before), "muted", f"  {label:<12}"))
+                cells.append(Cell(written(before), "muted", f"  {label:<12} "))
         elif isinstance(before, dict) and isinstance(after, dict):
             keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
             for key in keys:
@@ -63,8 +63,8 @@ def changes(old: AgentSpec, new: AgentSpec) -> list[Cell]:
 
 
 def _change(label: str, before: Any, after: Any) -> list[Cell]:
-    cells = [Cell(_short(before), "warn", f"- {label:<12}")] if before else []
-    return cells + ([Cell(_short(after), "busy", f"+ {label:<12}")] if after else [])
+    cells = [Cell(_short(before), "warn", f"- {label:<12} ")] if before else []
+    return cells + ([Cell(_short(after), "busy", f"+ {label:<12} ")] if after else [])
 
 
 def _short(value: Any) -> str:
