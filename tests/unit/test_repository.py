@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("dashboard", "engine", "store")
-TARGETS = {"venv", "demo", "check", "test", "bench", "chaos", "screenshots"}
+TARGETS = {"venv", "demo", "check", "test", "bench", "chaos", "simulate", "screenshots"}
 MAX_LINES = 500
 MACHINE_PATH = re.compile(
     r"(?<![\w./~-])/(?:(?:work|root|opt)(?=/|[\s\"'`),;:]|$)|(?:home|Users)/(?!ann\b)\w)", re.MULTILINE
