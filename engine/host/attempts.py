@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from engine.core.effects import AnswerCall, StartAttempt, StopAttempt
 from engine.core.signals import AgentUnusable, AttemptErred, AttemptStopped, AttemptSucceeded, Signal
-from engine.core.values import Usage
+from engine.core.values import NO_USAGE, Usage
 from engine.errors import AttemptInterrupted, Unusable
 from engine.host.crew import Crew
 from engine.runtimes.driver import driven
@@ -265,7 +265,8 @@ def _interrupted(work: Work) -> Signal:
 
 def _spent(work: Work) -> Usage:
     """Return what an attempt that ends has spent since its last report, and its whole time."""
-    return work.take_spent().plus(Usage(time_ms=work.duration_ms))
+    spent, whole = work.take_spent(), Usage(time_ms=work.duration_ms)
+    return whole if spent is NO_USAGE else spent.plus(whole)
 
 
 def _failed(

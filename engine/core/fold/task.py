@@ -21,7 +21,16 @@ from engine.core.fold.ending import begin_anew, end
 from engine.core.fold.hand_overs import note_end
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
-from engine.core.fold.queues import dequeue, enqueue, is_held, is_ready, own_queue, stands, stop_waiting_for_slot, vacate
+from engine.core.fold.queues import (
+    dequeue,
+    enqueue,
+    is_held,
+    is_ready,
+    own_queue,
+    stands,
+    stop_waiting_for_slot,
+    vacate,
+)
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.state import ENDED, Call, State, Task, TaskStatus
 from engine.core.values import Held, held
