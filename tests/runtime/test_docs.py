@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dashboard.cli.group import COMMANDS
+from engine.core.decide.escalations import ON_ANSWER
 from engine.core.errors import Refused
 from engine.core.strategies import BUILT_IN, STRATEGIES
 from engine.core.strategies.guard import KINDS
@@ -182,3 +183,9 @@ def test_the_architecture_has_a_place_for_every_file(package: str) -> None:
     files = [path.stem for path in (ROOT / package).glob("*.py") if path.stem != "__init__"]
 
     assert [stem for stem in files if stem not in named and not stem.startswith("soundness")] == []
+
+
+def test_every_kind_of_question_is_told() -> None:
+    questions = page("operating.md").partition("\n## Questions\n")[2].partition("\n## ")[0]
+
+    assert set(re.findall(r"^\| `(\w+)` \|", questions, re.MULTILINE)) == set(ON_ANSWER)
