@@ -67,4 +67,6 @@ class LineDialog(Dialog):
             return None
         if command is None:
             self.problem(f"write {self._question.placeholder}")
-        return command
+            return None
+        glimpse = self.deck.glimpse
+        return None if rehearsed(glimpse.state, command, glimpse.now_ms).refusal else command

@@ -10,10 +10,10 @@ from engine.core.state import Escalation, State, TaskStatus
 COLUMNS = (
     Column("ABOUT", 9),
     Column("OF", 14, grow=1, most=34),
-    Column("WHAT IS TO BE DECIDED", 24, grow=4, most=100),
+    Column("WHAT IS TO BE DECIDED", 27, grow=4, most=100),
     Column("ELSE", 18, drop=1, calm=True),
     Column("AGE", 11, right=True, drop=2, calm=True),
-    Column("ANSWERS", 28, drop=3),
+    Column("ANSWERS", 45, drop=3),
     Column("ASKED", 8, drop=4),
 )
 _ABOUT = {"failure": "a failure", "doubt": "a doubt", "drain": "a swap", "budget": "a budget"}

@@ -1,78 +1,24 @@
 """Keys and the mouse on a team that stands still."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 
-from dashboard.app import QuarterdeckApp
 from dashboard.screens.agent import AgentScreen
-from dashboard.screens.frame import Frame
 from dashboard.screens.text import TextScreen
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.log import Log
 from dashboard.widgets.pane import Pane
-from dashboard.widgets.table import FRESH_MS, HEADINGS, Table
+from dashboard.widgets.table import FRESH_MS, HEADINGS
 from engine.core.signals import AttemptSucceeded
-from engine.host.batch import row_of
-from store import open_store
-from tests.pilot.scene import NOW_MS, StillFeed, audit
-from tests.world import World
+from tests.pilot.hand import opened
 
 pytestmark = pytest.mark.anyio
 
 
-class Hand:
-    """The app, its clock and what can be seen of it."""
-
-    def __init__(self, app: QuarterdeckApp, pilot: Pilot[int], work: World, clock: list[int]) -> None:
-        self.app, self.pilot, self.work, self.clock = app, pilot, work, clock
-
-    async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.app.workers.wait_for_complete()
-        await self.pilot.pause()
-
-    @property
-    def table(self) -> Table:
-        return self.app.screen.query_one("#body", Table)
-
-    @property
-    def said(self) -> str:
-        return self.app.message.text if self.app.message is not None else ""
-
-    @property
-    def place(self) -> str:
-        assert isinstance(self.app.screen, Frame)
-        return self.app.screen.PLACE
-
-    @property
-    def chosen(self) -> str:
-        key = self.table.selected or ""
-        state = self.app.feed.state
-        return state.agents[key].name if key in state.agents else state.supervisors[key].name
-
-    def line(self, y: int) -> str:
-        return "".join(segment.text for segment in self.table.render_line(y))
-
-
-@asynccontextmanager
-async def opened(folder: Path, *, idle: int = 0, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Hand]:
-    work, db, clock = audit(idle=idle), folder / "team.db", [NOW_MS]
-    async with open_store(db) as store:
-        await store.journal.append(1, [row_of(event) for event in work.journal])
-    app = QuarterdeckApp(db, feed=StillFeed(db, work), clock=lambda: clock[0])
-    async with app.run_test(size=size) as pilot:
-        hand = Hand(app, pilot, work, clock)
-        await hand.press()
-        yield hand
-
-
 async def test_numbers_and_clicks_on_tabs_go_to_the_screens(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        for key, place in zip("23451", ("agents", "tasks", "events", "runs", "network"), strict=True):
+        for key, place in zip("234581", ("agents", "tasks", "events", "runs", "inbox", "network"), strict=True):
             await hand.press(key)
             assert hand.place == place
 

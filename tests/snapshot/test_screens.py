@@ -25,6 +25,7 @@ SCREENS = {
     "task": ("3", "j", "enter"),
     "swap": ("j", "j", "j", "j", "h"),
     "strategy": ("S",),
+    "rollback": ("j", "j", "j", "j", "B"),
     "remove": ("j", "j", "j", "ctrl+d"),
     "cancel": ("5", "ctrl+d"),
     "command": ("colon", *"strategy metrics "),

@@ -1,0 +1,99 @@
+"""A hand on the keys of a dashboard whose team stands still."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from dashboard.app import QuarterdeckApp
+from dashboard.screens.dialog import Dialog
+from dashboard.screens.frame import Frame
+from dashboard.widgets.pane import Pane
+from dashboard.widgets.table import Table
+from engine.core.commands import Command
+from engine.host.batch import row_of
+from store import open_store
+from tests.pilot.scene import NOW_MS, StillFeed, audit
+from tests.world import World
+
+
+class Ordering(QuarterdeckApp):
+    """Keeps what it was asked to send; nobody is there to take it."""
+
+    def __init__(self, db: Path, **said: object) -> None:
+        self.orders: list[Command] = []
+        super().__init__(db, **said)  # type: ignore[arg-type]
+
+    def order(self, command: Command | None) -> None:
+        if command is not None:
+            self.orders.append(command)
+        super().order(command)
+
+
+class Hand:
+    """The app, its clock and what can be seen of it."""
+
+    def __init__(self, app: "Ordering", pilot: Pilot[int], work: World, clock: list[int]) -> None:
+        self.app, self.pilot, self.work, self.clock = app, pilot, work, clock
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.app.workers.wait_for_complete()
+        await self.pilot.pause()
+
+    @property
+    def ordered(self) -> Command:
+        """The last command."""
+        return self.app.orders[-1]
+
+    @property
+    def table(self) -> Table:
+        return self.app.screen.query_one("#body", Table)
+
+    @property
+    def said(self) -> str:
+        return self.app.message.text if self.app.message is not None else ""
+
+    @property
+    def place(self) -> str:
+        assert isinstance(self.app.screen, Frame)
+        return self.app.screen.PLACE
+
+    @property
+    def chosen(self) -> str:
+        key = self.table.selected or ""
+        state = self.app.feed.state
+        return state.agents[key].name if key in state.agents else state.supervisors[key].name
+
+    @property
+    def dialog(self) -> Dialog:
+        assert isinstance(self.app.screen, Dialog), self.app.screen
+        return self.app.screen
+
+    def told(self, name: str) -> str:
+        """What a paragraph of the dialog says."""
+        return self.app.screen.query_one(f"#{name}", Pane).text
+
+    @property
+    def problem(self) -> str:
+        """What the dialog says is wrong, in one line."""
+        return " ".join(self.told("problem").split())
+
+    def line(self, y: int) -> str:
+        return "".join(segment.text for segment in self.table.render_line(y))
+
+
+@asynccontextmanager
+async def opened(
+    folder: Path, *, idle: int = 0, size: tuple[int, int] = (120, 36), work: World | None = None
+) -> AsyncIterator[Hand]:
+    """Open the dashboard on a team, by default the one that audits a library; its orders are kept in `Hand.orders`."""
+    work, db, clock = work or audit(idle=idle), folder / "team.db", [NOW_MS]
+    async with open_store(db) as store:
+        await store.journal.append(1, [row_of(event) for event in work.journal])
+    app = Ordering(db, feed=StillFeed(db, work), clock=lambda: clock[0])
+    async with app.run_test(size=size) as pilot:
+        hand = Hand(app, pilot, work, clock)
+        await hand.press()
+        yield hand

@@ -1,0 +1,72 @@
+"""What waits for a person: listed, counted, reached by a key, answered."""
+
+from pathlib import Path
+
+import pytest
+
+from dashboard.screens.answer import AnswerDialog
+from dashboard.widgets.bar import Bar
+from engine.core.commands import Answer
+from tests.pilot.hand import opened
+from tests.pilot.trouble import trouble
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_the_inbox_has_as_many_rows_as_the_header_says_need_somebody(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("8")
+        assert "⚑ 4 need you" in hand.app.screen.query_one("#header", Bar).text
+        assert len(hand.table.rows.keys) == 4
+        assert "ledger 2 failed: KeyError: 'total'; what is to become of it?" in hand.line(1)
+        assert "skip in 15 min" in hand.line(1)
+        assert "cannot work: no module named 'scan'" in hand.line(2)
+        assert "night failed: 1 restart in 60 s" in hand.line(3)
+
+
+async def test_the_key_for_who_is_in_need_goes_to_the_question_first(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("exclamation_mark")
+        assert (hand.place, hand.table.selected) == ("inbox", "e1")
+        await hand.press("exclamation_mark")
+        assert hand.place == "agents"
+
+
+async def test_an_answer_is_a_button_and_says_what_it_means(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("8", "enter")
+        assert isinstance(hand.app.screen, AnswerDialog)
+        assert "skip        it has failed, and those who wait for it go on without it  (comes by itself)" in hand.told(
+            "meanings"
+        )
+        await hand.press("right", "right", "enter")
+        assert hand.ordered == Answer(escalation="e1", answer="skip")
+
+
+async def test_an_output_is_written_in_an_editor(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("8", "enter", "right", "right", "right", "enter", *"two", "enter", *"lines", "ctrl+s")
+        assert hand.ordered == Answer(escalation="e1", answer="use", output="two\nlines")
+
+
+async def test_an_output_may_be_json_and_is_refused_where_it_is_none(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("8", "enter", "right", "right", "right", "enter", *"[1", "tab", "right", "enter")
+        assert hand.problem.startswith("that is no JSON")
+        await hand.press("shift+tab", "right_square_bracket", "ctrl+s")
+        assert hand.ordered == Answer(escalation="e1", answer="use", output=[1])
+
+
+async def test_actions_in_the_inbox_are_for_what_a_question_is_about(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("8", "a")
+        assert "Give “ledger 2”" in hand.dialog.title_line()
+        assert hand.problem.startswith("would be refused: task t7 waits for a person")
+
+
+async def test_a_line_answers_by_the_id_of_the_question(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("colon", *"answer e1 retry", "enter", "enter")
+        assert hand.ordered == Answer(escalation="e1", answer="retry")
+        await hand.press("colon", *"answer e9 retry", "enter")
+        assert hand.said.startswith("no question waits for an answer here")

@@ -1,0 +1,61 @@
+"""A request with all that can be said of it."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from engine.core.commands import HandOver, Submit
+from engine.core.limits import Limits
+from store.records import StandbyInfo
+from tests.pilot.hand import opened
+from tests.pilot.trouble import trouble
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_request_is_sent_as_it_stands(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("n", *"go", "enter")
+        assert hand.ordered == Submit(request="go", supervisor="s1")
+
+
+async def test_a_request_has_a_priority_a_category_a_deadline_limits_and_what_it_comes_after(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("n", *"go", "tab", "left", "left", "tab", "right", "tab", *"5m", "tab")
+        assert "coordinates it: parallel" in hand.told("told")
+        await hand.press(*"tokens=900 cost_usd=0.5 then=ask", "tab", *"r1 r3", "enter")
+        limits = Limits(tokens=900, cost_usd=Decimal("0.5"), then="ask")
+        assert hand.ordered == Submit(
+            request="go",
+            supervisor="s1",
+            priority=3,
+            category="audit",
+            deadline_s=300,
+            limits=limits,
+            after=["r1", "r3"],
+        )
+
+
+async def test_what_would_be_refused_keeps_the_dialog_open(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("n", *"go", "tab", "tab", "tab", "tab", *"tokens=few", "enter")
+        assert hand.problem == "tokens is a whole number, not 'few'"
+        await hand.press(*["backspace"] * 10, "tab", *"r77", "enter")
+        assert hand.problem.startswith("would be refused: ") and "r77" in hand.problem
+        assert not hand.app.orders
+
+
+async def test_who_leads_is_shown_and_hands_over_to_one_that_stands_by(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("E")
+        assert "leads       engine 4211 on deck" in hand.told("told")
+        assert "nobody; it takes: quarterdeck engine --standby" in hand.told("told")
+        await hand.press("escape")
+        hand.app.feed.standbys = [StandbyInfo(pid=77, since_ms=1, beat_ms=10)]
+        hand.clock[0] += 1_000
+        hand.app.flush()
+        await hand.press("colon", *"hand-over --grace 5s", "enter")
+        assert "engine 77" in hand.told("told")
+        await hand.press("enter")
+        assert hand.ordered == HandOver(token=1, grace_s=5.0)

@@ -1,0 +1,66 @@
+"""Switching strategies by keys: every one is there, its settings are checked while they are typed."""
+
+from pathlib import Path
+
+import pytest
+
+from dashboard.screens.dialog import Choices
+from dashboard.widgets.picker import Picker
+from engine.core.commands import SwitchStrategy
+from engine.core.strategies import STRATEGIES
+from tests.pilot.hand import opened
+from tests.pilot.trouble import trouble
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_every_strategy_is_offered_and_both_graphs_are_drawn(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        hand.table.select("s3")
+        await hand.press("S")
+        choices = hand.dialog.query_one(Choices)
+        assert {choices.get_option_at_index(place).id for place in range(choices.option_count)} == set(STRATEGIES)
+        await hand.press("down", "down")
+        assert "join (concat)" in hand.told("before")
+        assert "approved?" in hand.told("after")
+        assert "added       approved?" in hand.told("consequence")
+        assert "left out    join (concat)" in hand.told("consequence")
+
+
+async def test_settings_that_a_strategy_does_not_know_are_said_at_once(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("colon", *"strategy audit iterative_refinement", "enter", "tab", *"round=3")
+        assert hand.problem.endswith("has no setting 'round'; did you mean rounds?")
+        await hand.press("enter")
+        assert not hand.app.orders
+        await hand.press("backspace", "backspace", *"s=3", "enter")
+        assert hand.ordered == SwitchStrategy(supervisor="s3", mode="iterative_refinement", settings={"rounds": 3})
+
+
+async def test_a_lead_is_asked_for_where_one_leads(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("colon", *"strategy audit delegate", "enter")
+        assert "has no lead to delegate" in hand.problem
+        lead = hand.dialog.query_one("#lead", Picker)
+        lead.focus()
+        await hand.press("right")
+        assert (lead.picked, hand.problem) == ("auditor", "")
+        assert "--lead auditor" in hand.told("shell")
+
+
+async def test_what_is_at_work_may_be_stopped_and_one_run_alone_switched(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("colon", *"strategy audit sequential --run r3", "enter")
+        hand.dialog.query_one("#preserve", Picker).focus()
+        await hand.press("right")
+        assert "cancelled 2" in hand.told("consequence")
+        await hand.press("enter")
+        assert hand.ordered == SwitchStrategy(
+            supervisor="s3", mode="sequential", scope="run", run="r3", preserve_agent_states=False
+        )
+
+
+async def test_a_run_is_switched_alone_from_its_own_row(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("5", "S")
+        assert hand.dialog.query_one("#scope", Picker).picked == "run:r3"

@@ -1,0 +1,118 @@
+"""Swaps and the ways back from them, by keys: what is offered, what is said before, what is sent."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dashboard.app import QuarterdeckApp
+from dashboard.screens.dialog import Choices, Dialog
+from dashboard.screens.rollback import RollbackDialog
+from dashboard.screens.swap import SwapDialog
+from dashboard.widgets.radio import Radio
+from engine.core.commands import Rollback, SwapAgent, SwapAgents
+from tests.pilot.engines import until
+from tests.pilot.hand import opened
+from tests.pilot.trouble import trouble
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_swap_says_of_each_mode_what_becomes_of_the_work(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        hand.table.select(next(one.id for one in hand.work.state.agents.values() if one.name == "reader"))
+        await hand.press("h")
+        said = hand.told("mode")
+        assert "(•) drain     5 attempts end on g1; the 8 tasks that wait go to g2" in said
+        assert "( ) migrate   5 attempts go on with g2 at their next step; their 5 finished steps are kept" in said
+        assert "( ) abort     5 attempts start again on g2; 5 finished steps are thrown away" in said
+
+        await hand.press("tab", "down")
+        assert "ledger 0  goes on with the new code after step 3" in hand.told("each")
+        assert "--with reader-careful --mode migrate" in hand.told("shell")
+        await hand.press("enter")
+        assert hand.ordered == SwapAgent(agent="a4", registered="reader-careful", mode="migrate")
+
+
+async def test_those_that_share_no_specialty_are_folded_behind_a_line(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        hand.table.select("a4")
+        await hand.press("h")
+        choices = hand.dialog.query_one(Choices)
+        offered = [str(choices.get_option_at_index(place).id) for place in range(choices.option_count)]
+        assert offered == ["reader-careful", "reader-fast", "more:"]
+
+        await hand.press("end", "enter")
+        assert isinstance(hand.app.screen, SwapDialog)
+        assert choices.option_count > 3
+        assert "more:" not in [choices.get_option_at_index(place).id for place in range(choices.option_count)]
+
+
+async def test_marked_agents_are_swapped_as_one_change(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("2")
+        hand.table.select("a5")
+        await hand.press("space", "space")
+        assert hand.said.startswith("2 marked · h swaps them")
+        assert hand.line(6).startswith("▪")
+        await hand.press("h")
+        assert "Swap 2 agents as one change: auditor, writer" in hand.dialog.title_line()
+        await hand.press("enter")
+        assert isinstance(hand.ordered, SwapAgents)
+        assert [one.agent for one in hand.ordered.swaps] == ["a5", "a6"]
+        assert not hand.table.marked
+
+
+async def test_escape_takes_marks_off(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("j", "space", "escape")
+        assert not hand.table.marked
+
+
+async def test_what_would_be_refused_is_said_before_and_whole(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(80, 24)) as hand:
+        await hand.press("j", "j", "j", "j", "h")
+        assert hand.problem.startswith("would be refused: scout-thorough is swapping already")
+        assert hand.problem.endswith("wait for it, cancel it, or roll back")
+
+
+async def test_a_roll_back_shows_what_the_agent_was(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("j", "B")
+        assert hand.said.endswith("nothing to roll back to")
+        await hand.press("j", "j", "j", "B")
+        assert isinstance(hand.app.screen, RollbackDialog)
+        assert "+ run          crew:scout-thorough" in hand.told("changes")
+        await hand.press("end", "enter")
+        assert hand.ordered == Rollback(agent="a3", mode="abort")
+
+
+async def test_a_line_names_agents_spec_and_mode(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("colon", *"swap reader writer --with painter --mode abort", "enter")
+        assert hand.dialog.query_one(Radio).chosen == "abort"
+        assert hand.dialog.query_one(Choices).chosen == "painter"
+
+
+def told(app: QuarterdeckApp) -> str:
+    return app.message.text if app.message is not None else ""
+
+
+def generation(app: QuarterdeckApp, name: str) -> int:
+    return next((one.generation for one in app.feed.state.agents.values() if one.name == name), 0)
+
+
+async def test_u_takes_back_the_swap_that_was_told(engine: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    app = QuarterdeckApp(tmp_path / "team.db")
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: len(app.feed.state.agents) == 3)
+        await pilot.press("u")
+        assert told(app).startswith("nothing to undo")
+        await pilot.press("j", "h")
+        await until(pilot, lambda: isinstance(app.screen, Dialog) and app.screen.has_begun)
+        await pilot.press("enter")
+        await until(pilot, lambda: told(app).endswith("· u undo"))
+        await until(pilot, lambda: generation(app, "reader") == 2)
+
+        await pilot.press("u")
+        await until(pilot, lambda: "✓ rolled reader back to the spec before, as g3" in told(app))

@@ -1,0 +1,83 @@
+"""Priorities, deadlines, other hands, moves and settings by keys: what would be done is said before it is."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.core.commands import ChangeCapabilities, ChangeSupervisor, Move, Reassign, SetDeadline, SetPriority
+from engine.core.options import SupervisorOptions
+from tests.pilot.hand import opened
+from tests.pilot.trouble import trouble
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_priority_says_what_it_would_change(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("5", "p", "2")
+        assert "run r3 has priority 2, before 1: 0 not begun, 2 at work" in hand.told("would")
+        await hand.press("enter")
+        assert hand.ordered == SetPriority(target="r3", priority=2)
+
+
+async def test_what_is_no_priority_stays_in_the_dialog(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("5", "p", "1", "2", "enter")
+        assert hand.problem.endswith("a priority is 0, the most urgent, to 9, not 12")
+        await hand.press("backspace", "backspace", "x", "enter")
+        assert hand.problem.startswith("'x' is no priority")
+
+
+async def test_a_deadline_beyond_that_of_its_run_would_be_refused_and_is_said_whole(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble(), size=(80, 24)) as hand:
+        await hand.press("colon", *"deadline t5 2h", "enter")
+        assert hand.problem.endswith("set an earlier deadline, or that of run r1 first")
+        await hand.press("backspace", "backspace", *"90s", "enter")
+        assert hand.ordered == SetDeadline(target="t5", deadline_s=90)
+
+
+async def test_a_task_is_given_to_an_agent_that_is_chosen(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("colon", *"reassign t5 writer --now", "enter")
+        assert "gave t5 to writer; it is stopped now" in hand.told("would")
+        await hand.press("enter")
+        assert hand.ordered == Reassign(task="t5", agent="a6", now=True)
+
+
+async def test_a_member_is_moved_under_a_supervisor_that_is_chosen(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        hand.table.select("s2")
+        await hand.press("m")
+        assert "1 agent and 0 supervisors under it go with it" in hand.told("told")
+        assert "moved books under audit" in hand.told("would")
+        await hand.press("enter")
+        assert hand.ordered == Move(target="s2", parent="s3")
+
+
+async def test_what_an_agent_can_do_is_changed_by_signs(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        hand.table.select("a1")
+        await hand.press("c", *"+sum -file", "enter")
+        assert hand.ordered == ChangeCapabilities(agent="a1", add=["sum"], remove=["file"])
+
+
+async def test_settings_are_typed_as_in_a_shell_or_as_pairs(tmp_path: Path) -> None:
+    wanted = ChangeSupervisor(supervisor="s1", max_parallel=3, options=SupervisorOptions(balance="weight"))
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("o", *"max_parallel=3 balance=weight", "enter")
+        assert hand.ordered == wanted
+        await hand.press("colon", *"set chief --max-parallel 3 --balance weight", "enter", "enter")
+        assert hand.ordered == wanted
+        await hand.press("o", *"colour=red", "enter")
+        assert hand.problem.startswith("no setting 'colour'; there are max_parallel")
+
+
+async def test_a_long_refusal_takes_as_many_lines_as_it_needs(tmp_path: Path) -> None:
+    long = "refused: " + "this is why it cannot be done and what to do about it; " * 3 + "end"
+    async with opened(tmp_path, size=(80, 24)) as hand:
+        hand.app.say(long, "error")
+        await hand.press()
+        status = hand.app.screen.query_one("#status")
+        shown = "".join(segment.text for y in range(status.size.height) for segment in status.render_line(y))
+        assert status.size.height == 3
+        assert "end" in shown and "…" not in shown
