@@ -14,7 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from engine.core.commands import SupervisorSpec
 from engine.core.spec import AgentSpec
-from engine.core.state import State
+from engine.core.state import Agent, Run, State, Supervisor
 from engine.core.strategies import STRATEGIES
 
 NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay", "gus", "hal")
@@ -55,7 +55,7 @@ def _member(draw: Random, state: State) -> str:
 
 
 def _paused(draw: Random, state: State) -> str:
-    owners = [*state.runs.values(), *state.supervisors.values(), *state.agents.values()]
+    owners: list[Run | Supervisor | Agent] = [*state.runs.values(), *state.supervisors.values(), *state.agents.values()]
     return one_of(draw, [one.id for one in owners if one.paused])
 
 
