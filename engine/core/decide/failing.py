@@ -38,6 +38,8 @@ def apply_policy(state: State, prompt: ApplyPolicy, ctx: Context) -> list[Event]
     if task.kind != "agent" or is_cancelled(state, task):
         return [_failed(task, ctx)]
     chain = chain_of(state, task)
+    if not chain:
+        return _given_up(state, task, GiveUp(), ctx)
     hands_on = any(isinstance(policy, Failover) for policy in chain)  # who else could do it is dear to find out
     failures = Failures(
         error=task.error or "failed",

@@ -107,7 +107,7 @@ class Supervisor:
     """Slots in use."""
     total: int = 0
     """Slots in use by its agents and by all below it."""
-    at_work: dict[int, Ids] = field(default_factory=dict)
+    at_work: dict[int, dict[str, int]] = field(default_factory=dict)
     """Tasks that hold those of its own agents, by priority, the one that began last at the end."""
     open: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Queues that have both a ready task and a free agent, with their rank and the event that gave it to them."""

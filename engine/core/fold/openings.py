@@ -32,11 +32,13 @@ def refresh_queue(state: State, queue: Queue) -> None:
 
 def open_queue(state: State, supervisor: Supervisor, key: str, rank: int) -> None:
     """Give an open queue its rank; what the heap held of it before means nothing any more."""
-    opened, order = supervisor.open, supervisor.order
+    opened, order, seq = supervisor.open, supervisor.order, state.seq
     if not opened:
-        order.clear()
-    opened[key] = (rank, state.seq)
-    heappush(order, (rank, state.seq, key))
+        opened[key] = (rank, seq)
+        order[:] = [(rank, seq, key)]
+        return
+    opened[key] = (rank, seq)
+    heappush(order, (rank, seq, key))
     if len(order) > 2 * len(opened) + STALE:
         order[:] = [(rank, seq, key) for key, (rank, seq) in opened.items()]
         heapify(order)

@@ -1,7 +1,5 @@
 """Slots: who holds one, and how many are held at every level of supervisors."""
 
-from collections import OrderedDict
-
 from engine.core.fold.lanes import rank_of, take
 from engine.core.fold.openings import open_queue, refresh_agent, refresh_supervisor, release
 from engine.core.fold.pools import look_at_pool, look_at_pools_of
@@ -99,8 +97,9 @@ def note(supervisor: Supervisor, task: Task) -> None:
     """Let `task` be at work under its priority, as the one that began last."""
     same = supervisor.at_work.get(task.priority)
     if same is None:
-        same = supervisor.at_work[task.priority] = OrderedDict()
-    same[task.id] = 0
+        supervisor.at_work[task.priority] = {task.id: 0}
+    else:
+        same[task.id] = 0
 
 
 def forget(supervisor: Supervisor, task: Task) -> None:
