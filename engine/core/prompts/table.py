@@ -44,6 +44,7 @@ from engine.core.events.hierarchy import SupervisorChanged
 from engine.core.events.swap import SwapHurried, SwapRolledBack
 from engine.core.events.team import AgentRemoving, AgentSwapped
 from engine.core.fold.lanes import next_task
+from engine.core.inheritance import inherited
 from engine.core.prompts.records import (
     AfterEnd,
     Answered,
@@ -67,7 +68,7 @@ from engine.core.prompts.records import (
     TakeSlot,
     Tune,
 )
-from engine.core.state import State, TaskStatus
+from engine.core.state import Agent, State, TaskStatus
 
 LOOKED_AT = 64
 """How many urgent tasks are looked at when what is at work became less urgent."""
@@ -194,7 +195,16 @@ def _call_rejoined(state: State, event: CallRejoined) -> list[Prompt]:
 
 
 def _ended(state: State, event: TaskAnswered | TaskFailed | TaskSkipped | GroupEnded) -> list[Prompt]:
-    return [AfterEnd(task_id=event.task_id)]
+    return [AfterEnd(task_id=event.task_id)] if _is_awaited(state, event.task_id) else []
+
+
+def _is_awaited(state: State, task_id: str) -> bool:
+    """Return whether anything may follow from the end of a task; nothing does from one of many of a delegation."""
+    task = state.tasks[task_id]
+    if task.before or task.open or task.parent_id is None:
+        return True
+    asker = state.tasks[task.parent_id]
+    return asker.kind == "group" or (asker.attempt is not None and task.call_key in asker.attempt.owed)
 
 
 def _at_end(
@@ -240,7 +250,9 @@ def _run_finished(state: State, event: RunFinished) -> list[Prompt]:
 
 
 def _attempt_done(state: State, event: AttemptDone) -> list[Prompt]:
-    after = [AfterEnd(task_id=event.task_id), *_at_end(state, event)]
+    after = _at_end(state, event)
+    if _is_awaited(state, event.task_id):
+        after.insert(0, AfterEnd(task_id=event.task_id))
     if event.agent_id is not None and state.agents[event.agent_id].circuit != "closed":
         after.append(LookAtCircuit(agent_id=event.agent_id, well=True))
     if state.tasks[event.task_id].kind != "check":
@@ -259,10 +271,18 @@ def _attempt_failed(state: State, event: AttemptFailed) -> list[Prompt]:
     # The circuit and the restart first: a failover goes around what they bring about.
     prompts: list[Prompt] = []
     if event.agent_id is not None:
-        prompts.append(LookAtCircuit(agent_id=event.agent_id, well=False))
+        agent = state.agents[event.agent_id]
+        if agent.circuit != "closed" or _may_open(state, agent):
+            prompts.append(LookAtCircuit(agent_id=event.agent_id, well=False))
         if event.crashed:
             prompts.append(MemberCrashed(member_id=event.agent_id, because=event.error))
     return [*prompts, policy, *_at_end(state, event)]
+
+
+def _may_open(state: State, agent: Agent) -> bool:
+    """Return whether a circuit is set for an agent."""
+    supervisor = state.supervisors[agent.supervisor_id]
+    return state.specs[agent.spec].circuit is not None or inherited(state, supervisor, "circuit", None) is not None
 
 
 def _supervisor_failed(state: State, event: SupervisorFailed) -> list[Prompt]:
