@@ -20,7 +20,10 @@ from dashboard.views.rows import Cell
 from dashboard.widgets.picker import Picker
 from engine.core.commands import Answer
 
-_KINDS = (Choice("text", "text", "as it stands"), Choice("json", "JSON", "a value: an object, a list, a number"))
+_KINDS = (
+    Choice("text", "text", "as it stands · ctrl+s answers with it"),
+    Choice("json", "JSON", "a value, such as a list · ctrl+s answers with it"),
+)
 
 
 class AnswerDialog(Dialog):
@@ -80,16 +83,23 @@ class AnswerDialog(Dialog):
             self.problem("it was answered meanwhile; esc goes back")
             return
         self.query_one("#told", Told).show(question_lines(glimpse.state, asked, glimpse.now_ms))
-        focused = self.focused.id if self.focused is not None else None
+        chosen = self._chosen()
         meanings = [
             Cell(
                 MEANINGS.get((asked.kind, option), "") + ("  (comes by itself)" if option == asked.default else ""),
-                "strong" if focused == f"option-{place}" else "muted",
+                "strong" if option == chosen else "muted",
                 f"{option:<12}",
             )
             for place, option in enumerate(asked.options)
         ]
         self.query_one("#meanings", Told).show(meanings)
+
+    def _chosen(self) -> str | None:
+        """Return the answer under the cursor, or the one whose output is being written."""
+        name = self.focused.id if self.focused is not None else None
+        if name is not None and name.startswith("option-"):
+            return self._options[int(name.removeprefix("option-"))]
+        return self._said
 
     def on_descendant_focus(self) -> None:
         self.look(self.deck.glimpse)

@@ -68,7 +68,7 @@ def _row(state: State, key: str, now_ms: int) -> tuple[Cell, ...]:
         return (Cell("an agent", "error"), Cell(broken.name, "strong"), Cell(f"cannot work: {broken.error}"), *_acts(
             "h swap · R remove"))  # fmt: skip
     if failed is not None:
-        return (Cell("a team", "error"), Cell(failed.name, "strong"), Cell(f"has failed: {failed.error}"), *_acts(
+        return (Cell("a team", "error"), Cell(failed.name, "strong"), Cell(str(failed.error)), *_acts(
             "z take requests"))  # fmt: skip
     task = state.tasks.get(key)
     if task is None:

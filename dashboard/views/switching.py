@@ -25,7 +25,9 @@ _RUN = "run:"
 def strategies(now: str = "") -> list[tuple[str, str, str]]:
     """Return every strategy: name, name, what it does; the one of `now` last."""
     every = [(name, name, one.about) for name, one in STRATEGIES.items() if name != now]
-    return every + [(now, now, f"as now; for other settings: {STRATEGIES[now].about}")] * (now in STRATEGIES)
+    if now in STRATEGIES:
+        every.append((now, now, f"as now; for other settings: {STRATEGIES[now].about}"))
+    return every
 
 
 def asks_for(mode: str) -> str:

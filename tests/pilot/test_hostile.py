@@ -12,6 +12,7 @@ from engine.core.spec import AgentSpec
 from engine.host.batch import row_of
 from store import open_store
 from tests.pilot.scene import NOW_MS, StillFeed, audit
+from tests.pilot.trouble import trouble
 from tests.world import World
 
 EVIL = (
@@ -89,6 +90,48 @@ WAYS = {
     "help": ("question_mark",),
     "command line": ("colon", "c", "a", "n", "c", "e", "l", "space"),
 }
+
+
+IN_TROUBLE = {
+    "network": (),
+    "network marked": ("j", "space", "j", "space"),
+    "tasks": ("3",),
+    "runs": ("5",),
+    "run page": ("5", "j", "j", "enter"),
+    "agent page": ("j", "j", "j", "j", "j", "enter"),
+    "inbox": ("8",),
+    "inbox filtered": ("8", "slash", "l", "e", "d", "enter"),
+    "answer": ("8", "enter"),
+    "answer with an output": ("8", "enter", "right", "right", "right", "enter", "x"),
+    "swap in each mode": ("j", "j", "j", "j", "j", "h", "tab", "down", "down"),
+    "swap of several": ("2", "space", "space", "space", "h"),
+    "roll back": ("j", "B"),
+    "strategy and its settings": ("S", "down", "down", "tab", "x", "equals_sign", "1"),
+    "priority": ("5", "j", "j", "p", "1"),
+    "deadline": ("5", "j", "j", "d", "9", "s"),
+    "reassign": ("3", "j", "a"),
+    "move": ("j", "m"),
+    "capability": ("j", "c", "plus", "x"),
+    "settings": ("o", "x"),
+    "request": ("n", "tab", "right", "tab", "right"),
+    "who leads": ("E",),
+    "events": ("4",),
+}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("way", IN_TROUBLE)
+async def test_nor_does_it_when_the_team_is_in_trouble(tmp_path: Path, way: str) -> None:
+    work, db = trouble(SAFE), tmp_path / "team.db"
+    async with open_store(db) as store:
+        await store.journal.append(1, [row_of(event) for event in work.journal])
+    app = QuarterdeckApp(db, feed=StillFeed(db, work), clock=lambda: NOW_MS)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await press(pilot)
+        await press(pilot, *IN_TROUBLE[way])
+
+        assert_harmless(app, way)
+        assert app.is_running
 
 
 @pytest.mark.anyio

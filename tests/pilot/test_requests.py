@@ -42,7 +42,7 @@ async def test_what_would_be_refused_keeps_the_dialog_open(tmp_path: Path) -> No
         await hand.press("n", *"go", "tab", "tab", "tab", "tab", *"tokens=few", "enter")
         assert hand.problem == "tokens is a whole number, not 'few'"
         await hand.press(*["backspace"] * 10, "tab", *"r77", "enter")
-        assert hand.problem.startswith("would be refused: ") and "r77" in hand.problem
+        assert hand.problem.startswith("would be refused: ")
         assert not hand.app.orders
 
 

@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 from dashboard.app import QuarterdeckApp
 from engine.core.state import TaskStatus
 from tests.pilot.scene import NOW_MS, StillFeed, audit, written
+from tests.pilot.trouble import trouble
 from tests.world import World
 
 Compare = Callable[..., bool]
@@ -30,6 +31,29 @@ SCREENS = {
     "cancel": ("5", "ctrl+d"),
     "command": ("colon", *"strategy metrics "),
     "help": ("question_mark",),
+}
+
+
+IN_TROUBLE = {
+    "network": (),
+    "tasks": ("3", "s", "s", "s", "s"),
+    "runs": ("5",),
+    "run": ("5", "j", "j", "enter"),
+    "agent": ("j", "j", "enter"),
+    "inbox": ("8",),
+    "answer": ("8", "enter", "right", "right", "right", "enter", *"by hand"),
+    "swap": ("j", "j", "j", "j", "j", "h", "tab", "down"),
+    "swap_several": ("2", "space", "space", "space", "h"),
+    "strategy": ("colon", *"strategy audit sequential_with_validation returns=2", "enter"),
+    "priority": ("5", "p", "2"),
+    "deadline": ("colon", *"deadline t5 2h", "enter"),
+    "reassign": ("colon", *"reassign t5 writer", "enter"),
+    "move": ("j", "m"),
+    "capability": ("j", "c", *"+sum"),
+    "settings": ("o", *"balance=weight"),
+    "request": ("n", *"Close the year"),
+    "leading": ("E",),
+    "events": ("4",),
 }
 
 
@@ -61,6 +85,20 @@ def test_a_screen_looks_as_it_was_approved(snap_compare: Compare, screen: str, s
     app = app_on(audit())
 
     assert snap_compare(app, terminal_size=SIZES[size], run_before=pressing(*SCREENS[screen]))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("screen", IN_TROUBLE)
+def test_a_team_in_trouble_looks_as_it_was_approved(snap_compare: Compare, screen: str, size: str) -> None:
+    app = app_on(trouble())
+
+    assert snap_compare(app, terminal_size=SIZES[size], run_before=pressing(*IN_TROUBLE[screen]))
+
+
+def test_much_room_is_used(snap_compare: Compare) -> None:
+    app = app_on(trouble())
+
+    assert snap_compare(app, terminal_size=(200, 60), run_before=pressing("3"))
 
 
 def test_many_idle_agents_are_folded_into_one_line(snap_compare: Compare) -> None:

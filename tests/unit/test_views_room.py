@@ -1,0 +1,143 @@
+"""What dialogs and the inbox say of a team, before anything is done."""
+
+from dashboard.views.digest import digest, needs_person
+from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, inbox, question_lines
+from dashboard.views.members import parents, takers
+from dashboard.views.outcomes import changed_agents, spoken
+from dashboard.views.rehearsal import rehearsed
+from dashboard.views.specs import sharing
+from dashboard.views.swaps import attempt_lines, mode_lines, refusal_of
+from dashboard.views.switching import asks_for, has_settings, strategies
+from dashboard.views.work import now_of_agent
+from engine.core.codec import encode_state
+from engine.core.commands import Pause, Reassign, RegisterSpec, SetPriority, SupervisorSpec, SwapAgent, SwapAgents
+from engine.core.decide import doubts, failing
+from engine.core.events import CommandApplied
+from engine.core.options import SupervisorOptions
+from engine.core.spec import Escalate
+from engine.core.strategies import STRATEGIES
+from tests.story import attempt, member, submitted, task_of
+from tests.world import agent, team_world
+
+
+def test_what_becomes_of_work_is_said_for_one_attempt_with_its_steps() -> None:
+    world = team_world(agent("ada", "sum"))
+    submitted(world)
+    world.record(attempt(world, "ada"), "open")
+    world.record(attempt(world, "ada"), "read")
+
+    said = dict(mode_lines(world.state, [member(world, "ada").id]))
+
+    assert said == {
+        "drain": "the attempt ends on g1; what comes goes to g2",
+        "migrate": "the attempt goes on with g2 from step 3; its 2 finished steps are kept",
+        "abort": "the attempt starts again on g2; 2 finished steps are thrown away",
+    }
+    assert [line.text for line in attempt_lines(world.state, [member(world, "ada").id], "drain")] == ["ada  ends on g1"]
+
+
+def test_an_agent_at_rest_has_nothing_to_lose() -> None:
+    world = team_world(agent("ada", "sum"))
+    ada = member(world, "ada").id
+
+    assert {told for _, told in mode_lines(world.state, [ada])} == {"nothing is under way; the next task goes to g2"}
+    assert attempt_lines(world.state, [ada], "abort") == []
+    assert (refusal_of(world.state, [ada]), refusal_of(world.state, ["a9"])) == ("", "this agent has left the team")
+
+
+def test_candidates_for_several_share_a_specialty_with_each() -> None:
+    world = team_world(agent("ada", "sum", "read"), agent("bob", "read"))
+    for name, can in (("reader", "read"), ("adder", "sum")):
+        world.order(RegisterSpec(spec=agent(name, can), trusted=[f"crew:{name}"]))
+    ada, bob = member(world, "ada"), member(world, "bob")
+
+    assert "adder" in sharing(world.state, [ada])[0]
+    likely, others = sharing(world.state, [ada, bob])
+    assert "reader" in likely
+    assert "adder" in others
+
+
+def test_a_rehearsal_says_what_the_engine_would_and_changes_nothing() -> None:
+    world = team_world(agent("ada"))
+    run_id = submitted(world)
+    before = encode_state(world.state)
+
+    found = rehearsed(world.state, SetPriority(target=run_id, priority=1), world.now_ms)
+    refused = rehearsed(world.state, SetPriority(target=run_id, priority=11), world.now_ms)
+
+    assert found.summary == f"run {run_id} has priority 1, before 5: 0 not begun, 1 at work"
+    assert refused.refusal == "a priority is 0, the most urgent, to 9, not 11"
+    assert encode_state(world.state) == before
+    told = [event for event in world.order(SetPriority(target=run_id, priority=1)) if isinstance(event, CommandApplied)]
+    assert [event.summary for event in told] == [found.summary]
+
+
+def test_every_answer_that_is_offered_says_what_it_means() -> None:
+    offered = {("failure", one) for one in failing.OPTIONS} | {("doubt", one) for one in doubts.OPTIONS}
+
+    assert offered <= set(MEANINGS)
+    assert set(MEANINGS) >= WITH_OUTPUT
+
+
+def test_a_question_is_a_row_and_a_page() -> None:
+    world = team_world(agent("ada", on_failure=[Escalate(after_s=60, default="skip")]))
+    submitted(world)
+    world.fail(attempt(world, "ada"), "no paper")
+    world.now_ms += 20_000
+
+    listing = inbox(world.state, now_ms=world.now_ms)
+
+    assert needs_person(world.state) == list(listing.keys) == ["e1"]
+    assert [cell.text for cell in listing.cells(0)][:5] == [
+        "a failure", "ada", "ada failed: no paper; what is to become of it?", "skip in 40 s", "20 s",
+    ]  # fmt: skip
+    assert "no paper" in [
+        cell.text for cell in question_lines(world.state, world.state.escalations["e1"], world.now_ms)
+    ]
+    assert inbox(world.state, now_ms=0, needle="paper").keys
+    assert not inbox(world.state, now_ms=0, needle="ink").keys
+
+
+def test_a_task_is_offered_first_to_those_who_can_do_it() -> None:
+    world = team_world(agent("ada", "sum"), agent("bob", "read"), agent("cyd", "sum"), participants=["ada"])
+    submitted(world)
+    task = task_of(world, "ada")
+
+    offered = [name for _, name, _ in takers(world.state, task, digest(world.state))]
+
+    assert offered == ["cyd", "bob"]
+    assert not rehearsed(world.state, Reassign(task=task.id, agent=member(world, "bob").id), world.now_ms).refusal
+
+
+def test_a_supervisor_is_never_offered_what_is_below_it() -> None:
+    lower = SupervisorSpec(name="lower", members=[agent("bob")])
+    world = team_world(agent("ada"), SupervisorSpec(name="upper", members=[lower]), SupervisorSpec(name="side"))
+    ids = {one.name: one.id for one in world.state.supervisors.values()}
+
+    assert [name for _, name, _ in parents(world.state, ids["upper"])] == ["side"]
+    assert [name for _, name, _ in parents(world.state, member(world, "ada").id)] == ["upper", "lower", "side"]
+
+
+def test_every_strategy_says_what_it_does_and_what_it_asks_for() -> None:
+    assert {name for name, _, _ in strategies("parallel")} == set(STRATEGIES)
+    assert strategies("parallel")[-1][0] == "parallel"
+    assert all(about for _, _, about in strategies())
+    assert not has_settings("sequential")
+    assert asks_for("iterative_refinement").startswith("author, critics, until")
+
+
+def test_a_swap_is_told_with_the_key_that_takes_it_back() -> None:
+    swap = SwapAgent(agent="a1", registered="x")
+    assert changed_agents(swap, {"agent_id": "a1", "generation": 2}) == [("a1", 2)]
+    many = {"agents": [{"agent_id": "a1", "generation": 2}, {"agent_id": "a2", "generation": 5}]}
+    assert changed_agents(SwapAgents(swaps=[swap]), many) == [("a1", 2), ("a2", 5)]
+    assert changed_agents(Pause(target="a1"), {"agent_id": "a1"}) == []
+    assert spoken(swap, "applied", 7, summary="swapped ada to g2", undoable=True).text.endswith("at seq 7 · u undo")
+
+
+def test_an_agent_under_a_paused_supervisor_says_who_is_paused() -> None:
+    world = team_world(SupervisorSpec(name="books", members=[agent("ada")], options=SupervisorOptions()))
+    world.order(Pause(target="books"))
+    state = world.state
+
+    assert now_of_agent(state, member(world, "ada"), digest(state), {}, world.now_ms).text == "books is paused"

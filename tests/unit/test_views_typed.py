@@ -1,0 +1,69 @@
+"""What a person types into a field, and what it means."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.views.amounts import left
+from dashboard.views.typed import Mistyped, length_s, limits_of, settings_line, settings_of, words_of
+from engine.core.limits import Limits
+
+WORDS = st.text(st.characters(codec="ascii", min_codepoint=97, max_codepoint=122), min_size=1, max_size=8)
+VALUES = st.one_of(st.integers(-999, 999), st.booleans(), st.lists(WORDS, max_size=3), st.text(max_size=20))
+
+
+@given(st.dictionaries(WORDS, VALUES, max_size=4))
+def test_settings_that_are_written_as_a_line_are_read_as_they_were(settings: dict[str, object]) -> None:
+    said = {key: value for key, value in settings.items() if not _looks_like_json(value)}
+
+    assert settings_of(words_of(settings_line(said))) == said  # type: ignore[arg-type]
+
+
+def _looks_like_json(value: object) -> bool:
+    """A text that is a number when it is typed is a number: nobody can tell."""
+    return isinstance(value, str) and settings_of([f"x={value}"])["x"] != value
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90), ("90s", 90), ("1.5m", 90), ("2h", 7_200), ("1d", 86_400), ("none", None)]
+)
+def test_lengths_of_time_have_units(text: str, seconds: float | None) -> None:
+    assert length_s(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "soon", "5 weeks", "-3", "1e9"])
+def test_what_is_no_length_of_time_is_said_with_what_would_be(text: str) -> None:
+    with pytest.raises(Mistyped, match="write 90s, 5m, 2h, or none"):
+        length_s(text)
+
+
+def test_limits_are_pairs() -> None:
+    assert limits_of("tokens=900 cost_usd=0.50 then=ask") == Limits(tokens=900, cost_usd=Decimal("0.5"), then="ask")
+    assert limits_of("  ") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("tokens", "write key=value"),
+        ("token=3", "no limit 'token'"),
+        ("tokens=0", "above 0"),
+        ("tokens=many", "a whole number"),
+        ("cost_usd=much", "."),
+        ("then=never", "stop, ask or fail"),
+        ("time_s=long", "."),
+        ("tokens='3", "quotes"),
+    ],
+)
+def test_what_is_no_limit_is_said(text: str, said: str) -> None:
+    with pytest.raises(Mistyped, match=said):
+        limits_of(text)
+
+
+@pytest.mark.parametrize(
+    ("ms", "said"), [(0, "0 s"), (119_000, "119 s"), (600_000, "10 min"), (7_300_000, "2 h"), (90 * 3_600_000, "3 d")]
+)
+def test_a_narrow_countdown_has_one_unit(ms: float, said: str) -> None:
+    assert left(ms) == said
