@@ -29,10 +29,10 @@ from engine.core.signals import (
 )
 from engine.core.state import State
 from engine.errors import Unusable
+from engine.guards import Looked, verdict_of
 from engine.host.attempts import Attempts, Starter
 from engine.host.crew import Crew
 from engine.host.orders import Orders
-from engine.guards import Looked, verdict_of
 from engine.joins import Result, join
 from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value, one_line

@@ -5,8 +5,8 @@ import json
 from engine.core.commands import Cancel, RetryWork, Submit
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.casting import cast_for, members_in
 from engine.core.decide.budgets import why_exhausted
+from engine.core.decide.casting import cast_for, members_in
 from engine.core.decide.deadlines import deadline_for
 from engine.core.decide.find import find_supervisor, member_name
 from engine.core.decide.following import still_open
