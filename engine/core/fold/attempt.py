@@ -134,7 +134,7 @@ def _attempt_done(state: State, event: AttemptDone) -> None:
         durations_ms.append(duration_ms)
         if len(durations_ms) > DURATIONS:
             del durations_ms[:-DURATIONS]
-    run = state.runs[task.run_id]
+    run = state.runs[event.run_id]
     if duration_ms > run.longest_ms:
         run.longest_ms = duration_ms
     charge(state, task, agent, event.usage)

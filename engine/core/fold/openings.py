@@ -52,7 +52,7 @@ def refresh_supervisor(state: State, supervisor: Supervisor) -> None:
         if supervisor.id in state.startable:
             del state.startable[supervisor.id]
         return
-    while order and opened.get(order[0][2]) != order[0][:2]:
+    while len(order) > 1 and opened.get(order[0][2]) != order[0][:2]:  # the last one means something
         heappop(order)
     if supervisor.running < supervisor.max_parallel and _is_let(state, supervisor):
         state.startable.setdefault(supervisor.id, 0)

@@ -61,17 +61,18 @@ def occupy(state: State, agent: Agent, task: Task, generation: int, queue: Queue
 
 def vacate(state: State, agent: Agent, task: Task) -> None:
     """Free the slot that `task` holds, if it holds one: more can start than before."""
-    if agent.running.pop(task.id, None) is None:
+    running = agent.running
+    if running.pop(task.id, None) is None:
         return
     supervisor = state.supervisors[agent.supervisor_id]
     supervisor.running -= 1
     forget(supervisor, task)
     count_above(state, supervisor, -1)
-    if len(agent.running) + agent.stuck == agent.max_concurrency - 1:  # it was full until now
+    if len(running) + agent.stuck == agent.max_concurrency - 1:  # it was full until now
         refresh_agent(state, agent)
     if supervisor.open and supervisor.id not in state.startable:
         refresh_supervisor(state, supervisor)
-    if agent.id in state.pools:
+    if state.pools and agent.id in state.pools:
         look_at_pool(state, agent)
 
 
