@@ -60,6 +60,8 @@ def obey(world: World) -> None:
             world.stop(min(world.stopping))
         elif world.joins:
             world.join(next(iter(world.joins)))
+        elif world.checks:
+            world.find(next(iter(world.checks)))
         elif world.reads:
             world.read(world.reads[0])
         elif world.timers:
