@@ -35,6 +35,17 @@ def test_after_a_crash_in_the_middle_of_a_call_a_person_is_asked_and_nothing_sta
     assert next(task.status for task in world.state.tasks.values() if task.title == "ada") is TaskStatus.IN_DOUBT
 
 
+def test_a_call_cut_off_for_what_is_more_urgent_is_asked_about_too() -> None:
+    world = paying()
+    cut_off = attempt(world, "ada")
+    submitted(world, "now", priority=0)
+
+    events = world.stop(cut_off)
+
+    assert only(events, "escalated").subject == cut_off[0]
+    assert world.state.tasks[cut_off[0]].status is TaskStatus.IN_DOUBT
+
+
 def test_what_has_happened_is_answered_from_what_the_person_gave() -> None:
     world = paying()
     world.crash()

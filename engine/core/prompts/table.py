@@ -328,7 +328,9 @@ def _task_reopened(state: State, event: TaskReopened) -> list[Prompt]:
     return [LookAt(task_id=task_id) for task_id in event.reopened]
 
 
-_CUTS_OFF = frozenset({AttemptLost, AttemptFailed, AttemptCancelled, AttemptSetAside, DoubtSettled, EscalationAnswered})
+_CUTS_OFF = frozenset(
+    {AttemptLost, AttemptFailed, AttemptCancelled, AttemptPreempted, AttemptSetAside, DoubtSettled, EscalationAnswered}
+)
 """After these a task may be in doubt; that is asked before anything else follows."""
 
 
