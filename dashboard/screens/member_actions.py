@@ -9,7 +9,7 @@ from dashboard.screens.rollback import RollbackDialog
 from dashboard.screens.strategy import StrategyDialog
 from dashboard.screens.swap import SwapDialog
 from dashboard.views.asking import CapabilityLine, SettingsLine
-from dashboard.views.targets import agent_behind, supervisor_behind
+from dashboard.views.targets import agent_behind, is_in_trouble, supervisor_behind
 from dashboard.views.typed import Mistyped, settings_of
 from engine.core.commands import Command, Pause, RemoveMember, Resume
 
@@ -88,7 +88,8 @@ class MemberActions(Acting):
         if member is None:
             self.deck.say(f"{target.said} cannot be paused; an agent, a supervisor or an open run can", "warn")
             return
-        stop = not (member.paused or getattr(member, "error", None)) if paused is None else paused
+        stands_still = member.paused or is_in_trouble(state, target.id)
+        stop = not stands_still if paused is None else paused
         self.deck.order(Pause(target=target.id) if stop else Resume(target=target.id))
 
     def action_remove(self, name: str | None = None) -> None:

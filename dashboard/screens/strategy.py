@@ -185,7 +185,7 @@ class StrategyDialog(Dialog):
         graphs.display = change is not None
         self.query_one("#preserve").display = change is not None
         if change is not None:
-            width = max(20, (min(self.size.width, 116) - 8) // 2)
+            width = max(20, (min(self.size.width, 116) - 12) // 2)
             self.query_one("#before", Told).show([Cell("now", "muted"), *drawn(before(state, change), width)])
             self.query_one("#after", Told).show([Cell("after", "muted"), *drawn(after(state, change), width)])
 

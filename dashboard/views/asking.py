@@ -9,12 +9,14 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from dashboard.views.amounts import counted, moment, remaining
+from dashboard.views.amounts import counted, duration, moment, remaining
+from dashboard.views.limits import limit_lines
 from dashboard.views.rows import Cell
 from dashboard.views.targets import target_of
 from dashboard.views.typed import Mistyped, length_s, settings_of, words_of
 from engine.core.budget import deadline_of
 from engine.core.commands import ChangeCapabilities, ChangeSupervisor, Command, SetDeadline, SetPriority
+from engine.core.hierarchy import depth_of, mean_ms_of
 from engine.core.options import AGEING_S, BALANCES, DEFAULT_PRIORITY, LOWEST_PRIORITY, Preempt, SupervisorOptions
 from engine.core.state import State
 
@@ -171,7 +173,18 @@ class SettingsLine:
             ("ageing", ageing, "waiting that raises a task by one priority"),
             ("preempt", preempt, "when an urgent task takes a slot: step, now, never"),
         )
-        return [Cell(f"{value!s:<12} {about}", "", f"{key:<14}") for key, value, about in rows]
+        lines = [Cell(f"{value!s:<12} {about}", "", f"{key:<14}") for key, value, about in rows]
+        lines += [
+            Cell(line.drawn, line.tone, f"{line.label:<14}") for line in limit_lines(state, one.id, now_ms=now_ms)
+        ]
+        if one.restarts_ms:
+            told = f"{counted(len(one.restarts_ms), 'time')} within the period that is counted"
+            lines.append(Cell(told, "warn", f"{'restarts':<14}"))
+        took_ms = mean_ms_of(one)
+        if took_ms is not None:
+            told = f"{duration(took_ms)} a request besides the work below it, on level {depth_of(state, one)}"
+            lines.append(Cell(told, "muted", f"{'hand-over':<14}"))
+        return lines
 
     def meant(self, state: State, text: str) -> Command | None:
         said = settings_of(_joined(words_of(text)))

@@ -66,7 +66,7 @@ def _row(state: State, key: str, now_ms: int) -> tuple[Cell, ...]:
     broken, failed = state.agents.get(key), state.supervisors.get(key)
     if broken is not None:
         return (Cell("an agent", "error"), Cell(broken.name, "strong"), Cell(f"cannot work: {broken.error}"), *_acts(
-            "h swap · R remove"))  # fmt: skip
+            "h swap · z again"))  # fmt: skip
     if failed is not None:
         return (Cell("a team", "error"), Cell(failed.name, "strong"), Cell(str(failed.error)), *_acts(
             "z take requests"))  # fmt: skip

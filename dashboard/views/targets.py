@@ -48,6 +48,14 @@ def named(state: State, name: str) -> Target | None:
     return target_of(state, members[0].id) if len(members) == 1 else None
 
 
+def is_in_trouble(state: State, member_id: str) -> bool:
+    """Tell whether a member cannot work, has failed or is kept from work: resuming it has it looked at again."""
+    agent, supervisor = state.agents.get(member_id), state.supervisors.get(member_id)
+    if agent is not None:
+        return agent.error is not None or agent.circuit != "closed"
+    return supervisor is not None and supervisor.error is not None
+
+
 def finished_run(state: State, run_id: str) -> RunSummary | None:
     """Return the line of a run that has ended."""
     return next((run for run in state.finished if run.id == run_id), None)

@@ -4,7 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from engine.core.commands import ChangeCapabilities, ChangeSupervisor, Move, Reassign, SetDeadline, SetPriority
+from engine.core.commands import (
+    ChangeCapabilities,
+    ChangeSupervisor,
+    Move,
+    Pause,
+    Reassign,
+    Resume,
+    SetDeadline,
+    SetPriority,
+)
 from engine.core.options import SupervisorOptions
 from tests.pilot.hand import opened
 from tests.pilot.trouble import trouble
@@ -82,3 +91,14 @@ async def test_a_long_refusal_takes_as_many_lines_as_it_needs(tmp_path: Path) ->
         assert status.size.height == 3
         assert "end" in shown
         assert "…" not in shown
+
+
+async def test_who_is_kept_from_work_is_let_go_on_by_the_key_that_pauses(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        for name in ("a2", "a3", "s7"):
+            hand.table.select(name)
+            await hand.press("z")
+            assert hand.ordered == Resume(target=name)
+        hand.table.select("a1")
+        await hand.press("z")
+        assert hand.ordered == Pause(target="a1")
