@@ -175,7 +175,7 @@ def test_a_person_who_says_retry_begins_the_chain_anew_where_it_began() -> None:
     applied(world, Answer(escalation=question, answer="retry"))
 
     task = task_of(world, "ada")
-    assert (task.retries, task.failovers, task.failed_on) == (0, 0, [])
+    assert (task.retries, task.failovers, task.failed_on) == (0, 0, ())
     assert only(world.fail(attempt(world, "ada")), "retry_scheduled").retry == 1
 
 

@@ -160,7 +160,7 @@ class Task:
     """Those that the agent that failed on it last was given."""
     failovers: int = 0
     """How many other agents its failure policies gave it to."""
-    failed_on: list[str] = field(default_factory=list)
+    failed_on: tuple[str, ...] = ()
     """Agents that failed on it, the first one first, since its failure policies began."""
     came_from: str | None = None
     """The queue by capability that it was in, once it was given to one agent of it."""

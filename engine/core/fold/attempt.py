@@ -156,7 +156,7 @@ def _attempt_failed(state: State, event: AttemptFailed) -> None:
     task.status = _WAITING
     task.error = event.error
     if event.agent_id is not None and event.agent_id not in task.failed_on:
-        task.failed_on.append(event.agent_id)
+        task.failed_on = (*task.failed_on, event.agent_id)
 
 
 def _attempt_cancelled(state: State, event: AttemptCancelled) -> None:

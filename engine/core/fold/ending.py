@@ -47,7 +47,7 @@ def begin_anew(task: Task) -> None:
     """Forget what the failure policies of a task have given so far."""
     task.retries = 0
     task.failovers = 0
-    task.failed_on = []
+    task.failed_on = ()
 
 
 def forget_drain(state: State, agent_id: str) -> None:
