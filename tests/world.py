@@ -110,7 +110,7 @@ class World:
         return self.say(AttemptSucceeded(task_id=key[0], attempt=key[1], output=output, duration_ms=3, **said))
 
     def fail(self, key: tuple[str, int], error: str = "broken", **said: Any) -> list[Event]:
-        """End an attempt with an error; `stuck` when its thread has not returned, `crashed` when the agent broke down."""
+        """End an attempt with an error; `stuck`: its thread has not returned; `crashed`: the agent broke down."""
         said.setdefault("generation", self._over(key))
         return self.say(AttemptErred(task_id=key[0], attempt=key[1], error=error, error_type="ValueError", **said))
 

@@ -16,9 +16,9 @@ delegates, fails and answers exactly as written. `options` of the spec hold the 
           delegate: {to: writer, text: "Summarise {text}"}
           output: "{agent} says: {answer}"
 
-A rule is played in the order delay, spend, emit, steps, delegate, map, and then it fails or answers. In every text, `{text}`,
-`{agent}`, `{attempt}` and `{answer}` (what the delegation or the map brought) are replaced. Without a rule that fits,
-the agent answers `{agent}: {text}`.
+A rule is played in the order delay, spend, emit, steps, delegate, map, and then it fails or answers. In every text,
+`{text}`, `{agent}`, `{attempt}` and `{answer}` (what the delegation or the map brought) are replaced. Without a rule
+that fits, the agent answers `{agent}: {text}`.
 """
 
 import hashlib

@@ -140,7 +140,7 @@ def _heard(process: "subprocess.Popen[str]", kind: str) -> None:
 
 def _passed_on(lock: Path) -> float:
     """Return how long a bare lock takes from a process that is killed to one that waits, in seconds."""
-    processes = []
+    processes: list[subprocess.Popen[str]] = []
     for _ in range(2):
         process = subprocess.Popen(
             [sys.executable, "-S", "-c", _BARE, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

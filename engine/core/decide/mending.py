@@ -8,7 +8,7 @@ from engine.core.state import Agent, State, Supervisor
 
 
 def mended(member: Agent | Supervisor, ctx: Context) -> list[Event]:
-    """Return what lets a member work again that cannot: look at its code again, close its circuit, forget its failure."""
+    """Return what lets a member work again that cannot: its code, its circuit and its failure are looked at anew."""
     if isinstance(member, Supervisor):
         return [] if member.error is None else [SupervisorMended(at_ms=ctx.now_ms, supervisor_id=member.id)]
     events = closed_by_hand(member, ctx)
