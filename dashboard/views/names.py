@@ -6,12 +6,13 @@ read, the titles seen last are kept here.
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from engine.core.events import (
     AgentAdded,
     Delegated,
     Event,
+    GroupGrown,
     GroupPlanned,
     RunSubmitted,
     StrategySwitched,
@@ -23,6 +24,19 @@ from engine.core.values import preview
 REMEMBERED = 50_000
 
 
+class OfAttempt(Protocol):
+    """An event about an attempt."""
+
+    @property
+    def run_id(self) -> str: ...
+
+    @property
+    def task_id(self) -> str: ...
+
+    @property
+    def agent_id(self) -> str | None: ...
+
+
 class Names:
     """Titles and names by id, the last `REMEMBERED` of them."""
 
@@ -32,6 +46,13 @@ class Names:
     def of(self, an_id: str | None) -> str:
         """Return the name of an id; the id itself where none is known."""
         return "engine" if an_id is None else self._known.get(an_id, an_id)
+
+    def work(self, attempt: OfAttempt) -> str:
+        """Return what an attempt is at: a task that is called like its agent says less than its run."""
+        title = self.of(attempt.task_id)
+        if attempt.agent_id is None or title != self.of(attempt.agent_id):
+            return title
+        return f"its part of {self.of(attempt.run_id)}"
 
     def learn(self, events: Iterable[Event]) -> None:
         """Remember every name that these events give."""
@@ -69,6 +90,10 @@ def _graph(event: GroupPlanned) -> list[tuple[str, str]]:
     return [(node.task_id, node.title) for node in event.nodes]
 
 
+def _added(event: GroupGrown) -> list[tuple[str, str]]:
+    return [(node.task_id, node.title) for node in event.added]
+
+
 def _children(event: Delegated) -> list[tuple[str, str]]:
     return [(child.task_id, child.title) for child in event.children]
 
@@ -82,6 +107,7 @@ _LEARN: dict[type, Callable[[Any], list[tuple[str, str]]]] = {
     SupervisorAdded: _supervisor,
     RunSubmitted: _run,
     GroupPlanned: _graph,
+    GroupGrown: _added,
     Delegated: _children,
     StrategySwitched: _rewired,
 }

@@ -140,32 +140,32 @@ def _started(event: AttemptStarted, names: Names) -> str:
     if event.agent_id is None:
         return f"the engine began {names.of(event.task_id)}"
     generation = f", g{event.generation}" if event.generation > 1 else ""
-    return f"{names.of(event.agent_id)} took {names.of(event.task_id)} (attempt {event.attempt}{generation})"
+    return f"{names.of(event.agent_id)} took {names.work(event)} (attempt {event.attempt}{generation})"
 
 
 def _resumed(event: AttemptResumed, names: Names) -> str:
-    return f"{names.of(event.agent_id)} goes on with {names.of(event.task_id)}"
+    return f"{names.of(event.agent_id)} goes on with {names.work(event)}"
 
 
 def _step(event: StepRecorded, names: Names) -> str:
     took = duration(event.duration_ms)
-    return f"{names.of(event.agent_id)} finished step {event.name} of {names.of(event.task_id)} in {took}"
+    return f"{names.of(event.agent_id)} finished step {event.name} of {names.work(event)} in {took}"
 
 
 def _done(event: AttemptDone, names: Names) -> str:
     who = names.of(event.agent_id) if event.agent_id is not None else "the engine"
-    return f"{who} finished {names.of(event.task_id)} in {duration(event.duration_ms)}"
+    return f"{who} finished {names.work(event)} in {duration(event.duration_ms)}"
 
 
 def _failed(event: AttemptFailed, names: Names) -> str:
     stuck = "; its thread still runs" if event.stuck else ""
-    return f"{names.of(event.agent_id)} failed at {names.of(event.task_id)}: {event.error_type}: {event.error}{stuck}"
+    return f"{names.of(event.agent_id)} failed at {names.work(event)}: {event.error_type}: {event.error}{stuck}"
 
 
 def _cancelled(event: AttemptCancelled, names: Names) -> str:
     back = "; the task begins again from its input" if event.restarted else "; the task waits again"
     back = back if event.requeued else ""
-    return f"{names.of(event.agent_id)} stopped {names.of(event.task_id)}{back}"
+    return f"{names.of(event.agent_id)} stopped {names.work(event)}{back}"
 
 
 def _lost(event: AttemptLost, names: Names) -> str:
