@@ -102,7 +102,7 @@ def candidates(state: State, agent: Agent) -> list[str]:
 
 def sharing(state: State, agents: Sequence[Agent]) -> tuple[list[str], list[str]]:
     """Return the candidates for all of these agents: those that share a specialty with each of them, and the others."""
-    names = [name for name in candidates(state, agents[0]) if any(state.registry[name] != one.spec for one in agents)]
+    names = [name for name in candidates(state, agents[0]) if all(state.registry[name] != one.spec for one in agents)]
     likely = [name for name in names if all(_shared(state, agent, name) for agent in agents)]
     return likely, [name for name in names if name not in likely]
 
