@@ -52,7 +52,7 @@ class Names:
         title = self.of(attempt.task_id)
         if attempt.agent_id is None or title != self.of(attempt.agent_id):
             return title
-        return f"its part of {self.of(attempt.run_id)}"
+        return f"its part of {preview(self.of(attempt.run_id), 24)}"
 
     def learn(self, events: Iterable[Event]) -> None:
         """Remember every name that these events give."""
