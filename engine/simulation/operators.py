@@ -63,8 +63,16 @@ def _submit(draw: Random, state: State, number: int) -> Command:
         request = draw.choice([f"{request} {LONG}", {"title": f"request {number}", "about": words}, ""])
     command: Submit = drawn(Submit, draw, state, left_out=0.85)
     supervisor = draw.choice([None, command.supervisor])
+    if _wants_list(state, supervisor) and draw.random() < 0.9:
+        request = [f"{request}, item {place}" for place in range(draw.randint(0, 6))]
     values = {one.name: getattr(command, one.name) for one in fields(Submit)}
     return Submit(**(values | {"request": request, "supervisor": supervisor}))
+
+
+def _wants_list(state: State, supervisor: str | None) -> bool:
+    """Tell whether who gets the request makes one task for each item of a list."""
+    found = next((one for one in state.supervisors.values() if supervisor in (None, one.id, one.name)), None)
+    return found is not None and found.mode == "map"
 
 
 def _stop_engine(draw: Random, state: State, number: int) -> Command:

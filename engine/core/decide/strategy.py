@@ -27,7 +27,9 @@ def switch_strategy(state: State, command: SwitchStrategy, ctx: Context) -> Appl
     where = f" in {event.run_id}" if event.run_id is not None else ""
     return Applied(
         events=events,
-        summary=f"switched {name} from {event.previous} to {event.mode}{where}",
+        summary=f"switched {name} from {event.previous} to {event.mode}{where}"
+        if event.mode != event.previous
+        else f"changed how {name} works in {event.mode}{where}",
         result={"supervisor_id": event.supervisor_id, "mode": event.mode, "kept": kept, "replanned": planned},
     )
 
