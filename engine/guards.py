@@ -158,7 +158,9 @@ async def _matches(pattern: str, text: str) -> bool:
     if not may_backtrack(pattern):
         return re.search(pattern, text) is not None
     with anyio.move_on_after(PATTERN_S):
-        async with await anyio.open_process([sys.executable, "-I", "-S", "-c", _MATCHER], stderr=DEVNULL) as process:
+        with anyio.CancelScope(shield=True):  # one that is cancelled while it begins is nobody's to end
+            begun = await anyio.open_process([sys.executable, "-I", "-S", "-c", _MATCHER], stderr=DEVNULL)
+        async with begun as process:
             try:
                 return await _answered(process, json.dumps([pattern, text]).encode())
             finally:

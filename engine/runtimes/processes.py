@@ -111,7 +111,8 @@ class Processes:
             if child.process.returncode is None:
                 return child
             await self._end(child)
-        process = await anyio.open_process([sys.executable, "-P", str(PROGRAM)], start_new_session=True)
+        with anyio.CancelScope(shield=True):  # one that is cancelled while it begins is nobody's to end
+            process = await anyio.open_process([sys.executable, "-P", str(PROGRAM)], start_new_session=True)
         child = _Child(process)
         self._all.add(child)
         self._spawn(child.read_errors)

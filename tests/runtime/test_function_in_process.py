@@ -6,9 +6,11 @@ from typing import Any
 
 import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 
 from engine.core.commands import Cancel
 from engine.core.spec import AgentSpec, Retry
+from engine.runtimes.processes import Processes
 from tests.runtime import crew_for_processes as crew
 from tests.runtime.engines import Engine, Engines, soon
 
@@ -145,3 +147,25 @@ async def test_a_module_of_the_team_s_folder_is_found_last(engine: Engines, tmp_
 
     async with engine(spec, host={"folder": tmp_path}) as running:
         assert await running.ask("you") == "hi you"
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="only Linux tells a process what it has started")
+async def test_a_process_that_is_cancelled_while_it_begins_is_ended_too() -> None:
+    before = _children()
+
+    async with anyio.create_task_group() as group:
+        processes = Processes(group.start_soon)
+        for turns in range(8):
+            async with anyio.create_task_group() as asking:
+                asking.start_soon(processes.check, "os:getcwd", None)
+                for _ in range(turns):
+                    await checkpoint()
+                asking.cancel_scope.cancel()
+        left = _children() - before
+
+    assert left == set()
+
+
+def _children() -> set[str]:
+    """Return what this process has started and that has not ended."""
+    return {pid for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
