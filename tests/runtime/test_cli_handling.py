@@ -1,18 +1,15 @@
 """Work under way is handled from a shell: who does it, how urgent it is, by when, and what a person decides."""
 
 import json
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from dashboard.cli import main
-from dashboard.client import Client, folded
-from dashboard.process import Detached, let_go, start_engine, wait_until_up
+from dashboard.client import folded
+from dashboard.process import Detached
 from engine.core.state import State, TaskStatus
-from engine.teamfile import read_team
-from store import Tail
+from tests.runtime.shell import Run, shell_on, team_at_work, until
 
 TEAM = """
 version: 1
@@ -44,52 +41,17 @@ async def wait(task, ctx):
 async def quick(text):
     return "quick"
 '''
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Detached]:
-    folder = tmp_path_factory.mktemp("handling")
-    (folder / "team.yaml").write_text(TEAM)
-    (folder / "hands.py").write_text(HANDS)
-    engine = start_engine(folder / "team.db", folder=folder, bound=True)
-    try:
-        wait_until_up(engine)
-        with Client(engine.db) as client:
-            load = read_team(folder / "team.yaml").load_command(trusted=True)
-            assert client.perform(load).status == "applied"
+    with team_at_work(tmp_path_factory.mktemp("handling"), TEAM, HANDS) as engine:
         yield engine
-    finally:
-        let_go(engine)
 
 
 @pytest.fixture
 def run(engine: Detached, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a subcommand on the engine's database: its exit status, what it wrote to stdout and to stderr."""
-
-    def run(*words: object) -> tuple[int, str, str]:
-        status = main([*map(str, words), "--db", str(engine.db)])
-        out, err = capsys.readouterr()
-        return status, out, err
-
-    return run
-
-
-def until(db: Path, holds: Callable[[State], bool]) -> State:
-    """Return the state once it is as it should be, or the test hangs no longer than 20 s."""
-    stop = threading.Event()
-    timer = threading.Timer(20, stop.set)
-    timer.start()
-    try:
-        if holds(state := folded(db)):
-            return state
-        for _ in Tail(db, state.seq).batches(stop):
-            if holds(state := folded(db)):
-                return state
-        raise AssertionError([(task.id, task.status, task.error) for task in state.tasks.values()])
-    finally:
-        stop.set()
-        timer.cancel()
+    return shell_on(engine.db, capsys)
 
 
 def begun(run: Run, engine: Detached, path: Path) -> tuple[str, str]:

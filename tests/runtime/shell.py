@@ -1,0 +1,62 @@
+"""A team at work in an engine of its own, and subcommands as a shell would run them on it."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from dashboard.cli import main
+from dashboard.client import Client, folded
+from dashboard.process import Detached, let_go, start_engine, wait_until_up
+from engine.core.state import State
+from engine.teamfile import read_team
+from store import Tail
+
+Run = Callable[..., tuple[int, str, str]]
+"""Runs a subcommand: its exit status, what it wrote to stdout and to stderr."""
+
+
+@contextmanager
+def team_at_work(folder: Path, team: str, hands: str) -> Iterator[Detached]:
+    """Start an engine in a folder with a team file and the module `hands` that it names; it ends with the block."""
+    (folder / "team.yaml").write_text(team)
+    (folder / "hands.py").write_text(hands)
+    engine = start_engine(folder / "team.db", folder=folder, bound=True)
+    try:
+        wait_until_up(engine)
+        with Client(engine.db) as client:
+            load = read_team(folder / "team.yaml").load_command(trusted=True)
+            assert client.perform(load).status == "applied"
+        yield engine
+    finally:
+        let_go(engine)
+
+
+def shell_on(database: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return what runs subcommands on a database, or on another that is named."""
+
+    def run(*words: object, db: Path = database) -> tuple[int, str, str]:
+        status = main([*map(str, words), "--db", str(db)])
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run
+
+
+def until(db: Path, holds: Callable[[State], bool]) -> State:
+    """Return the state once it is as it should be, or the test hangs no longer than 20 s."""
+    stop = threading.Event()
+    timer = threading.Timer(20, stop.set)
+    timer.start()
+    try:
+        if holds(state := folded(db)):
+            return state
+        for _ in Tail(db, state.seq).batches(stop):
+            if holds(state := folded(db)):
+                return state
+        raise AssertionError([(task.id, task.status, task.error) for task in state.tasks.values()])
+    finally:
+        stop.set()
+        timer.cancel()
