@@ -4,6 +4,7 @@ from pydantic import JsonValue
 
 from engine.core.decide.casting import SYNTHESIS, aggregator_of, cast_for, wants_text
 from engine.core.decide.drawing import drawn, wired
+from engine.core.decide.find import member_name
 from engine.core.decide.mint import Mint
 from engine.core.decide.plan import groups_in
 from engine.core.errors import Refused
@@ -46,19 +47,58 @@ def rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, preser
             task_id=group.id, run_id=group.run_id, mode=wanted.mode, kept=[outcome.id], outcome_id=outcome.id
         )
     parts = _parts(state, group, nodes, leads=wanted.mode == "delegate")
-    settings = settings_for(wanted.mode, wanted.options.settings, wanted.mode)
-    agents, supervisors = state.agents, state.supervisors
-    names = {one: agents[one].name if one in agents else supervisors[one].name for one in wanted.members}
     there = [*nodes, *(state.tasks[one] for one in parts.adopted)]
     fresh = {f"+m{place}": one for place, one in enumerate(_without_a_node(state, wanted, group, there))}
-    aggregator = _aggregator(state, wanted, parts.unstarted, fresh, settings)
-    members = _whose(state, _every(parts), names)
-    members |= {key: names[one] for key, one in fresh.items()}
-    begun = set(parts.running)
-    ends = _ends(state, parts.done)
-    view = Nodes(
+    view = _view(state, wanted, parts, fresh, preserve=preserve)
+    wiring = wired(wanted.mode, view)
+    graph = drawn(state, wanted, wiring, fresh, mint, at_ms=at_ms)
+    if graph.queues:
+        raise Refused(f"the strategy {wanted.mode} asks for anybody who is able before it has looked at anything")
+    stopping = view.stopping
+    cancelled = [
+        task_id for task_id in parts.running if task_id in stopping and state.tasks[task_id].attempt is not None
+    ]
+    tasks = state.tasks
+    return GroupChange(
+        task_id=group.id,
+        run_id=group.run_id,
+        mode=wanted.mode,
+        kept=[*parts.done, *(one for one in parts.running if one not in cancelled)],
+        cancelled=cancelled,
+        added=graph.nodes,
+        removed=[*parts.removed, *(one for one in wiring.dropped if one in tasks)],
+        after={node: graph.all(after) for node, after in wiring.after.items() if node in tasks},
+        # What has an item of its own to work on keeps to it.
+        takes={
+            node: "own" if tasks[node].takes == "own" else how for node, how in wiring.takes.items() if node in tasks
+        },
+        outcome_id=_outcome(group, wiring, parts, graph.nodes, graph.of(wiring.outcome) if wiring.outcome else None),
+        sees={node: graph.all(sees) for node, sees in wiring.sees.items() if node in tasks},
+        roles={node: role for node, role in wiring.roles.items() if node in tasks},
+        needs={node: need for node, need in wiring.needs.items() if node in tasks},
+        tolerated=[node for node in wiring.tolerated if node in tasks],
+        settings=dict(wiring.settings),
+        adopted=parts.adopted,
+    )
+
+
+def _view(state: State, wanted: Supervisor, parts: _Parts, fresh: dict[str, str], *, preserve: bool) -> Nodes:
+    """Return what the strategy is shown of a graph in progress.
+
+    Args:
+        state: The team.
+        wanted: The supervisor as it is to be.
+        parts: The nodes that there are.
+        fresh: Members that get a node, by the key that stands for it; an aggregator without one is added.
+        preserve: Whether what is at work goes on.
+    """
+    settings = settings_for(wanted.mode, wanted.options.settings, wanted.mode)
+    aggregator = _aggregator(state, wanted, parts.unstarted, fresh, settings)  # may be one of the fresh from now on
+    names = {one: member_name(state, one) for one in wanted.members}
+    members = _whose(state, _every(parts), names) | {key: names[one] for key, one in fresh.items()}
+    return Nodes(
         done=parts.done,
-        ends=ends,
+        ends=_ends(state, parts.done),
         used=[before for task_id in parts.running for before in state.tasks[task_id].after],
         running=parts.running,
         unstarted=[*parts.unstarted, *fresh],
@@ -69,37 +109,7 @@ def rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, preser
         groups=groups_in(state, wanted),
         settings=settings,
         lead=wanted.options.lead,
-        stopping=frozenset(parts.running if not preserve else parts.leads),
-    )
-    wiring = wired(wanted.mode, view)
-    graph = drawn(state, wanted, wiring, fresh, mint, at_ms=at_ms)
-    if graph.queues:
-        raise Refused(f"the strategy {wanted.mode} asks for anybody who is able before it has looked at anything")
-    stopping = {*parts.leads, *(() if preserve else begun)}
-    cancelled = [
-        task_id for task_id in parts.running if task_id in stopping and state.tasks[task_id].attempt is not None
-    ]
-    tasks = state.tasks  # what has an item of its own to work on keeps to it
-    placed = {node: graph.all(after) for node, after in wiring.after.items() if node in tasks}
-    return GroupChange(
-        task_id=group.id,
-        run_id=group.run_id,
-        mode=wanted.mode,
-        kept=[*parts.done, *(one for one in parts.running if one not in cancelled)],
-        cancelled=cancelled,
-        added=graph.nodes,
-        removed=[*parts.removed, *(one for one in wiring.dropped if one in state.tasks)],
-        after=placed,
-        takes={
-            node: "own" if tasks[node].takes == "own" else how for node, how in wiring.takes.items() if node in tasks
-        },
-        outcome_id=_outcome(group, wiring, parts, graph.nodes, graph.of(wiring.outcome) if wiring.outcome else None),
-        sees={node: graph.all(sees) for node, sees in wiring.sees.items() if node in state.tasks},
-        roles={node: role for node, role in wiring.roles.items() if node in state.tasks},
-        needs={node: need for node, need in wiring.needs.items() if node in state.tasks},
-        tolerated=[node for node in wiring.tolerated if node in state.tasks],
-        settings=dict(wiring.settings),
-        adopted=parts.adopted,
+        stopping=frozenset(parts.leads if preserve else parts.running),
     )
 
 
