@@ -1,0 +1,110 @@
+"""Small programs on a virtual clock, with a diary of which agent did what, how often, when and for how long.
+
+A test in this folder takes one sentence of the documentation, writes the program that a user would write for it, and
+compares counts, order and times exactly: time moves only while every agent waits for it.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+from pydantic import JsonValue
+
+from engine import AgentSpec, DynamicSupervisor, RunFailed, RunResult
+from engine.clock import VirtualClock
+
+Body = Callable[[Any, Any], Awaitable[Any]]
+
+PATIENCE_S = 60
+"""Real seconds that a program may take before it counts as hung."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One execution of an agent's function, retries and restarted attempts counted each."""
+
+    team: str
+    agent: str
+    text: str
+    began_s: float
+    ended_s: float | None = None
+    """None while it runs, and for ever where it was stopped."""
+
+
+class Diary:
+    """Make agents that write down what they do; `entries` are in the order in which they began."""
+
+    def __init__(self, clock: VirtualClock | None = None) -> None:
+        self.clock = clock or VirtualClock()
+        self.entries: list[Entry] = []
+        self._start_ms = self.clock.now_ms()
+
+    def now_s(self) -> float:
+        """Return the virtual seconds since the diary was begun."""
+        return (self.clock.now_ms() - self._start_ms) / 1000
+
+    def agent(
+        self,
+        name: str,
+        *specialties: str,
+        takes_s: float = 0.0,
+        says: JsonValue | Callable[[Any], JsonValue] = None,
+        body: Body | None = None,
+        team: str = "",
+        **spec: Any,
+    ) -> AgentSpec:
+        """Return the spec of an agent that is written down.
+
+        Args:
+            name: Its name.
+            specialties: What it says it is able to do.
+            takes_s: Virtual seconds that it works, before `body`.
+            says: Its output, or a function of the task; None for `name(text)`. An exception is raised instead.
+            body: What it does instead of `says`: `async def body(task, ctx)`.
+            team: Tells agents of the same name apart in the diary.
+            spec: Other fields of the spec.
+        """
+
+        async def run(task: Any, ctx: Any) -> Any:
+            entry = Entry(team, name, str(task.text), self.now_s())
+            self.entries.append(entry)
+            if takes_s:
+                await ctx.sleep(takes_s)
+            output = await body(task, ctx) if body is not None else says(task) if callable(says) else says
+            entry.ended_s = self.now_s()
+            if isinstance(output, Exception):
+                raise output
+            return f"{name}({task.text})" if output is None and body is None and says is None else output
+
+        return AgentSpec(name=name, run=run, specialties=specialties, **spec)
+
+    def supervisor(self, name: str, *specs: AgentSpec, **options: Any) -> DynamicSupervisor:
+        """Return a supervisor with these agents, on the diary's clock."""
+        return DynamicSupervisor(name, agent_specs=specs, clock=self.clock, **options)
+
+    def counts(self) -> dict[str, int]:
+        """Return how often each agent was executed, by `agent` or `team/agent`."""
+        return dict(Counter(_label(one) for one in self.entries))
+
+    def order(self) -> list[str]:
+        """Return who began, in order."""
+        return [_label(one) for one in self.entries]
+
+    def of(self, agent: str) -> list[Entry]:
+        """Return the executions of one agent, by `agent` or `team/agent`."""
+        return [one for one in self.entries if agent in (one.agent, _label(one))]
+
+
+async def told(supervisor: DynamicSupervisor, request: JsonValue = "go", **fields: Any) -> RunResult:
+    """Return the result of a request, of one that failed too; hangs for at most `PATIENCE_S` real seconds."""
+    with anyio.fail_after(PATIENCE_S):
+        try:
+            return await supervisor.arun(request, **fields)
+        except RunFailed as failed:
+            return failed.result
+
+
+def _label(entry: Entry) -> str:
+    return f"{entry.team}/{entry.agent}" if entry.team else entry.agent
