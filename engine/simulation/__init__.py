@@ -5,6 +5,6 @@ this package but the command line and tests.
 
 What chance decides: `plan` (all of it, before anything happens), `operators` (commands), `faults`, `agents` (and what
 goes wrong in them), `crew` (teams). What happens: `history`, on a `disk` that can die between any two writes. What has
-to hold: `legality` (of a state) and `invariants` (of everything), against the books of `chronicle`. A history that
+to hold: `core.legality` (of a state) and `invariants` (of everything), against the books of `chronicle`. A history that
 breaks one is cut down in `shrinking`; many are told in `report`.
 """

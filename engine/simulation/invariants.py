@@ -35,12 +35,12 @@ from engine.core.events import (
     TaskSkipped,
 )
 from engine.core.fold import fold
+from engine.core.legality import faults_of
 from engine.core.state import Agent, State, Task, TaskStatus
 from engine.core.values import NO_USAGE
 from engine.simulation.agents import LIE
 from engine.simulation.chronicle import Chronicle
 from engine.simulation.disk import Disk
-from engine.simulation.legality import faults_of
 
 SAMPLE = 25
 """One batch in so many is looked at closely."""

@@ -13,6 +13,7 @@ from engine.core.document import Document, references_in, text_refs
 from engine.core.exporting import at_rest, document_of, state_sha256
 from engine.core.hierarchy import below_of
 from engine.core.importing import _FIELDS, renamed, state_from
+from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
 from engine.core.signals import EngineBegan, StateReady
 from engine.core.soundness import check_sound
@@ -30,7 +31,6 @@ from engine.core.state import (
     TaskStatus,
     Timer,
 )
-from engine.simulation.legality import assert_legal
 from engine.texts import walk
 from tests.chance import mend, worlds
 from tests.world import World, agent, team_world

@@ -13,8 +13,8 @@ from engine.core.effects import effects_of
 from engine.core.events import EVENTS, CommandApplied, CommandRefused
 from engine.core.fold import FOLD, fold
 from engine.core.hierarchy import above_of
+from engine.core.legality import assert_legal
 from engine.core.state import State
-from engine.simulation.legality import assert_legal
 from tests.chance import mend, random_command, random_turn, worlds
 from tests.world import World
 

@@ -31,11 +31,11 @@ from engine.core.commands import (
 )
 from engine.core.exporting import document_of
 from engine.core.fold import fold
+from engine.core.legality import assert_legal
 from engine.core.options import Preempt, SupervisorOptions
 from engine.core.signals import AgentUnusable, AttemptSucceeded, StepFinished
 from engine.core.spec import Retry
 from engine.core.state import State
-from engine.simulation.legality import assert_legal
 from engine.texts import walk
 from tests.chance import mend
 from tests.world import agent, team_world

@@ -6,9 +6,9 @@ import pytest
 
 from engine.core.balancing import RULES
 from engine.core.commands import AddAgent
+from engine.core.legality import assert_legal
 from engine.core.options import BALANCES, Balance, SupervisorOptions
 from engine.core.spec import AgentSpec
-from engine.simulation.legality import assert_legal
 from tests.story import attempt, attempts, member, submitted, works
 from tests.world import World, agent, team_world
 

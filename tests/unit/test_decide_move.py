@@ -4,10 +4,10 @@ import pytest
 
 from engine.core.commands import AddAgent, AddSupervisor, Cancel, Move, Pause, RemoveMember, Resume, SupervisorSpec
 from engine.core.events import MemberMoved, TaskRequeued
+from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.state import RunStatus, Supervisor
-from engine.simulation.legality import assert_legal
 from tests.story import applied, attempt, attempts, ended, member, only, refused, submitted, works
 from tests.world import World, agent, team_world
 

@@ -3,11 +3,11 @@
 from engine.core.commands import Cancel, Pause, Resume, SetPriority, SupervisorSpec
 from engine.core.effects import StopAttempt
 from engine.core.events import AttemptPreempted
+from engine.core.legality import assert_legal
 from engine.core.options import Preempt, SupervisorOptions
 from engine.core.signals import ThreadCameBack
 from engine.core.state import TaskStatus
 from engine.core.values import Usage
-from engine.simulation.legality import assert_legal
 from tests.story import applied, attempt, attempts, kinds, member, only, submitted, task_of, works
 from tests.world import World, agent, team_world
 

@@ -1,4 +1,4 @@
-"""What has to hold of the order in which tasks begin, and of who may begin any: laws of a state, for `legality`."""
+"""Laws of order: which task begins next, and who may begin any."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -1,0 +1,87 @@
+"""Laws of slots and queues: who holds a slot, and what waits for one."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from engine.core.fold.queues import is_held
+from engine.core.state import State, TaskStatus
+
+
+def nothing_is_left_to_start(state: State) -> Iterator[str]:
+    """Whoever has both a ready task and a slot starts it in the same step."""
+    for supervisor_id in state.startable:
+        yield f"{supervisor_id} could start something and did not"
+
+
+def slots_are_held_by_attempts(state: State) -> Iterator[str]:
+    """Each slot is held by an attempt at work, and each attempt at work holds one."""
+    for agent in state.agents.values():
+        for task_id in agent.running:
+            task = state.tasks.get(task_id)
+            attempt = task.attempt if task is not None else None
+            if attempt is None or attempt.agent_id != agent.id or attempt.parked:
+                yield f"{agent.id} holds a slot for {task_id}, which is not at work there"
+        for task_id in agent.parked:
+            task = state.tasks.get(task_id)
+            attempt = task.attempt if task is not None else None
+            if attempt is None or attempt.agent_id != agent.id or not attempt.parked:
+                yield f"{agent.id} remembers {task_id}, which does not wait there"
+    for task in state.tasks.values():
+        attempt = task.attempt
+        if attempt is not None and attempt.agent_id is not None:
+            agent = state.agents[attempt.agent_id]
+            if task.id not in (agent.parked if attempt.parked else agent.running):
+                yield f"{task.id} is at work on {agent.id}, which does not know it"
+
+
+def supervisors_keep_their_limits(state: State) -> Iterator[str]:
+    """A supervisor counts the slots of its agents, and they are no more than it may have."""
+    running = Counter({agent.supervisor_id: 0 for agent in state.agents.values()})
+    for agent in state.agents.values():
+        running[agent.supervisor_id] += len(agent.running)
+    for supervisor in state.supervisors.values():
+        if supervisor.running != running[supervisor.id]:
+            yield f"{supervisor.id} counts {supervisor.running} slots and its agents hold {running[supervisor.id]}"
+
+
+def queues_know_who_is_free(state: State) -> Iterator[str]:
+    """A queue is open when, and only when, it has a ready task and a free agent; who is full is not free."""
+    for agent in state.agents.values():
+        for key in agent.queues:
+            if agent.id not in state.queues[key].agents:
+                yield f"{agent.id} serves {key}, which does not know it"
+            if agent.id in state.queues[key].free and not agent.has_room:
+                yield f"{agent.id} is full and free for {key}"
+    for queue in state.queues.values():
+        is_open = queue.key in state.supervisors[queue.supervisor_id].open
+        if is_open != bool(queue.ready and queue.free):
+            how = "open" if is_open else "closed"
+            yield f"{queue.key} is {how} with {len(queue.ready)} ready tasks and {len(queue.free)} free agents"
+
+
+def ready_tasks_wait(state: State) -> Iterator[str]:
+    """What stands in a queue waits to be started, or to go on."""
+    for queue in state.queues.values():
+        for task_id in queue.ready:
+            status = state.tasks[task_id].status
+            waits = status is TaskStatus.WAITING or status is TaskStatus.PREEMPTED
+            if waits == queue.key.startswith("back:"):
+                yield f"{task_id} is {state.tasks[task_id].status} and stands in {queue.key}"
+
+
+def what_waits_for_a_budget_is_not_ready(state: State) -> Iterator[str]:
+    """Nothing that is held stands where it could be begun."""
+    for queue in state.queues.values():
+        for task_id in queue.ready:
+            if not queue.key.startswith("back:") and is_held(state, state.tasks[task_id]):
+                yield f"{task_id} is held and stands in {queue.key}"
+
+
+LAWS_OF_SLOTS: tuple[Callable[[State], Iterator[str]], ...] = (
+    nothing_is_left_to_start,
+    slots_are_held_by_attempts,
+    supervisors_keep_their_limits,
+    queues_know_who_is_free,
+    ready_tasks_wait,
+    what_waits_for_a_budget_is_not_ready,
+)

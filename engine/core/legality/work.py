@@ -1,0 +1,63 @@
+"""Laws of runs and tasks: their counts, what they wait for, and their timers."""
+
+from collections.abc import Callable, Iterator
+
+from engine.core.state import State, TaskStatus
+
+
+def runs_count_their_tasks(state: State) -> Iterator[str]:
+    """The numbers of a run are those of its tasks."""
+    for run in state.runs.values():
+        tasks = [state.tasks[task_id] for task_id in run.tasks]
+        agents = [task for task in tasks if task.kind == "agent"]
+        counted = (len(agents), sum(task.ended for task in agents), sum(task.attempt is not None for task in tasks))
+        if counted != (run.total, run.ended, run.running):
+            yield f"{run.id} says {(run.total, run.ended, run.running)} total, ended, running; counted {counted}"
+    if len(state.tasks) != sum(len(run.tasks) for run in state.runs.values()):
+        yield "there are tasks that belong to no run"
+
+
+def ended_tasks_are_at_rest(state: State) -> Iterator[str]:
+    """What has its outcome is not at work."""
+    for task in state.tasks.values():
+        if task.ended and task.attempt is not None:
+            yield f"{task.id} is {task.status} and at work"
+
+
+def tasks_count_what_they_wait_for(state: State) -> Iterator[str]:
+    """The numbers of what blocks a task, and of what it asked for, are right."""
+    for task in state.tasks.values():
+        blockers = sum(not state.tasks[one].ended for one in task.after)
+        if not task.ended and task.blockers != blockers:
+            yield f"{task.id} says that {task.blockers} block it; {blockers} do"
+        if task.open != sum(not state.tasks[one].ended for one in task.children):
+            yield f"{task.id} says that {task.open} of its children are open"
+        for call in task.calls.values():
+            if call.open != sum(not state.tasks[one].ended for one in call.children):
+                yield f"{task.id} says that {call.open} of the call {call.key} are open"
+
+
+def backing_off_has_a_timer(state: State) -> Iterator[str]:
+    """A task that is to be tried again has a timer, and no other has one for that."""
+    for task in state.tasks.values():
+        is_set = f"retry:{task.id}" in state.timers
+        if is_set != (task.status is TaskStatus.RETRYING):
+            yield f"{task.id} is {task.status}, and its timer {'is' if is_set else 'is not'} set"
+
+
+def runs_know_the_time_that_is_being_spent(state: State) -> Iterator[str]:
+    """A run knows how many attempts of agents are at work in it, and since when in sum."""
+    for run in state.runs.values():
+        found = (state.tasks[task_id].attempt for task_id in run.tasks)
+        since = [one.since_ms for one in found if one is not None and one.agent_id is not None]
+        if (run.at_work, run.since_ms) != (len(since), sum(since)):
+            yield f"{run.id} says {run.at_work} at work since {run.since_ms} in sum; {len(since)} are, {sum(since)}"
+
+
+LAWS_OF_WORK: tuple[Callable[[State], Iterator[str]], ...] = (
+    runs_count_their_tasks,
+    ended_tasks_are_at_rest,
+    tasks_count_what_they_wait_for,
+    backing_off_has_a_timer,
+    runs_know_the_time_that_is_being_spent,
+)
