@@ -1,6 +1,7 @@
 """Teams of agents that are supervised, watched and changed while they work.
 
-What a program needs is here by name and loaded on first use; the engine's parts are in the modules below.
+The public names, each loaded on first use; programs import them from `quarterdeck`, which re-exports `__all__`. The
+engine's parts are in the modules below.
 """
 
 from importlib import import_module

@@ -2,8 +2,8 @@
 
 import anyio
 
-from engine import AgentSpec, DynamicSupervisor, Task
-from engine import Context as AgentContext
+from quarterdeck import AgentSpec, DynamicSupervisor, Task
+from quarterdeck import Context as AgentContext
 
 LIBRARY = {
     "quantum": ["error rates fell below the surface code's threshold", "one logical qubit outlived its physical ones"],

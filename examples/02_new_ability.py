@@ -4,8 +4,8 @@ import statistics
 
 import anyio
 
-from engine import AgentSpec, DynamicSupervisor, Task
-from engine import Context as AgentContext
+from quarterdeck import AgentSpec, DynamicSupervisor, Task
+from quarterdeck import Context as AgentContext
 
 
 def load_table(name: str) -> list[float]:

@@ -4,7 +4,7 @@ import json
 
 import anyio
 
-from engine import AgentSpec, DynamicSupervisor
+from quarterdeck import AgentSpec, DynamicSupervisor
 
 
 async def write(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import anyio
 
-from engine import AgentInfo, AgentRegistry, AgentSpec, DynamicSupervisor, create_agent_from_spec
+from quarterdeck import AgentInfo, AgentRegistry, AgentSpec, DynamicSupervisor, create_agent_from_spec
 
 
 async def code(text: str) -> str:

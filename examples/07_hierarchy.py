@@ -2,7 +2,7 @@
 
 import anyio
 
-from engine import AgentSpec, DynamicSupervisor
+from quarterdeck import AgentSpec, DynamicSupervisor
 
 
 def maker(what: str) -> AgentSpec:

@@ -2,8 +2,8 @@
 
 import anyio
 
-from engine import AgentSpec, DynamicSupervisor, Task
-from engine import Context as AgentContext
+from quarterdeck import AgentSpec, DynamicSupervisor, Task
+from quarterdeck import Context as AgentContext
 
 drafts = 0
 

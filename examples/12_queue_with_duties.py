@@ -2,8 +2,8 @@
 
 import anyio
 
-from engine import AgentSpec, DynamicSupervisor, Escalate, Failover, Retry, Task
-from engine import Context as AgentContext
+from quarterdeck import AgentSpec, DynamicSupervisor, Escalate, Failover, Retry, Task
+from quarterdeck import Context as AgentContext
 
 log: list[str] = []
 

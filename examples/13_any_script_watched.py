@@ -8,8 +8,8 @@ import sys
 
 import anyio
 
-from engine import AgentSpec, DynamicSupervisor, StoreBusy, Task
-from engine import Context as AgentContext
+from quarterdeck import AgentSpec, DynamicSupervisor, StoreBusy, Task
+from quarterdeck import Context as AgentContext
 
 
 async def count(task: Task, ctx: AgentContext) -> str:

@@ -18,7 +18,7 @@ from engine.references import is_bound, resolve
 
 Stamp: TypeAlias = tuple[int, int]
 """When a file was written, and its size."""
-_OURS = ("dashboard", "engine", "store")
+_OURS = ("dashboard", "engine", "quarterdeck", "store")
 
 
 class Preloading:

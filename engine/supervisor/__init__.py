@@ -1,1 +1,1 @@
-"""Supervisors in a program: `DynamicSupervisor` and what it is made from. Import names from `engine`."""
+"""Supervisors in a program: `DynamicSupervisor` and what it is made from. Import names from `quarterdeck`."""

@@ -12,11 +12,11 @@ _FLOOR = "import asyncio, dataclasses, json, sqlite3"
 
 
 def rows(quick: bool) -> Iterator[Row]:
-    """Measure `import engine`, and what a program really takes from it."""
+    """Measure `import quarterdeck`, and what a program really takes from it."""
     rounds = 4 if quick else 12
     for what, line in (
-        ("import engine", "import engine"),
-        ("import engine, and take DynamicSupervisor", "from engine import DynamicSupervisor"),
+        ("import quarterdeck", "import quarterdeck"),
+        ("import quarterdeck, and take DynamicSupervisor", "from quarterdeck import DynamicSupervisor"),
     ):
         took, floor = _interleaved(line, rounds)
         yield Row(what=what, took=took, floor=floor, floor_is=_FLOOR, budget=300.0)

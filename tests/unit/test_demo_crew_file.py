@@ -87,6 +87,6 @@ def test_workers_load_nothing_but_the_standard_library() -> None:
 
     loaded = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True).stdout
 
-    own = {"dashboard", "engine", "store"}
+    own = {"dashboard", "engine", "quarterdeck", "store"}
     outside = {name for name in loaded.split() if name not in sys.stdlib_module_names | own}
     assert not outside & {"anyio", "click", "litellm", "pydantic", "rich", "textual", "yaml"}

@@ -34,7 +34,7 @@ assert [name for name in COMMANDS if main([name, "--help"]) != 0] == []
 """
 
 
-@pytest.mark.parametrize("program", ["import engine, store", "import dashboard"])
+@pytest.mark.parametrize("program", ["import quarterdeck", "import engine, store", "import dashboard"])
 def test_an_import_loads_no_heavy_library(program: str) -> None:
     assert loaded_by(program) == []
 
@@ -50,7 +50,7 @@ def test_the_help_of_every_subcommand_loads_no_heavy_library() -> None:
 def test_heavy_libraries_are_imported_in_one_file_each_and_inside_a_function() -> None:
     files = defaultdict(set)
     at_import_time = []
-    for package in ("dashboard", "engine", "store"):
+    for package in ("dashboard", "engine", "quarterdeck", "store"):
         for path in (ROOT / package).rglob("*.py"):
             anywhere, at_once = heavy_imports(path.read_text(encoding="utf-8"))
             for name in anywhere:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("dashboard", "engine", "store")
+PACKAGES = ("dashboard", "engine", "quarterdeck", "store")
 TARGETS = {"venv", "demo", "check", "test", "bench", "chaos", "simulate", "screenshots"}
 MAX_LINES = 500
 MACHINE_PATH = re.compile(
