@@ -51,7 +51,7 @@ class _Wanted:
 @click.command("events")
 @click.option("--follow", "-f", is_flag=True, help="Go on with what happens, until Ctrl-C.")
 @click.option("--since", metavar="WHEN", help="After this seq, or from a time on: 10m, 12:04, 2026-01-31T12:04.")
-@click.option("--limit", "-n", type=click.IntRange(min=1), help="At most so many; without --since the last ones.")
+@click.option("--limit", "-n", type=click.IntRange(min=1), help="At most so many: the last ones.")
 @click.option("--kind", "kinds", multiple=True, help="Only of this kind; may be repeated.")
 @click.option("--agent", metavar="AGENT", help="Only about one agent, by name or id.")
 @click.option("--run", "run_id", metavar="RUN", help="Only of one run.")
@@ -77,22 +77,19 @@ def events(
 
 
 def _past(reader: Reader, wanted: _Wanted, since: str | None, limit: int | None, *, follow: bool) -> Iterator[Record]:
-    """Yield what there is already: from `since` on, or the last ones."""
-    if since is None:
-        count = limit or (SHOWN_BEFORE_FOLLOWING if follow else SHOWN)
-        yield from reader.records_before(
-            reader.last_seq() + 1, count, kinds=wanted.kinds, agent_id=wanted.agent_id, run_id=wanted.run_id
+    """Yield what there is already: the last `limit`, of those after `since` where it is given."""
+    after_seq = 0 if since is None else _seq_before(reader, since)
+    if since is None and limit is None:
+        limit = SHOWN_BEFORE_FOLLOWING if follow else SHOWN
+    if limit is not None:
+        last = reader.records_before(
+            reader.last_seq() + 1, limit, kinds=wanted.kinds, agent_id=wanted.agent_id, run_id=wanted.run_id
         )
+        yield from (record for record in last if record.seq > after_seq)
         return
-    after_seq, left = _seq_before(reader, since), limit
-    while left is None or left > 0:
-        count = _PAGE if left is None else min(_PAGE, left)
-        page = reader.records(after_seq, count, kinds=wanted.kinds, agent_id=wanted.agent_id, run_id=wanted.run_id)
+    while page := reader.records(after_seq, _PAGE, kinds=wanted.kinds, agent_id=wanted.agent_id, run_id=wanted.run_id):
         yield from page
-        if len(page) < _PAGE:
-            return
         after_seq = page[-1].seq
-        left = None if left is None else left - len(page)
 
 
 def _follow(tail: Tail, wanted: _Wanted, write: Callable[[Record], None]) -> None:

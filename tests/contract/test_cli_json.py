@@ -125,6 +125,19 @@ def test_events_are_one_object_a_line(database: Path, run: Run) -> None:
     check("events", run("events", "--json", "--since", "0", "--kind", "run_submitted", "--db", str(database))[1])
 
 
+def test_a_limit_on_events_takes_the_last_ones_also_behind_a_moment(database: Path, run: Run) -> None:
+    def seqs(*words: str) -> list[int]:
+        _, out, _ = run("events", "--json", *words, "--db", str(database))
+        return [json.loads(line)["seq"] for line in out.splitlines()]
+
+    last = len(team().journal)
+
+    assert seqs("--since", "0", "--limit", "5") == list(range(last - 4, last + 1))
+    assert seqs("--since", "1969-12-31T00:00", "--limit", "5") == list(range(last - 4, last + 1))
+    assert seqs("--since", str(last - 2), "--limit", "5") == [last - 1, last]
+    assert seqs("--limit", "3") == [last - 2, last - 1, last]
+
+
 def test_a_queued_command_has_an_outcome_that_is_pending(database: Path, run: Run) -> None:
     status, out, err = run("pause", "ada", "--queue", "--json", "--db", str(database))
 
