@@ -30,7 +30,7 @@ class Task:
     request: JsonValue
     """What the run was asked for."""
     inputs: list[TaskInput]
-    """Results of the tasks before it, in order."""
+    """Results of all tasks before it: those before the teams around it first, its direct predecessor last."""
     folder: Path | None
     """The team's folder."""
     attempt: int

@@ -13,6 +13,8 @@ from engine.core.decide.escalations import ON_ANSWER
 from engine.core.errors import Refused
 from engine.core.strategies import BUILT_IN, STRATEGIES
 from engine.core.strategies.guard import KINDS
+from engine.runtimes.context import BlockingContext, Context
+from engine.runtimes.task import Task, TaskInput
 from engine.teamfile import read_team
 from engine.teamfile.block import Block
 from engine.teamfile.document import read_document
@@ -183,6 +185,20 @@ def test_the_architecture_has_a_place_for_every_file(package: str) -> None:
     files = [path.stem for path in (ROOT / package).glob("*.py") if path.stem != "__init__"]
 
     assert [stem for stem in files if stem not in named and not stem.startswith("soundness")] == []
+
+
+@pytest.mark.parametrize(("prefix", "kind"), [("task", Task), ("input", TaskInput), ("ctx", Context)])
+def test_everything_that_a_function_can_use_is_told_and_nothing_else(prefix: str, kind: type) -> None:
+    told = set(re.findall(rf"^\| `(?:await )?{prefix}\.(\w+)", page("function-agents.md"), re.MULTILINE))
+    known = {name for name in dir(kind) if not name.startswith("_")} | set(getattr(kind, "__slots__", ()))
+
+    assert told == known | ({"task"} if prefix == "ctx" else set())
+
+
+def test_a_blocking_context_has_the_same_calls() -> None:
+    assert {name for name in dir(BlockingContext) if name[0] != "_"} == {
+        name for name in dir(Context) if name[0] != "_"
+    }
 
 
 def test_every_kind_of_question_is_told() -> None:
