@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engine.core.commands import AddAgent, RemoveMember, SupervisorSpec
+from engine.core.commands import AddAgent, Pause, RemoveMember, SupervisorSpec
 from engine.core.decide.attempts import MAX_DEPTH
 from engine.core.effects import AnswerCall
 from engine.core.spec import Skip
@@ -251,3 +251,18 @@ def test_the_journal_has_one_event_for_all_that_was_asked_with_the_items_once() 
 
     assert [child.input for child in asked.children] == ["x", {"n": 1}]
     assert [child.title for child in asked.children] == ["x", "{…}"]
+
+
+def test_teams_within_teams_that_nobody_waits_for_end_before_their_run_does() -> None:
+    deep = SupervisorSpec(name="deep", members=[agent("cyd")])
+    middle = SupervisorSpec(name="middle", members=[deep])
+    world, lead = asking(SupervisorSpec(name="below", members=[middle]))
+    world.order(Pause(target="deep"))
+    world.ask(lead, "below", ["x"])
+
+    events = world.succeed(lead)
+
+    ended = [event.task_id for event in events if event.type == "group_ended"]
+    groups = [event.task_id for event in world.journal if event.type == "group_planned"]
+    assert sorted(ended) == sorted(groups)
+    assert kinds(events)[-1] == "run_finished"

@@ -56,7 +56,7 @@ def after_end(state: State, prompt: AfterEnd, ctx: Context) -> list[Event]:
     for task_id in task.before:
         events += _following(state, task, state.tasks[task_id], ctx, mint)
     if task.parent_id is None:
-        return events + finish_run(state, FinishRun(run_id=task.run_id), ctx)
+        return events
     parent = state.tasks[task.parent_id]
     if parent.kind == "group":
         return events + check_group(state, CheckGroup(task_id=parent.id), ctx)

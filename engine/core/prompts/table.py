@@ -105,7 +105,7 @@ def _budget_exhausted(state: State, event: BudgetExhausted) -> list[Prompt]:
     if event.run_id is None or event.then == "ask":
         return []
     root = event.task_id or state.runs[event.run_id].root_id
-    return [*(AfterEnd(task_id=task_id) for task_id in event.ended), CheckGroup(task_id=root)]
+    return [*_after(state, *event.ended), CheckGroup(task_id=root)]
 
 
 def _look_at_budget(state: State, event: BudgetExtended) -> list[Prompt]:
@@ -195,7 +195,14 @@ def _call_rejoined(state: State, event: CallRejoined) -> list[Prompt]:
 
 
 def _ended(state: State, event: TaskAnswered | TaskFailed | TaskSkipped | GroupEnded) -> list[Prompt]:
-    return [AfterEnd(task_id=event.task_id)] if _is_awaited(state, event.task_id) else []
+    return _after(state, event.task_id) if _is_awaited(state, event.task_id) else []
+
+
+def _after(state: State, *ended: str) -> list[Prompt]:
+    """What to look at once tasks have their outcome; with that of the root the run can finish, after all else."""
+    prompts: list[Prompt] = [AfterEnd(task_id=task_id) for task_id in ended]
+    roots = (state.tasks[task_id] for task_id in ended if state.tasks[task_id].parent_id is None)
+    return prompts + [FinishRun(run_id=root.run_id) for root in roots]
 
 
 def _is_awaited(state: State, task_id: str) -> bool:
@@ -308,12 +315,12 @@ def _attempt_lost(state: State, event: AttemptLost) -> list[Prompt]:
 
 def _cancel_requested(state: State, event: CancelRequested) -> list[Prompt]:
     root = event.task_id or state.runs[event.run_id].root_id
-    return [*(AfterEnd(task_id=task_id) for task_id in event.cancelled), CheckGroup(task_id=root)]
+    return [*_after(state, *event.cancelled), CheckGroup(task_id=root)]
 
 
 def _deadline_passed(state: State, event: DeadlinePassed) -> list[Prompt]:
     root = event.task_id or state.runs[event.run_id].root_id
-    return [*(AfterEnd(task_id=task_id) for task_id in event.ended), CheckGroup(task_id=root)]
+    return [*_after(state, *event.ended), CheckGroup(task_id=root)]
 
 
 def _agent_removing(state: State, event: AgentRemoving) -> list[Prompt]:
