@@ -82,6 +82,7 @@ def _body(report: "Report", team: Path | None, replay: str | None) -> dict[str, 
         "engines": report.engines,
         "commands": report.commands,
         "refused": report.refused,
+        "refusals": dict(report.refusals),
         "runs": dict(report.runs),
         "tasks": dict(report.tasks),
         "attempts": report.attempts,
@@ -120,7 +121,7 @@ def _told(report: "Report", replay: str | None) -> str:
         ("simulated", f"{report.hours:,.1f} h in {counted(report.seeds, 'history', 'histories')}"),
         ("", f"{report.wall_s:.1f} s of real time, {rate:,.0f} h a minute, {report.events:,} events"),
         ("engines", f"{report.engines:,} started, {report.engines - report.seeds:,} of them after a crash or a stop"),
-        ("commands", f"{report.commands:,}, {report.refused:,} of them refused"),
+        ("commands", _commands(report)),
         ("runs", ", ".join(f"{count:,} {name}" for name, count in sorted(report.runs.items())) or "none"),
         ("tasks", ends),
         ("attempts", f"{report.attempts:,}, {report.retries:,} of them retries"),
@@ -141,6 +142,12 @@ def _told(report: "Report", replay: str | None) -> str:
         rows[-1] = ("invariants", "BROKEN")
     lines = [f"{name:<13}{text}" for name, text in rows if name or text]
     return "\n".join([*lines, *(_broken_lines(report.broken, replay) if report.broken is not None else [])])
+
+
+def _commands(report: "Report") -> str:
+    most = ", ".join(f"{kind} ({count:,})" for kind, count in report.refusals.most_common(3))
+    refused = f", {report.refused:,} refused: {most}" if report.refused else ""
+    return f"{report.commands:,}, {report.accepted:.0%} accepted{refused}"
 
 
 def _bottlenecks(report: "Report") -> str:

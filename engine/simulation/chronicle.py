@@ -22,6 +22,7 @@ from engine.core.events import (
     CommandRefused,
     Delegated,
     Event,
+    PreemptionAsked,
     RetryDue,
     RunFinished,
     StepRecorded,
@@ -68,6 +69,8 @@ class Chronicle:
         """Commands with an outcome, and its seq."""
         self.usage: dict[str, Usage] = {"": NO_USAGE}
         """By id of agent or run; the total stands under an empty id."""
+        self.promised: set[str] = set()
+        """Urgent tasks for which an attempt was asked to stop: its slot is theirs, before what was ready earlier."""
         self.since_ms: dict[str, int] = {}
         """Since when a task that was ready again waits."""
         self.waits_ms: dict[str, list[int]] = {}
@@ -143,6 +146,7 @@ class Chronicle:
 
 def _started(books: Chronicle, event: AttemptStarted) -> None:
     task_id = event.task_id
+    books.promised.discard(task_id)
     books.live[task_id] = books.attempts[task_id] = event.attempt
     books.started_seq[task_id, event.attempt] = books.next_seq
     if event.agent_id is not None:
@@ -187,6 +191,10 @@ def _reopened(books: Chronicle, event: TaskReopened) -> None:
         books.since_ms[task_id] = event.at_ms
 
 
+def _preempting(books: Chronicle, event: PreemptionAsked) -> None:
+    books.promised.add(event.for_task_id)
+
+
 def _command(books: Chronicle, event: CommandApplied | CommandRefused) -> None:
     books.commands[event.command_id] = books.next_seq
 
@@ -198,6 +206,7 @@ _NOTES: dict[type, Callable[[Chronicle, Any], None]] = {
     CallRejoined: _rejoined,
     StepRecorded: _recorded,
     **dict.fromkeys(ENDS, _attempt_over),
+    PreemptionAsked: _preempting,
     TaskReopened: _reopened,
     RetryDue: _again,
     TaskRequeued: _again,

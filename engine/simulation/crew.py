@@ -1,5 +1,6 @@
 """Who works in a simulation: teams that chance draws, and the agents of a real team with their code taken out."""
 
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
 from random import Random
 from typing import Any, TypeVar
@@ -9,34 +10,41 @@ from engine.core.options import SupervisorOptions
 from engine.core.policies.records import Escalate, Fail, Failover, FailurePolicy, Retry, Skip
 from engine.core.spec import AgentSpec
 from engine.core.state import State
-from engine.core.strategies import STRATEGIES
-from engine.simulation.drawing import NAMES, SKILLS, field_value, hints_of, often_drawn
+from engine.simulation.coordination import drawn_mode, drawn_settings
+from engine.simulation.drawing import NAMES, SKILLS, drawn, field_value, hints_of, often_drawn
 
 T = TypeVar("T")
 
 SIMULATED = "simulated"
 """The agent type of every agent in a simulation."""
-CHAINS: tuple[tuple[FailurePolicy, ...], ...] = (
+CHAINS: tuple[tuple[type, ...], ...] = (
     (),
     (),
-    (Retry(2, 1.0, 60.0),),
-    (Skip(),),
-    (Retry(1, 30.0, 600.0), Skip()),
-    (Failover(),),
-    (Retry(1), Failover(1), Escalate(3600.0, "retry")),
-    (Escalate(),),
-    (Fail(),),
+    (Retry,),
+    (Skip,),
+    (Retry, Skip),
+    (Retry, Failover),
+    (Failover,),
+    (Failover, Escalate),
+    (Retry, Failover, Escalate),
+    (Retry, Escalate, Fail),
+    (Retry, Failover, Retry, Skip),
+    (Escalate, Skip),
+    (Escalate,),
+    (Fail,),
 )
-"""What agents do about failure."""
+"""What agents do about failure: the policies of a chain, whose numbers are drawn."""
 OF_CODE = ("run", "run_in", "tools", "options", "model", "instructions", "description")
 """Fields that mean nothing to a simulated agent."""
-RARE = 0.1
+RARE = 0.15
 """Share of the other settings that an agent has."""
-OPTIONS = 0.35
+OPTIONS = 0.6
 """Share of the supervisors with settings of their own."""
-
-MODES = [name for name in STRATEGIES if name != "graph"]
-"""Strategies that need no settings."""
+OPTIONS_LEFT_OUT = 0.75
+"""Share of those settings that are not among them."""
+DEEPEST = 4
+"""Levels of supervisors in a team that is drawn."""
+MOST_AGENTS = 14
 
 
 def simulated(value: T) -> T:
@@ -54,12 +62,12 @@ def simulated(value: T) -> T:
 
 
 def drawn_spec(draw: Random, name: str | None = None) -> AgentSpec:
-    """Return an agent as chance has it."""
+    """Return an agent with skills, policies and limits as chance has them."""
     values: dict[str, Any] = {
         "name": name or draw.choice(NAMES),
         "agent_type": SIMULATED,
         "specialties": draw.sample(SKILLS, draw.randint(1, 2)),
-        "on_failure": draw.choice(CHAINS),
+        "on_failure": drawn_chain(draw),
         "max_concurrency": draw.choice([1, 1, 2, 3]),
         "timeout_s": draw.choice([None, None, 60.0, 900.0, 7200.0]),
     }
@@ -75,24 +83,66 @@ def drawn_spec(draw: Random, name: str | None = None) -> AgentSpec:
     return AgentSpec(**values)
 
 
-def drawn_team(draw: Random, name: str = "chief", *, depth: int = 0, names: list[str] | None = None) -> SupervisorSpec:
-    """Return a team as chance has it: one to three agents, and at times a team below."""
-    left = names if names is not None else draw.sample(NAMES, len(NAMES))
-    members: list[AgentSpec | SupervisorSpec] = [
-        drawn_spec(draw, left.pop()) for _ in range(draw.randint(1, 3)) if left
-    ]
-    if left and depth < 2 and draw.random() < 0.5:
-        members.append(drawn_team(draw, f"below{depth + 1}", depth=depth + 1, names=left))
+def drawn_chain(draw: Random) -> tuple[FailurePolicy, ...]:
+    """Return a chain of failure policies with their numbers drawn."""
+    return tuple(drawn(policy, draw, State()) for policy in draw.choice(CHAINS))
+
+
+def drawn_options(draw: Random, mode: str, members: Sequence[str], agents: Sequence[str]) -> SupervisorOptions:
+    """Return settings of a supervisor.
+
+    Args:
+        draw: Source of chance.
+        mode: Its strategy.
+        members: Names of its members.
+        agents: Names of those that are agents.
+    """
+    found: SupervisorOptions | None = None
+    if draw.random() < OPTIONS:
+        found = often_drawn(SupervisorOptions, draw, State(), left_out=OPTIONS_LEFT_OUT)
+    found = found or SupervisorOptions()
+    strategies = {
+        skill: draw.choice(["sequential", "parallel"]) for skill in draw.sample(SKILLS, draw.choice([0, 0, 1]))
+    }
+    return replace(
+        found,
+        lead=draw.choice([None, *agents]) if mode != "delegate" or not agents else draw.choice(agents),
+        settings=drawn_settings(draw, mode, members),
+        strategies=strategies,
+        on_failure=drawn_chain(draw) if draw.random() < 0.3 else (),
+    )
+
+
+def drawn_team(draw: Random, name: str = "chief", *, depth: int = 1, room: list[int] | None = None) -> SupervisorSpec:
+    """Return a team: agents, and at times teams below that may have members of the same names.
+
+    Args:
+        draw: Source of chance.
+        name: Of its supervisor.
+        depth: Level of its supervisor; 1 is a root.
+        room: How many more agents the whole tree may have.
+    """
+    left = room if room is not None else [draw.choice([3, 6, MOST_AGENTS])]
+    names = draw.sample(NAMES, len(NAMES))
+    members: list[AgentSpec | SupervisorSpec] = []
+    for _ in range(draw.randint(1, 4)):
+        if left[0] > 0:
+            left[0] -= 1
+            members.append(drawn_spec(draw, names.pop()))
+    for below in ("north", "south")[: draw.choice([0, 1, 1, 2])]:
+        if left[0] > 0 and depth < DEEPEST:
+            members.append(drawn_team(draw, below, depth=depth + 1, room=left))
+    draw.shuffle(members)
     agents = [one.name for one in members if isinstance(one, AgentSpec)]
-    options = often_drawn(SupervisorOptions, draw, State()) if draw.random() < OPTIONS else None
+    mode = drawn_mode(draw)
     return SupervisorSpec(
         name=name,
-        mode=draw.choice(["sequential", "parallel", draw.choice(list(STRATEGIES))]),
-        aggregation=draw.choice(["concat", "first", "vote"]),
-        auto_discover=draw.random() < 0.3,
+        mode=mode,
+        aggregation=draw.choice(["concat", "first", "vote", "best"]),
+        auto_discover=draw.random() < 0.2,
         default_agent=draw.choice(agents) if agents else None,
-        max_parallel=draw.choice([1, 2, 4, 10]),
-        options=options or SupervisorOptions(lead=draw.choice([None, *agents])),
+        max_parallel=draw.choice([1, 2, 3, 10]),
+        options=drawn_options(draw, mode, [one.name for one in members], agents),
         members=members,
     )
 

@@ -18,10 +18,11 @@ from engine.core.state import Agent, Run, State, Supervisor
 from engine.core.strategies import STRATEGIES
 
 NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay", "gus", "hal")
+"""Few, so that teams under one root share names."""
 SKILLS = ("parse", "write", "sum", "draw", "check")
-WRONG = 0.08
-"""Share of the names that nobody has."""
-LEFT_OUT = 0.5
+WRONG = 0.04
+"""Share of the names that nobody has, and of the numbers that cannot be."""
+LEFT_OUT = 0.6
 """Share of the fields with a default that are left as they are."""
 TRIES = 5
 
@@ -47,11 +48,19 @@ def _anything(draw: Random, state: State) -> str:
 
 
 def _work(draw: Random, state: State) -> str:
-    return draw.choice([_task, _task, _run])(draw, state)
+    return draw.choice([_open_task, _task, _run])(draw, state)
 
 
 def _member(draw: Random, state: State) -> str:
     return draw.choice([_agent, _agent, _agent, _supervisor])(draw, state)
+
+
+def _changed(draw: Random, state: State) -> str:
+    return one_of(draw, [one.id for one in state.agents.values() if one.previous is not None])
+
+
+def _open_task(draw: Random, state: State) -> str:
+    return one_of(draw, [one.id for one in state.tasks.values() if one.kind == "agent" and not one.ended])
 
 
 def _paused(draw: Random, state: State) -> str:
@@ -70,16 +79,23 @@ def _mode(draw: Random, state: State) -> str:
     return draw.choice([*STRATEGIES, "no_such_mode"])
 
 
-def _how(draw: Random, state: State) -> str:
-    return draw.choice(["drain", "migrate", "abort", "requeue", "drain", "abort", "no_such_mode"])
+def _how(*modes: str) -> Callable[[Random, State], str]:
+    return lambda draw, state: "no_such_mode" if draw.random() < WRONG else draw.choice(modes)
 
 
 def _registered(draw: Random, state: State) -> str:
     return one_of(draw, list(state.registry))
 
 
-def _seconds(draw: Random, state: State) -> float:
-    return draw.choice([0.0, -1.0]) if draw.random() < WRONG else math.exp(draw.uniform(0, math.log(50_000)))
+def _seconds(least: float = 20.0, most: float = 50_000.0) -> Callable[[Random, State], float]:
+    """Return what draws a time, each magnitude as likely."""
+    logs = math.log(least), math.log(most)
+    return lambda draw, state: draw.choice([0.0, -1.0]) if draw.random() < WRONG else math.exp(draw.uniform(*logs))
+
+
+def _one(*values: Any, wrong: Any = None) -> Callable[[Random, State], Any]:
+    """Return what draws one of a few values, and at times one that is wrong, where there is one."""
+    return lambda draw, state: wrong if wrong is not None and draw.random() < WRONG else draw.choice(values)
 
 
 BY_NAME: dict[str, Callable[[Random, State], Any]] = {
@@ -95,14 +111,25 @@ BY_NAME: dict[str, Callable[[Random, State], Any]] = {
     "after": lambda draw, state: [_run(draw, state) for _ in range(draw.choice([0, 0, 1, 2]))],
     "mode": _mode,
     "registered": _registered,
-    "deadline_s": _seconds,
-    "priority": lambda draw, state: draw.choice([0, 0, *range(10), -1]),
+    "deadline_s": _seconds(),
+    "priority": _one(0, 0, 1, *range(10), wrong=-1),
     "name": lambda draw, state: draw.choice([*NAMES, "a name", ""]),
     "path": lambda draw, state: "simulated.yaml",
     "folder": lambda draw, state: ".",
-    "max_parallel": lambda draw, state: draw.choice([1, 2, 5, 0]),
-    "max_agents": lambda draw, state: draw.choice([3, 10, 50]),
+    "max_parallel": _one(1, 2, 3, 5, 10, wrong=0),
+    "max_agents": _one(3, 10, 50, wrong=0),
+    "max_total": _one(1, 2, 3, 6, wrong=0),
+    "max_concurrency": _one(1, 1, 2, 3, wrong=0),
+    "weight": _one(0.5, 1.0, 2.0, 5.0),
+    "ageing_s": _one(0.0, 10.0, 60.0, 600.0),
+    "grace_s": _one(0.0, 1.0, 5.0, 60.0),
+    "step_timeout_s": _seconds(30, 5_000),
+    "category": _one(*SKILLS),
     "specialties": lambda draw, state: draw.sample(SKILLS, draw.randint(0, 2)),
+    "add": lambda draw, state: draw.sample(SKILLS, draw.choice([0, 1, 1, 2])),
+    "remove": lambda draw, state: draw.sample(SKILLS, draw.choice([0, 0, 1])),
+    "on": lambda draw, state: draw.choice([[], [], ["ConnectionError"], ["OSError", "ValueError"]]),
+    "never_on": lambda draw, state: draw.choice([[], [], ["ValueError"]]),
 }
 """What fields of commands hold, by their names."""
 BY_FIELD: dict[tuple[str, str], Callable[[Random, State], Any]] = {
@@ -113,11 +140,37 @@ BY_FIELD: dict[tuple[str, str], Callable[[Random, State], Any]] = {
     ("RemoveMember", "target"): _member,
     ("Move", "target"): _member,
     ("Resume", "target"): _paused,
-    ("SwapAgent", "mode"): _how,
-    ("SwapAgents", "mode"): _how,
-    ("Rollback", "mode"): _how,
-    ("RemoveMember", "mode"): _how,
-    ("ReplaceTeam", "mode"): _how,
+    ("SwapAgent", "mode"): _how("drain", "migrate", "abort"),
+    ("SwapAgent", "rollback_failures"): _one(1, 2, 3),
+    ("SwapAgent", "rollback_tasks"): _one(3, 5, 10),
+    ("Rollback", "agent"): _changed,
+    ("Rollback", "mode"): _how("drain", "migrate", "abort"),
+    ("RemoveMember", "mode"): _how("drain", "requeue", "abort"),
+    ("ReplaceTeam", "mode"): _how("drain", "migrate", "requeue", "abort"),
+    ("Reassign", "task"): _open_task,
+    ("Limits", "attempts"): _one(3, 8, 20, 60),
+    ("Limits", "time_s"): _seconds(60, 20_000),
+    ("Limits", "run_s"): _seconds(60, 20_000),
+    ("Limits", "tokens"): _one(2_000, 20_000, 200_000),
+    ("Limits", "cost_usd"): _one(Decimal("0.05"), Decimal("0.5"), Decimal("5")),
+    ("Limits", "depth"): _one(2, 4, 8),
+    ("Limits", "warn_at"): _one(0.5, 0.8, 1.0),
+    ("Pool", "min"): _one(1, 1, 2),
+    ("Pool", "max"): _one(2, 3, 5),
+    ("Pool", "grow_at"): _one(1, 2, 3),
+    ("Pool", "idle_s"): _seconds(1, 600),
+    ("Circuit", "failures"): _one(1, 2, 3),
+    ("Circuit", "cool_s"): _seconds(5, 3_000),
+    ("Restart", "intensity"): _one(0, 1, 3),
+    ("Restart", "period_s"): _seconds(60, 10_000),
+    ("Preempt", "urgent"): _one(0, 1, 3, 8),
+    ("Preempt", "limit"): _one(0, 1, 3),
+    ("Retry", "retries"): _one(0, 1, 2, 4),
+    ("Retry", "base_s"): _seconds(0.1, 60),
+    ("Retry", "cap_s"): _seconds(1, 600),
+    ("Failover", "agents"): _one(None, 1, 2),
+    ("Escalate", "after_s"): _seconds(60, 20_000),
+    ("Optimize", "performance_threshold"): _one(0.5, 0.85, 1.0),
     ("Answer", "escalation"): lambda draw, state: one_of(draw, list(state.escalations)),
     ("Answer", "answer"): lambda draw, state: one_of(
         draw, [option for one in state.escalations.values() for option in one.options]
@@ -143,7 +196,7 @@ def drawn(cls: Any, draw: Random, state: State, *, left_out: float = LEFT_OUT) -
     if cls is AgentSpec:
         return drawn_spec(draw)
     if cls is SupervisorSpec:
-        return drawn_team(draw, draw.choice(["chief", "deep", "deeper", "below1"]), depth=1)
+        return drawn_team(draw, draw.choice(["chief", "north", "south", "deep"]), depth=3, room=[3])
     values: dict[str, Any] = {}
     hints = hints_of(cls)
     for one in fields(cls):
@@ -169,11 +222,11 @@ def field_value(name: str, hint: Any, draw: Random, state: State) -> Any:
     return by_name(draw, state) if by_name is not None else _value(hint, draw, state)
 
 
-def often_drawn(cls: Any, draw: Random, state: State) -> Any:
+def often_drawn(cls: Any, draw: Random, state: State, *, left_out: float = LEFT_OUT) -> Any:
     """Return an instance with its fields drawn, tried again where they do not go together; None where they never do."""
     for _ in range(TRIES):
         try:
-            return drawn(cls, draw, state, left_out=0.8)
+            return drawn(cls, draw, state, left_out=left_out)
         except ValueError:
             continue
     return None

@@ -28,7 +28,7 @@ from engine.simulation.chronicle import Chronicle
 from engine.simulation.crew import SIMULATED, load_command
 from engine.simulation.disk import Disk, EngineKilled, Mishaps
 from engine.simulation.faults import FAULTS, mend
-from engine.simulation.operators import drawn_command
+from engine.simulation.operators import considered, drawn_command
 from engine.simulation.past import Broken, Line, Past, in_words
 from engine.simulation.plan import HOUR_MS, Decision, Plan
 from engine.simulation.resting import answers, left, resumes
@@ -303,7 +303,7 @@ class History:
 
     def _act(self, decision: Decision, *, queued: bool = False) -> None:
         draw = decision.random()
-        command = drawn_command(decision.kind, draw, self.state, decision.number)
+        command = considered(decision.kind, draw, self.state, decision.number)
         if command is None:
             return
         order_id = f"o{decision.number}"

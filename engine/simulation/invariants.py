@@ -155,7 +155,7 @@ def first_come_first_served(past: Seen, event: AttemptStarted) -> str | None:
     state = past.books.state
     task = state.tasks[event.task_id]
     queue = state.queues.get(task.queue or "")
-    if event.agent_id is None or queue is None or task.id not in queue.ready:
+    if event.agent_id is None or queue is None or task.id not in queue.ready or task.id in past.books.promised:
         return None
     for other_id, seq in queue.ready.items():
         other = state.tasks[other_id]

@@ -1,32 +1,62 @@
-"""Operators of a simulation: every command, right and wrong.
+"""Operators of a simulation: every command, mostly such as the engine accepts.
 
 A command that is not in `SPECIAL` is drawn from its fields, by their names and types; so one that is new to the engine
-takes part by itself. Kinds of acts are the types of the commands.
+takes part by itself. Kinds of acts are the types of the commands. Most operators look first: they ask the core whether
+it would accept a command, and think of another where it would not.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from random import Random
 from typing import Any
 
-from engine.core.commands import COMMAND_KINDS, Command, StopEngine, Submit
-from engine.core.state import State
-from engine.simulation.drawing import SKILLS, drawn
+from engine.core.commands import (
+    COMMAND_KINDS,
+    ChangeSupervisor,
+    Command,
+    HandOver,
+    ImportState,
+    Order,
+    StopEngine,
+    Submit,
+    SwitchStrategy,
+)
+from engine.core.context import Context
+from engine.core.decide import decide
+from engine.core.events import CommandRefused
+from engine.core.limits import Limits
+from engine.core.state import State, Supervisor
+from engine.simulation.coordination import drawn_mode, drawn_settings
+from engine.simulation.crew import drawn_chain, drawn_options
+from engine.simulation.drawing import BY_NAME, SKILLS, WRONG, drawn, one_of
 
 LONG = "a request that is longer than what the state keeps, so that it is read from the journal each time. " * 3
+RECKLESS = 0.06
+"""Share of the operators that do not look first."""
+LOOKS = 6
+"""How many commands of a kind are thought of before another kind is."""
+OTHER_KINDS = 3
+"""How many other kinds are tried where none of the first can be."""
 
 WEIGHTS: dict[str, float] = {
     "submit": 8.0,
     "load_team": 0.2,
-    "import_state": 0.1,
-    "hand_over": 0.2,
-    "answer": 0.5,
-    "stop_engine": 0.3,
-    "ping": 0.2,
-    "remove_member": 0.5,
+    "import_state": 0.02,
+    "hand_over": 0.02,
+    "answer": 1.0,
+    "stop_engine": 0.15,
+    "ping": 0.1,
+    "remove_member": 0.4,
     "trust_references": 0.1,
-    "register_spec": 0.3,
+    "register_spec": 0.2,
     "unregister_spec": 0.2,
+    "add_supervisor": 0.4,
+    "replace_team": 0.4,
+    "cancel": 0.6,
+    "pause": 0.7,
+    "resume": 1.5,
+    "set_priority": 1.5,
+    "reassign": 1.5,
 }
 """How often each kind of command is given, relative to the others; 1 where nothing is said."""
 
@@ -34,6 +64,33 @@ WEIGHTS: dict[str, float] = {
 def acts() -> dict[str, float]:
     """Return every kind of command with its weight."""
     return {kind: WEIGHTS.get(kind, 1.0) for kind in COMMAND_KINDS}
+
+
+def considered(kind: str, draw: Random, state: State, number: int) -> Command | None:
+    """Return what an operator does who wants a command of a kind, or another that is possible; None for nothing.
+
+    Args:
+        kind: The type of the command.
+        draw: Source of chance.
+        state: The state of the moment.
+        number: Tells requests apart.
+    """
+    if draw.random() < RECKLESS:
+        return drawn_command(kind, draw, state, number)
+    others = [one for one, weight in acts().items() if weight >= 0.5 and one != "submit"]
+    for one in [kind] * LOOKS + draw.sample(others, OTHER_KINDS):
+        command = drawn_command(one, draw, state, number)
+        if command is not None and is_accepted(command, state):
+            return command
+    return None
+
+
+def is_accepted(command: Command, state: State) -> bool:
+    """Tell whether the core would carry out a command; what the shell decides about is taken as accepted."""
+    if isinstance(command, HandOver | ImportState):
+        return True
+    events = decide(state, Order(id="looked", command=command), Context(now_ms=state.at_ms, jitter=0.5))
+    return not isinstance(events[-1], CommandRefused)
 
 
 def drawn_command(kind: str, draw: Random, state: State, number: int) -> Command | None:
@@ -60,13 +117,22 @@ def _submit(draw: Random, state: State, number: int) -> Command:
     words = " and ".join(draw.sample(skills, min(len(skills), draw.randint(1, 2))))
     request: Any = f"request {number}: {words}"
     if draw.random() < 0.15:
-        request = draw.choice([f"{request} {LONG}", {"title": f"request {number}", "about": words}, ""])
-    command: Submit = drawn(Submit, draw, state, left_out=0.85)
-    supervisor = draw.choice([None, command.supervisor])
+        request = draw.choice([f"{request} {LONG}", {"title": f"request {number}", "about": words}])
+    if draw.random() < WRONG:
+        request = ""
+    supervisor = BY_NAME["supervisor"](draw, state) if draw.random() < 0.4 else None
     if _wants_list(state, supervisor) and draw.random() < 0.9:
         request = [f"{request}, item {place}" for place in range(draw.randint(0, 6))]
-    values = {one.name: getattr(command, one.name) for one in fields(Submit)}
-    return Submit(**(values | {"request": request, "supervisor": supervisor}))
+    return Submit(
+        request=request,
+        supervisor=supervisor,
+        on_failure=list(drawn_chain(draw)) if draw.random() < 0.25 else [],
+        priority=BY_NAME["priority"](draw, state) if draw.random() < 0.6 else None,
+        deadline_s=BY_NAME["deadline_s"](draw, state) if draw.random() < 0.2 else None,
+        limits=drawn(Limits, draw, state, left_out=0.8) if draw.random() < 0.15 else None,
+        category=draw.choice(SKILLS) if draw.random() < 0.15 else None,
+        after=BY_NAME["after"](draw, state) if draw.random() < 0.2 else [],
+    )
 
 
 def _wants_list(state: State, supervisor: str | None) -> bool:
@@ -79,5 +145,47 @@ def _stop_engine(draw: Random, state: State, number: int) -> Command:
     return StopEngine(token=draw.choice([None, None, 1]))
 
 
-SPECIAL: dict[str, Callable[[Random, State, int], Command]] = {"submit": _submit, "stop_engine": _stop_engine}
+def _switch_strategy(draw: Random, state: State, number: int) -> Command:
+    command: SwitchStrategy = drawn(SwitchStrategy, draw, state)
+    supervisor = _some_supervisor(draw, state)
+    mode = drawn_mode(draw)
+    values = {one.name: getattr(command, one.name) for one in fields(SwitchStrategy)}
+    if supervisor is not None and draw.random() > WRONG:
+        members, agents = names_under(state, supervisor)
+        lead = draw.choice([None, *agents]) if mode != "delegate" or not agents else draw.choice(agents)
+        settings = drawn_settings(draw, mode, members)
+        values |= {"supervisor": supervisor.id, "mode": mode, "settings": settings, "lead": lead, "aggregator": None}
+        values["aggregation"] = draw.choice(["concat", "first", "vote", "best", None])
+        values["run"] = one_of(draw, list(state.runs)) if values["scope"] == "run" else None
+    return SwitchStrategy(**values)
+
+
+def _change_supervisor(draw: Random, state: State, number: int) -> Command:
+    command: ChangeSupervisor = drawn(ChangeSupervisor, draw, state)
+    supervisor = _some_supervisor(draw, state)
+    if supervisor is None or command.options is None:
+        return command
+    options = drawn_options(draw, supervisor.mode, *names_under(state, supervisor))
+    return ChangeSupervisor(
+        supervisor=supervisor.id, options=options, max_parallel=command.max_parallel, max_agents=command.max_agents
+    )
+
+
+def _some_supervisor(draw: Random, state: State) -> Supervisor | None:
+    return draw.choice([*state.supervisors.values()]) if state.supervisors else None
+
+
+def names_under(state: State, supervisor: Supervisor) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the names of the members of a supervisor, and of those that are agents."""
+    agents = [state.agents[one].name for one in supervisor.members if one in state.agents]
+    teams = [state.supervisors[one].name for one in supervisor.members if one in state.supervisors]
+    return [*agents, *teams], agents
+
+
+SPECIAL: dict[str, Callable[[Random, State, int], Command]] = {
+    "submit": _submit,
+    "stop_engine": _stop_engine,
+    "switch_strategy": _switch_strategy,
+    "change_supervisor": _change_supervisor,
+}
 """Commands that are not drawn from their fields alone."""

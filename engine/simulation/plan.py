@@ -19,6 +19,8 @@ BUSY = 0.7
 SOON_MS = 240_000
 USED = 0.7
 """Share of the kinds of decisions that one history has: what never happens there makes room for what does."""
+RUSH_MS = 30_000
+"""About how long one request of a rush comes after the other."""
 PER_DRAW = 2**53
 
 
@@ -63,6 +65,7 @@ def drawn(
     requests_per_hour: float = 2.0,
     others_per_hour: float = 3.5,
     trouble: float = 0.25,
+    rush: float = 1.0,
 ) -> Plan:
     """Return the plan of a seed.
 
@@ -74,12 +77,13 @@ def drawn(
         requests_per_hour: About how many requests there are.
         others_per_hour: About how many other decisions there are.
         trouble: Share of the attempts in which something goes wrong, at most.
+        rush: About how many requests come soon after each other.
     """
     draw = Random(f"plan {seed}")
     used = {kind: weight for kind, weight in kinds.items() if kind != REQUEST and draw.random() < USED}
     requests = max(1, round(hours * requests_per_hour * draw.uniform(0.5, 1.5)))
     others = round(hours * others_per_hour * draw.uniform(0.5, 1.5)) if used else 0
-    asked = [draw.random() * hours * HOUR_MS for _ in range(requests)]
+    asked = _requests(draw, requests, hours, rush)
     # Most of what is done is done while something is at work.
     done = [
         draw.choice(asked) + draw.expovariate(1 / SOON_MS) if draw.random() < BUSY else draw.random() * hours * HOUR_MS
@@ -97,3 +101,14 @@ def drawn(
     )
     share = draw.choice([0.0, 0.3, 1.0]) * trouble
     return Plan(seed=seed, team=team, hours=hours, decisions=decisions, trouble=share)
+
+
+def _requests(draw: Random, count: int, hours: float, rush: float) -> list[float]:
+    """Return when requests are made: alone, or several soon after each other, so that they compete for slots."""
+    found: list[float] = []
+    while len(found) < count:
+        moment_ms = draw.random() * hours * HOUR_MS
+        for _ in range(min(count - len(found), max(1, round(draw.uniform(0, 2 * rush))))):
+            found.append(moment_ms)
+            moment_ms += draw.expovariate(1 / RUSH_MS)
+    return found

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from random import Random
 
-from engine.core.commands import Order, SupervisorSpec
+from engine.core.commands import COMMAND_KINDS, Order, SupervisorSpec
 from engine.core.context import Context
 from engine.core.decide import decide
-from engine.core.events import CommandApplied, RunFinished
+from engine.core.events import CommandApplied, CommandRefused, RunFinished
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.simulation.crew import drawn_team, load_command, simulated
@@ -38,6 +38,9 @@ class Report:
     """Every start of an engine: one a seed, and one after each crash and stop."""
     commands: int = 0
     refused: int = 0
+    """Of the commands; rows of unknown kinds in the inbox are not counted."""
+    refusals: Counter[str] = field(default_factory=Counter)
+    """Those, by the type of the command."""
     runs: Counter[str] = field(default_factory=Counter)
     """How many runs came to which end."""
     tasks: Counter[str] = field(default_factory=Counter)
@@ -60,6 +63,11 @@ class Report:
     """The shortest history found that breaks an invariant; the first seed that breaks one ends the simulation."""
 
     @property
+    def accepted(self) -> float:
+        """Share of the commands that were carried out; 1 without any."""
+        return 1 - self.refused / self.commands if self.commands else 1.0
+
+    @property
     def bottlenecks(self) -> list[tuple[str, int]]:
         """Agents that work waited for, with how long it did in all; the worst first."""
         sums = ((name, sum(waits)) for name, waits in self.waits_ms.items())
@@ -78,8 +86,10 @@ class Report:
         self.hours += past.hours
         self.events += len(past.events)
         self.engines += past.engines
-        self.commands += books.kinds["command_applied"] + books.kinds["command_refused"]
-        self.refused += books.kinds["command_refused"]
+        refusals = [event.command for event in past.events if isinstance(event, CommandRefused)]
+        self.refusals.update(kind for kind in refusals if kind in COMMAND_KINDS)
+        self.refused = self.refusals.total()
+        self.commands += books.kinds["command_applied"] + len(refusals)
         self.runs.update(str(event.status) for event in past.events if isinstance(event, RunFinished))
         self.tasks.update(books.ended)
         self.attempts += sum(books.workers.values())
@@ -102,7 +112,8 @@ def plan_of(seed: int, team: SupervisorSpec | None, *, hours: float = HOURS) -> 
     """
     kinds = acts() | {kind: weight for kind, (weight, _) in FAULTS.items()}
     if team is None:
-        return drawn(seed, _sound_team(seed), hours=hours, kinds=kinds)
+        team = _sound_team(seed)
+        return drawn(seed, team, hours=hours, kinds=kinds, requests_per_hour=5, others_per_hour=9, rush=4)
     return drawn(seed, simulated(team), hours=hours, kinds=kinds, requests_per_hour=6, others_per_hour=1.5, trouble=0.1)
 
 
