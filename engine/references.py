@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from engine.core.spec import AgentSpec
 from engine.errors import Unusable
+from engine.runtimes.values import one_line
 
 BOUND = "bound:"
 """How references begin that stand for a callable of the running process."""
@@ -109,8 +110,7 @@ def _imported(name: str, reference: str) -> object:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # the module is the user's code: it may raise anything, SystemExit too
-        first = (str(error).splitlines() or [""])[0][:200]
-        raise Unusable(f"{reference!r}: its import failed: {type(error).__name__}: {first}") from error
+        raise Unusable(f"{reference!r}: its import failed: {type(error).__name__}: {one_line(error)[:200]}") from error
 
 
 def _found(module: object, qualname: str) -> Any:

@@ -8,15 +8,25 @@ class CoreError(Exception):
 
 
 class CorruptJournal(CoreError):
-    """The journal is not one that this engine wrote.
+    """The journal cannot be read or folded: it was changed by something else, or this version has a defect.
 
     Attributes:
         seq: The event that cannot be folded.
     """
 
     def __init__(self, seq: int, detail: str) -> None:
-        super().__init__(f"the journal is damaged at seq {seq}: {detail}; run 'quarterdeck doctor --verify'")
+        super().__init__(
+            f"the journal cannot be folded at seq {seq}: {detail}; run 'quarterdeck doctor --verify', "
+            "and where that finds each event as it was written, report this as a defect"
+        )
         self.seq = seq
+
+
+class ChangesNothing(CoreError):
+    """A follow-up that the state asks for left the state as it was: it would follow for ever. A defect of the core."""
+
+    def __init__(self, followup: object) -> None:
+        super().__init__(f"{followup} changed nothing")
 
 
 class NewerKind(CoreError):
@@ -46,6 +56,15 @@ class Refused(CoreError):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class BadValue(Refused, ValueError):
+    """A value that cannot be, in a spec, an option, a limit, a policy or a command.
+
+    A `ValueError` too: whoever builds a spec in Python meets it as one.
+    """
+
+    code = "bad_value"
 
 
 def _or_nearest(near: Iterable[str], otherwise: str) -> str:

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from engine.core.errors import BadValue
+
 WARN_AT = 0.8
 """The share of a budget, or of the time until a deadline, that is warned about, where nobody set it."""
 
@@ -49,8 +51,8 @@ class Limits:
         }
         for name, amount in amounts.items():
             if amount is not None and not amount > 0:
-                raise ValueError(f"limits: {name} must be above 0, not {amount}")
+                raise BadValue(f"limits: {name} must be above 0, not {amount}")
         if not 0 < self.warn_at <= 1:
-            raise ValueError(f"limits: warn_at must be above 0 and at most 1, not {self.warn_at}")
+            raise BadValue(f"limits: warn_at must be above 0 and at most 1, not {self.warn_at}")
         if self.then not in ("stop", "ask", "fail"):
-            raise ValueError(f"limits: then must be stop, ask or fail, not {self.then!r}")
+            raise BadValue(f"limits: then must be stop, ask or fail, not {self.then!r}")

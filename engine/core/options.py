@@ -6,6 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, JsonValue
 
+from engine.core.errors import BadValue
 from engine.core.limits import Limits
 from engine.core.policies.records import Circuit, FailurePolicy, Restart
 
@@ -47,7 +48,7 @@ class Optimize:
         """Refuse what cannot be right."""
         self.performance_threshold = float(self.performance_threshold)
         if not 0 < self.performance_threshold <= 1:
-            raise ValueError(f"performance_threshold is above 0 and at most 1, not {self.performance_threshold:g}")
+            raise BadValue(f"performance_threshold is above 0 and at most 1, not {self.performance_threshold:g}")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,7 +56,7 @@ class SupervisorOptions:
     """Settings of a supervisor. None, or empty, is what the supervisor above it has.
 
     Raises:
-        ValueError: If a number cannot be right.
+        BadValue: If a number cannot be right.
     """
 
     lead: str | None = None
@@ -98,10 +99,10 @@ class SupervisorOptions:
         self.ageing_s = None if self.ageing_s is None else float(self.ageing_s)
         self.grace_s = None if self.grace_s is None else float(self.grace_s)
         if self.max_total is not None and self.max_total < 1:
-            raise ValueError(f"max_total must be at least 1, not {self.max_total}")
+            raise BadValue(f"max_total must be at least 1, not {self.max_total}")
         if self.ageing_s is not None and not self.ageing_s >= 0:
-            raise ValueError(f"ageing_s must be 0 or more, not {self.ageing_s}")
+            raise BadValue(f"ageing_s must be 0 or more, not {self.ageing_s}")
         if self.grace_s is not None and not self.grace_s >= 0:
-            raise ValueError(f"grace_s must be 0 or more, not {self.grace_s}")
+            raise BadValue(f"grace_s must be 0 or more, not {self.grace_s}")
         if self.balance is not None and self.balance not in BALANCES:
-            raise ValueError(f"balance must be one of {', '.join(BALANCES)}, not {self.balance!r}")
+            raise BadValue(f"balance must be one of {', '.join(BALANCES)}, not {self.balance!r}")

@@ -14,6 +14,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, JsonValue
 
+from engine.core.errors import BadValue
 from engine.core.fact import fact
 from engine.core.limits import Limits
 from engine.core.policies.records import Circuit, Escalate, Fail, Failover, FailurePolicy, Restart, Retry, Skip
@@ -30,12 +31,10 @@ def check_name(name: str, what: str) -> str:
     """Return `name` when it is a legal name for `what`.
 
     Raises:
-        ValueError: If it is not; the message says what is allowed.
+        BadValue: If it is not; the message says what is allowed.
     """
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise ValueError(
-            f"{what} name {name!r} is not allowed; use a letter, then up to 63 letters, digits, '_' or '-'"
-        )
+        raise BadValue(f"{what} name {name!r} is not allowed; use a letter, then up to 63 letters, digits, '_' or '-'")
     return name
 
 
@@ -54,9 +53,9 @@ class Pool:
         """Refuse what cannot be right."""
         self.idle_s = float(self.idle_s)
         if not 1 <= self.min <= self.max:
-            raise ValueError(f"a pool goes from 1 or more up to its max, not from {self.min} to {self.max}")
+            raise BadValue(f"a pool goes from 1 or more up to its max, not from {self.min} to {self.max}")
         if self.grow_at < 1 or not self.idle_s > 0:
-            raise ValueError(f"a pool's grow_at must be 1 or more and idle_s above 0: {self.grow_at}, {self.idle_s}")
+            raise BadValue(f"a pool's grow_at must be 1 or more and idle_s above 0: {self.grow_at}, {self.idle_s}")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,7 +65,7 @@ class AgentSpec:
     Args are checked when the spec is built; what a runtime asks of `options` is checked by that runtime.
 
     Raises:
-        ValueError: If a field cannot be right; the message names the spec and the field.
+        BadValue: If a field cannot be right; the message names the spec and the field.
     """
 
     name: str
@@ -104,7 +103,7 @@ class AgentSpec:
         """Bring sequences into one shape and refuse what cannot be right."""
         check_name(self.name, "agent")
         if isinstance(self.specialties, str) or isinstance(self.tools, str):
-            raise ValueError(f"agent {self.name!r}: specialties and tools are lists, not one string")
+            raise BadValue(f"agent {self.name!r}: specialties and tools are lists, not one string")
         self.specialties = tuple(self.specialties)
         self.tools = tuple(self.tools)
         self.on_failure = tuple(self.on_failure)
@@ -115,16 +114,16 @@ class AgentSpec:
         if self.agent_type is None:
             self.agent_type = "function" if self.run is not None else "SimpleAgent"
         if not 1 <= self.max_concurrency <= 10_000:
-            raise ValueError(f"agent {self.name!r}: max_concurrency must be 1 to 10,000, not {self.max_concurrency}")
+            raise BadValue(f"agent {self.name!r}: max_concurrency must be 1 to 10,000, not {self.max_concurrency}")
         if self.timeout_s is not None and not self.timeout_s > 0:
-            raise ValueError(f"agent {self.name!r}: timeout_s must be above 0, not {self.timeout_s}")
+            raise BadValue(f"agent {self.name!r}: timeout_s must be above 0, not {self.timeout_s}")
         self.step_timeout_s = None if self.step_timeout_s is None else float(self.step_timeout_s)
         if self.step_timeout_s is not None and not self.step_timeout_s > 0:
-            raise ValueError(f"agent {self.name!r}: step_timeout_s must be above 0, not {self.step_timeout_s}")
+            raise BadValue(f"agent {self.name!r}: step_timeout_s must be above 0, not {self.step_timeout_s}")
         if not self.weight > 0:
-            raise ValueError(f"agent {self.name!r}: weight must be above 0, not {self.weight}")
+            raise BadValue(f"agent {self.name!r}: weight must be above 0, not {self.weight}")
         if self.run_in not in (None, "loop", "thread", "process"):
-            raise ValueError(f"agent {self.name!r}: run_in must be loop, thread or process, not {self.run_in!r}")
+            raise BadValue(f"agent {self.name!r}: run_in must be loop, thread or process, not {self.run_in!r}")
 
     def with_name(self, name: str) -> "AgentSpec":
         """Return a copy under another name."""

@@ -7,8 +7,9 @@ from engine.core.context import Context
 from engine.core.decide import decide
 from engine.core.decide.dispatch import next_supervisor
 from engine.core.effects import Effect, effects_of, restart_effects
+from engine.core.errors import ChangesNothing
 from engine.core.events import EngineStarted, Event
-from engine.core.fold import fold
+from engine.core.fold import apply
 from engine.core.prompts import CheckLeaving, Dispatch, FinishRun, LookAtPool, Prompt, TakeSlot, prompts_of
 from engine.core.signals import Signal
 from engine.core.state import State
@@ -19,6 +20,10 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
 
     Returns:
         What happened, to be journaled in this order, and what the shell has to do once it is.
+
+    Raises:
+        ChangesNothing: If a follow-up would follow for ever. Like everything else that this raises, a defect of the
+            core; `state` may be half changed then.
     """
     events: list[Event] = []
     effects: list[Effect] = []
@@ -27,10 +32,16 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
     is_news = True
     since = state.seq
     pressing: _Pressing | None = None
+    last: list[Event] = []
     while True:
-        for event in decide(state, now, ctx):
+        decided = decide(state, now, ctx)
+        if type(now) in _UNTIL_CHANGED:
+            if not decided or decided == last:
+                raise ChangesNothing(now)
+            last = decided
+        for event in decided:
             is_news = True
-            fold(state, (event,))
+            apply(state, event)
             events.append(event)
             effects += effects_of(state, event)
             prompts += prompts_of(state, event)
@@ -48,6 +59,10 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
             now, is_news = CheckLeaving(), False
         else:
             return events, effects
+
+
+_UNTIL_CHANGED: tuple[type, ...] = (Dispatch, LookAtPool)
+"""What follows from an index of the state until deciding it has changed that index."""
 
 
 class _Pressing:

@@ -105,7 +105,7 @@ class Host:
         self._timers = Timers(self.clock)
         self._listeners = Listeners()
         self._orders = Orders(store.inbox, lambda call: self.later(self.clock.now_ms() + TELL_AGAIN_MS, call))
-        self._processes = Processes(self._start)
+        self.processes = Processes(self._start)
         self._writer = writer_for(store, self.clock)
         self._loop = Loop(
             store,
@@ -123,7 +123,7 @@ class Host:
             state=lambda: self.state,
             folder=folder,
             threads=self.threads,
-            processes=self._processes,
+            processes=self.processes,
         )
         self._attempts = Attempts(self, self._crew, self._start, grace_s=grace_s)
         self._performer = Performer(
@@ -251,8 +251,14 @@ class Host:
                 return summary
         self._check_open()
         slot: Slot[RunSummary] = Slot()
-        self._run_slots.setdefault(run_id, []).append(slot)
-        return await slot.wait()
+        slots = self._run_slots.setdefault(run_id, [])
+        slots.append(slot)
+        try:
+            return await slot.wait()
+        finally:  # cancelled callers are not kept until the run ends
+            slots.remove(slot)
+            if not slots and self._run_slots.get(run_id) is slots:
+                del self._run_slots[run_id]
 
     async def text(self, value: Held) -> JsonValue:
         """Return a value that the state holds, read from the journal where it stands only there."""
@@ -321,7 +327,7 @@ class Host:
                 slot.fail(gone)
         self.threads.close()
         with anyio.CancelScope(shield=True):
-            await self._processes.close()
+            await self.processes.close()
         self._ended.set()
 
     def _end(self, reason: str) -> None:

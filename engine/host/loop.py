@@ -19,7 +19,7 @@ from engine.core.commands import Order
 from engine.core.context import Context
 from engine.core.effects import Effect, EndRun, StopLoop, effects_of
 from engine.core.events import Event
-from engine.core.fold import fold
+from engine.core.fold import apply
 from engine.core.state import State
 from engine.core.step import step
 from engine.errors import Defect
@@ -218,5 +218,5 @@ class Loop:
 
 
 def _given(state: State, message: Given) -> tuple[list[Event], list[Effect]]:
-    fold(state, (message.event,))
+    apply(state, message.event)
     return [message.event], effects_of(state, message.event)

@@ -61,16 +61,22 @@ def find(reference: str, path: list[str]) -> Callable[..., Any]:
     return found
 
 
+class Unfit(Exception):
+    """A function that cannot be called as an agent's."""
+
+
 def check(target: Callable[..., Any]) -> None:
-    """Raise ValueError when `target` is not a plain function of one text."""
-    if inspect.iscoroutinefunction(target) or inspect.isgeneratorfunction(target):
-        raise ValueError("a function in a process is a plain def that returns its output")
+    """Raise `Unfit` when `target` is not a plain function of one text."""
+    if inspect.iscoroutinefunction(target) or inspect.isgeneratorfunction(target) or inspect.isasyncgenfunction(target):
+        raise Unfit("a function in a process is a plain def that returns its output")
     try:
-        inspect.signature(target).bind("text")
-    except TypeError:
-        raise ValueError("a function in a process takes one argument, the text; there is no ctx there") from None
-    except ValueError:
+        signature = inspect.signature(target)
+    except (TypeError, ValueError):
         return  # written in C, and does not say
+    try:
+        signature.bind("text")
+    except TypeError:
+        raise Unfit(f"its function must take (text), not {signature}; there is no ctx in a process") from None
 
 
 def traits_of(error: BaseException) -> dict[str, Any]:
@@ -84,7 +90,7 @@ def traits_of(error: BaseException) -> dict[str, Any]:
     try:
         retryable = getattr(error, "retryable", None)
         waits = [getattr(error, name, None) for name in ("retry_after_s", "retry_after")]
-    except Exception:  # the exception is the user's: its attributes may raise too
+    except BaseException:  # the exception is the user's: its attributes may raise anything, SystemExit too
         retryable, waits = None, []
     seconds = [one for one in waits if isinstance(one, int | float) and not isinstance(one, bool)]
     return {
@@ -136,10 +142,17 @@ def _answer(request: dict[str, Any]) -> str:
     except (
         BaseException
     ) as error:  # the user's code; SystemExit and KeyboardInterrupt fail the attempt, not the process
-        text = str(error) or "no message"
+        text = _words(error)
         if isinstance(error, ModuleNotFoundError):
             text = f"{text}; install it or put it beside the team"
         return json.dumps({"error": text, "type": type(error).__name__, "traits": traits_of(error)})
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error) or "no message"
+    except BaseException as inner:  # as above
+        return f"its text cannot be read ({type(inner).__name__})"
 
 
 def serve() -> None:

@@ -15,6 +15,7 @@ import anyio.from_thread
 from anyio.lowlevel import EventLoopToken
 from pydantic import JsonValue
 
+from engine.core.validation.bounds import LONGEST_S
 from engine.core.values import Usage
 from engine.errors import DelegationFailed, EngineError
 from engine.runtimes.task import Task
@@ -75,7 +76,7 @@ class Context:
         Raises:
             NotJson: If the input or the output is not JSON.
         """
-        return await self._step(name, partial(function, *args), list(args))
+        return await self._step(_text("step", "name", name), partial(function, *args), list(args))
 
     async def tool(self, name: str, /, *args: JsonValue, **named: JsonValue) -> Any:
         """Call a tool of the agent's spec, as a step.
@@ -109,10 +110,11 @@ class Context:
 
         Raises:
             DelegationFailed: If it failed, was cancelled, or nobody can do it.
+            TypeError, NotJson: If it cannot be asked.
         """
         work = self._work
         work.raise_if_stopping()
-        item = json_value(value)
+        target, item = _text("delegate", "target", target), json_value(value)
         (answer,) = await work.ask("delegate", work.key(f"delegate:{target}", item), target, [item])
         if answer.error is not None:
             raise DelegationFailed(target, answer.error, answer.task_id)
@@ -128,10 +130,11 @@ class Context:
 
         Raises:
             DelegationFailed: The first failure, once all have ended; never with `return_failures`.
+            TypeError, NotJson: If it cannot be asked.
         """
         work = self._work
         work.raise_if_stopping()
-        values = [json_value(item) for item in items]
+        target, values = _text("map", "target", target), [json_value(item) for item in items]
         if not values:
             return []
         key = work.key(f"map:{target}", values)
@@ -145,7 +148,7 @@ class Context:
     def progress(self, done: int, total: int, note: str = "") -> None:
         """Show how far the work is, in any unit."""
         self._work.raise_if_stopping()
-        self._work.progress(done, total, clean(note))
+        self._work.progress(done, total, clean(str(note)))
 
     def spent(
         self,
@@ -168,7 +171,9 @@ class Context:
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the engine's clock."""
-        await self._work.sleep(seconds)
+        if not seconds <= LONGEST_S:
+            raise ValueError(f"ctx.sleep: seconds must be a number, at most {LONGEST_S:,}, not {seconds!r}")
+        await self._work.sleep(max(0.0, seconds))
 
     def _tool(self, name: str) -> Callable[..., Any]:
         if name not in self._tools:
@@ -288,6 +293,13 @@ def usage_of(tokens_in: int | None, tokens_out: int | None, cost_usd: Decimal | 
         if not (cost.is_finite() and 0 <= cost < MOST and abs(cost.adjusted()) < 30):
             raise ValueError(f"cost_usd must be an amount of dollars, 0 or more, not {cost_usd!r}")
     return Usage(tokens_in=tokens_in, tokens_out=tokens_out, cost_usd=cost)
+
+
+def _text(call: str, name: str, value: object) -> str:
+    """Return what names something in the journal; anything but a text is an error of the agent's code."""
+    if not isinstance(value, str):
+        raise TypeError(f"ctx.{call}: {name} must be a text, not {value!r:.60}")
+    return clean(value)
 
 
 def outputs(target: str, answers: list[Answered], return_failures: bool) -> list[Any]:

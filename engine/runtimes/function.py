@@ -16,7 +16,7 @@ from engine.core.spec import AgentSpec
 from engine.errors import CallFailed, ProcessDied, Unusable
 from engine.references import is_bound, name_of
 from engine.runtimes.base import Runtime
-from engine.runtimes.child import reporter
+from engine.runtimes.child import Unfit, reporter
 from engine.runtimes.code import Code
 from engine.runtimes.context import BlockingContext, Context, is_async
 from engine.runtimes.values import clean
@@ -83,6 +83,7 @@ class ProcessRuntime:
     """Run a function in another process; it gets the value alone."""
 
     def __init__(self, spec: AgentSpec, code: Code, reference: str) -> None:
+        self._name = spec.name
         self._code = code
         self._reference = reference
         if is_bound(reference):
@@ -97,6 +98,8 @@ class ProcessRuntime:
         try:
             await self._code.processes.check(self._reference, self._code.folder)
         except CallFailed as failure:
+            if failure.error_type == Unfit.__name__:
+                raise Unusable(f"agent {self._name!r}: {failure}") from failure
             raise Unusable(f"{self._reference!r}: {failure.error_type}: {failure}") from failure
         except ProcessDied as death:
             raise Unusable(f"{self._reference!r} cannot be imported: {death}") from death

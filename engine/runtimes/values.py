@@ -98,7 +98,7 @@ def one_line(error: BaseException) -> str:
     """Return what `error` says in one line, without the values of secrets that the environment holds."""
     try:
         text = str(error)
-    except Exception as inner:  # the exception is the user's: its text may raise too
+    except BaseException as inner:  # the exception is the user's: its text may raise anything, SystemExit too
         text = f"its text cannot be read ({type(inner).__name__})"
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     line = "".join(character if character.isprintable() else " " for character in clean(line[: ERROR_CHARACTERS * 4]))

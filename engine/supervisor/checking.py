@@ -15,7 +15,9 @@ from engine.runtimes.processes import Processes
 from engine.runtimes.threads import Threads
 
 
-def runtime_of(spec: AgentSpec, bound: Mapping[str, Callable[..., Any]], threads: Threads) -> Runtime:
+def runtime_of(
+    spec: AgentSpec, bound: Mapping[str, Callable[..., Any]], threads: Threads, processes: Processes
+) -> Runtime:
     """Return what would execute a spec that holds references.
 
     Raises:
@@ -27,7 +29,7 @@ def runtime_of(spec: AgentSpec, bound: Mapping[str, Callable[..., Any]], threads
         is_trusted=lambda reference: True,
         folder=Path.cwd(),
         threads=threads,
-        processes=Processes(_starts_nothing),
+        processes=processes,
     )
     return factory_for(spec.agent_type or "", built_in())(spec, code)
 
@@ -38,20 +40,18 @@ def check_kind(spec: AgentSpec, bound: Mapping[str, Callable[..., Any]]) -> None
     Raises:
         UnknownRuntime, Unusable: As `runtime_of`.
     """
-    runtime_of(spec, bound, Threads())
+    runtime_of(spec, bound, Threads(), Processes(_starts_nothing))
 
 
-async def check_usable(spec: AgentSpec, bound: Mapping[str, Callable[..., Any]]) -> None:
-    """Look at a spec and at the code that it names; code that runs in another process is looked at by the engine.
+async def check_usable(spec: AgentSpec, bound: Mapping[str, Callable[..., Any]], processes: Processes) -> None:
+    """Look at a spec and at the code that it names; code for another process is imported in one of `processes`.
 
     Raises:
         UnknownRuntime, Unusable: As `runtime_of`, and where the code is not there or cannot be called as an agent.
     """
     threads = Threads()
     try:
-        runtime = runtime_of(spec, bound, threads)
-        if spec.run_in != "process":
-            await runtime.check()
+        await runtime_of(spec, bound, threads, processes).check()
     finally:
         threads.close()
 

@@ -189,7 +189,7 @@ class LocalEngine:
         for asked in self.adoption.asked(host.state, command):
             host.bind(self.callables.by_reference)
             for spec in _specs_of(asked):
-                await self._check(spec)
+                await self._check(spec, host)
             outcome = await host.order(asked)
         host.bind(self.callables.by_reference)
         if isinstance(command, AddAgent | AddSupervisor):
@@ -200,12 +200,12 @@ class LocalEngine:
         """Let agents work again whose code came with their being taken over."""
         for agent in list(host.state.agents.values()):
             if agent.error is not None and self.is_ours(agent.id):
-                await check_usable(host.state.spec_of(agent), self.callables.by_reference)
+                await check_usable(host.state.spec_of(agent), self.callables.by_reference, host.processes)
                 await _decided(host, AgentUsable(agent_id=agent.id, generation=agent.generation))
 
-    async def _check(self, spec: AgentSpec) -> None:
+    async def _check(self, spec: AgentSpec, host: Host) -> None:
         if (key := spec_hash(spec)) not in self._checked:
-            await check_usable(spec, self.callables.by_reference)
+            await check_usable(spec, self.callables.by_reference, host.processes)
             self._checked.add(key)
 
     def _now_ms(self) -> int:
@@ -315,7 +315,7 @@ class LocalEngine:
             self._team = None
         for agent in list(host.state.agents.values()):
             try:
-                await self._check(host.state.spec_of(agent))
+                await self._check(host.state.spec_of(agent), host)
             except Unusable as unusable:
                 if self.is_ours(agent.id):
                     raise

@@ -6,6 +6,7 @@ no open work needs no engine at all: it is decided here by the same core.
 """
 
 import json
+import logging
 import uuid
 
 from pydantic import JsonValue
@@ -19,8 +20,9 @@ from engine.core.signals import Signal
 from engine.core.state import State
 from engine.core.step import step
 from engine.core.values import Held, TextRef
-from engine.errors import CommandRefusedError
+from engine.errors import CommandRefusedError, Defect
 from engine.host.batch import row_of
+from engine.host.defects import Found
 from engine.host.orders import Applied
 from engine.texts import walk
 from store import Row
@@ -29,6 +31,9 @@ from store.opening import Store
 _PAGE = 2_000
 _SNAPSHOT_PAYS = 500
 """From how many events on a snapshot is read faster than they are."""
+
+
+log = logging.getLogger(__name__)
 
 
 class Rest:
@@ -52,10 +57,18 @@ class Rest:
 
         Raises:
             CommandRefusedError: If it is refused.
+            Defect: If deciding it fails; nothing changed then.
         """
         context = Context(now_ms=max(now_ms, self.state.at_ms), jitter=0.5)
-        events, _ = step(self.state, message, context)
-        self.rows += [row_of(event) for event in events]
+        try:
+            events, _ = step(self.state, message, context)
+            rows = [row_of(event) for event in events]
+        except Exception as error:  # the state may be half changed
+            found = Found(message, None, error)
+            log.error("a defect in deciding %s", found.kind, exc_info=error)
+            self.state = self._folded()
+            raise Defect(f"a defect in the engine, please report it: {found.line}") from error
+        self.rows += rows
         return self._outcome(events)
 
     def _outcome(self, events: list[Event]) -> Applied:

@@ -44,6 +44,25 @@ def wrong(text: str) -> str:
     raise SystemExit("wrong")
 
 
+class Odd(Exception):
+    """Cannot even say what it is."""
+
+    def __str__(self) -> str:
+        raise SystemExit("gone")
+
+
+def odd(text: str) -> str:
+    raise Odd
+
+
+def of_two(task: object, ctx: object) -> str:
+    return "never"
+
+
+async def waits(text: str) -> str:
+    return "never"
+
+
 def unwritable(text: str) -> object:
     return {"a": {1, 2}}
 

@@ -350,3 +350,55 @@ async def test_cancelling_the_run_of_a_waiting_parent_ends_it_and_keeps_what_it_
 
     assert summary.status == "cancelled"
     assert any(b"so far so good" in body for body in bodies)
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda ctx: ctx.delegate(5, "x"), "ctx.delegate: target must be a text, not 5"),
+        (lambda ctx: ctx.map(None, ["x"]), "ctx.map: target must be a text, not None"),
+        (lambda ctx: ctx.step(5, shout, "x"), "ctx.step: name must be a text, not 5"),
+        (lambda ctx: ctx.sleep(float("inf")), "ctx.sleep: seconds must be a number, at most 315,360,000, not inf"),
+        (lambda ctx: ctx.sleep(float("nan")), "ctx.sleep: seconds must be a number, at most 315,360,000, not nan"),
+    ],
+)
+async def test_what_cannot_be_asked_is_an_error_of_the_agents_code_and_no_defect(
+    engine: Engines, caplog: pytest.LogCaptureFixture, ask: Callable[[Any], Awaitable[Any]], says: str
+) -> None:
+    async def lead(task: Any, ctx: Any) -> JsonValue:
+        return await ask(ctx)  # type: ignore[no-any-return]
+
+    async with engine(agent("lead", lead)) as running:
+        assert await running.fails() == f"lead: {says}"
+
+    assert not [record for record in caplog.records if "defect" in record.message]
+
+
+async def test_names_of_steps_and_targets_with_half_characters_are_written_whole(engine: Engines) -> None:
+    async def lead(task: Any, ctx: Any) -> JsonValue:
+        await ctx.step("half \ud83d", shout, "x")
+        return await ctx.delegate("half \ud83d", "x")  # type: ignore[no-any-return]
+
+    async with engine(agent("lead", lead)) as running:
+        assert "no agent can 'half \ufffd'" in await running.fails()
+        assert len(await running.journal("step_recorded")) == 1
+
+
+async def test_an_exception_whose_own_text_ends_the_program_fails_its_attempt_alone(engine: Engines) -> None:
+    class Odd(Exception):
+        def __str__(self) -> str:
+            raise SystemExit("gone")
+
+        @property
+        def retry_after(self) -> float:
+            raise KeyboardInterrupt
+
+    async def odd(text: str) -> str:
+        raise Odd
+
+    def odd_in_thread(text: str) -> str:
+        raise Odd
+
+    for run in (odd, odd_in_thread):
+        async with engine(agent("odd", run)) as running:
+            assert await running.fails() == "odd: its text cannot be read (SystemExit)"

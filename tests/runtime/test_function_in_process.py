@@ -8,11 +8,12 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
+from engine import DynamicSupervisor, Unusable
 from engine.core.commands import Cancel
 from engine.core.spec import AgentSpec, Retry
 from engine.runtimes.processes import Processes
 from tests.runtime import crew_for_processes as crew
-from tests.runtime.engines import Engine, Engines, soon
+from tests.runtime.engines import PATIENCE_S, Engine, Engines, soon
 
 pytestmark = pytest.mark.anyio
 
@@ -48,6 +49,7 @@ async def test_what_it_prints_or_starts_gets_into_no_answer(engine: Engines) -> 
         ("leave", "exited with 3; it last said: about to leave"),
         ("crash", "was killed by SIGSEGV"),
         ("wrong", "wrong"),
+        ("odd", "its text cannot be read (SystemExit)"),
         ("unwritable", "set"),
     ],
 )
@@ -127,7 +129,7 @@ async def test_progress_of_a_process_is_shown(engine: Engines, tmp_path: Path) -
         assert list(running.store.live.texts().values()) == ['{"done": 1, "total": 4, "note": "a quarter"}']
 
 
-@pytest.mark.parametrize(("name", "said"), [("not_plain", "plain def"), ("two", "one argument")])
+@pytest.mark.parametrize(("name", "said"), [("not_plain", "plain def"), ("two", "its function must take (text)")])
 async def test_a_function_that_does_not_fit_a_process_puts_its_agent_in_error(
     engine: Engines, name: str, said: str
 ) -> None:
@@ -169,3 +171,28 @@ async def test_a_process_that_is_cancelled_while_it_begins_is_ended_too() -> Non
 def _children() -> set[str]:
     """Return what this process has started and that has not ended."""
     return {pid for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        (
+            "of_two",
+            "its function must take (text), not (task: object, ctx: object) -> str; there is no ctx in a process",
+        ),
+        ("waits", "a function in a process is a plain def that returns its output"),
+    ],
+)
+async def test_a_function_that_cannot_be_called_there_is_said_as_soon_as_a_program_declares_it(
+    name: str, says: str
+) -> None:
+    team = DynamicSupervisor("team", agent_specs=[agent(name)])
+
+    with anyio.fail_after(PATIENCE_S), pytest.raises(Unusable) as unusable:
+        await team.arun("go")
+    assert unusable.value.reason == f"agent {name!r}: {says}"
+
+    async with DynamicSupervisor("team", agent_specs=[agent("shout")]) as working:
+        with anyio.fail_after(PATIENCE_S), pytest.raises(Unusable):
+            await working.add_agent(agent(name))
+        assert str(await working.arun("go")) == "GO"

@@ -8,6 +8,7 @@ import pytest
 
 from engine.core.codec import encode_command
 from engine.core.commands import ImportState, Ping, StopEngine, Submit
+from engine.core.decide import ON_COMMAND
 from engine.core.signals import AttemptSucceeded, StepFinished
 from engine.core.spec import AgentSpec
 from engine.errors import CommandRefusedError, Defect, HostStopped, SubscriberTooSlow, UnknownRun
@@ -211,6 +212,39 @@ async def test_a_defect_in_deciding_is_said_and_the_team_goes_on(
         assert len(await running.journal("signal_dropped")) == 1
     assert isinstance(heard[0], Defect)
     assert sum("a defect in deciding StepFinished" in record.message for record in caplog.records) == 1
+
+
+async def test_a_defect_in_deciding_a_command_is_told_as_one_and_logged_with_its_traceback(
+    engine: Engines, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> Any:
+        raise ValueError("'x' is not in list")
+
+    monkeypatch.setitem(ON_COMMAND, Ping, broken)
+    async with engine(ECHO) as running:
+        with pytest.raises(CommandRefusedError, match="a defect in the engine, please report it") as refused:
+            await running.host.order(Ping())
+
+        assert refused.value.code == "defect"
+        assert await running.ask("on and on") == "on and on"
+    (record,) = (one for one in caplog.records if "a defect in deciding ping" in one.message)
+    assert record.exc_info is not None
+
+
+async def test_a_caller_that_is_cancelled_leaves_nothing_behind_until_the_run_ends(engine: Engines) -> None:
+    async def forever(text: str) -> None:
+        await anyio.sleep_forever()
+
+    async with engine(AgentSpec(name="forever", run=forever)) as running:
+        run_id = await running.submit()
+        async with anyio.create_task_group() as group:
+            for _ in range(5):
+                group.start_soon(running.host.run_ended, run_id)
+            await anyio.wait_all_tasks_blocked()
+            assert len(running.host._run_slots[run_id]) == 5
+            group.cancel_scope.cancel()
+
+        assert running.host._run_slots == {}
 
 
 async def test_an_end_that_cannot_be_decided_fails_its_attempt(engine: Engines) -> None:

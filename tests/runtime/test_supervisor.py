@@ -22,9 +22,11 @@ from engine import (
     UnknownRun,
     Unusable,
 )
-from engine.core.commands import StopEngine
+from engine.core.commands import Pause, StopEngine
+from engine.core.decide import ON_COMMAND
 from engine.core.events import RunFinished, RunSubmitted
 from engine.core.state import RunStatus
+from engine.errors import Defect
 
 pytestmark = pytest.mark.anyio
 
@@ -309,3 +311,20 @@ async def test_a_function_agent_may_use_its_own_team() -> None:
     outer = team_of(ask_the_team)
 
     assert str(await outer.arun("hello")) == "HELLO!"
+
+
+async def test_a_defect_between_two_calls_is_raised_logged_and_leaves_the_team_as_it_was(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> Any:
+        raise ValueError("'x' is not in list")
+
+    team = team_of(shout)
+    with monkeypatch.context() as planted:
+        planted.setitem(ON_COMMAND, Pause, broken)
+        with pytest.raises(Defect, match="a defect in the engine, please report it: ValueError: 'x' is not in list"):
+            await team.pause("shout")
+
+    assert str(await team.arun("on")) == "ON"
+    (record,) = (one for one in caplog.records if "a defect in deciding pause" in one.message)
+    assert record.exc_info is not None

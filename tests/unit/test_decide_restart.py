@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from engine.core.commands import Cancel, Resume, Submit, SupervisorSpec
+from engine.core.commands import Cancel, Resume, Submit, SupervisorSpec, SwapAgent
 from engine.core.effects import CheckAgent, RestartAgents, StopAttempt
+from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
 from engine.core.signals import AgentUnusable
 from engine.core.spec import Restart, Retry
@@ -170,3 +171,39 @@ def test_a_crash_that_is_the_end_of_a_stop_is_no_crash() -> None:
     applied(world, Cancel(target="r1"))
 
     assert "agents_restarted" not in kinds(crash(world, "ada"))
+
+
+def test_a_crash_ends_attempts_that_were_to_migrate_while_they_waited_for_others() -> None:
+    world = team_world(
+        agent("lead", on_failure=[Retry(9, 0.001, 0.001)], max_concurrency=2),
+        agent("hand", "dig"),
+        mode="delegate",
+        options=SupervisorOptions(lead="lead"),
+    )
+    submitted(world)
+    parked = attempt(world, "lead")
+    world.ask(parked, "dig", ["here"])
+    submitted(world)
+    other = next(key for key in attempts(world, "lead") if key != parked)
+    applied(world, SwapAgent(agent="lead", spec=agent("lead", "other", max_concurrency=2), mode="migrate"))
+
+    world.fail(other, "segmentation fault", crashed=True)
+    assert parked in world.stopping
+    world.stop(parked)
+
+    assert_legal(world.state)
+    assert world.state.tasks[parked[0]].attempt is None or world.state.tasks[parked[0]].attempts > parked[1]
+    world.settle()
+    assert not world.state.runs
+
+
+def test_a_crash_does_not_give_back_the_steps_that_a_swap_has_thrown_away() -> None:
+    world = crew("one_for_all")
+    ada = attempt(world, "ada")
+    world.record(ada, "read", "page")
+    applied(world, SwapAgent(agent="ada", spec=agent("ada", "other"), mode="abort"))
+
+    crash(world, "bob")
+    world.stop(ada)
+
+    assert world.started[attempt(world, "ada")].steps == {}

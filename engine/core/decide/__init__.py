@@ -52,11 +52,6 @@ from engine.core.prompts import Prompt
 from engine.core.signals import Signal
 from engine.core.state import State
 
-
-def _not_yet(state: State, command: Any, ctx: Context) -> Applied:
-    raise Refused(f"{command.type} is not there yet")
-
-
 ON_COMMAND: dict[type, Callable[[State, Any, Context], Applied]] = {
     commands.Submit: run.submit,
     commands.Cancel: run.cancel,
@@ -140,7 +135,10 @@ ON_STOPPED["limit"] = exhausting.set_aside
 
 
 def decide(state: State, message: Order | Signal | Prompt, ctx: Context) -> list[Event]:
-    """Return what happens because of `message`; `state` is left as it was."""
+    """Return what happens because of `message`; `state` is left as it was.
+
+    `Refused` alone refuses a command. Whatever else a handler raises is a defect, and is raised here as it is.
+    """
     if type(message) is Order:
         return _decide_order(state, message, ctx)
     return ON_MESSAGE[type(message)](state, message, ctx)
@@ -162,18 +160,6 @@ def _decide_order(state: State, order: Order, ctx: Context) -> list[Event]:
                 role=order.role,
                 code=refusal.code,
                 reason=refusal.reason,
-            )
-        ]
-    except ValueError as wrong:
-        return [
-            CommandRefused(
-                at_ms=ctx.now_ms,
-                command_id=order.id,
-                command=kind,
-                sender=order.sender,
-                role=order.role,
-                code="bad_value",
-                reason=str(wrong),
             )
         ]
     done = CommandApplied(

@@ -25,6 +25,7 @@ ON_ANSWER: dict[str, OnAnswer] = {}
 def ask(
     state: State, ctx: Context, *, kind: str, subject: str, run_id: str | None, question: str, options: list[str],
     default: str | None = None, after_ms: int | None = None, detail: Mapping[str, JsonValue] | None = None,
+    mint: Mint | None = None,
 ) -> Escalated:  # fmt: skip
     """Return the event that asks a person.
 
@@ -39,10 +40,11 @@ def ask(
         default: The answer when nobody gives one in time.
         after_ms: How long to wait for a person, in milliseconds; None waits for ever.
         detail: What the handler of the kind needs besides.
+        mint: Gives the id; the same one for all that a decision asks, because `state` does not change meanwhile.
     """
     return Escalated(
         at_ms=ctx.now_ms,
-        escalation_id=Mint(state)("e"),
+        escalation_id=(mint or Mint(state))("e"),
         kind=kind,
         subject=subject,
         run_id=run_id,

@@ -20,7 +20,7 @@ from engine.core.decide.swapping import swap_agent
 from engine.core.decide.team import must
 from engine.core.errors import Refused
 from engine.core.events import AgentAdded, Event, SupervisorAdded
-from engine.core.fold import fold
+from engine.core.fold import apply
 from engine.core.hierarchy import DEEPEST, below_of, depth_of
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, State, Supervisor
@@ -54,7 +54,8 @@ class Merge:
 
     def take(self, events: Sequence[Event]) -> None:
         """Let something happen, without looking at it."""
-        fold(self.state, events)
+        for event in events:
+            apply(self.state, event)
         self.events += events
 
     def finish(self, there: Supervisor, team: SupervisorSpec) -> None:

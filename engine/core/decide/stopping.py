@@ -86,6 +86,7 @@ def preempted(state: State, task: Task, attempt: Attempt, signal: AttemptStopped
 ON_STOPPED: dict[StopReason, OnStopped] = {
     "cancel": cancelled,
     "requeue": requeued,
+    "crash": requeued,
     "migrate": migrated,
     "preempt": preempted,
     "restart": restarted,

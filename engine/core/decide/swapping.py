@@ -241,7 +241,7 @@ def preview(state: State, agent_id: str, mode: str) -> SwapPreview:
 
 
 def _becomes(task: Task, attempt: Attempt, mode: SwapMode) -> str:
-    if attempt.stopping in ("cancel", "limit", "requeue"):
+    if attempt.stopping in ("cancel", "limit", "requeue", "crash"):
         return "stops at its next step, as was asked"
     if mode == "drain":
         return f"ends on g{attempt.generation}"

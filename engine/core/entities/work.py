@@ -47,10 +47,11 @@ SwapMode: TypeAlias = Literal["drain", "migrate", "abort"]
 """What becomes of attempts at work on the generation before: they end on it, go on with the new one from their next
 step, or are stopped and begin again.
 """
-StopReason: TypeAlias = Literal["cancel", "requeue", "preempt", "migrate", "restart", "limit"]
+StopReason: TypeAlias = Literal["cancel", "requeue", "preempt", "migrate", "restart", "limit", "crash"]
 """Why an attempt is asked to stop.
 
 `cancel`: the task ends with what it has. `requeue`: another agent, or another attempt, goes on with its finished steps.
+`crash`: likewise, because its agent is started anew.
 `preempt`: it goes back to its place in the queue. `migrate`: the same attempt goes on with the agent's new generation.
 `restart`: it begins again from its input, without its finished steps. `limit`: a deadline or a budget ended it.
 """

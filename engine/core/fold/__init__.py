@@ -48,17 +48,22 @@ FOLD: Handlers = {
 """The handler of every kind."""
 
 
+def apply(state: State, event: Event) -> None:
+    """Apply an event that was decided on `state`; the only writer of it. Whatever this raises is a defect of ours."""
+    state.seq += 1
+    if event.at_ms > state.at_ms:
+        state.at_ms = event.at_ms
+    FOLD[type(event)](state, event)
+
+
 def fold(state: State, events: Iterable[Event]) -> None:
-    """Apply what happened. Total over the kinds; the only writer of `state`.
+    """Apply events that were read from a journal.
 
     Raises:
-        CorruptJournal: If an event cannot follow the ones before; never on a journal that `decide` wrote.
+        CorruptJournal: If one cannot follow the ones before: the file was changed, or the fold has a defect.
     """
     for event in events:
-        state.seq += 1
-        if event.at_ms > state.at_ms:
-            state.at_ms = event.at_ms
         try:
-            FOLD[type(event)](state, event)
-        except (KeyError, AssertionError, ValueError) as error:
+            apply(state, event)
+        except Exception as error:
             raise CorruptJournal(state.seq, f"{event.type} does not follow ({error!r})") from error

@@ -30,10 +30,16 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
         _unblock(state, task)
 
 
+_PRECEDENCE: dict[StopReason | None, int] = {
+    None: 0, "migrate": 1, "limit": 2, "preempt": 3, "crash": 4, "restart": 5, "requeue": 6, "cancel": 7,
+}  # fmt: skip
+"""Which of two reasons counts: those that take away more come later."""
+
+
 def ask_to_stop(task: Task, reason: StopReason) -> None:
-    """Remember why the attempt of `task` was asked to stop, if it has one; once it is cancelled it stays so."""
+    """Remember why the attempt of `task` was asked to stop, if it has one; of several reasons the strongest counts."""
     attempt = task.attempt
-    if attempt is not None and attempt.stopping != "cancel" and (attempt.stopping, reason) != ("preempt", "migrate"):
+    if attempt is not None and _PRECEDENCE[reason] > _PRECEDENCE[attempt.stopping]:
         attempt.stopping = reason
 
 

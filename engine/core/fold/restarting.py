@@ -1,6 +1,7 @@
 """Fold: agents started anew, and supervisors that had to do so too often."""
 
 from engine.core.events import AgentCheckAsked, AgentsRestarted, SupervisorFailed, SupervisorMended
+from engine.core.fold.ending import ask_to_stop
 from engine.core.fold.handlers import Handlers
 from engine.core.state import State
 
@@ -14,9 +15,7 @@ def _agents_restarted(state: State, event: AgentsRestarted) -> None:
         agent = state.agents[agent_id]
         agent.restarts += 1
         for task_id in (*agent.running, *agent.parked):
-            attempt = state.tasks[task_id].attempt
-            assert attempt is not None
-            attempt.stopping = attempt.stopping or "requeue"
+            ask_to_stop(state.tasks[task_id], "crash")
 
 
 def _supervisor_failed(state: State, event: SupervisorFailed) -> None:

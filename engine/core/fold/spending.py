@@ -132,9 +132,7 @@ def _budget_exhausted(state: State, event: BudgetExhausted) -> None:
         exceed(state, subject, event.error, event.ended, event.stopping)
         return
     for task_id in event.stopping:
-        task = state.tasks[task_id]
-        if task.attempt is not None and task.attempt.stopping in (None, "migrate"):
-            ask_to_stop(task, "limit")
+        ask_to_stop(state.tasks[task_id], "limit")
     if isinstance(subject, Task | Run):
         for task in _below(state, subject):
             if stands(state, task):

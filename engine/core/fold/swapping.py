@@ -20,11 +20,6 @@ from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, Attempt, Probation, State, StopReason, SwapMode, Task, TaskStatus
 
 _REASONS: dict[SwapMode, StopReason] = {"migrate": "migrate", "abort": "restart"}
-_MILDER: dict[StopReason, tuple[StopReason | None, ...]] = {
-    "migrate": (None,),
-    "restart": (None, "migrate", "preempt"),
-}
-"""What each takes the place of; other reasons say already that the attempt goes."""
 
 
 def _agent_swapped(state: State, event: AgentSwapped) -> None:
@@ -66,9 +61,8 @@ def stop_on(state: State, agent: Agent, generation: int, mode: SwapMode) -> None
         return
     for at_work in (agent.running, agent.parked):
         for task_id, of in at_work.items():
-            task = state.tasks[task_id]
-            if of == generation and task.attempt is not None and task.attempt.stopping in _MILDER[reason]:
-                ask_to_stop(task, reason)
+            if of == generation:
+                ask_to_stop(state.tasks[task_id], reason)
     for task_id in agent.parked:
         # It holds no slot, and its new code needs one to ask for what it waits for.
         if _attempt(state, task_id).stopping == "migrate":
