@@ -202,7 +202,7 @@ class Requests(Node):
                 raise UnknownOption("a request", name, RunDuties.__annotations__)
         policies = list(duties.get("on_failure", ()))
         check_policies("on_failure", policies)
-        self._refuse_broken(as_text(value))
+        self._refuse_broken(as_text(value), duties.get("category"))
         await checkpoint_if_cancelled()
         with anyio.CancelScope(shield=True):
             applied = await self._order(
@@ -219,10 +219,10 @@ class Requests(Node):
             )
         return str(applied.result["run_id"])
 
-    def _refuse_broken(self, text: str) -> None:
+    def _refuse_broken(self, text: str, category: str | None) -> None:
         """Raise where somebody would take part who cannot work: the run would wait until a person mends that."""
         state = self._state
-        for agent in cast_under(state, self._here, text):
+        for agent in cast_under(state, self._here, text, category):
             if agent.error is not None:
                 raise Unusable(f"agent {agent.name!r} cannot work: {agent.error}")
 
@@ -257,14 +257,14 @@ def _is_about(event: Event, run_id: str) -> bool:
     return getattr(event, "run_id", None) == run_id
 
 
-def cast_under(state: State, supervisor: Supervisor, text: str) -> Iterator[Agent]:
+def cast_under(state: State, supervisor: Supervisor, text: str, category: str | None) -> Iterator[Agent]:
     """Yield the agents that a request would be given to, down the tree; nobody where the core will refuse it."""
     try:
-        members = cast_for(state, supervisor, text).members
+        members = cast_for(state, supervisor, text, category).members
     except Refused:
         return
     for member_id in members:
         if member_id in state.agents:
             yield state.agents[member_id]
         else:
-            yield from cast_under(state, state.supervisors[member_id], text)
+            yield from cast_under(state, state.supervisors[member_id], text, category)

@@ -9,6 +9,7 @@ from engine.core.codec import decode_events, decode_state, encode_event, encode_
 from engine.core.commands import COMMANDS, Order, Resume
 from engine.core.context import Context
 from engine.core.decide import ON_COMMAND, decide
+from engine.core.decide.scratch import scratch_of
 from engine.core.effects import effects_of
 from engine.core.events import EVENTS, CommandApplied, CommandRefused
 from engine.core.fold import FOLD, fold
@@ -41,6 +42,20 @@ def test_folding_from_any_snapshot_equals_folding_from_the_start(world: World, d
     fold(resumed, world.journal[cut:])
 
     assert encode_state(resumed) == encode_state(folded(world.journal))
+
+
+@some
+@given(worlds(), st.data())
+def test_folding_on_a_scratch_state_gives_the_same_and_changes_nothing(world: World, data: st.DataObject) -> None:
+    cut = data.draw(st.integers(0, len(world.journal)))
+    state = folded(world.journal[:cut])
+    before = encode_state(state)
+
+    scratch = scratch_of(state)
+    fold(scratch, world.journal[cut:])
+
+    assert encode_state(scratch) == encode_state(folded(world.journal))
+    assert encode_state(state) == before
 
 
 @some

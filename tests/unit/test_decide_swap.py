@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.core.commands import RegisterSpec, SwapAgent
+from engine.core.commands import RegisterSpec, SwapAgent, SwapAgents
 from engine.core.spec import AgentSpec, Retry
 from engine.core.state import AgentStatus
 from tests.story import applied, attempt, attempts, kinds, member, refused, submitted
@@ -122,3 +122,15 @@ def test_retries_follow_the_policy_of_the_new_spec() -> None:
     swap(world, agent("ada", "sum", on_failure=[Retry()]))
 
     assert "retry_scheduled" in kinds(world.fail(attempt(world, "ada")))
+
+
+def test_work_goes_on_with_whoever_suits_it_when_all_that_serve_it_are_swapped_away_at_once() -> None:
+    team = [agent("ada", "parse"), agent("bob", "parse"), agent("cyd", "log parsing")]
+    world = team_world(agent("lead"), *team, participants=["lead"])
+    submitted(world)
+    world.ask(attempt(world, "lead"), "parse", ["x", "y", "z"])
+
+    swaps = [SwapAgent(agent=name, spec=agent(name, "sing", timeout_s=9)) for name in ("ada", "bob")]
+    applied(world, SwapAgents(swaps=swaps))
+
+    assert [start.input for start in world.starts if start.agent == "cyd"] == ["z"]

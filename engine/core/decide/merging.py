@@ -4,29 +4,27 @@ One rule holds inside: each change is decided on a copy of the state that has ta
 the same change as a command. What is refused there is refused whole, and nothing has happened.
 """
 
-from collections.abc import Sequence
 from typing import Literal
 
-from engine.core.codec import decode_state, encode_state
 from engine.core.commands import RemoveMember, SupervisorSpec, SwapAgent, SwitchStrategy
 from engine.core.context import Context
 from engine.core.decide.find import able_queues_for, member_name
 from engine.core.decide.leaving import sent_away
 from engine.core.decide.mint import Mint
 from engine.core.decide.removing import remove_member
+from engine.core.decide.scratch import Scratch
 from engine.core.decide.settings import may_stay_so_deep, settings_changed, settings_of
 from engine.core.decide.strategy import switched
 from engine.core.decide.swapping import swap_agent
 from engine.core.decide.team import must
 from engine.core.errors import Refused
 from engine.core.events import AgentAdded, Event, SupervisorAdded
-from engine.core.fold import apply
 from engine.core.hierarchy import DEEPEST, below_of, depth_of
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, State, Supervisor
 
 
-class Merge:
+class Merge(Scratch):
     """What has to happen, as far as it is decided, and the state that it leads to."""
 
     def __init__(
@@ -45,18 +43,11 @@ class Merge:
             swaps: What becomes of attempts at work on agents whose spec is another.
             removals: What becomes of the work of members that the description does not name; None keeps them.
         """
-        self.state = decode_state(encode_state(state))
-        self.events: list[Event] = []
+        super().__init__(state)
         self._ctx = ctx
         self._swaps = swaps
         self._removals = removals
         self._switches: list[SwitchStrategy] = []
-
-    def take(self, events: Sequence[Event]) -> None:
-        """Let something happen, without looking at it."""
-        for event in events:
-            apply(self.state, event)
-        self.events += events
 
     def finish(self, there: Supervisor, team: SupervisorSpec) -> None:
         """Decide everything that makes `there` like `team`.

@@ -10,6 +10,7 @@ from engine.core.commands import Rollback, SwapAgent, SwapAgents
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.find import able_queues_for, find_agent, left_behind
+from engine.core.decide.scratch import Scratch
 from engine.core.decide.team import wanted
 from engine.core.decide.trust import trust
 from engine.core.errors import Refused
@@ -38,9 +39,12 @@ def swap_agents(state: State, command: SwapAgents, ctx: Context) -> Applied:
     twice = next((agent for agent in agents if sum(other.id == agent.id for other in agents) > 1), None)
     if twice is not None:
         raise Refused(f"{twice.name} is named twice; one swap an agent")
-    done = [_swap(state, one, agent, ctx) for one, agent in zip(command.swaps, agents, strict=True)]
+    scratch, done = Scratch(state), []
+    for one, agent in zip(command.swaps, agents, strict=True):
+        done.append(_swap(scratch.state, one, scratch.state.agents[agent.id], ctx))
+        scratch.take(done[-1].events)
     return Applied(
-        events=[event for one in done for event in one.events],
+        events=scratch.events,
         summary=f"swapped {len(done)} agents",
         result={"agents": [dict(one.result) for one in done]},
     )

@@ -1,0 +1,114 @@
+"""A copy of the state to decide on, for commands that make several changes.
+
+One rule holds inside: each change is decided on the state that the changes before it lead to. If one is refused, the
+command is refused whole, and nothing has happened.
+"""
+
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar
+
+from engine.core.events import Event
+from engine.core.fold import apply
+from engine.core.state import State
+from engine.core.values import Usage
+
+T = TypeVar("T")
+
+
+class Scratch:
+    """What has been decided so far, and the state that it leads to.
+
+    Attributes:
+        state: A copy of the state, with `events` folded into it.
+        events: What was decided, in order.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.state = scratch_of(state)
+        self.events: list[Event] = []
+
+    def take(self, events: Sequence[Event]) -> None:
+        """Fold events into the copy."""
+        for event in events:
+            apply(self.state, event)
+        self.events += events
+
+
+def scratch_of(state: State) -> State:
+    """Return a state that is equal to `state` and can be folded on without changing it.
+
+    Entities are copied when they are first looked at: a swap of two agents among ten thousand tasks copies few of them.
+    """
+    scratch = State()
+    for each in fields(State):
+        value = getattr(state, each.name)
+        if isinstance(value, OrderedDict | list):  # of ids, summaries and outcomes, which are never changed themselves
+            value = type(value)(value)
+        else:
+            value = _Copies(value) if isinstance(value, dict) else _copied(value)
+        setattr(scratch, each.name, value)
+    return scratch
+
+
+class _Copies(dict[str, T]):
+    """Entities of another state; each becomes a copy when it is first looked at."""
+
+    __slots__ = ("_shared",)
+
+    def __init__(self, originals: dict[str, T]) -> None:
+        super().__init__(dict.items(originals))
+        self._shared = set(originals)
+
+    def __getitem__(self, key: str) -> T:
+        if key in self._shared:
+            self[key] = _copied(super().__getitem__(key))
+        return super().__getitem__(key)
+
+    def __setitem__(self, key: str, value: T) -> None:
+        self._shared.discard(key)
+        super().__setitem__(key, value)
+
+    def __delitem__(self, key: str) -> None:
+        self._shared.discard(key)
+        super().__delitem__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self[key] if key in self else default  # noqa: SIM401  # this is `get`
+
+    def pop(self, key: str, *default: Any) -> Any:
+        self.get(key)
+        self._shared.discard(key)
+        return super().pop(key, *default)
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def values(self) -> Iterator[T]:  # type: ignore[override]  # nobody asks a view for more
+        return (self[key] for key in list(self))
+
+    def items(self) -> Iterator[tuple[str, T]]:  # type: ignore[override]
+        return ((key, self[key]) for key in list(self))
+
+
+_PLAIN = (int, str, tuple, type(None))
+"""What a container that begins with one of these holds is never changed itself."""
+
+
+def _copied(value: Any) -> Any:
+    """Return a value that shares nothing with `value` that a fold changes."""
+    kind = type(value)
+    if kind is dict or kind is OrderedDict:
+        is_plain = isinstance(next(iter(value.values()), None), _PLAIN)
+        return kind(value) if is_plain else kind((key, _copied(each)) for key, each in value.items())
+    if kind is list:
+        return list(value) if isinstance(next(iter(value), None), _PLAIN) else [_copied(each) for each in value]
+    if kind is not Usage and (isinstance(value, Hashable) or not is_dataclass(value)):
+        return value  # a fact: only entities, and totals of usage, are changed once they were made
+    copy = object.__new__(kind)
+    for name in kind.__slots__:
+        object.__setattr__(copy, name, _copied(getattr(value, name)))
+    return copy
