@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     )
     from engine.metrics import AgentView, SupervisionMetrics
     from engine.registry import AgentInfo, AgentRegistry, SpecifiedAgent, UnknownName, create_agent_from_spec
-    from engine.results import RunCancelled, RunFailed, RunResult, WorkStatus
+    from engine.results import RunCancelled, RunFailed, RunResult, RunSkipped, WorkStatus
     from engine.runtimes.context import BlockingContext, Context
     from engine.runtimes.task import Task
     from engine.runtimes.tools import idempotent
@@ -81,7 +81,7 @@ _LOADED_ON_FIRST_USE = {
     ),
     "engine.metrics": ("AgentView", "SupervisionMetrics"),
     "engine.registry": ("AgentInfo", "AgentRegistry", "SpecifiedAgent", "UnknownName", "create_agent_from_spec"),
-    "engine.results": ("RunCancelled", "RunFailed", "RunResult", "WorkStatus"),
+    "engine.results": ("RunCancelled", "RunFailed", "RunResult", "RunSkipped", "WorkStatus"),
     "engine.runtimes.context": ("BlockingContext", "Context"),
     "engine.runtimes.task": ("Task",),
     "engine.runtimes.tools": ("idempotent",),
@@ -127,6 +127,7 @@ __all__ = [
     "RunCancelled",
     "RunFailed",
     "RunResult",
+    "RunSkipped",
     "Skip",
     "SpecifiedAgent",
     "StoreBusy",

@@ -149,9 +149,16 @@ async def holds_for(guard: JsonValue, looked: Sequence[Looked]) -> bool:
     if "contains" in guard:
         wanted = str(guard["contains"]).casefold()
         return any(wanted in _text(output).casefold() for output in there)
+    if "names" in guard:
+        return any(_names(_text(output), str(guard["names"])) for output in there)
     if "matches" in guard:
         return any([await _matches(str(guard["matches"]), _text(output)[:LONGEST_TEXT]) for output in there])
     return any(_at(output, str(guard.get("json", ""))) == [guard.get("equals")] for output in there)
+
+
+def _names(text: str, name: str) -> bool:
+    """Return whether a text has a name as a whole word; `_`, and `-` between letters, belong to a word."""
+    return re.search(rf"(?<!\w)(?<!\w-){re.escape(name)}(?!-?\w)", text, re.IGNORECASE) is not None
 
 
 async def _matches(pattern: str, text: str) -> bool:

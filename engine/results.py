@@ -17,14 +17,14 @@ class RunResult:
     run_id: str
     status: RunStatus
     output: JsonValue
-    """What it came to; of a run that failed or was cancelled, what there was by then."""
+    """What it came to; of a run that failed, was skipped or was cancelled, what there was by then."""
     usage: Usage
     tasks: int
     """How many tasks of agents it had."""
     seq: int
     """The event that ended it."""
     error: str | None = None
-    """Why it failed; one line."""
+    """Why it failed or was skipped; one line."""
 
     def __str__(self) -> str:
         """Return the output: a text as it is, anything else as JSON."""
@@ -61,3 +61,14 @@ class RunFailed(EngineError):
 
 class RunCancelled(RunFailed):
     """A run was cancelled by somebody else while it was waited for."""
+
+
+class RunSkipped(RunFailed):
+    """Nothing came of a run: the task with its outcome failed, and its failure policies, or a person, let it be."""
+
+
+ENDED_OTHERWISE: dict[RunStatus, type[RunFailed]] = {
+    RunStatus.CANCELLED: RunCancelled,
+    RunStatus.SKIPPED: RunSkipped,
+}
+"""What is raised of a run that was not done, where it did not fail."""

@@ -233,4 +233,7 @@ def _say_queued(ctx: click.Context, command_id: str, db: Path) -> None:
 
 
 def _failed(ended: RunEnd) -> str:
-    return "was cancelled" if ended.status == "cancelled" else f"{ended.status}: {ended.error or 'it does not say why'}"
+    if ended.status == "cancelled":
+        return "was cancelled"
+    status = "was skipped" if ended.status == "skipped" else ended.status
+    return f"{status}: {ended.error or 'it does not say why'}"

@@ -44,6 +44,7 @@ RUN: dict[RunStatus, Mark] = {
     RunStatus.DONE: Mark("✓", "done", "done"),
     RunStatus.FAILED: Mark("✕", "failed", "error"),
     RunStatus.CANCELLED: Mark("■", "cancelled", "stopped"),
+    RunStatus.SKIPPED: Mark("–", "skipped", "stopped"),
 }
 
 

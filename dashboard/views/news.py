@@ -38,4 +38,6 @@ def _told(run: RunSummary) -> Cell | None:
         return Cell(f"✓ {title} is done after {took} · 5 and enter show its output", "busy")
     if run.status is RunStatus.FAILED:
         return Cell(f"✕ {title} has failed · 5 and enter show why", "error")
+    if run.status is RunStatus.SKIPPED:
+        return Cell(f"– {title} was skipped · 5 and enter show why", "stopped")
     return None

@@ -78,8 +78,6 @@ class DelegationAsked:
     """The name of a member, or a capability."""
     items: list[JsonValue]
     """One task each."""
-    optional: bool = False
-    """Failures are given back in place instead of raised."""
     generation: int | None = None
 
 

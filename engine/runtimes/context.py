@@ -108,6 +108,9 @@ class Context:
             target: Name of an agent or a sub-supervisor, or a capability.
             value: What to do: a text, or any JSON value.
 
+        Returns:
+            The output; None where the task failed and was skipped by its failure policies, or by a person.
+
         Raises:
             DelegationFailed: If it failed, was cancelled, or nobody can do it.
             TypeError, NotJson: If it cannot be asked.
@@ -138,7 +141,7 @@ class Context:
         if not values:
             return []
         key = work.key(f"map:{target}", values)
-        return outputs(target, await work.ask("map", key, target, values, optional=return_failures), return_failures)
+        return outputs(target, await work.ask("map", key, target, values), return_failures)
 
     def emit(self, text: str) -> None:
         """Show output as it comes to be. It is kept as the partial result when the attempt is stopped."""

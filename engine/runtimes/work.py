@@ -223,7 +223,7 @@ class Work:
             del self._slots[id(slot)]
 
     async def ask(
-        self, kind: Literal["delegate", "map"], key: str, target: str, items: list[JsonValue], *, optional: bool = False
+        self, kind: Literal["delegate", "map"], key: str, target: str, items: list[JsonValue]
     ) -> list[Answered]:
         """Let others work on `items`, one task each, and return what became of each, in order.
 
@@ -242,7 +242,6 @@ class Work:
             call_kind=kind,
             target=target,
             items=items,
-            optional=optional,
         )
         self._services.signal(signal, lambda error: None if error is None else slot.fail(error))
         try:

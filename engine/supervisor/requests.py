@@ -17,7 +17,7 @@ from engine.core.spec import FailurePolicy
 from engine.core.state import Agent, RunStatus, RunSummary, State, Supervisor
 from engine.errors import EngineError, UnknownRun, Unusable
 from engine.host.orders import Applied
-from engine.results import RunCancelled, RunFailed, RunResult, WorkStatus
+from engine.results import ENDED_OTHERWISE, RunFailed, RunResult, WorkStatus
 from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value
 from engine.supervisor.errors import NotRunning, UnknownOption
@@ -53,7 +53,8 @@ class Requests(Node):
             duties: As for `submit`.
 
         Raises:
-            RunFailed: If it failed; `RunCancelled` if somebody else cancelled it.
+            RunFailed: If it failed; `RunCancelled` if somebody else cancelled it, `RunSkipped` if nothing came of it
+                because what it rests on was skipped.
             CommandRefusedError: If nobody can work on it.
             Unusable: If an agent of the program cannot work.
             StoreError: If the files of the team cannot be held, such as `StoreBusy`.
@@ -115,7 +116,7 @@ class Requests(Node):
         """Return how a run that was submitted ended, once it has; cancelling the caller leaves the run alone.
 
         Raises:
-            RunFailed: If it failed; `RunCancelled` if it was cancelled.
+            RunFailed: If it failed; `RunCancelled` if it was cancelled, `RunSkipped` if it was skipped.
             UnknownRun: If there is none, or it ended more than 200 runs ago.
         """
         async with self._line.running():
@@ -248,7 +249,7 @@ class Requests(Node):
         )
         if summary.status is RunStatus.DONE:
             return result
-        raise RunCancelled(result) if summary.status is RunStatus.CANCELLED else RunFailed(result)
+        raise ENDED_OTHERWISE.get(summary.status, RunFailed)(result)
 
 
 def _is_about(event: Event, run_id: str) -> bool:

@@ -103,6 +103,19 @@ def test_a_question_is_listed_and_answered_with_an_output(run: Run, engine: Deta
     assert run("inbox")[1] == "nobody waits for an answer\n"
 
 
+def test_a_run_that_nothing_came_of_says_so_and_did_not_succeed(run: Run, engine: Detached, tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("fail")
+    run_id = run("run", tmp_path / "s", "--detach")[1].strip()
+    until(engine.db, lambda state: bool(state.escalations))
+    run("answer", next(iter(folded(engine.db).escalations)), "skip")
+
+    status, out, err = run("wait", run_id)
+
+    assert (status, out) == (1, "")
+    assert f"run {run_id} was skipped: waiter: it was told to fail" in err
+    assert json.loads(run("runs", "--json")[1])["items"][-1]["status"] == "skipped"
+
+
 def test_agents_are_swapped_in_every_mode_and_rolled_back(run: Run, engine: Detached, tmp_path: Path) -> None:
     run_id, _ = begun(run, engine, tmp_path / "c")
 

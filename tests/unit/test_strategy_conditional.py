@@ -81,7 +81,7 @@ def test_without_branches_the_output_names_who_goes_on() -> None:
 
     (check,) = world.checks.values()
 
-    assert check.check.args["guards"] == [{"contains": "bob"}, {"contains": "cyd"}]
+    assert check.check.args["guards"] == [{"names": "bob"}, {"names": "cyd"}]
 
 
 def test_the_failure_of_the_first_can_be_a_way_to_go_on() -> None:
@@ -129,3 +129,13 @@ def test_a_run_that_is_cancelled_while_it_looks_does_not_go_on() -> None:
 
     assert ended(world).status is RunStatus.CANCELLED
     assert [start.agent for start in world.starts] == ["ada"]
+
+
+def test_of_the_members_that_the_output_could_name_the_longest_name_is_looked_for_first() -> None:
+    world = team_world(agent("triage"), agent("bugs"), agent("bugs-urgent"), mode="conditional")
+    submitted(world)
+    done(world, "triage", "bugs-urgent")
+
+    (check,) = world.checks.values()
+
+    assert check.check.args["guards"] == [{"names": "bugs-urgent"}, {"names": "bugs"}]

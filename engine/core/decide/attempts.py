@@ -140,7 +140,7 @@ def _children(state: State, place: Place, signal: DelegationAsked) -> list[Child
             worker_id=place.worker_id,
             supervisor_id=place.supervisor_id,
             input=item,
-            optional=signal.optional or skips,
+            optional=skips,
         )
         for item in signal.items
     ]

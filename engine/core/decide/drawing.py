@@ -12,7 +12,7 @@ from engine.core.errors import NoAgentMatches, Refused
 from engine.core.events import NodePlan, QueueMade
 from engine.core.fact import changed, fact
 from engine.core.fold.queues import able_queue
-from engine.core.spec import Skip
+from engine.core.policies.chain import chain_of_agent, is_optional
 from engine.core.state import State, Supervisor
 from engine.core.strategies import strategy_named
 from engine.core.strategies.validation import validate
@@ -139,7 +139,7 @@ def node_plan(state: State, task_id: str, member_id: str) -> NodePlan:
         title=agent.name,
         worker_id=agent.id,
         supervisor_id=agent.supervisor_id,
-        optional=any(isinstance(policy, Skip) for policy in state.spec_of(agent).on_failure),
+        optional=is_optional(chain_of_agent(state, agent)),
     )
 
 

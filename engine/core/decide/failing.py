@@ -16,6 +16,7 @@ from engine.core.events import (
     TaskAnswered,
     TaskFailed,
     TaskFailedOver,
+    TaskSkipped,
     TaskTriedAnew,
 )
 from engine.core.fold.queues import own_queue
@@ -113,8 +114,15 @@ def _failed(task: Task, ctx: Context, *, optional: bool | None = None) -> TaskFa
     return TaskFailed(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, error=error, optional=optional)
 
 
+def _skipped(task: Task, ctx: Context) -> TaskSkipped:
+    reason = task.error or "failed"
+    return TaskSkipped(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, reason=reason, optional=True)
+
+
 def _given_up(state: State, task: Task, verdict: GiveUp, ctx: Context) -> list[Event]:
-    failed = _failed(task, ctx, optional=verdict.optional)
+    if verdict.optional:
+        return [_skipped(task, ctx)]
+    failed = _failed(task, ctx, optional=False)
     if not verdict.whole:
         return [failed]
     reason = f"{task.title} failed, and what it is part of with it"
@@ -147,7 +155,7 @@ def answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
     if prompt.answer == "use":
         return [TaskAnswered(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id)]
     if prompt.answer == "skip":
-        return [_failed(task, ctx, optional=True)]
+        return [_skipped(task, ctx)]
     place = prompt.detail.get("place")
     failures = Failures(error=task.error or "failed", retries=task.retries, failovers=task.failovers,
                         others=others_for(state, task), asked=task.tried_by_default, jitter=ctx.jitter)  # fmt: skip

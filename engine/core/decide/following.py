@@ -51,4 +51,4 @@ def follow_run(state: State, prompt: FollowRun, ctx: Context) -> list[Event]:
 
 
 def _ended(status: RunStatus) -> str:
-    return "was cancelled" if status is RunStatus.CANCELLED else "failed"
+    return "failed" if status is RunStatus.FAILED else f"was {status.value}"

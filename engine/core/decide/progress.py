@@ -1,23 +1,22 @@
-"""What goes on by itself: ends of tasks, graphs that are complete. What begins: `dispatch`. Failures: `failing`."""
+"""What goes on by itself when a task ends. What begins: `dispatch`. Failures: `failing`. Ends of graphs: `closing`."""
 
 from engine.core.context import Context
+from engine.core.decide.closing import check_group
 from engine.core.decide.mint import Mint
 from engine.core.decide.plan import plan_group
-from engine.core.decide.stopping import below, exceeded_by, is_cancelled
+from engine.core.decide.stopping import below
 from engine.core.events import (
     AttemptStarted,
     CallAnswered,
     CancelRequested,
     Event,
-    GroupEnded,
-    RunFinished,
     TaskFailed,
     TaskSkipped,
 )
 from engine.core.fold.ending import lets_pass
-from engine.core.prompts import AfterEnd, AnswerNow, CheckGroup, FinishRun, LookAt, PlanGroup
+from engine.core.prompts import AfterEnd, AnswerNow, CheckGroup, LookAt, PlanGroup
 from engine.core.signals import TextRead
-from engine.core.state import RunStatus, State, Task, TaskStatus
+from engine.core.state import State, Task, TaskStatus
 
 
 def look_at(state: State, prompt: LookAt, ctx: Context, mint: Mint | None = None) -> list[Event]:
@@ -27,18 +26,34 @@ def look_at(state: State, prompt: LookAt, ctx: Context, mint: Mint | None = None
         return []
     if task.kind == "group":
         return plan_group(state, PlanGroup(task_id=task.id), ctx, mint)
-    if task.kind in ("join", "check") and task.attempt is None:
-        return [
-            AttemptStarted(
-                at_ms=ctx.now_ms,
-                run_id=task.run_id,
-                task_id=task.id,
-                attempt=task.attempts + 1,
-                agent_id=None,
-                generation=0,
-            )
-        ]
-    return []
+    if task.kind not in ("join", "check") or task.attempt is not None:
+        return []
+    if (reason := _nothing_to_look_at(state, task)) is not None:
+        return [TaskSkipped(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, reason=reason, optional=True)]
+    return [
+        AttemptStarted(
+            at_ms=ctx.now_ms,
+            run_id=task.run_id,
+            task_id=task.id,
+            attempt=task.attempts + 1,
+            agent_id=None,
+            generation=0,
+        )
+    ]
+
+
+def _nothing_to_look_at(state: State, task: Task) -> str | None:
+    """Return why a built-in node has nothing to work on, where others should have brought something.
+
+    A list may be empty, and guards may ask how work ended.
+    """
+    if task.join == "list" or (task.check is not None and task.check.what == "guards"):
+        return None
+    nodes = [state.tasks[one] for one in (task.after if task.sees is None else task.sees)]
+    nodes = [node for node in nodes if node.kind != "check"]
+    if not nodes or any(node.status is TaskStatus.DONE for node in nodes):
+        return None
+    return f"there is nothing to work on; {nodes[0].title}: {nodes[0].error}"
 
 
 def text_read(state: State, signal: TextRead, ctx: Context) -> list[Event]:
@@ -129,63 +144,6 @@ def stop(state: State, root: Task, reason: str, ctx: Context) -> CancelRequested
         stopping=[task.id for task in tasks if task.attempt is not None],
         reason=reason,
     )
-
-
-def check_group(state: State, prompt: CheckGroup, ctx: Context) -> list[Event]:
-    """End a group when all its nodes have ended."""
-    group = state.tasks.get(prompt.task_id)
-    if group is None or group.kind != "group" or group.status is not TaskStatus.RUNNING or group.open:
-        return []
-    nodes = [state.tasks[task_id] for task_id in group.children]
-    faults = (node for node in nodes if node.status is TaskStatus.FAILED and not (node.optional or node.tolerated))
-    failed = next(faults, None)
-    outcome = state.tasks.get(group.outcome_id or "")
-    done = [node for node in nodes if node.status is TaskStatus.DONE and node.kind != "check"]
-    partial = outcome if outcome is not None and outcome.output is not None else (done[-1] if done else None)
-    exceeded = exceeded_by(state, group)
-    status: TaskStatus
-    error: str | None
-    if exceeded is not None:
-        status, error = TaskStatus.FAILED, exceeded
-    elif is_cancelled(state, group) or (nodes and not done and failed is None and group.error is None):
-        status, error = TaskStatus.CANCELLED, "cancelled"
-    elif group.error is not None:
-        status, error = TaskStatus.FAILED, group.error
-    elif failed is not None:
-        status, error = TaskStatus.FAILED, f"{failed.title}: {failed.error}"
-    else:
-        status, error = TaskStatus.DONE, None
-    return [
-        GroupEnded(
-            at_ms=ctx.now_ms,
-            run_id=group.run_id,
-            task_id=group.id,
-            status=status,
-            output=partial.output if partial is not None else None,
-            error=error,
-        )
-    ]
-
-
-def finish_run(state: State, prompt: FinishRun, ctx: Context) -> list[Event]:
-    """Close a run once its outcome stands and nothing of it is at work."""
-    run = state.runs.get(prompt.run_id)
-    if run is None or run.running or not state.tasks[run.root_id].ended:
-        return []
-    root = state.tasks[run.root_id]
-    status = {TaskStatus.DONE: RunStatus.DONE, TaskStatus.FAILED: RunStatus.FAILED}.get(
-        root.status, RunStatus.CANCELLED
-    )
-    return [
-        RunFinished(
-            at_ms=ctx.now_ms,
-            run_id=root.run_id,
-            status=status,
-            output=root.output,
-            error=root.error,
-            following=list(run.before),
-        )
-    ]
 
 
 def answer_now(state: State, prompt: AnswerNow, ctx: Context) -> list[Event]:

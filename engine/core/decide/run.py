@@ -156,7 +156,9 @@ def _with_skipped(state: State, task: Task) -> list[str]:
     found, front = [task.id], list(task.before)
     while front:
         following = state.tasks[front.pop(0)]
-        if following.status is TaskStatus.SKIPPED and not following.passed_by and following.id not in found:
+        if following.status is TaskStatus.SKIPPED and not (
+            following.passed_by or following.optional or following.id in found
+        ):
             found.append(following.id)
             front.extend(following.before)
     return found

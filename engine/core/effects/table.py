@@ -57,8 +57,9 @@ from engine.core.events import (
     TaskReassigned,
 )
 from engine.core.events.team import AgentRemoving
+from engine.core.fold.ending import lets_pass
 from engine.core.fold.timers import timer_id
-from engine.core.state import Agent, State, StopReason, SwapMode, Task
+from engine.core.state import Agent, State, StopReason, SwapMode, Task, TaskStatus
 
 
 def effects_of(state: State, event: Event) -> list[Effect]:
@@ -109,11 +110,16 @@ def _as_told(takes: Takes) -> Literal["request", "previous", "context"]:
 def answer_of(state: State, task_id: str, attempt: int, call_key: str) -> AnswerCall:
     """Return the outcomes of all tasks of one call."""
     call = state.tasks[task_id].calls[call_key]
-    answers = [
-        Answer(task_id=child.id, ok=child.status == "done", output=child.output, error=child.error or child.status)
-        for child in (state.tasks[child_id] for child_id in call.children)
-    ]
+    answers = [_answer(state.tasks[child_id]) for child_id in call.children]
     return AnswerCall(task_id=task_id, attempt=attempt, call_key=call_key, answers=answers)
+
+
+def _answer(child: Task) -> Answer:
+    """Return what became of a delegated task; one that its asker can do without has no output, and is no failure."""
+    if child.status is not TaskStatus.DONE and child.status is not TaskStatus.CANCELLED and lets_pass(child):
+        return Answer(task_id=child.id, ok=True, output=None, error=None)
+    ok = child.status is TaskStatus.DONE
+    return Answer(task_id=child.id, ok=ok, output=child.output, error=child.error or child.status)
 
 
 def _attempt_resumed(state: State, event: AttemptResumed) -> list[Effect]:

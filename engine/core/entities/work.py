@@ -41,6 +41,7 @@ class RunStatus(StrEnum):
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"
+    SKIPPED = "skipped"
 
 
 SwapMode: TypeAlias = Literal["drain", "migrate", "abort"]
@@ -148,6 +149,7 @@ class Task:
     yields_to: str | None = None
     """The more urgent task for which its last attempt was asked to stop."""
     optional: bool = False
+    """Where it does not come about, those that wait for it go on without it."""
     attempt: Attempt | None = None
     attempts: int = 0
     """Attempts begun so far."""

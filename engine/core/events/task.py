@@ -205,13 +205,15 @@ class TaskFailed:
 
 @fact
 class TaskSkipped:
-    """A task will not be done, because what it needs did not come about."""
+    """A task will not be done: what it needs did not come about, or it failed and others go on without it."""
 
     type: Literal["task_skipped"] = "task_skipped"
     at_ms: int
     run_id: str
     task_id: str
     reason: str
+    optional: bool = False
+    """Those who wait for it go on without its output: its failure policies say so, or a person."""
 
 
 @fact

@@ -5,7 +5,8 @@ from engine.core.fold.timers import OF_TASKS, drop_all, drop_timer
 from engine.core.state import State, StopReason, Task, TaskStatus
 
 # Looked up here once: an attribute of an enumeration costs as much as a call.
-_CANCELLED, _DONE, _FAILED = TaskStatus.CANCELLED, TaskStatus.DONE, TaskStatus.FAILED
+_CANCELLED, _DONE = TaskStatus.CANCELLED, TaskStatus.DONE
+_FAILED, _SKIPPED = TaskStatus.FAILED, TaskStatus.SKIPPED
 _WAITING, _PREEMPTED = TaskStatus.WAITING, TaskStatus.PREEMPTED
 
 
@@ -28,6 +29,12 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
         _tell_parent(state, task, state.tasks[task.parent_id])
     if unblock and task.before:
         _unblock(state, task)
+
+
+def pass_by(state: State, task: Task, why: str) -> None:
+    """Leave out a task whose place in its graph is gone; its edges are drawn anew by who calls this."""
+    task.passed_by, task.optional = True, False
+    end(state, task, _SKIPPED, error=why, unblock=False)
 
 
 _PRECEDENCE: dict[StopReason | None, int] = {
@@ -67,7 +74,9 @@ def forget_drain(state: State, agent_id: str) -> None:
 def lets_pass(task: Task) -> bool:
     """Return True when those that depend on `task` may go on after its end."""
     status = task.status
-    return status is _DONE or status is _CANCELLED or (status is _FAILED and (task.optional or task.tolerated))
+    if status is _FAILED:
+        return task.optional or task.tolerated
+    return status is _DONE or status is _CANCELLED or (status is _SKIPPED and task.optional)
 
 
 def _count(state: State, task: Task) -> None:

@@ -10,7 +10,7 @@ from engine.core.events import (
     StrategySwitched,
 )
 from engine.core.fact import changed
-from engine.core.fold.ending import ask_to_stop, end, withdraw
+from engine.core.fold.ending import ask_to_stop, end, pass_by, withdraw
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.limited import note_run
@@ -110,8 +110,7 @@ def _rewire(state: State, group: Task, change: GroupChange) -> None:
         if task.attempt is not None:  # built-in work, whose result nobody waits for any more
             state.runs[task.run_id].running -= 1
             task.attempt = None
-        task.passed_by = True
-        end(state, task, TaskStatus.SKIPPED, error="strategy switched", unblock=False)
+        pass_by(state, task, "strategy switched")
     for task_id in group.children:
         task = state.tasks[task_id]
         task.role, task.tolerated, task.sees, task.need = "", False, None, None

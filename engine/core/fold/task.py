@@ -17,7 +17,7 @@ from engine.core.events import (
     TaskRequeued,
     TaskSkipped,
 )
-from engine.core.fold.ending import begin_anew, end
+from engine.core.fold.ending import begin_anew, end, pass_by
 from engine.core.fold.hand_overs import note_end
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
@@ -138,8 +138,7 @@ def _group_grown(state: State, event: GroupGrown) -> None:
         state.tasks[task_id].role = role
     for task_id in event.skipped:
         task = state.tasks[task_id]
-        task.passed_by = True
-        end(state, task, TaskStatus.SKIPPED, error=event.why, unblock=False)
+        pass_by(state, task, event.why)
     group.outcome_id = event.outcome_id or group.outcome_id
     group.error = event.failed
     wire(state, group)
@@ -154,6 +153,7 @@ def _plan_asked(state: State, event: PlanAsked) -> None:
 def _group_ended(state: State, event: GroupEnded) -> None:
     task = state.tasks[event.task_id]
     task.output = event.output
+    task.optional = event.status is TaskStatus.SKIPPED  # nothing came of it, and nobody has to fail for that
     note_end(state, task)
     end(state, task, event.status, error=event.error)
 
@@ -245,7 +245,9 @@ def _task_failed(state: State, event: TaskFailed) -> None:
 
 
 def _task_skipped(state: State, event: TaskSkipped) -> None:
-    end(state, state.tasks[event.task_id], TaskStatus.SKIPPED, error=event.reason)
+    task = state.tasks[event.task_id]
+    task.optional = event.optional
+    end(state, task, TaskStatus.SKIPPED, error=event.reason)
 
 
 def _task_requeued(state: State, event: TaskRequeued) -> None:

@@ -4,9 +4,9 @@
                                     └╌ c ╌╌╌╌╌╌┘
 
 `branches` are looked at in their order, each `{when: guard, to: members}`; the first whose guard holds is taken, or
-all that hold with `take: all`. Without branches the way is the member whose name the output holds. `first` is the
-first member where nobody says, or `request`: then the request itself is looked at. `then` comes after whatever was
-taken. Where no guard holds, the output is that of `first`.
+all that hold with `take: all`. Without branches the way is the member that the output names, as a whole word; of
+several the one with the longest name. `first` is the first member where nobody says, or `request`: then the request
+itself is looked at. `then` comes after whatever was taken. Where no guard holds, the output is that of `first`.
 """
 
 from collections.abc import Sequence
@@ -99,7 +99,7 @@ def _who_is_first(nodes: Nodes, then: Sequence[str]) -> str:
 def _by_name(nodes: Nodes, first: str, then: Sequence[str]) -> list[JsonValue]:
     begun = {nodes.members.get(node) for node in (*nodes.done, *nodes.running)}
     others = [one for one in nodes.cast if one != first and one not in then and one not in begun]
-    return [{"when": {"contains": one}, "to": one} for one in others]
+    return [{"when": {"names": one}, "to": one} for one in sorted(others, key=len, reverse=True)]
 
 
 def _list(value: JsonValue) -> list[JsonValue]:

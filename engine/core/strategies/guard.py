@@ -1,7 +1,8 @@
 """Guards: conditions on an output that a person writes as data. No expressions, nothing that runs code.
 
-`else` · `{status: done}` · `{contains: words}` · `{matches: pattern}` · `{json: path, equals: value}`. Whether one
-holds is looked at by the shell (`engine.guards`); here is what they look like, and which patterns are refused.
+`else` · `{status: done}` · `{contains: words}` · `{names: word}` · `{matches: pattern}` ·
+`{json: path, equals: value}`. Whether one holds is looked at by the shell (`engine.guards`); here is what they look
+like, and which patterns are refused.
 """
 
 import re
@@ -15,7 +16,7 @@ from pydantic import JsonValue
 from engine.core.discovery import nearest
 from engine.core.errors import Refused
 
-KINDS = ("status", "contains", "matches", "json")
+KINDS = ("status", "contains", "names", "matches", "json")
 STATUSES = ("done", "failed", "cancelled", "skipped")
 LONGEST_PATTERN = 500
 MOST_CHOICES = 24

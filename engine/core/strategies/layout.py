@@ -37,9 +37,12 @@ class Layout:
         self, member: str, after: Iterable[str] = (), *, takes: Takes = "request", sees: Sequence[str] | None = None,
         role: str = "", title: str = "",
     ) -> str:  # fmt: skip
-        """Return the node of a member, with its place in the graph; one that has begun keeps the place that it has."""
+        """Return the node of a member, with its place in the graph; one that has begun keeps the place that it has.
+
+        One that is being stopped brings no result: it is context, and its part is done anew.
+        """
         there = self._there.pop(member, None) if member else None
-        if there is not None:
+        if there is not None and there not in self.nodes.stopping:
             self._placed.add(there)
             if role:
                 self.wiring.roles[there] = role

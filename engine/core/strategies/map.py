@@ -35,7 +35,8 @@ class Map:
 
     def wire(self, nodes: Nodes) -> Wiring:
         """Return the look at the request, or at what is made of it."""
-        begun = [*nodes.running, *(node for node in nodes.ends if node not in nodes.used)]
+        begun = [node for node in nodes.running if node not in nodes.stopping]
+        begun += [node for node in nodes.ends if node not in nodes.used]
         over = nodes.settings.get("over")
         splitter = str(over or next(iter(nodes.cast), ""))
         to = nodes.settings.get("to")
