@@ -57,6 +57,7 @@ class AttachedSupervisor(Requests, Duties, Changes, Views):
             found = find_supervisor(state, supervisor)
         except Refused as refusal:
             raise CommandRefusedError(refusal.code, refusal.reason) from refusal
+        self._id = found.id
         names = [found.name]
         while found.parent_id is not None:
             found = state.supervisors[found.parent_id]

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from engine.core.decide.trust import references_of
 from engine.core.spec import AgentSpec
+from engine.references import resolve
 from engine.runtimes.base import Runtime
 from engine.runtimes.catalogue import built_in, factory_for
 from engine.runtimes.code import Code
@@ -16,7 +18,7 @@ from engine.runtimes.threads import Threads
 
 
 def runtime_of(
-    spec: AgentSpec, bound: Mapping[str, Callable[..., Any]], threads: Threads, processes: Processes
+    spec: AgentSpec, bound: Mapping[str, Callable[..., Any]], threads: Threads, processes: Processes | None = None
 ) -> Runtime:
     """Return what would execute a spec that holds references.
 
@@ -29,7 +31,7 @@ def runtime_of(
         is_trusted=lambda reference: True,
         folder=Path.cwd(),
         threads=threads,
-        processes=processes,
+        processes=processes or Processes(_starts_nothing),
     )
     return factory_for(spec.agent_type or "", built_in())(spec, code)
 
@@ -40,10 +42,23 @@ def check_kind(spec: AgentSpec, bound: Mapping[str, Callable[..., Any]]) -> None
     Raises:
         UnknownRuntime, Unusable: As `runtime_of`.
     """
-    runtime_of(spec, bound, Threads(), Processes(_starts_nothing))
+    runtime_of(spec, bound, Threads())
 
 
-async def check_usable(spec: AgentSpec, bound: Mapping[str, Callable[..., Any]], processes: Processes) -> None:
+def check_code(spec: AgentSpec, bound: Mapping[str, Callable[..., Any]]) -> None:
+    """Import what a spec names, here and now; code that runs in another process is looked at by the engine.
+
+    Raises:
+        Unusable: If it is not there or cannot be called.
+    """
+    for reference in references_of(spec) if spec.run_in != "process" else ():
+        if reference not in bound:
+            resolve(reference, Path.cwd())
+
+
+async def check_usable(
+    spec: AgentSpec, bound: Mapping[str, Callable[..., Any]], processes: Processes | None = None
+) -> None:
     """Look at a spec and at the code that it names; code for another process is imported in one of `processes`.
 
     Raises:

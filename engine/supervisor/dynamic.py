@@ -138,7 +138,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
             durability=durability,
             clock=clock,
         )
-        self._engine.nodes.append(self)
+        self._engine.add_nodes([self])
         self._kept: AsyncExitStack | None = None
         for info in agent_registry or ():
             self._engine.post(lambda spec=info.spec: RegisterSpec(spec=spec))  # type: ignore[misc]
@@ -226,7 +226,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
         for node in theirs.nodes:
             node._engine = self._engine
             node._path = (*self._path, name, *node._path[depth:])
-        self._engine.nodes += theirs.nodes
+        self._engine.add_nodes(theirs.nodes)
         return applied
 
     # All of it as one value

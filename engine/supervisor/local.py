@@ -4,7 +4,7 @@ One rule holds inside: what is asked is asked of the engine where one lives, els
 begins and ends with its users is in `shared`, what stands in memory between two engines in `rest`.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -43,7 +43,7 @@ from engine.host.orders import Applied
 from engine.host.subscriptions import Subscription
 from engine.supervisor.adoption import Adoption
 from engine.supervisor.callables import Callables
-from engine.supervisor.checking import check_kind, check_usable
+from engine.supervisor.checking import check_code, check_kind, check_usable
 from engine.supervisor.errors import NotEmpty
 from engine.supervisor.filed import text_in
 from engine.supervisor.posted import Make, Posted
@@ -127,6 +127,15 @@ class LocalEngine:
             return await anyio.to_thread.run_sync(text_in, self.store, value)
         return self._rest.text(value)
 
+    def add_nodes(self, nodes: Iterable[Any]) -> None:
+        """Take in supervisors of the program that stand in the state already."""
+        self._find(nodes, self.state)
+        self.nodes += nodes
+
+    def _find(self, nodes: Iterable[Any], state: State) -> None:
+        for node in nodes:
+            node._find(state)
+
     # Orders
 
     async def order(self, make: Make) -> Applied:
@@ -136,8 +145,11 @@ class LocalEngine:
             CommandRefusedError: If it was not carried out; nothing changed then.
             Unusable: If an agent that it brings cannot work.
         """
-        if self._is_at_rest and not isinstance(command := make(), _NEED_AN_ENGINE):
-            return self._decided_at_rest(command)
+        if self._is_at_rest and not self._needs_engine(command := make()):
+            for spec in _specs_of(self._rest.state, command):
+                await self._check(self.callables.referred(spec))
+            if self._is_at_rest:  # the look at its code may have let another task start an engine
+                return self._decided_at_rest(make())
         async with self.running():
             return await self._ordered(self._running_host(), make())
 
@@ -150,6 +162,8 @@ class LocalEngine:
         """
         command = make()
         if self._is_at_rest:
+            for spec in _specs_of(self._rest.state, command):
+                check_code(self.callables.referred(spec), self.callables.by_reference)
             self._decided_at_rest(command)
             return
         self._check_kinds(command)
@@ -173,6 +187,11 @@ class LocalEngine:
         """True while nobody is at work and nobody else could be, so that a change needs no engine."""
         return self.store is None and not self._shared.is_alive and not self._rest.state.runs
 
+    def _needs_engine(self, command: Command) -> bool:
+        """Tell whether a command makes work, or brings code that only an engine can look at."""
+        specs = _specs_of(self._rest.state, command)
+        return isinstance(command, _NEED_AN_ENGINE) or any(spec.run_in == "process" for spec in specs)
+
     def _decided_at_rest(self, command: Command) -> Applied:
         outcome = Applied(self._rest.state.seq, "is there already", {})
         for asked in self.adoption.asked(self._rest.state, command):
@@ -181,14 +200,14 @@ class LocalEngine:
         return outcome
 
     def _check_kinds(self, command: Command) -> None:
-        for spec in _specs_of(command):
+        for spec in _specs_of(self.state, command):
             check_kind(self.callables.referred(spec), self.callables.by_reference)
 
     async def _ordered(self, host: Host, command: Command) -> Applied:
         outcome = Applied(host.state.seq, "is there already", {})
         for asked in self.adoption.asked(host.state, command):
             host.bind(self.callables.by_reference)
-            for spec in _specs_of(asked):
+            for spec in _specs_of(host.state, asked):
                 await self._check(spec, host)
             outcome = await host.order(asked)
         host.bind(self.callables.by_reference)
@@ -203,9 +222,9 @@ class LocalEngine:
                 await check_usable(host.state.spec_of(agent), self.callables.by_reference, host.processes)
                 await _decided(host, AgentUsable(agent_id=agent.id, generation=agent.generation))
 
-    async def _check(self, spec: AgentSpec, host: Host) -> None:
+    async def _check(self, spec: AgentSpec, host: Host | None = None) -> None:
         if (key := spec_hash(spec)) not in self._checked:
-            await check_usable(spec, self.callables.by_reference, host.processes)
+            await check_usable(spec, self.callables.by_reference, None if host is None else host.processes)
             self._checked.add(key)
 
     def _now_ms(self) -> int:
@@ -231,6 +250,7 @@ class LocalEngine:
             self._rest = rest
             self.adoption.begin(rest.state, keep_modes=True)
             self._decided_at_rest(team)
+            self._find(self.nodes, rest.state)
             return
         if self._shared.is_alive or self._team is None:
             raise NotEmpty(team.team.name)
@@ -241,6 +261,7 @@ class LocalEngine:
                 await _taken_in(host, signal, team.team.name)
                 self.adoption.begin(host.state, keep_modes=True)
                 await self._ordered(host, team)
+                self._find(self.nodes, host.state)
         except BaseException:
             self._team = team
             raise
@@ -282,6 +303,7 @@ class LocalEngine:
         self.adoption.begin(state)
         if any(root.name == team.team.name for root in state.roots):
             self._rest.state = state
+            self._find(self.nodes, state)
             for make in (lambda: team, *self._posted):
                 with suppress(CommandRefusedError):  # said again when it is carried out
                     self.adoption.bind_ahead(state, make())
@@ -313,6 +335,7 @@ class LocalEngine:
         if self._team is not None:
             await self._ordered(host, self._team)
             self._team = None
+            self._find(self.nodes, host.state)
         for agent in list(host.state.agents.values()):
             try:
                 await self._check(host.state.spec_of(agent), host)
@@ -354,10 +377,15 @@ async def _decided(host: Host, signal: Signal) -> None:
     await heard.wait()
 
 
-def _specs_of(command: Command) -> list[AgentSpec]:
-    """Return every spec that a command brings to work."""
+def _specs_of(state: State, command: Command) -> list[AgentSpec]:
+    """Return every spec that a command brings to work, also by its name in the registry."""
     if isinstance(command, AddSupervisor):
         return specs_in(command.team)
     if isinstance(command, SwapAgents):
-        return [one.spec for one in command.swaps if one.spec is not None]
-    return [command.spec] if isinstance(command, AddAgent | SwapAgent) and command.spec is not None else []
+        return [spec for one in command.swaps for spec in _specs_of(state, one)]
+    if not isinstance(command, AddAgent | SwapAgent):
+        return []
+    if command.spec is None:
+        key = state.registry.get(command.registered or "")
+        return [] if key is None else [state.specs[key]]
+    return [command.spec]

@@ -16,7 +16,9 @@ class Node:
 
     _line: Line
     _path: tuple[str, ...]
-    """Names from the root of its tree down to itself."""
+    """Names from the root of its tree down to itself, as the program put it there."""
+    _id: str | None = None
+    """Its id in the state, once that is known: it stays the same wherever it is moved."""
 
     @property
     def name(self) -> str:
@@ -34,11 +36,17 @@ class Node:
         Raises:
             CommandRefusedError: If it was removed.
         """
-        found = supervisor_at(self._state, self._path)
+        state = self._state
+        found = state.supervisors.get(self._id or "") or supervisor_at(state, self._path)
         if found is None:
             near = nearest(self.name, (one.name for one in self._state.supervisors.values()))
             raise refusal_of(UnknownSupervisor(self.name, near))
         return found
+
+    def _find(self, state: State) -> None:
+        """Remember the supervisor that stands in `state` where the program put this one."""
+        found = supervisor_at(state, self._path)
+        self._id = None if found is None else found.id
 
     @property
     def _agents(self) -> Iterator[Agent]:

@@ -18,7 +18,8 @@ from engine.teamfile.build import agent_spec, references_of, supervisor_spec
 from engine.teamfile.document import Document, read_document
 from engine.teamfile.faults import problems_of
 from engine.teamfile.meaning import DEEP, Meaning, depth_of
-from engine.teamfile.problems import Problem, TeamFileError, UnusableTeamFile
+from engine.teamfile.partial import right_part
+from engine.teamfile.problems import Loc, Problem, TeamFileError, UnusableTeamFile
 from engine.teamfile.schema import TeamDocument, json_schema
 
 LARGEST_BYTES = 1_000_000
@@ -55,7 +56,7 @@ class TeamFile:
         if depth_of(self.team) > DEEP:
             found.append(f"{depth_of(self.team)} levels of supervisors; each one adds a hand-over to every answer")
         if not self.team.agents and not self.team.teams:
-            found.append("nobody is in this team; a request has to wait until an agent is added")
+            found.append("nobody is in this team; every request is refused until an agent is added")
         from engine.strategies_plugins import installed_strategies  # reads what is installed
 
         return found + list(installed_strategies())
@@ -102,12 +103,8 @@ def parse_team(text: str, path: Path) -> TeamFile:
     if not isinstance(document.value, dict):
         found = "is empty" if document.value is None else "holds no keys"
         raise UnusableTeamFile(path, f"{found}; a team file begins with 'version: 1' (quarterdeck init writes one)")
-    try:
-        team = TeamDocument.model_validate(document.value)
-    except ValidationError as error:
-        raise TeamFileError(path, problems_of(error.errors(include_url=False), document)) from None
-    problems = Meaning(team, document, strategies=known_strategies(), runtimes=known_runtimes()).problems()
-    if problems:
+    team, problems = _checked(document)
+    if team is None or problems:
         raise TeamFileError(path, problems)
     return TeamFile(
         path=path.resolve(),
@@ -117,6 +114,23 @@ def parse_team(text: str, path: Path) -> TeamFile:
         references=references_of(team),
         document=document,
     )
+
+
+def _checked(document: Document) -> tuple[TeamDocument | None, list[Problem]]:
+    """Return the team, and every fault: those of the shape, and those of what is right in shape."""
+    team: TeamDocument | None
+    problems: list[Problem] = []
+    faulty: list[Loc] = []
+    try:
+        team = TeamDocument.model_validate(document.value)
+    except ValidationError as error:
+        errors = error.errors(include_url=False)
+        problems = problems_of(errors, document)
+        team, faulty = right_part(document.value, errors)
+    if team is not None:
+        known = {"strategies": known_strategies(), "runtimes": known_runtimes()}
+        problems += Meaning(team, document, faulty=faulty, **known).problems()
+    return team, problems
 
 
 def _text_of(path: Path) -> str:

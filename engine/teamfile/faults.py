@@ -58,7 +58,7 @@ def problems_of(errors: Iterable[ErrorDetails], document: Document, *, under: Lo
     """
     found: dict[tuple[Loc, str], Problem] = {}
     for error in errors:
-        loc = _within(document.value, (*under, *error["loc"]))
+        loc = place_of(document.value, (*under, *error["loc"]))
         text = _text(error, loc)
         found.setdefault(
             (loc, "" if _is_choice(error) else text), Problem(document.line(loc), field(document, loc), text)
@@ -97,8 +97,8 @@ def _step(value: Any, part: str | int) -> Any:
     return None
 
 
-def _within(value: Any, loc: tuple[int | str, ...]) -> Loc:
-    """Drop from a place what names a branch of a union; a key that is missing may stand last."""
+def place_of(value: Any, loc: tuple[int | str, ...]) -> Loc:
+    """Return where in `value` a fault stands: names of branches of a union dropped, a missing key last."""
     kept: list[str | int] = []
     for at, part in enumerate(loc):
         inside = isinstance(value, dict) and part in value

@@ -21,13 +21,31 @@ DEEP = 3
 
 
 class Meaning:
-    """Checks one team file that has the right shape."""
+    """Checks one team file that has the right shape, or what of it has.
 
-    def __init__(self, team: TeamDocument, document: Document, *, strategies: Sequence[str], runtimes: Sequence[str]):
+    Args:
+        team: The team.
+        document: Where it stands.
+        strategies: Coordination strategies that there are.
+        runtimes: What may stand at `type`.
+        faulty: Places from which something was taken out because it was wrong: nothing that may follow from that is
+            told besides.
+    """
+
+    def __init__(
+        self,
+        team: TeamDocument,
+        document: Document,
+        *,
+        strategies: Sequence[str],
+        runtimes: Sequence[str],
+        faulty: Sequence[Loc] = (),
+    ) -> None:
         self._team = team
         self._document = document
         self._strategies = strategies
         self._runtimes = runtimes
+        self._faulty = faulty
         self._found: list[Problem] = []
 
     def problems(self) -> list[Problem]:
@@ -61,19 +79,30 @@ class Meaning:
             )
         if chief.aggregation == "synthesis" and chief.aggregator is None:
             self._say((*here, "aggregation"), "synthesis needs an 'aggregator': the name of the agent that writes it")
-        self._known((*here, "aggregator"), [chief.aggregator], agents, "agent")
-        self._settings(block, members, loc)
-        self._known((*here, "lead"), [chief.lead], agents, "agent")
+        if self._has_all_names(loc):
+            self._named(block, agents, members, loc)
         self._policies(chief.on_failure, (*here, "on_failure"))
         for category, strategy in block.strategies.items():
             if strategy not in self._strategies:
                 said = f"no strategy {strategy!r}; {or_nearest(strategy, self._strategies)}"
                 self._say((*loc, "strategies", category), said)
+        if len(agents) > chief.max_agents:
+            self._say((*here, "max_agents"), f"{len(agents)} agents are more than max_agents, {chief.max_agents}")
+
+    def _has_all_names(self, loc: Loc) -> bool:
+        """Tell whether the name of every member of a team is right."""
+        names = ((), ("name",), ("supervisor",), ("supervisor", "name"))
+        below = [place[len(loc) :] for place in self._faulty if place[: len(loc)] == loc]
+        return not any(at[:1] in (("agents",), ("teams",)) and at[2:] in names for at in below)
+
+    def _named(self, block: TeamBlock, agents: Sequence[str], members: Sequence[str], loc: Loc) -> None:
+        chief, here = block.supervisor, (*loc, "supervisor")
+        self._known((*here, "aggregator"), [chief.aggregator], agents, "agent")
+        self._settings(block, members, loc)
+        self._known((*here, "lead"), [chief.lead], agents, "agent")
         self._known((*here, "default_agent"), [chief.default_agent], agents, "agent")
         self._known((*here, "participants"), chief.participants or [], members, "agent or team")
         self._known((*here, "order"), chief.order or [], members, "agent or team")
-        if len(agents) > chief.max_agents:
-            self._say((*here, "max_agents"), f"{len(agents)} agents are more than max_agents, {chief.max_agents}")
 
     def _settings(self, block: TeamBlock, members: Sequence[str], loc: Loc) -> None:
         chief, here = block.supervisor, (*loc, "supervisor")
@@ -135,7 +164,8 @@ class Meaning:
             seen.add(name or "")
 
     def _say(self, loc: Loc, text: str) -> None:
-        self._found.append(Problem(self._document.line(loc), field(self._document, loc), text))
+        if not any(loc == place[: len(loc)] or place == loc[: len(place)] for place in self._faulty):
+            self._found.append(Problem(self._document.line(loc), field(self._document, loc), text))
 
 
 def type_of(agent: AgentBlock) -> str | None:

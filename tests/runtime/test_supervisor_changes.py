@@ -1,5 +1,6 @@
 """Changing a team: before it works, between two requests, and while it works."""
 
+from contextlib import AsyncExitStack
 from typing import Any
 
 import anyio
@@ -280,3 +281,32 @@ async def test_a_joined_supervisor_gives_out_no_state_of_its_own() -> None:
 
     with pytest.raises(NotInThisVersion, match="at the top"):
         await low.serialize_complete_state()
+
+
+@pytest.mark.parametrize("running", [False, True])
+async def test_code_that_is_not_there_is_refused_also_while_no_engine_is_at_work(*, running: bool) -> None:
+    team = DynamicSupervisor("team", agent_specs=[says("ada")])
+    gone = AgentSpec(name="gone", run="nowhere:work")
+    async with AsyncExitStack() as stack:
+        if running:
+            await stack.enter_async_context(team)
+        with pytest.raises(Unusable, match="nowhere"):
+            await team.swap_agent("ada", AgentSpec(name="ada", run="nowhere:work"))
+        with pytest.raises(Unusable, match="no 'nothing'"):
+            await team.swap_agents({"ada": AgentSpec(name="ada", run="json:nothing")})
+        with pytest.raises(Unusable, match="nowhere"):
+            await team.add_agent(gone)
+        with pytest.raises(Unusable, match="nowhere"):
+            await team.add_sub_supervisor("low", DynamicSupervisor("low", agent_specs=[gone]))
+
+    assert team.list_active_agents() == ["ada"]
+    await team.arun("x")
+
+
+async def test_code_that_is_not_there_is_refused_by_the_list_of_specs_while_no_engine_is_at_work() -> None:
+    team = DynamicSupervisor("team", agent_specs=[says("ada")])
+
+    with pytest.raises(Unusable, match="no module 'nowhere'"):
+        team.agent_specs.append(AgentSpec(name="gone", run="nowhere:work"))
+
+    assert team.list_active_agents() == ["ada"]

@@ -56,6 +56,7 @@ def cast_for(state: State, supervisor: Supervisor, text: str, category: str | No
         Refused: If nobody is there at all, or who has to be there is not.
     """
     able = members_in(state, supervisor)
+    _must_be_somebody(supervisor, able)
     why = "all members in declared order"
     if supervisor.participants is not None:
         by_name = {member_name(state, member_id): member_id for member_id in able}
@@ -79,11 +80,15 @@ def cast_for(state: State, supervisor: Supervisor, text: str, category: str | No
     if aggregator is not None:
         able = [member_id for member_id in able if member_id != aggregator] or [aggregator]
         aggregator = None if able == [aggregator] else aggregator
-    if not able:
-        raise Refused(f"supervisor {supervisor.name!r} has nobody to work on it; add an agent first")
+    _must_be_somebody(supervisor, able)
     return Cast(
         members=able, aggregator=aggregator, explanation=why, mode=mode, settings=settings, category=found or category
     )
+
+
+def _must_be_somebody(supervisor: Supervisor, able: Sequence[str]) -> None:
+    if not able:
+        raise Refused(f"supervisor {supervisor.name!r} has nobody to work on it; add an agent first")
 
 
 def members_in(state: State, supervisor: Supervisor) -> list[str]:

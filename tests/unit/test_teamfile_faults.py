@@ -1,0 +1,84 @@
+"""All faults of a team file are told at once, and nothing that only follows from them."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.teamfile import TeamFileError, parse_team
+
+PATH = Path("team.yaml")
+
+
+class Quoting(yaml.SafeDumper):
+    """Writes every text in quotes: YAML 1.1 takes some names for booleans."""
+
+
+Quoting.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
+
+FAULTS: dict[str, Any] = {
+    "an unknown key": lambda team: team["supervisor"].update(max_paralel=3),
+    "a number that is too small": lambda team: team["supervisor"].update(max_agents=0),
+    "an unknown strategy": lambda team: team["supervisor"].update(strategy="sequental"),
+    "a lead that is not there": lambda team: team["supervisor"].update(lead="nobody"),
+    "a name twice": lambda team: team["agents"][1].update(name="a0"),
+    "a time below zero": lambda team: team["agents"][0].update(timeout_s=-1),
+    "a reference without a colon": lambda team: team["agents"][2].update(run="crew"),
+    "no work": lambda team: team["agents"][3].pop("run"),
+    "a key of the script": lambda team: team["agents"][4].update(script=[{"outpt": "x"}]),
+    "a policy behind the last": lambda team: team["registry"][0].update(on_failure=["skip", "fail"]),
+    "a name twice in the registry": lambda team: team["registry"][1].update(name="r0"),
+    "a text for a number": lambda team: team["teams"][0]["agents"][0].update(weight="heavy"),
+    "a name twice below": lambda team: team["teams"][0]["agents"][1].update(name="b0"),
+    "a participant that is not there": lambda team: team["teams"][0]["supervisor"].update(participants=["b9"]),
+    "a pool upside down": lambda team: team["teams"][1]["agents"][0].update(pool="9..2"),
+    "no version": lambda team: team.pop("version"),
+}
+
+
+def healthy() -> dict[str, Any]:
+    run = "crew:work"
+    below = [
+        {"supervisor": {"name": f"low{at}"}, "agents": [{"name": f"b{each}", "run": run} for each in range(3)]}
+        for at in range(2)
+    ]
+    agents = [{"name": f"a{at}", "run": run} for at in range(4)] + [{"name": "played", "type": "scripted"}]
+    registry = [{"name": f"r{at}", "run": run} for at in range(2)]
+    return {
+        "version": 1, "supervisor": {"name": "chief"}, "agents": agents, "teams": below, "registry": registry,
+    }  # fmt: skip
+
+
+def told_of(*wrong: str) -> set[tuple[str, str]]:
+    """Return field and text of every fault of a team that has these."""
+    team = healthy()
+    for each in wrong:
+        FAULTS[each](team)
+    with pytest.raises(TeamFileError) as caught:
+        parse_team(yaml.dump(team, Dumper=Quoting, sort_keys=False), PATH)
+    return {(one.field, re.sub(r" on line \d+| there are .*", "", one.text)) for one in caught.value.problems}
+
+
+def test_a_team_without_faults_has_none() -> None:
+    assert parse_team(yaml.dump(healthy(), Dumper=Quoting, sort_keys=False), PATH).name == "chief"
+
+
+@given(st.lists(st.sampled_from(list(FAULTS)), min_size=2, unique=True))
+@settings(max_examples=40)
+def test_the_faults_of_a_file_are_those_that_each_of_them_is_alone(wrong: list[str]) -> None:
+    alone = [told_of(each) for each in wrong]
+
+    assert told_of(*wrong) == set().union(*alone)
+
+
+def test_a_member_whose_own_name_is_wrong_makes_no_other_name_unknown() -> None:
+    text = 'version: 1\nsupervisor: {name: chief, default_agent: bob}\nagents: [{name: [bob], run: "a:b"}]\n'
+
+    with pytest.raises(TeamFileError) as caught:
+        parse_team(text, PATH)
+
+    assert [one.field for one in caught.value.problems] == ["agents[1].name"]
