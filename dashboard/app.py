@@ -41,6 +41,7 @@ from dashboard.views.rows import Cell
 from dashboard.views.verbs import PLACES
 from engine.core.commands import StopEngine
 from engine.core.errors import CoreError
+from engine.core.state import State
 from engine.core.strategies import STRATEGIES
 from engine.strategies_plugins import installed_strategies
 from store import Reader, StoreError
@@ -130,7 +131,8 @@ class QuarterdeckApp(Orders, Transfers, App[int]):
             news = self._news.of(self.feed.state, caught_up=self.feed.looked and not self.feed.behind)
             if news is not None:
                 self.say(news.text, news.tone)
-        drawn = (now_ms // 1000, self.feed.engine and self.feed.engine.alive, self.feed.live, self.feed.trouble)
+        feed = self.feed
+        drawn = (now_ms // 1000, feed.engine and feed.engine.alive, feed.live, feed.trouble, feed.opening)
         if changed or drawn != self._drawn:
             self._drawn = drawn
             self.glimpse = self._look()
@@ -155,11 +157,13 @@ class QuarterdeckApp(Orders, Transfers, App[int]):
             now_ms=self._clock(),
             events_per_s=feed.events_per_s,
             behind=feed.behind,
+            opening=feed.opening,
             trouble=feed.trouble,
             readonly=self.readonly,
             looked=feed.looked,
         )
-        return Glimpse(feed.state, digest(feed.state), feed.live, situation, feed.names)
+        state = State() if situation.opening else feed.state
+        return Glimpse(state, digest(state), feed.live, situation, feed.names)
 
     def say(self, text: str, tone: str = "") -> None:
         """Say one line above the keys."""

@@ -59,6 +59,8 @@ class Feed:
         self.names = Names()
         self.file_seq = 0
         """The newest record in the file."""
+        self._held_seq: int | None = None
+        """The newest record in the file when it was opened; None until that was read."""
         self.engine: EngineInfo | None = None
         self.standbys: list[StandbyInfo] = []
         self.live: dict[str, str] = {}
@@ -100,6 +102,11 @@ class Feed:
     def behind(self) -> int:
         """Events that are in the file and not in the state."""
         return max(0, self.file_seq - self.state.seq)
+
+    @property
+    def opening(self) -> bool:
+        """True until the state holds what the file held when it was opened: before that it tells of long ago."""
+        return self.trouble is None and (self._held_seq is None or self.state.seq < self._held_seq)
 
     @property
     def events_per_s(self) -> float:
@@ -163,7 +170,7 @@ class Feed:
     def _first(self) -> int:
         """Hand over the newest snapshot; without one the journal is read from its start."""
         with Reader(self.path) as reader:
-            self.file_seq = reader.last_seq()
+            self.file_seq = self._held_seq = reader.last_seq()
             found = reader.snapshot()
         if found is None:
             return 0

@@ -52,4 +52,5 @@ class AgentsScreen(TableScreen):
         """Sort in the next way."""
         names = list(ORDERS)
         self._order = names[(names.index(self._order) + 1) % len(names)]
+        self.release()
         self.look(self.deck.glimpse)

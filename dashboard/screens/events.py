@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from textual.binding import Binding
+from textual.timer import Timer
 from textual.widget import Widget
 
 from dashboard.screens.frame import Frame
@@ -19,6 +20,8 @@ from store import Reader, Record
 
 SEARCH_EVERY_MS = 500
 """A filter looks for new events at most this often."""
+TYPED_S = 0.15
+"""Pause in typing after which a search begins: it reads the whole file."""
 
 
 class EventsScreen(Frame):
@@ -26,7 +29,6 @@ class EventsScreen(Frame):
 
     PLACE = "events"
     CSS_PATH = "events.tcss"
-    FILTERS_LIVE = False  # a search reads the whole file: it begins with enter
     KEYS = (("enter", "open"), ("↑↓", "scroll"), ("G", "newest"), ("g", "first"), ("/", "filter"))
     BINDINGS = [Binding("f", "follow", "follow", show=False)]
 
@@ -36,7 +38,7 @@ class EventsScreen(Frame):
         self._found: FoundLog | None = None
         self._reading = False
         self._search_ms = 0
-        self._filters = 0
+        self._typed: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
         yield Log(id="body")
@@ -71,13 +73,13 @@ class EventsScreen(Frame):
         wanted, whole.wanted = sorted(whole.wanted)[-4:], set()
         if not wanted:
             return
-        self._reading, begun = True, self._filters
+        self._reading = True
 
         def read(reader: Reader) -> list[tuple[int, list[Entry]]]:
             return [(block, _entries(reader.records(block * BLOCK - 1, BLOCK))) for block in wanted]
 
         def then(found: list[tuple[int, list[Entry]]]) -> None:
-            self._reading = self._reading and begun != self._filters
+            self._reading = False
             for block, entries in found:
                 self.deck.feed.names.learn(entry.event for entry in entries)
                 whole.put(block, entries)
@@ -104,8 +106,6 @@ class EventsScreen(Frame):
             )
 
         def then(found: tuple[int, list[Entry]]) -> None:
-            if log is not self._found:
-                return
             self._reading = False
             last_seq, entries = found
             if back:
@@ -113,19 +113,24 @@ class EventsScreen(Frame):
                 log.searched_seq = last_seq if after_seq is None else after_seq
             else:
                 log.newer(entries, entries[-1].seq if len(entries) == BLOCK else last_seq)
-            self.show(self.deck.glimpse)
+            self.show(self.deck.glimpse)  # where another filter was typed meanwhile, its search begins here
 
         self.deck.read(read, then)
 
+    def filter_typed(self, needle: str) -> None:
+        if self._typed is not None:
+            self._typed.stop()
+        self._typed = self.set_timer(TYPED_S, lambda: self.filter(needle))
+
     def filter(self, needle: str) -> None:
+        if self._typed is not None:
+            self._typed.stop()
         needle = needle.strip()
         if needle != self.needle or not needle:
             agents = self.deck.glimpse.state.agents.values()
             agent = next((agent for agent in agents if agent.name == needle), None)
             asked = Filter(needle, agent.id if agent is not None else None)
             self._found = FoundLog(self.deck.feed.names, asked) if needle else None
-            self._reading = False
-            self._filters += 1
             self.log_table.following = True
         super().filter(needle)
 

@@ -47,8 +47,6 @@ class Frame(Actions, Screen[None]):
     """Which tab it is; empty for a screen that stands above one."""
     KEYS: ClassVar[tuple[tuple[str, str], ...]] = ()
     """The keys that are worth a word, the most useful first."""
-    FILTERS_LIVE: ClassVar[bool] = True
-    """Whether a filter acts while it is typed."""
     BINDINGS = [
         *(Binding(key, f"app.go('{place}')", place, show=False) for place, key in PLACES.items()),
         Binding("colon", "prompt('command')", "command", show=False),
@@ -180,10 +178,13 @@ class Frame(Actions, Screen[None]):
         self.needle = needle
         self.look(self.deck.glimpse)
 
+    def filter_typed(self, needle: str) -> None:
+        """Filter by what has been typed so far."""
+        self.filter(needle)
+
     def on_prompt_typed(self, event: Prompt.Typed) -> None:
         if event.purpose == "filter":
-            if self.FILTERS_LIVE:
-                self.filter(event.text)
+            self.filter_typed(event.text)
         else:
             self.look(self.deck.glimpse)
 

@@ -15,6 +15,7 @@ class NetworkScreen(TableScreen):
 
     PLACE = "network"
     CSS_PATH = "network.tcss"
+    SORTED = False
     KEYS = (
         ("enter", "open"),
         ("h", "swap"),

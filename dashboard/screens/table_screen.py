@@ -2,12 +2,15 @@
 
 import time
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import ClassVar
 
 from textual.widget import Widget
 
 from dashboard.screens.frame import Frame
 from dashboard.views.glimpse import Glimpse
-from dashboard.views.rows import Cell, Listing
+from dashboard.views.header import reading
+from dashboard.views.rows import Cell, Listing, in_order_of
 from dashboard.views.targets import Target, target_of
 from dashboard.widgets.table import Table
 
@@ -17,6 +20,9 @@ SHARE = 10
 
 class TableScreen(Frame):
     """Shows what `listing` returns."""
+
+    SORTED: ClassVar[bool] = True
+    """Whether rows change places by themselves; then their order is held while the cursor stands on one of them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,22 +43,48 @@ class TableScreen(Frame):
         return self.query_one("#body", Table)
 
     def show(self, glimpse: Glimpse) -> None:
-        began_s = time.monotonic()
-        if began_s < self._next_s:
+        now_s, began_s = time.monotonic(), time.thread_time()
+        if now_s < self._next_s:
             return
         listing = self.listing(glimpse)
+        if glimpse.situation.opening:
+            listing = replace(listing, empty=reading(glimpse.situation))
+        elif self.is_held:
+            listing = in_order_of(listing, self.table.rows.keys)
         self._shown, self._total = len(listing.keys), listing.total if listing.total is not None else len(listing.keys)
         self.table.show(listing, glimpse.now_ms)
-        took_s = time.monotonic() - began_s
-        self._next_s = began_s + (took_s * SHARE if took_s > 0.01 else 0.0)
+        took_s = time.thread_time() - began_s  # its own work alone: a busy machine must not look like a long listing
+        self._next_s = now_s + (took_s * SHARE if took_s > 0.01 else 0.0)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the order of the rows is held, because the operator has put the cursor on one."""
+        return self.SORTED and self.table.placed
+
+    def release(self) -> None:
+        """Let the rows go where they belong now, the cursor to the first of them."""
+        self._next_s = 0.0
+        self.table.placed = False
+        self.table.go_to(0)
 
     def filter(self, needle: str) -> None:
+        if needle != self.needle:
+            self.table.placed = False
         self._next_s = 0.0
         super().filter(needle)
+
+    def action_back(self) -> None:
+        """Take marks or the filter off; without any, let the order go; then as on every screen."""
+        if not self.marked_agents() and not self.needle and self.is_held:
+            self.release()
+            self.look(self.deck.glimpse)
+        else:
+            super().action_back()
 
     def facts(self) -> list[Cell]:
         marked = len(self.marked_agents())
         facts = [Cell(f"▪ {marked} marked", "accent")] if marked else []
+        facts += [Cell("order held, esc lets go", "muted")] if self.is_held else []
         return [*facts, *([Cell(f"{self._shown:,} of {self._total:,}", "muted")] if self.needle else [])]
 
     def marked_agents(self) -> list[str]:

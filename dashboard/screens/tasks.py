@@ -52,5 +52,5 @@ class TasksScreen(TableScreen):
         """Sort in the next way."""
         names = list(ORDERS)
         self._order = names[(names.index(self._order) + 1) % len(names)]
-        self._next_s = 0.0
+        self.release()
         self.look(self.deck.glimpse)

@@ -23,6 +23,8 @@ class Situation:
     events_per_s: float
     behind: int = 0
     """Events in the file that are not folded yet."""
+    opening: bool = False
+    """The state is not the file's yet: its events are being read."""
     trouble: str | None = None
     """Why the file cannot be read on, in one line."""
     readonly: bool = False
@@ -58,6 +60,12 @@ def condition(state: State, situation: Situation, counts: Digest) -> list[Cell]:
     if situation.readonly:
         cells.append(Cell("read-only", "paused"))
     return cells
+
+
+def reading(situation: Situation) -> tuple[str, ...]:
+    """What stands in place of rows while the file is being opened."""
+    left = f"{situation.behind:,} events to go" if situation.behind else ""
+    return (f"reading {situation.db.rpartition('/')[2]} …", left)
 
 
 def engine(state: State, situation: Situation) -> Cell:

@@ -100,6 +100,15 @@ class Listing:
         return self._places.get(key)
 
 
+def in_order_of(listing: Listing, keys: Sequence[str]) -> Listing:
+    """Return the same rows in the order of `keys`; rows that are not among them come last, in their own order."""
+    there = set(listing.keys)
+    kept = [key for key in keys if key in there]
+    seen = set(kept)
+    ordered = [*kept, *(key for key in listing.keys if key not in seen)]
+    return Listing(listing.columns, ordered, listing.make, listing.empty, listing.total)
+
+
 def fitted(columns: Sequence[Column], width: int) -> list[tuple[int, int]]:
     """Return the columns that fit into `width` characters: their places in `columns` and their widths.
 

@@ -1,6 +1,7 @@
 """Rows on the screen: a line-API table that makes and paints only what is visible.
 
-What changed since the last look is brighter for two seconds; the cursor stays on its row when the order changes.
+What changed since the last look is brighter for two seconds. When the order changes, the cursor stays on its row and
+the row on its line of the screen, so that a key never acts on a row that is out of sight.
 """
 
 from collections.abc import Sequence
@@ -64,6 +65,8 @@ class Table(Toned, ScrollView, can_focus=True):
         self._cursor: str | None = None
         self.line = 0
         """The row under the cursor."""
+        self.placed = False
+        """Whether the operator has put the cursor where it is."""
         self._now_ms = 0
         self._seen: dict[str, tuple[str, ...]] = {}
         self._fresh: dict[tuple[str, int], int] = {}
@@ -87,6 +90,7 @@ class Table(Toned, ScrollView, can_focus=True):
         self.virtual_size = Size(self.size.width, len(listing.keys) + HEADINGS)
         before = self.line
         self._find_cursor()
+        self._keep_in_sight(before)
         changed = self._notice()
         if whole or before != self.line or not len(listing.keys):
             self.refresh()
@@ -99,7 +103,7 @@ class Table(Toned, ScrollView, can_focus=True):
         index = self.rows.index(key)
         if index is None:
             return False
-        self.go_to(index)
+        self.place(index)
         return True
 
     def _layout_of(self, listing: Rows) -> tuple[object, ...]:
@@ -111,6 +115,12 @@ class Table(Toned, ScrollView, can_focus=True):
         index = self.rows.index(self._cursor)
         self.line = index if index is not None else min(self.line, max(0, len(self.rows.keys) - 1))
         self._cursor = self.rows.keys[self.line] if len(self.rows.keys) else None
+
+    def _keep_in_sight(self, before: int) -> None:
+        """Scroll so that the row under the cursor, on line `before` until now, keeps its place on the screen."""
+        top = self.scroll_offset.y
+        if self.line != before and top <= before < top + self.room:
+            self.scroll_to(y=max(0, top + self.line - before), animate=False, force=True, immediate=True)
 
     def _notice(self) -> list[int]:
         """Compare what is visible with what was; return the lines to paint again."""
@@ -217,14 +227,19 @@ class Table(Toned, ScrollView, can_focus=True):
         self.marked.clear()
         self.refresh()
 
+    def place(self, index: int) -> None:
+        """Put the cursor on a row because the operator wants it there."""
+        self.placed = True
+        self.go_to(index)
+
     def action_move(self, by: int) -> None:
-        self.go_to(self.line + by)
+        self.place(self.line + by)
 
     def action_page(self, by: int) -> None:
-        self.go_to(self.line + by * self.room)
+        self.place(self.line + by * self.room)
 
     def action_edge(self, towards: int) -> None:
-        self.go_to(len(self.rows.keys) if towards > 0 else 0)
+        self.place(len(self.rows.keys) if towards > 0 else 0)
 
     def action_open(self) -> None:
         if self.selected is not None:
@@ -235,9 +250,18 @@ class Table(Toned, ScrollView, can_focus=True):
         if event.y < HEADINGS or index >= len(self.rows.keys):
             return
         again = index == self.line and event.chain > 1
-        self.go_to(index)
+        self.place(index)
         if again:
             self.action_open()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Let the cursor come along when the wheel or the bar scrolls its row out of sight."""
+        super().watch_scroll_y(old_value, new_value)
+        top, last = round(new_value), len(self.rows.keys) - 1
+        line = max(0, min(max(self.line, top), top + self.room - 1, last))
+        if line != self.line and last >= 0:
+            self.line, self._cursor = line, self.rows.keys[line]
+            self.refresh()
 
     def on_resize(self) -> None:
         """Keep the cursor on the screen."""

@@ -115,7 +115,7 @@ class StillFeed(Feed):
         super().__init__(path)
         self._threads = []
         self.state = work.state
-        self.file_seq = work.state.seq
+        self.file_seq = self._held_seq = work.state.seq
         self.live = live or {}
         self.looked = True
         self.names.learn(work.journal)

@@ -44,6 +44,25 @@ def test_a_feed_folds_to_the_state_that_was_decided_on(tmp_path: Path, work: Wor
     assert [entry.seq for entry in feed.recent] == list(range(1, work.state.seq + 1))
 
 
+def test_nothing_of_long_ago_is_shown_while_a_file_is_opened(tmp_path: Path, work: World) -> None:
+    feed = Feed(written(tmp_path / "team.db", work))
+    app = QuarterdeckApp(feed.path, feed=feed)
+    assert (app.glimpse.situation.opening, len(app.glimpse.state.agents)) == (True, 0)
+    feed.start()
+    seen = []
+
+    def opened() -> bool:
+        glimpse = app._look()
+        seen.append((glimpse.situation.opening, glimpse.state.seq))
+        return not glimpse.situation.opening
+
+    advanced(feed, opened)
+    feed.stop()
+
+    assert {seq for opening, seq in seen if opening} <= {0}
+    assert seen[-1] == (False, work.state.seq)
+
+
 def test_a_feed_begins_at_the_newest_snapshot(tmp_path: Path, work: World) -> None:
     async def write() -> None:
         async with open_store(tmp_path / "team.db") as store:

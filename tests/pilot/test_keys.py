@@ -6,12 +6,15 @@ import pytest
 
 from dashboard.screens.agent import AgentScreen
 from dashboard.screens.text import TextScreen
+from dashboard.views.rows import Listing
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.log import Log
 from dashboard.widgets.pane import Pane
+from dashboard.widgets.prompt import Prompt
 from dashboard.widgets.table import FRESH_MS, HEADINGS
 from engine.core.signals import AttemptSucceeded
-from tests.pilot.hand import opened
+from tests.pilot.engines import until
+from tests.pilot.hand import Hand, opened
 
 pytestmark = pytest.mark.anyio
 
@@ -64,6 +67,60 @@ async def test_a_filter_acts_while_it_is_typed_and_escape_takes_it_off(tmp_path:
         assert {hand.line(y).split()[0] for y in (1, 2)} == {"lib/json/decoder.py", "lib/json/encoder.py"}
         await hand.press("escape")
         assert len(hand.table.rows.keys) > 20
+
+
+def end_one(hand: Hand) -> None:
+    """Let a scout end its task: the rows of Tasks change places."""
+    key = next(key for key in hand.work.started if hand.work.state.tasks[key[0]].title.startswith("lib/"))
+    hand.work.say(AttemptSucceeded(task_id=key[0], attempt=key[1], output="x", duration_ms=10))
+    hand.clock[0] += 1_000
+    hand.app.flush()
+
+
+async def test_rows_hold_still_while_the_cursor_is_on_one_of_them(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(100, 16)) as hand:
+        await hand.press("3", *["j"] * 5)
+        shown, chosen = [hand.line(y)[:22] for y in range(1, 6)], hand.table.selected
+        for _ in range(3):
+            end_one(hand)
+            await hand.press()
+        assert hand.table.selected == chosen
+        assert [hand.line(y)[:22] for y in range(1, 6)] == shown
+        assert "order held" in hand.app.screen.query_one("#tabs", Bar).text
+
+        await hand.press("escape")
+        assert hand.table.line == 0
+        assert "order held" not in hand.app.screen.query_one("#tabs", Bar).text
+
+
+async def test_a_row_under_the_cursor_stays_in_sight_when_rows_above_it_come_and_go(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(100, 16)) as hand:
+        await hand.press("3", "G")
+        table, chosen = hand.table, hand.table.selected
+        keys = list(table.rows.keys)
+        for shorter in (keys[4:], keys, [keys[-1], *keys[:-1]]):
+            assert isinstance(table.rows, Listing)
+            table.show(Listing(table.rows.columns, shorter, table.rows.make), hand.clock[0])
+            await hand.press()
+            assert table.selected == chosen
+            assert 0 <= table.line - table.scroll_offset.y < table.room
+
+
+async def test_the_cursor_comes_along_when_the_wheel_scrolls(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(100, 16)) as hand:
+        await hand.press("3")
+        for _ in range(4):
+            hand.table.scroll_down(animate=False)
+        await hand.press()
+        assert hand.table.scroll_offset.y == 4
+        assert hand.table.line == 4
+
+
+async def test_the_log_filters_while_it_is_typed(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("4", "slash", *"agent_broke")
+        await until(hand.pilot, lambda: len(hand.table.rows.keys) == 1)
+        assert hand.app.screen.query_one(Prompt).is_open
 
 
 async def test_the_log_follows_until_somebody_looks_elsewhere(tmp_path: Path) -> None:
