@@ -163,7 +163,8 @@ class QuarterdeckApp(Orders, Transfers, App[int]):
             looked=feed.looked,
         )
         state = State() if situation.opening else feed.state
-        return Glimpse(state, digest(state), feed.live, situation, feed.names)
+        counts = digest(state, working=not feed.looked or (feed.engine is not None and feed.engine.alive))
+        return Glimpse(state, counts, feed.live, situation, feed.names)
 
     def say(self, text: str, tone: str = "") -> None:
         """Say one line above the keys."""

@@ -13,7 +13,7 @@ import click
 import dashboard.demo
 from dashboard.cli.database import given_database, made_data_folder
 from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
-from dashboard.cli.room import has_terminal, open_dashboard
+from dashboard.cli.room import has_terminal, open_dashboard, say_ways_back, ways_back
 from dashboard.cli.run import still_running, submit, write_end
 from dashboard.cli.up import Launched, launch
 from dashboard.cli.watching import Progress, await_run
@@ -49,12 +49,11 @@ def demo(
     looking = not (detach or no_dashboard or settings.json or output is not None) and has_terminal()
     try:
         run_id = _run_to_watch(launched, looking=looking)
-        if looking:
-            return open_dashboard(db, ask_engine=True, debug=settings.debug)
-    finally:
-        # Also on Ctrl-C, which may come before there is a screen that could ask.
-        if looking and is_alive(db):
-            say("\n".join(["the crew goes on", *_ways_back(db)]))
+    except KeyboardInterrupt:  # before there is a screen that could ask
+        say_ways_back(db)
+        raise
+    if looking:
+        return open_dashboard(db, ask_engine=True, debug=settings.debug)
     if detach:
         emit(ctx, launched.body() | {"run_id": run_id}, "\n".join(_said(chosen, launched, run_id)))
         return DONE
@@ -120,16 +119,12 @@ def _waited(ctx: click.Context, launched: Launched, run_id: str, output: Path | 
     progress.end()
     status = write_end(ctx, ended, output)
     say(f'the crew waits for the next request: quarterdeck run "audit …" --db {launched.db}')
-    say("\n".join(_ways_back(launched.db)))
+    say("\n".join(ways_back(launched.db)))
     return status
 
 
 def _said(folder: Path, launched: Launched, run_id: str) -> list[str]:
     return [
         f"the crew reads {folder}: run {run_id}, engine {launched.pid} on {launched.db}",
-        *_ways_back(launched.db),
+        *ways_back(launched.db),
     ]
-
-
-def _ways_back(db: Path) -> list[str]:
-    return [f"look:  quarterdeck --db {db}", f"stop:  quarterdeck stop --db {db}"]

@@ -10,10 +10,12 @@ from dashboard.cli.database import chosen_database
 from dashboard.cli.durations import seconds
 from dashboard.cli.items import name_of
 from dashboard.cli.ordering import Sending, order, sending_options
-from dashboard.cli.output import WRONG_USAGE, Table, emit, fail
+from dashboard.cli.output import WRONG_USAGE, Table, emit, fail, say
 from dashboard.views.amounts import clock, remaining
+from dashboard.views.digest import needs_person
 from engine.core.commands import Answer, Reassign, SetDeadline, SetPriority
 from engine.core.options import LOWEST_PRIORITY
+from engine.core.state import State
 from engine.folding import folded
 
 
@@ -79,9 +81,19 @@ def inbox(ctx: click.Context) -> None:
             for one in waiting
         ]  # fmt: skip
         columns = ("ID", "ABOUT", "OF", "ASKED", "ANSWERS", "ELSE", "QUESTION")
-        return Table(columns, rows, empty="nobody waits for an answer")
+        return Table(columns, rows, empty="no question waits for an answer")
 
     emit(ctx, {"v": 1, "kind": "inbox", "seq": state.seq, "items": items}, shown)
+    if others := [_in_trouble(state, key) for key in needs_person(state) if key not in state.escalations]:
+        say(f"in trouble besides: {', '.join(others)}")
+
+
+def _in_trouble(state: State, key: str) -> str:
+    """Return what needs a person without a question, with the command that helps."""
+    task = state.tasks.get(key)
+    if task is None:
+        return f"{name_of(state, key)} in error (quarterdeck resume {key})"
+    return f"task {task.title} {task.status.value.replace('_', ' ')} (quarterdeck retry {key})"
 
 
 @click.command("answer")

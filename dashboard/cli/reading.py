@@ -21,7 +21,7 @@ from dashboard.cli.items import (
 )
 from dashboard.cli.output import WRONG_USAGE, Table, emit, fail
 from dashboard.views.amounts import clock, duration, median, percent
-from dashboard.views.digest import digest
+from dashboard.views.digest import Digest, digest
 from dashboard.views.glyphs import RUN, of_task
 from dashboard.views.standbys import waiting_said
 from dashboard.views.waiting import why
@@ -40,7 +40,7 @@ def ps(ctx: click.Context) -> None:
     path = chosen_database(ctx, or_only=True)
     with Reader(path) as reader:
         state, engine, standbys = folded_from(reader), reader.engine(), reader.standbys()
-    counts = digest(state)
+    counts = digest(state, working=engine is not None and engine.alive)
     body = {
         "v": 1,
         "kind": "ps",
@@ -91,10 +91,10 @@ def _engine_line(engine: EngineInfo | None) -> str:
 def agents(ctx: click.Context, under: str | None) -> None:
     """List agents with what they do and how they have done."""
     with Reader(chosen_database(ctx, or_only=True)) as reader:
-        state, live = folded_from(reader), reader.live()
+        state, live, working = folded_from(reader), reader.live(), _working(reader)
     if under is not None and not any(under in (each.id, each.name) for each in state.supervisors.values()):
         fail("unknown_supervisor", f"there is no supervisor {under!r}", "list them with: quarterdeck ps")
-    counts = digest(state)
+    counts = digest(state, working=working)
     found = [
         agent
         for agent in state.agents.values()
@@ -105,12 +105,13 @@ def agents(ctx: click.Context, under: str | None) -> None:
     def shown() -> Table:
         now_ms = _now_ms()
         rows = [
-            (item["name"], item["supervisor"], f"g{item['generation']}", state_of_agent(agent).text, item["queue"],
-             item["done"], item["failed"], percent(item["success_rate"]), duration(median(agent.durations_ms)),
-             _tokens(item), now_of_agent(state, agent, counts, live, now_ms).text)
+            (item["name"], item["supervisor"], f"g{item['generation']}",
+             state_of_agent(agent, working=working).text, item["queue"], item["done"],
+             item["failed"], percent(item["success_rate"]), duration(median(agent.durations_ms)), _tokens(item),
+             now_of_agent(state, agent, counts, live, now_ms).text)
             for agent, item in zip(found, items, strict=True)
         ]  # fmt: skip
-        columns = ("AGENT", "UNDER", "GEN", "STATE", "QUEUE", "DONE", "FAIL", "OK", "P50", "TOKENS", "NOW")
+        columns = ("AGENT", "UNDER", "GEN", "STATE", "QUEUE", "DONE", "ERR", "OK", "P50", "TOKENS", "NOW")
         return Table(columns, rows, empty="no agents yet; add some with: quarterdeck add FILE", right=_AT_RIGHT)
 
     emit(ctx, _list("agents", state, items), shown)
@@ -124,7 +125,8 @@ def tasks(ctx: click.Context, run_id: str | None, *, every: bool) -> None:
     """List the tasks of open runs."""
     with Reader(chosen_database(ctx, or_only=True)) as reader:
         state = folded_from(reader)
-        found = _tasks_of(reader, state, run_id) if run_id is not None else _lines(state)
+        working = _working(reader)
+        found = _tasks_of(reader, state, run_id) if run_id is not None else _lines(state, working=working)
         if every and run_id is None:
             found = [*_tasks_of_finished(reader, state.finished), *found]
     columns = ("TASK", "RUN", "STATE", "TITLE", "AGENT", "TRIES", "TOOK", "WHY")
@@ -141,31 +143,31 @@ class _Line:
     cells: tuple[object, ...]
 
 
-def _lines(state: State, run_id: str | None = None) -> list[_Line]:
-    """Return the tasks of agents in `state`, of all runs or of one."""
-    counts, now_ms = digest(state), _now_ms()
+def _lines(state: State, run_id: str | None = None, *, working: bool = True) -> list[_Line]:
+    """Return the tasks of agents in `state`, of all runs or of one; `working` tells whether an engine is at work."""
+    counts, now_ms = digest(state, working=working), _now_ms()
     wanted = [task for task in state.tasks.values() if task.kind == "agent" and run_id in (None, task.run_id)]
-    return [_line(state, task, why(state, task, counts, now_ms), now_ms) for task in wanted]
+    return [_line(state, task, counts, now_ms) for task in wanted]
 
 
-def _line(state: State, task: Task, reason: str, now_ms: int) -> _Line:
+def _line(state: State, task: Task, counts: Digest, now_ms: int) -> _Line:
     item = task_item(state, task)
     cells = (
         task.id,
         task.run_id,
-        of_task(task).text,
+        of_task(task, working=counts.working).text,
         task.title,
         item["agent"] or "",
         task.attempts,
         _took(task, now_ms),
-        reason or task.error or "",
+        why(state, task, counts, now_ms) or task.error or "",
     )
     return _Line(item, cells)
 
 
 def _tasks_of(reader: Reader, state: State, run_id: str) -> list[_Line]:
     if run_id in state.runs:
-        return _lines(state, run_id)
+        return _lines(state, run_id, working=_working(reader))
     summary = next((run for run in state.finished if run.id == run_id), None)
     if summary is None:
         fail("unknown_work", f"there is no run {run_id!r}", "list them with: quarterdeck runs", WRONG_USAGE)
@@ -215,6 +217,11 @@ def runs(ctx: click.Context, *, open_only: bool) -> None:
 
 
 _AT_RIGHT = frozenset({"OK", "P50", "TOOK", "TOKENS", "TASKS"})
+
+
+def _working(reader: Reader) -> bool:
+    engine = reader.engine()
+    return engine is not None and engine.alive
 
 
 def _list(kind: str, state: State, items: list[Item]) -> Item:

@@ -1,6 +1,7 @@
 """Bare `quarterdeck`: open the dashboard on the chosen database."""
 
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import click
 
 from dashboard.cli.database import chosen_database, databases, given_database
 from dashboard.cli.output import WRONG_USAGE, Settings, fail, say
+from dashboard.process import is_alive
 from engine.garbage import collect_rarely
 from store import Reader
 
@@ -44,7 +46,22 @@ def open_dashboard(db: Path, *, readonly: bool = False, ask_engine: bool = False
     from dashboard.app import run_dashboard  # Textual, 0.3 s
 
     collect_rarely()
-    return run_dashboard(db, readonly=readonly, ask_engine=ask_engine, debug=debug)
+    try:
+        return run_dashboard(db, readonly=readonly, ask_engine=ask_engine, debug=debug)
+    finally:
+        say_ways_back(db)
+
+
+def say_ways_back(db: Path) -> None:
+    """Where an engine goes on without a screen, say how to come back to it, whole, to be copied from the shell."""
+    if is_alive(db):
+        say("\n".join(["the team goes on", *ways_back(db)]))
+
+
+def ways_back(db: Path) -> list[str]:
+    """Return the commands that look at a team again, and end it."""
+    named = shlex.quote(str(db))
+    return [f"look:  quarterdeck --db {named}", f"stop:  quarterdeck stop --db {named}"]
 
 
 def has_terminal() -> bool:

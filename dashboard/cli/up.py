@@ -8,7 +8,7 @@ import click
 from dashboard.cli.check import check_code
 from dashboard.cli.database import given_database, made_data_folder
 from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, Settings, emit, fail, say
-from dashboard.cli.room import has_terminal, open_dashboard
+from dashboard.cli.room import has_terminal, open_dashboard, ways_back
 from dashboard.cli.trust import ensure_trusted
 from dashboard.client import Client, Outcome
 from dashboard.process import end, is_alive, log_of, start_engine, wait_until_up
@@ -146,6 +146,4 @@ def _said(file: TeamFile, launched: Launched) -> list[str]:
     lines = [f"{file.name} {what}: engine {launched.pid} on {launched.db}"]
     if launched.outcome is not None and not launched.started:
         lines = [f"the file has changed; {launched.outcome.summary} (engine {launched.pid} on {launched.db})"]
-    lines.append(f"look:  quarterdeck --db {launched.db}")
-    lines.append(f"stop:  quarterdeck stop --db {launched.db}")
-    return [*file.warnings, *lines]
+    return [*file.warnings, *lines, *ways_back(launched.db)]

@@ -20,8 +20,8 @@ class Acting(Screen[None]):
         """The app."""
         raise NotImplementedError
 
-    def explained(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """Return what the screen is called, and its own keys."""
+    def explained(self) -> tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]:
+        """Return what the screen is called, its own keys, and the headings of its columns."""
         raise NotImplementedError
 
     def target(self) -> Target | None:

@@ -19,6 +19,7 @@ from dashboard.views.verbs import PLACES, completions, hint
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.prompt import Prompt
 from dashboard.widgets.says import Says
+from dashboard.widgets.table import Table
 
 if TYPE_CHECKING:
     from dashboard.app import QuarterdeckApp
@@ -127,8 +128,9 @@ class Frame(Actions, Screen[None]):
         acting = ACTING if self.deck.readonly else frozenset()
         return [pair for pair in self.KEYS if pair[0] not in acting]
 
-    def explained(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        return (self.PLACE or "this page", self.KEYS)
+    def explained(self) -> tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]:
+        headings = tuple(column.title for table in self.query(Table) for column in table.rows.columns)
+        return (self.PLACE or "this page", self.KEYS, headings)
 
     def beside_tabs(self) -> list[Cell]:
         """What stands at the right of the tabs: the filter, and what the screen adds."""

@@ -5,7 +5,7 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from dashboard.views.help import key_lines, verb_lines
+from dashboard.views.help import column_lines, key_lines, verb_lines
 from dashboard.views.rows import Cell
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.pane import Pane
@@ -17,9 +17,9 @@ class HelpScreen(ModalScreen[None]):
     CSS_PATH = "help.tcss"
     BINDINGS = [Binding("escape,q,question_mark,enter", "dismiss", "close", show=False)]
 
-    def __init__(self, place: str, keys: tuple[tuple[str, str], ...]) -> None:
+    def __init__(self, place: str, keys: tuple[tuple[str, str], ...], headings: tuple[str, ...]) -> None:
         super().__init__()
-        self._place, self._keys = place, keys
+        self._place, self._keys, self._headings = place, keys, headings
 
     def compose(self) -> ComposeResult:
         with Vertical(id="dialog"):
@@ -29,5 +29,7 @@ class HelpScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         self.query_one("#title", Bar).show([Cell(f"Keys of {self._place}", "strong")], [Cell("esc closes", "muted")])
-        self.query_one("#told", Pane).show([*key_lines(self._keys), Cell(""), *verb_lines()])
+        self.query_one("#told", Pane).show(
+            [*column_lines(self._headings), *key_lines(self._keys), Cell(""), *verb_lines()]
+        )
         self.query_one("#told", Pane).focus()

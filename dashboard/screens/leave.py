@@ -1,5 +1,6 @@
 """Quitting while the engine works: it may go on without a screen."""
 
+import shlex
 from collections.abc import Iterable
 
 from textual.screen import ModalScreen
@@ -29,11 +30,12 @@ class LeaveDialog(Dialog, ModalScreen[object]):
         pid = info.pid if info is not None else "?"
         runs = len(glimpse.state.runs)
         told = f"engine {pid} works on {counted(runs, 'open run')}" if runs else f"engine {pid} waits for requests"
-        self.query_one(Told).show([Cell(told)])
+        back = f"quarterdeck --db {shlex.quote(str(self.deck.path))}"
+        self.query_one(Told).show([Cell(told), Cell(back, "accent", "come back with  ")])
         choices = self.query_one(Choices)
         choices.offer(
             (
-                ("go on", "leave it running", f"come back with: quarterdeck --db {self.deck.path}"),
+                ("go on", "leave it running", "it works without a screen"),
                 ("stop", "stop it", "cleanly; open runs are kept and go on with the next engine"),
             )
         )

@@ -66,5 +66,4 @@ class RoomActions(Acting):
 
     def action_help(self) -> None:
         """Show the keys of this screen."""
-        place, keys = self.explained()
-        self.app.push_screen(HelpScreen(place, keys))
+        self.app.push_screen(HelpScreen(*self.explained()))

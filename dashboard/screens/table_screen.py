@@ -14,6 +14,8 @@ from dashboard.views.rows import Cell, Listing, in_order_of
 from dashboard.views.targets import Target, target_of
 from dashboard.widgets.table import Table
 
+CHEAP_MS = 10
+"""A listing that took no longer is made at every look."""
 SHARE = 10
 """Making a listing may take one part in so many of the time: a long one is made less often."""
 
@@ -26,7 +28,7 @@ class TableScreen(Frame):
 
     def __init__(self) -> None:
         super().__init__()
-        self._next_s = 0.0
+        self._next_ms = 0
         self._shown = 0
         self._total = 0
 
@@ -43,8 +45,8 @@ class TableScreen(Frame):
         return self.query_one("#body", Table)
 
     def show(self, glimpse: Glimpse) -> None:
-        now_s, began_s = time.monotonic(), time.thread_time()
-        if now_s < self._next_s:
+        began_s = time.thread_time()  # its own work alone: a busy machine must not look like a long listing
+        if glimpse.now_ms < self._next_ms:
             return
         listing = self.listing(glimpse)
         if glimpse.situation.opening:
@@ -53,8 +55,8 @@ class TableScreen(Frame):
             listing = in_order_of(listing, self.table.rows.keys)
         self._shown, self._total = len(listing.keys), listing.total if listing.total is not None else len(listing.keys)
         self.table.show(listing, glimpse.now_ms)
-        took_s = time.thread_time() - began_s  # its own work alone: a busy machine must not look like a long listing
-        self._next_s = now_s + (took_s * SHARE if took_s > 0.01 else 0.0)
+        took_ms = round((time.thread_time() - began_s) * 1000)
+        self._next_ms = glimpse.now_ms + (took_ms * SHARE if took_ms > CHEAP_MS else 0)
 
     @property
     def is_held(self) -> bool:
@@ -63,14 +65,14 @@ class TableScreen(Frame):
 
     def release(self) -> None:
         """Let the rows go where they belong now, the cursor to the first of them."""
-        self._next_s = 0.0
+        self._next_ms = 0
         self.table.placed = False
         self.table.go_to(0)
 
     def filter(self, needle: str) -> None:
         if needle != self.needle:
             self.table.placed = False
-        self._next_s = 0.0
+        self._next_ms = 0
         super().filter(needle)
 
     def action_back(self) -> None:

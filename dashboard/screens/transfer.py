@@ -10,7 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from dashboard.screens.dialog import Answer, Dialog, Told
-from dashboard.views.amounts import counted
+from dashboard.views.amounts import counted, file_stamp
 from dashboard.views.archives import plan_lines
 from dashboard.views.rows import Cell
 from engine.core.commands import ImportState
@@ -33,7 +33,8 @@ class ExportDialog(Dialog, ModalScreen[object]):
         return "Export the whole state to an archive"
 
     def inside(self) -> Iterable[Widget]:
-        yield Input(str(self._db.with_suffix(f".seq{self.deck.glimpse.state.seq}.zip")), id="path")
+        # Named after the moment: the team goes on, and the archive holds a later seq than the one of now.
+        yield Input(str(self._db.with_suffix(f".{file_stamp(self.deck.glimpse.now_ms)}.zip")), id="path")
         yield Told(id="told")
 
     def begin(self) -> None:

@@ -72,6 +72,11 @@ def moment(at_ms: int, now_ms: int) -> str:
     return local.strftime("%H:%M:%S" if same else "%Y-%m-%d %H:%M")
 
 
+def file_stamp(at_ms: int) -> str:
+    """A moment as part of a file's name, such as 2026-01-31-120405."""
+    return _local(at_ms).strftime("%Y-%m-%d-%H%M%S")
+
+
 def percent(share: float | None) -> str:
     """A share from 0 to 1 as whole percent."""
     return UNKNOWN if share is None else f"{share:.0%}"

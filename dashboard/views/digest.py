@@ -26,6 +26,8 @@ class Digest:
     """Agents at work by supervisor, all below it included."""
     agents_of: Counter[str] = field(default_factory=Counter)
     errors_of: Counter[str] = field(default_factory=Counter)
+    working: bool = True
+    """Whether an engine is at work; without one nothing that is under way goes on."""
     _waits: Waits | None = None
 
     def waits(self, state: State) -> Waits:
@@ -35,9 +37,9 @@ class Digest:
         return self._waits
 
 
-def digest(state: State) -> Digest:
-    """Count what the rows of one look need."""
-    out = Digest()
+def digest(state: State, *, working: bool = True) -> Digest:
+    """Count what the rows of one look need; `working` tells whether an engine is at work on the team."""
+    out = Digest(working=working)
     for queue in state.queues.values():
         length = len(queue.ready)
         if length:

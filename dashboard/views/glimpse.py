@@ -27,5 +27,4 @@ class Glimpse:
     @property
     def working(self) -> bool:
         """False once it is known that no engine holds the file; what is open stands still then."""
-        engine = self.situation.engine
-        return not self.situation.looked or (engine is not None and engine.alive)
+        return self.counts.working

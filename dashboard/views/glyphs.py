@@ -48,8 +48,14 @@ RUN: dict[RunStatus, Mark] = {
 }
 
 
-def of_agent(agent: Agent) -> Mark:
-    """The mark of an agent; one that only waits for others is busy without work of its own."""
+SUSPENDED = RUN[RunStatus.SUSPENDED]
+"""Of what was under way when its engine went: it goes on with the next one."""
+
+
+def of_agent(agent: Agent, *, working: bool = True) -> Mark:
+    """The mark of an agent; one that was at work when its engine went is suspended."""
+    if not working and agent.status in (AgentStatus.BUSY, AgentStatus.DRAINING):
+        return SUSPENDED
     return AGENT[agent.status]
 
 
@@ -58,8 +64,10 @@ def of_run(run: Run | RunSummary, *, working: bool) -> Mark:
     return RUN[run.status if working or isinstance(run, RunSummary) else RunStatus.SUSPENDED]
 
 
-def of_task(task: Task) -> Mark:
+def of_task(task: Task, *, working: bool = True) -> Mark:
     """The mark of a task; one whose attempt waits for its delegations is not at work itself."""
+    if task.status is TaskStatus.RUNNING and not working:
+        return SUSPENDED
     if task.status is TaskStatus.RUNNING and task.attempt is not None:
         if task.attempt.stopping:
             return Mark("◐", "stopping", "draining")

@@ -37,7 +37,32 @@ STATES = (
     "tasks    ◌ waiting   ● running   ◔ delegated   ↻ retrying   ▽ preempted",
     "         ? in doubt   ✓ done   ✕ failed   ■ cancelled   – skipped",
 )
+COLUMNS = {
+    "DONE": "of an agent or a team: attempts that ended well",
+    "ERR": "attempts that failed; a task that was retried twice counts twice",
+    "FAIL": "tasks that failed for good, after every retry",
+    "OK": "share of the attempts that ended well",
+    "P50": "median time of an agent's last attempts: half took longer",
+    "GEN": "generation of an agent: each swap adds one",
+    "QUEUE": "tasks that could begin and wait for this agent",
+    "CAN": "its specialties: what work asks for",
+    "PRI": "priority, 0 the most urgent to 9",
+    "DUE": "time left until the deadline",
+    "TRY": "attempts so far, where there were several",
+    "ELSE": "what happens when nobody answers",
+}
+"""What a column means, by its heading."""
+NEEDS_YOU = (
+    "⚑ 2 need you in the header counts the rows of the Inbox: questions, agents and teams in error, tasks that failed "
+    "or are in doubt."
+)
 _KEY, _VERB = 14, 40
+
+
+def column_lines(headings: Sequence[str]) -> list[Cell]:
+    """Return what the columns of a screen mean, and the count in the header."""
+    told = [Cell(COLUMNS[name], "", f"{name:<{_KEY}}") for name in headings if name in COLUMNS]
+    return [Cell("COLUMNS", "muted"), *told, Cell(""), Cell(NEEDS_YOU), Cell("")]
 
 
 def key_lines(own: Sequence[tuple[str, str]]) -> list[Cell]:

@@ -84,8 +84,8 @@ def _columns(lines: Mapping[str, _Line]) -> tuple[Column, ...]:
         Column("STATE", 11),
         Column("NOW", 16, grow=1, most=84, calm=True),
         Column("DONE", 7, right=True),
-        Column("FAIL", 5, right=True, drop=1),
-        Column("P50", 8, right=True, drop=3),
+        Column("ERR", 5, right=True, drop=1),
+        Column("P50", 10, right=True, drop=3),
     )
 
 
@@ -172,7 +172,7 @@ def _agent_cells(
     return (
         Cell(agent.name, "", line.lead),
         _generation(state, agent),
-        state_of_agent(agent),
+        state_of_agent(agent, working=counts.working),
         now_of_agent(state, agent, counts, live, now_ms),
         Cell(count(agent.done), "" if agent.done else "muted"),
         Cell(count(agent.failed), "warn" if agent.failed else "muted"),

@@ -40,7 +40,7 @@ def agent_page(
     agent = state.agents.get(agent_id)
     if agent is None:
         return [Cell("this agent has left the team", "muted"), BLANK, *_history(history, now_ms)]
-    mark, ended = of_agent(agent), agent.done + agent.failed
+    mark, ended = of_agent(agent, working=counts.working), agent.done + agent.failed
     above = state.supervisors.get(agent.supervisor_id)
     cells = [
         _field("agent", f"{agent.name}  ({agent.id})", "strong"),

@@ -107,7 +107,7 @@ def _agent_name(state: State, task: Task) -> str:
 
 
 def _cells(state: State, task: Task, counts: Digest, live: Mapping[str, str], now_ms: int) -> tuple[Cell, ...]:
-    mark = of_task(task)
+    mark = of_task(task, working=counts.working)
     return (
         Cell(task.title),
         Cell(mark.text, mark.tone),

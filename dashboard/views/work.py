@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from dashboard.views.amounts import counted, remaining
 from dashboard.views.digest import Digest
-from dashboard.views.glyphs import of_agent, of_task
+from dashboard.views.glyphs import SUSPENDED, of_agent, of_task
 from dashboard.views.progress import progress
 from dashboard.views.rows import Cell
 from dashboard.views.waiting import why
@@ -16,9 +16,9 @@ PLAN_NODES = 6
 """Nodes of a graph that stand in one line."""
 
 
-def state_of_agent(agent: Agent) -> Cell:
+def state_of_agent(agent: Agent, *, working: bool = True) -> Cell:
     """Glyph, word and, of several attempts, their number."""
-    mark = of_agent(agent)
+    mark = of_agent(agent, working=working)
     attempts = len(agent.running)
     more = f" ×{attempts}" if attempts > 1 and mark.word == "busy" else ""
     return Cell(mark.text + more, mark.tone)
@@ -99,6 +99,8 @@ def state_of_supervisor(supervisor: Supervisor, counts: Digest) -> Cell:
     busy, agents = counts.busy_of[supervisor.id], counts.agents_of[supervisor.id]
     if counts.errors_of[supervisor.id] == agents and agents:
         return Cell("✕ error", "error")
+    if busy and not counts.working:
+        return Cell(SUSPENDED.text, SUSPENDED.tone)
     return Cell(f"● {busy} of {agents}", "busy") if busy else Cell("○ idle", "idle")
 
 
