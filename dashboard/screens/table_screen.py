@@ -33,7 +33,7 @@ class TableScreen(Frame):
         self._total = 0
 
     def body(self) -> Iterable[Widget]:
-        yield Table(id="body")
+        yield Table(id="body", sorts=self.SORTED)
 
     def listing(self, glimpse: Glimpse) -> Listing:
         """Return the rows."""
@@ -67,7 +67,6 @@ class TableScreen(Frame):
         """Let the rows go where they belong now, the cursor to the first of them."""
         self._next_ms = 0
         self.table.placed = False
-        self.table.go_to(0)
 
     def filter(self, needle: str) -> None:
         if needle != self.needle:

@@ -58,8 +58,10 @@ class Table(Toned, ScrollView, can_focus=True):
         def control(self) -> "Table":
             return self.table
 
-    def __init__(self, *, id: str) -> None:
+    def __init__(self, *, id: str, sorts: bool = False) -> None:
+        """Show no row yet; where rows change places (`sorts`), the cursor stays on the first until it is moved."""
         super().__init__(id=id)
+        self._sorts = sorts
         self.rows: Rows = Listing((), (), lambda key: ())
         """What is shown."""
         self._cursor: str | None = None
@@ -112,6 +114,9 @@ class Table(Toned, ScrollView, can_focus=True):
 
     def _find_cursor(self) -> None:
         """Stay on the same row; where it is gone, on the same line."""
+        if self._sorts and not self.placed:
+            self._cursor, self.line = None, 0
+            self.scroll_to(y=0, animate=False, force=True, immediate=True)
         index = self.rows.index(self._cursor)
         self.line = index if index is not None else min(self.line, max(0, len(self.rows.keys) - 1))
         self._cursor = self.rows.keys[self.line] if len(self.rows.keys) else None
@@ -260,7 +265,7 @@ class Table(Toned, ScrollView, can_focus=True):
         top, last = round(new_value), len(self.rows.keys) - 1
         line = max(0, min(max(self.line, top), top + self.room - 1, last))
         if line != self.line and last >= 0:
-            self.line, self._cursor = line, self.rows.keys[line]
+            self.placed, self.line, self._cursor = True, line, self.rows.keys[line]
             self.refresh()
 
     def on_resize(self) -> None:
