@@ -17,12 +17,12 @@ from pydantic import JsonValue
 
 from engine.core.codec import encode_command
 from engine.core.commands import AddAgent, Command, SwapAgent, SwapAgents
-from engine.core.decide.find import find_supervisor
 from engine.core.decide.trust import references_of
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished
 from engine.core.fact import changed
 from engine.core.fold import fold
+from engine.core.queries.targets import find_supervisor
 from engine.core.spec import AgentSpec
 from engine.core.state import RunSummary, State
 from engine.core.values import Held

@@ -26,6 +26,7 @@ from engine.core.commands import (
     RetryWork,
     SwitchStrategy,
 )
+from engine.core.queries.targets import at
 from engine.core.spec import AGGREGATIONS, Aggregation
 from engine.core.state import State
 
@@ -80,7 +81,7 @@ def _setting(said: str) -> tuple[str, JsonValue]:
 
 @click.command("add")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--under", metavar="SUPERVISOR", help="By name or id; otherwise the first one.")
+@click.option("--under", metavar="SUPERVISOR", help="Otherwise the first one.")
 @click.option("--trust", is_flag=True, help="Allow the code that the file names.")
 @sending_options
 @click.pass_context
@@ -153,11 +154,12 @@ def retry(ctx: click.Context, target: str) -> int:
 
 
 def _first_supervisor(state: State) -> str | None:
-    return state.roots[0].id if state.roots else None
+    return at(state.roots[0].id) if state.roots else None
 
 
 def _described(state: State, target: str) -> str:
     """Return what a target is, so that a person sees what they stop."""
+    target = target.removeprefix("@")
     if (run := state.runs.get(target)) is not None:
         left = run.total - run.ended
         return f"the run {run.id} ({run.title}), {run.running} of whose {left} open tasks are at work"

@@ -20,7 +20,9 @@ from dashboard.cli.output import DONE, WRONG_USAGE, Settings, fail, write_json, 
 from dashboard.views.amounts import moment
 from dashboard.views.events import sentence
 from dashboard.views.names import Names
+from engine.core.errors import AmbiguousName, UnknownAgent
 from engine.core.events import KINDS
+from engine.core.queries.targets import find_agent
 from engine.core.state import State
 from engine.folding import events_of, folded_from
 from store import Reader, Record, Tail
@@ -154,11 +156,12 @@ def _kinds_named(kinds: tuple[str, ...]) -> list[str] | None:
 def _agent_id(state: State, named: str | None) -> str | None:
     if named is None:
         return None
-    found = [agent.id for agent in state.agents.values() if named in (agent.id, agent.name)]
-    if len(found) > 1:
-        fail("ambiguous_name", f"{named!r} is not unique", f"say one of {', '.join(found)}", WRONG_USAGE)
-    # An id of an agent that has left still finds its events.
-    return found[0] if found else named
+    try:
+        return find_agent(state, named).id
+    except UnknownAgent:
+        return named.removeprefix("@")  # of an agent that has left, its id still finds its events
+    except AmbiguousName as refused:
+        fail(refused.code, refused.reason, "", WRONG_USAGE)
 
 
 def _seq_before(reader: Reader, since: str) -> int:

@@ -26,8 +26,10 @@ from dashboard.views.glyphs import RUN, of_task
 from dashboard.views.standbys import waiting_said
 from dashboard.views.waiting import why
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent
+from engine.core.errors import Refused
 from engine.core.fold import fold
 from engine.core.hierarchy import levels, warning_of
+from engine.core.queries.targets import find_supervisor
 from engine.core.state import RunStatus, RunSummary, State, Task
 from engine.folding import events_of, folded_from, pages
 from store import EngineInfo, Reader
@@ -86,20 +88,18 @@ def _engine_line(engine: EngineInfo | None) -> str:
 
 
 @click.command("agents")
-@click.option("--under", metavar="SUPERVISOR", help="Only those of one supervisor, by name or id.")
+@click.option("--under", metavar="SUPERVISOR", help="Only those of one supervisor.")
 @click.pass_context
 def agents(ctx: click.Context, under: str | None) -> None:
     """List agents with what they do and how they have done."""
     with Reader(chosen_database(ctx, or_only=True)) as reader:
         state, live, working = folded_from(reader), reader.live(), _working(reader)
-    if under is not None and not any(under in (each.id, each.name) for each in state.supervisors.values()):
-        fail("unknown_supervisor", f"there is no supervisor {under!r}", "list them with: quarterdeck ps")
+    try:
+        above = find_supervisor(state, under) if under is not None else None
+    except Refused as refused:
+        fail(refused.code, refused.reason, "", WRONG_USAGE)
     counts = digest(state, working=working)
-    found = [
-        agent
-        for agent in state.agents.values()
-        if under is None or under in (agent.supervisor_id, state.supervisors[agent.supervisor_id].name)
-    ]
+    found = [agent for agent in state.agents.values() if above is None or agent.supervisor_id == above.id]
     items = [agent_item(state, agent, counts) for agent in found]
 
     def shown() -> Table:

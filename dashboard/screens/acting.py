@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from textual.screen import Screen
 
 from dashboard.views.targets import Target, named
+from engine.core.errors import Refused
 
 if TYPE_CHECKING:
     from dashboard.app import QuarterdeckApp
@@ -40,9 +41,13 @@ class Acting(Screen[None]):
 
     def asked(self, name: str | None) -> Target | None:
         """Return what a name means, or what is under the cursor; say so where that is nothing."""
-        found = named(self.deck.glimpse.state, name) if name else self.target()
+        try:
+            found = named(self.deck.glimpse.state, name) if name else self.target()
+        except Refused as refused:
+            self.deck.say(refused.reason, "warn")
+            return None
         if found is None:
-            self.deck.say(f"there is no {name!r} here" if name else self.no_target(), "warn")
+            self.deck.say(self.no_target(), "warn")
         return found
 
     def may(self) -> bool:

@@ -90,7 +90,7 @@ class MemberActions(Acting):
             return
         stands_still = member.paused or is_in_trouble(state, target.id)
         stop = not stands_still if paused is None else paused
-        self.deck.order(Pause(target=target.id) if stop else Resume(target=target.id))
+        self.deck.order(Pause(target=target.at) if stop else Resume(target=target.at))
 
     def action_remove(self, name: str | None = None) -> None:
         """Take an agent, or a supervisor with nothing under it, out of the team; asks first."""
@@ -101,7 +101,7 @@ class MemberActions(Acting):
             self.app.push_screen(RemoveDialog(target.id), self.deck.order)
         elif target.kind == "supervisor":
             told = ("It goes only when nobody is under it.", "Its name may be used again, its events stay.")
-            dialog = Confirm(f"Remove {target.kind} “{target.name}”", told, "Remove it", RemoveMember(target=target.id))
+            dialog = Confirm(f"Remove {target.kind} “{target.name}”", told, "Remove it", RemoveMember(target=target.at))
             self.app.push_screen(dialog, self.deck.order)
         else:
             self.deck.say(f"{target.said} is not a member of the team; ctrl+d cancels it", "warn")

@@ -11,8 +11,9 @@ from dashboard.views.glimpse import Glimpse
 from dashboard.views.members import parents, what_moves
 from dashboard.views.rehearsal import rehearsed
 from dashboard.views.rows import Cell
-from dashboard.views.targets import named, target_of
+from dashboard.views.targets import looked_up, target_of
 from engine.core.commands import Move
+from engine.core.queries.targets import at, find_supervisor, word_for
 
 
 class MoveDialog(Dialog):
@@ -37,12 +38,12 @@ class MoveDialog(Dialog):
     def begin(self) -> None:
         state = self.deck.glimpse.state
         choices = self.query_one(Choices)
-        wanted = named(state, self._under) if self._under is not None else None
-        choices.offer(parents(state, self._member_id), wanted.id if wanted is not None else None)
+        wanted, problem = looked_up(find_supervisor, state, self._under)
+        choices.offer(parents(state, self._member_id), wanted)
         choices.focus()
         self.look(self.deck.glimpse)
-        if self._under is not None and wanted is None:
-            self.problem(f"there is no supervisor {self._under!r} here")
+        if problem:
+            self.problem(problem)
 
     @on(OptionList.OptionHighlighted)
     def _chosen(self) -> None:
@@ -55,14 +56,12 @@ class MoveDialog(Dialog):
         if parent_id is None or parent_id not in state.supervisors:
             self.problem("there is no other supervisor to move it under")
             return
-        found = rehearsed(state, Move(target=self._member_id, parent=parent_id), glimpse.now_ms)
+        found = rehearsed(state, Move(target=at(self._member_id), parent=at(parent_id)), glimpse.now_ms)
         self.problem(f"would be refused: {found.refusal}" if found.refusal else "")
-        target = target_of(state, self._member_id)
-        name = target.name if target is not None else self._member_id
-        shell = f"quarterdeck move {name} {state.supervisors[parent_id].name}"
+        shell = f"quarterdeck move {word_for(state, self._member_id)} {word_for(state, parent_id)}"
         lines = [Cell(found.summary, "busy", "would say   ")] if found.summary else []
         self.query_one("#would", Told).show([*lines, Cell(shell, "muted", "in a shell  ")])
 
     def answer(self) -> Answer:
         parent_id = self.query_one(Choices).chosen
-        return Move(target=self._member_id, parent=parent_id) if parent_id is not None else None
+        return Move(target=at(self._member_id), parent=at(parent_id)) if parent_id is not None else None

@@ -10,6 +10,7 @@ from dashboard.client import Client, Outcome
 from dashboard.views.outcomes import changed_agents, spoken
 from engine.core.commands import Command, Rollback
 from engine.core.errors import CoreError
+from engine.core.queries.targets import at
 from store import StoreError
 
 if TYPE_CHECKING:
@@ -79,4 +80,4 @@ class Orders(App[int]):
                 return
         undone, self.undoable = self.undoable, ()
         for agent_id, _ in undone:
-            self.order(Rollback(agent=agent_id))
+            self.order(Rollback(agent=at(agent_id)))

@@ -13,10 +13,11 @@ from dashboard.views.glimpse import Glimpse
 from dashboard.views.members import takers
 from dashboard.views.rehearsal import rehearsed
 from dashboard.views.rows import Cell
-from dashboard.views.targets import named
+from dashboard.views.targets import looked_up
 from dashboard.views.waiting import why
 from dashboard.widgets.radio import Radio
 from engine.core.commands import Reassign
+from engine.core.queries.targets import at, find_agent, word_for
 from engine.core.state import Task
 
 _WHEN = (
@@ -47,14 +48,14 @@ class ReassignDialog(Dialog):
     def begin(self) -> None:
         glimpse = self.deck.glimpse
         state, task = glimpse.state, glimpse.state.tasks[self._task_id]
-        wanted = named(state, self._agent) if self._agent is not None else None
+        wanted, problem = looked_up(find_agent, state, self._agent)
         choices = self.query_one(Choices)
-        choices.offer(takers(state, task, glimpse.counts), wanted.id if wanted is not None else None)
+        choices.offer(takers(state, task, glimpse.counts), wanted)
         choices.focus()
         self.query_one(Radio).offer(_WHEN, "now" if self._now else "step")
         self.look(glimpse)
-        if self._agent is not None and wanted is None:
-            self.problem(f"there is no agent {self._agent!r} here")
+        if problem:
+            self.problem(problem)
 
     @on(OptionList.OptionHighlighted)
     @on(Radio.Changed)
@@ -74,8 +75,8 @@ class ReassignDialog(Dialog):
             return
         found = rehearsed(state, command, glimpse.now_ms)
         self.problem(f"would be refused: {found.refusal}" if found.refusal else "")
-        agent = state.agents.get(command.agent)
-        shell = f"quarterdeck reassign {task.id} {agent.name if agent else command.agent}{' --now' * command.now}"
+        word = word_for(state, command.agent.removeprefix("@"))
+        shell = f"quarterdeck reassign {task.id} {word}{' --now' * command.now}"
         lines = [Cell(found.summary, "busy", "would say   ")] if found.summary else []
         self.query_one("#would", Told).show([*lines, Cell(shell, "muted", "in a shell  ")])
 
@@ -94,7 +95,7 @@ class ReassignDialog(Dialog):
             return None
         task = self.deck.glimpse.state.tasks.get(self._task_id)
         now = self.query_one(Radio).chosen == "now" and task is not None and task.attempt is not None
-        return Reassign(task=self._task_id, agent=agent_id, now=now)
+        return Reassign(task=self._task_id, agent=at(agent_id), now=now)
 
     def answer(self) -> Answer:
         return self._command()

@@ -9,6 +9,7 @@ from dashboard.screens.dialog import Answer, Choices, Dialog, Told
 from dashboard.views.rows import Cell
 from dashboard.views.specs import its_work
 from engine.core.commands import RemoveMember
+from engine.core.queries.targets import at
 
 MODES = (
     ("drain", "drain", "it ends what it has begun, takes nothing new, then goes"),
@@ -44,4 +45,4 @@ class RemoveDialog(Dialog):
 
     def answer(self) -> Answer:
         mode = cast(Literal["drain", "requeue", "abort"], self.query_one(Choices).chosen)
-        return RemoveMember(target=self._agent_id, mode=mode)
+        return RemoveMember(target=at(self._agent_id), mode=mode)

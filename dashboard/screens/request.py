@@ -16,6 +16,7 @@ from dashboard.widgets.field import Field
 from dashboard.widgets.picker import Picker
 from engine.core.commands import Submit
 from engine.core.options import DEFAULT_PRIORITY
+from engine.core.queries.targets import at
 
 
 class RequestDialog(Dialog):
@@ -88,7 +89,7 @@ class RequestDialog(Dialog):
         deadline = self.query_one("#deadline", Input).value.strip()
         return Submit(
             request=request,
-            supervisor=self._supervisor_id,
+            supervisor=at(self._supervisor_id) if self._supervisor_id is not None else None,
             priority=priority if priority != DEFAULT_PRIORITY else None,
             deadline_s=length_s(deadline) if deadline else None,
             limits=limits_of(self.query_one("#limits", Input).value),

@@ -14,6 +14,7 @@ from dashboard.views.specs import changes, its_work
 from dashboard.views.swaps import attempt_lines, mode_lines
 from dashboard.widgets.radio import Radio
 from engine.core.commands import Rollback
+from engine.core.queries.targets import at, word_for
 
 
 class RollbackDialog(Dialog):
@@ -55,15 +56,15 @@ class RollbackDialog(Dialog):
         modes.offer([Choice(name, name, about) for name, about in mode_lines(state, ids)], self._mode)
         self._mode = None
         mode = modes.chosen or "drain"
-        found = rehearsed(state, Rollback(agent=agent.id, mode=mode), glimpse.now_ms)
+        found = rehearsed(state, Rollback(agent=at(agent.id), mode=mode), glimpse.now_ms)
         self.problem(f"would be refused: {found.refusal}" if found.refusal else "")
         before = state.specs.get(agent.previous or "")
         if before is not None:
             self.query_one("#changes", Told).show(changes(state.spec_of(agent), before))
         self.query_one("#work", Told).show([Cell(its_work(agent, state), "", "its work    ")])
         show_where_any(self.query_one("#each", Told), attempt_lines(state, ids, mode))
-        shell = f"quarterdeck rollback {agent.name} --mode {mode}"
+        shell = f"quarterdeck rollback {word_for(state, agent.id)} --mode {mode}"
         self.query_one("#shell", Told).show([Cell(shell, "muted", "in a shell  ")])
 
     def answer(self) -> Answer:
-        return Rollback(agent=self._agent_id, mode=self.query_one(Radio).chosen or "drain")
+        return Rollback(agent=at(self._agent_id), mode=self.query_one(Radio).chosen or "drain")

@@ -32,6 +32,7 @@ from dashboard.widgets.picker import Picker
 from engine.core.commands import SwitchStrategy
 from engine.core.decide.strategy import switched
 from engine.core.errors import Refused
+from engine.core.queries.targets import at, word_for
 from engine.core.state import Supervisor
 from engine.core.strategies import STRATEGIES
 
@@ -153,7 +154,7 @@ class StrategyDialog(Dialog):
         supervisor = self._supervisor
         assert supervisor is not None
         return SwitchStrategy(
-            supervisor=self._supervisor_id,
+            supervisor=at(self._supervisor_id),
             mode=mode,
             aggregation=None if join == supervisor.aggregation else join,  # type: ignore[arg-type]
             aggregator=self._picked("aggregator"),
@@ -190,8 +191,7 @@ class StrategyDialog(Dialog):
             self.query_one("#after", Told).show([Cell("after", "muted"), *drawn(after(state, change), width)])
 
     def _shell(self, command: SwitchStrategy) -> str:
-        supervisor = self._supervisor
-        name = supervisor.name if supervisor is not None else self._supervisor_id
+        name = word_for(self.deck.glimpse.state, self._supervisor_id)
         parts = ["quarterdeck strategy", name, command.mode or ""]
         said = words_of(settings_line(command.settings)) if command.settings else []
         parts += [f"--set {shlex.quote(one)}" for one in said]

@@ -16,6 +16,7 @@ from dashboard.views.specs import candidate_line, changes, its_work, sharing
 from dashboard.views.swaps import attempt_lines, mode_lines, refusal_of
 from dashboard.widgets.radio import Radio
 from engine.core.commands import SwapAgent, SwapAgents
+from engine.core.queries.targets import at, word_for, words
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent
 
@@ -80,7 +81,8 @@ class SwapDialog(Dialog):
         wanted = chosen or (_FILE if self._of_file is not None else self._choice)
         self.query_one(Choices).offer(offered, wanted)
         if not offered:
-            self.problem(f"the registry has no other spec; give a file:  : swap {agents[0].name} --with FILE")
+            word = word_for(state, agents[0].id)
+            self.problem(f"the registry has no other spec; give a file:  : swap {word} --with FILE")
 
     def _read_file(self, path: Path) -> None:
         from dashboard.cli.specfile import read_spec_file
@@ -131,7 +133,8 @@ class SwapDialog(Dialog):
 
     def _shell(self, agents: Sequence[Agent], new: AgentSpec, mode: str) -> str:
         using = self._choice if new is self._of_file else new.name
-        return f"quarterdeck swap {' '.join(agent.name for agent in agents)} --with {using} --mode {mode}"
+        named = words(self.deck.glimpse.state)
+        return f"quarterdeck swap {' '.join(named[agent.id] for agent in agents)} --with {using} --mode {mode}"
 
     def _spec(self) -> AgentSpec | None:
         chosen, state = self.query_one(Choices).chosen, self.deck.glimpse.state
@@ -158,8 +161,8 @@ class SwapDialog(Dialog):
 
     def _one(self, agent_id: str, new: AgentSpec, mode: str) -> SwapAgent:
         if new is self._of_file:
-            return SwapAgent(agent=agent_id, spec=new, trusted=self._references, mode=mode)
-        return SwapAgent(agent=agent_id, registered=new.name, mode=mode)
+            return SwapAgent(agent=at(agent_id), spec=new, trusted=self._references, mode=mode)
+        return SwapAgent(agent=at(agent_id), registered=new.name, mode=mode)
 
 
 def _work_of(agents: Sequence[Agent]) -> str:

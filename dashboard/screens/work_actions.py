@@ -23,7 +23,7 @@ class WorkActions(Acting):
             return
         state = self.deck.glimpse.state
         if target.kind in ("agent", "supervisor"):
-            self.action_remove(target.id)
+            self.action_remove(target.at)
             return
         task, run = state.tasks.get(target.id), state.runs.get(target.id)
         if (task is None or task.ended) and run is None:

@@ -18,6 +18,7 @@ from engine.core.budget import deadline_of
 from engine.core.commands import ChangeCapabilities, ChangeSupervisor, Command, SetDeadline, SetPriority
 from engine.core.hierarchy import depth_of, mean_ms_of
 from engine.core.options import AGEING_S, BALANCES, DEFAULT_PRIORITY, LOWEST_PRIORITY, Preempt, SupervisorOptions
+from engine.core.queries.targets import at
 from engine.core.state import State
 
 
@@ -126,7 +127,7 @@ class CapabilityLine:
 
     def meant(self, state: State, text: str) -> Command | None:
         add, remove = _signed(words_of(text))
-        return ChangeCapabilities(agent=self._agent_id, add=add, remove=remove) if add or remove else None
+        return ChangeCapabilities(agent=at(self._agent_id), add=add, remove=remove) if add or remove else None
 
 
 def _signed(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -196,7 +197,7 @@ class SettingsLine:
             return None
         parallel, agents = (_whole(key, said[key]) if key in said else None for key in ("max_parallel", "max_agents"))
         return ChangeSupervisor(
-            supervisor=self._supervisor_id, options=_options(said), max_parallel=parallel, max_agents=agents
+            supervisor=at(self._supervisor_id), options=_options(said), max_parallel=parallel, max_agents=agents
         )
 
 

@@ -108,8 +108,9 @@ def subject_name(state: State, asked: Escalation) -> str:
 
 def question_of(state: State, target: str) -> Escalation | None:
     """Return a question by its id, or by what it is about."""
-    found = state.escalations.get(target)
-    return found or next((one for one in state.escalations.values() if one.subject == target), None)
+    an_id = target.removeprefix("@")
+    found = state.escalations.get(an_id)
+    return found or next((one for one in state.escalations.values() if one.subject == an_id), None)
 
 
 def place_of(state: State, key: str) -> str:

@@ -17,6 +17,7 @@ from dashboard.views.waiting import why
 from dashboard.views.work import circuit_words
 from engine.core.fold.lanes import in_order
 from engine.core.options import DEFAULT_PRIORITY
+from engine.core.queries.targets import at
 from engine.core.state import Agent, Run, State, Task
 
 BLANK = Cell("")
@@ -43,8 +44,8 @@ def agent_page(
     mark, ended = of_agent(agent, working=counts.working), agent.done + agent.failed
     above = state.supervisors.get(agent.supervisor_id)
     cells = [
-        _field("agent", f"{agent.name}  ({agent.id})", "strong"),
-        _field("under", above.name if above is not None else agent.supervisor_id),
+        _field("agent", f"{agent.name}  ({at(agent.id)})", "strong"),
+        _field("under", above.name if above is not None else at(agent.supervisor_id)),
         _field("state", mark.text, mark.tone),
         _field("generation", f"g{agent.generation}"),
         _field(

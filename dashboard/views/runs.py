@@ -6,6 +6,7 @@ from dashboard.views.limits import budget_words, due
 from dashboard.views.rows import Cell, Column, Listing, matches
 from dashboard.views.texts import said
 from engine.core.options import DEFAULT_PRIORITY
+from engine.core.queries.targets import at
 from engine.core.state import Run, RunSummary, State
 
 COLUMNS = (
@@ -45,7 +46,7 @@ def runs(state: State, *, now_ms: int, needle: str = "", working: bool = True) -
 
 def _supervisor(state: State, supervisor_id: str) -> Cell:
     supervisor = state.supervisors.get(supervisor_id)
-    return Cell(supervisor.name if supervisor is not None else supervisor_id, "muted")
+    return Cell(supervisor.name if supervisor is not None else at(supervisor_id), "muted")
 
 
 def _open(state: State, run: Run, now_ms: int, working: bool) -> tuple[Cell, ...]:

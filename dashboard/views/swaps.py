@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dashboard.views.amounts import counted
 from dashboard.views.rows import Cell
 from engine.core.decide.swapping import MODES, AttemptPreview, SwapPreview, preview
+from engine.core.queries.targets import at
 from engine.core.state import State
 
 SHOWN = 4
@@ -13,7 +14,7 @@ SHOWN = 4
 
 def previews(state: State, agent_ids: Sequence[str], mode: str) -> list[SwapPreview]:
     """Return what a swap of each of these agents would do now; one that has left is left out."""
-    return [preview(state, agent_id, mode) for agent_id in agent_ids if agent_id in state.agents]
+    return [preview(state, at(agent_id), mode) for agent_id in agent_ids if agent_id in state.agents]
 
 
 def mode_lines(state: State, agent_ids: Sequence[str]) -> list[tuple[str, str]]:

@@ -1,8 +1,11 @@
 """What an action is about: the thing under the cursor, or one that was named."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.core.errors import Refused
+from engine.core.queries.targets import at, find_any
 from engine.core.state import Agent, RunSummary, State, Supervisor
 
 Kind = Literal["agent", "supervisor", "task", "run"]
@@ -21,6 +24,11 @@ class Target:
         """Kind and name."""
         return f"{self.kind} {self.name}"
 
+    @property
+    def at(self) -> str:
+        """What names it in a command and in a `:` line."""
+        return at(self.id)
+
 
 def target_of(state: State, key: str | None) -> Target | None:
     """Return what a row's key stands for; None where it is no object of the state."""
@@ -36,16 +44,25 @@ def target_of(state: State, key: str | None) -> Target | None:
     return Target("run", key, run.title) if run is not None else None
 
 
-def named(state: State, name: str) -> Target | None:
-    """Return the object of an id, a name, or `supervisor/name`; None where it is unknown or not unique."""
-    if (found := target_of(state, name)) is not None:
-        return found
-    above, _, last = name.rpartition("/")
-    members: list[Agent | Supervisor] = [agent for agent in state.agents.values() if agent.name == last]
-    members += [supervisor for supervisor in state.supervisors.values() if supervisor.name == last]
-    if above:
-        members = [member for member in members if _above(state, member) == above]
-    return target_of(state, members[0].id) if len(members) == 1 else None
+def named(state: State, word: str) -> Target:
+    """Return the object that a word names.
+
+    Raises:
+        Refused: If there is none, or it may be several.
+    """
+    found = target_of(state, find_any(state, word).id)
+    assert found is not None
+    return found
+
+
+def looked_up(
+    find: Callable[[State, str], Agent | Supervisor], state: State, word: str | None
+) -> tuple[str | None, str]:
+    """Return the id of what a word names, or why there is none; nothing of no word."""
+    try:
+        return (find(state, word).id, "") if word is not None else (None, "")
+    except Refused as refused:
+        return None, refused.reason
 
 
 def is_in_trouble(state: State, member_id: str) -> bool:
@@ -93,8 +110,3 @@ def receiver(state: State, target: Target | None) -> str | None:
     while found is not None and (parent := state.supervisors[found].parent_id) is not None:
         found = parent
     return found
-
-
-def _above(state: State, member: Agent | Supervisor) -> str:
-    above = state.supervisors.get((member.supervisor_id if isinstance(member, Agent) else member.parent_id) or "")
-    return above.name if above is not None else ""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dashboard.views.asking import SettingsLine
 from engine.core.decide.swapping import MODES
+from engine.core.queries.targets import words
 from engine.core.state import State
 
 PLACES: dict[str, str] = {
@@ -55,11 +56,13 @@ class Misspoken(ValueError):
 
 
 def _agents(state: State) -> list[str]:
-    return sorted(agent.name for agent in state.agents.values())
+    named = words(state)
+    return sorted(named[agent_id] for agent_id in state.agents)
 
 
 def _supervisors(state: State) -> list[str]:
-    return [supervisor.name for supervisor in state.supervisors.values()]
+    named = words(state)
+    return [named[supervisor_id] for supervisor_id in state.supervisors]
 
 
 def _members(state: State) -> list[str]:

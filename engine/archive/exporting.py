@@ -13,10 +13,10 @@ from pydantic_core import from_json, to_json
 from engine.archive.container import write_parts
 from engine.archive.errors import ExportRefused
 from engine.archive.manifest import EVENTS, MANIFEST, MOST_BYTES, STATE, TEXTS, Manifest, counts_of, manifest_adapter
-from engine.core.decide.find import find_supervisor
 from engine.core.document import bound_in, text_refs
 from engine.core.errors import CorruptJournal
 from engine.core.exporting import document_of, encoded, state_sha256
+from engine.core.queries.targets import find_supervisor
 from engine.core.values import TextRef
 from engine.folding import folded_from, pages
 from engine.texts import walk

@@ -99,6 +99,15 @@ class UnknownSupervisor(Refused):
         super().__init__(f"no supervisor {name!r}; {_or_nearest(near, 'list them with: quarterdeck ps')}")
 
 
+class UnknownTarget(Refused):
+    """A command named something that is not there."""
+
+    code = "unknown_target"
+
+    def __init__(self, name: str, near: Iterable[str] = ()) -> None:
+        super().__init__(f"there is no {name!r} here; {_or_nearest(near, 'list agents with: quarterdeck agents')}")
+
+
 class UnknownWork(Refused):
     """A command named a run or a task that is not open."""
 

@@ -25,6 +25,7 @@ from engine.core.context import Context
 from engine.core.decide import decide
 from engine.core.events import CommandRefused
 from engine.core.limits import Limits
+from engine.core.queries.targets import at
 from engine.core.state import State, Supervisor
 from engine.simulation.coordination import drawn_mode, drawn_settings
 from engine.simulation.crew import drawn_chain, drawn_options
@@ -154,7 +155,13 @@ def _switch_strategy(draw: Random, state: State, number: int) -> Command:
         members, agents = names_under(state, supervisor)
         lead = draw.choice([None, *agents]) if mode != "delegate" or not agents else draw.choice(agents)
         settings = drawn_settings(draw, mode, members)
-        values |= {"supervisor": supervisor.id, "mode": mode, "settings": settings, "lead": lead, "aggregator": None}
+        values |= {
+            "supervisor": at(supervisor.id),
+            "mode": mode,
+            "settings": settings,
+            "lead": lead,
+            "aggregator": None,
+        }
         values["aggregation"] = draw.choice(["concat", "first", "vote", "best", None])
         values["run"] = one_of(draw, list(state.runs)) if values["scope"] == "run" else None
     return SwitchStrategy(**values)
@@ -167,7 +174,7 @@ def _change_supervisor(draw: Random, state: State, number: int) -> Command:
         return command
     options = drawn_options(draw, supervisor.mode, *names_under(state, supervisor))
     return ChangeSupervisor(
-        supervisor=supervisor.id, options=options, max_parallel=command.max_parallel, max_agents=command.max_agents
+        supervisor=at(supervisor.id), options=options, max_parallel=command.max_parallel, max_agents=command.max_agents
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from random import Random
 
 from engine.core.commands import Answer, Command, Resume
+from engine.core.queries.targets import at
 from engine.core.state import State
 
 
@@ -21,7 +22,7 @@ def resumes(state: State) -> list[Command]:
         *(one.id for one in state.supervisors.values() if one.paused),
         *(one.id for one in state.agents.values() if one.paused),
     ]
-    return [Resume(target=target) for target in paused]
+    return [Resume(target=at(target)) for target in paused]
 
 
 def answers(state: State, draw: Random) -> list[Command]:

@@ -19,11 +19,11 @@ from engine.core.commands import (
     SwapAgents,
     SwitchStrategy,
 )
-from engine.core.decide.find import find_supervisor
 from engine.core.decide.loading import specs_in
 from engine.core.decide.trust import references_of
 from engine.core.errors import Refused
 from engine.core.fact import changed
+from engine.core.queries.targets import at, find_supervisor
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import State, Supervisor
 from engine.supervisor.callables import Callables
@@ -100,7 +100,7 @@ class Adoption:
         wanted = self._callables.in_place_of(spec, found)
         if spec_hash(wanted) == spec_hash(found):
             return []
-        return [SwapAgent(agent=present.id, spec=wanted, trusted=references_of(wanted))]
+        return [SwapAgent(agent=at(present.id), spec=wanted, trusted=references_of(wanted))]
 
     def _supervisor(self, state: State, command: AddSupervisor) -> list[Command]:
         present = self._left_supervisor(state, command)
@@ -117,14 +117,14 @@ class Adoption:
         self._left.discard(present.id)
         for member in team.members:
             if isinstance(member, AgentSpec):
-                yield from self._agent(state, present, member, AddAgent(supervisor=present.id, spec=member))
+                yield from self._agent(state, present, member, AddAgent(supervisor=at(present.id), spec=member))
             else:
-                yield from self._supervisor(state, AddSupervisor(parent=present.id, team=member))
+                yield from self._supervisor(state, AddSupervisor(parent=at(present.id), team=member))
         if team.options != present.options:
-            yield ChangeSupervisor(supervisor=present.id, options=team.options)
+            yield ChangeSupervisor(supervisor=at(present.id), options=team.options)
         if not self._keep_modes and _ways(team) != _ways(present):
             yield SwitchStrategy(
-                supervisor=present.id,
+                supervisor=at(present.id),
                 mode=team.mode,
                 aggregation=team.aggregation,
                 aggregator=team.aggregator,

@@ -19,6 +19,7 @@ from engine.core.commands import (
 from engine.core.decide.find import candidate_of
 from engine.core.discovery import choose
 from engine.core.options import SupervisorOptions
+from engine.core.queries.targets import at
 from engine.core.spec import AgentSpec
 from engine.core.strategies import strategy_named
 from engine.host.orders import Applied
@@ -50,7 +51,7 @@ class Changes(Node):
             Unusable: If it could not work.
         """
         spec = spec_of(agent)
-        return await self._order(lambda: AddAgent(supervisor=self._here.id, spec=spec, name=name))
+        return await self._order(lambda: AddAgent(supervisor=self._target, spec=spec, name=name))
 
     async def add_specialized_agent(self, name: str, settings: Settings) -> Applied:
         """Add an agent from fields of a spec, such as `{"specialties": [...], "tools": [...], "run": ...}`.
@@ -75,7 +76,7 @@ class Changes(Node):
         Raises:
             CommandRefusedError: If there is none, or it is busy and no mode was given.
         """
-        return await self._order(lambda: RemoveMember(target=self._agent(name).id, mode=mode))
+        return await self._order(lambda: RemoveMember(target=at(self._agent(name).id), mode=mode))
 
     async def swap_agent(
         self,
@@ -128,7 +129,7 @@ class Changes(Node):
     ) -> SwapAgent:
         failures, tasks = rollback_after or (None, 10)
         return SwapAgent(
-            agent=self._agent(name).id,
+            agent=at(self._agent(name).id),
             spec=None if isinstance(spec, str) else spec_of(spec),
             registered=spec if isinstance(spec, str) else None,
             mode=mode,
@@ -143,7 +144,7 @@ class Changes(Node):
         Raises:
             CommandRefusedError: If there is none, or it was never swapped.
         """
-        return await self._order(lambda: Rollback(agent=self._agent(name).id, mode=mode))
+        return await self._order(lambda: Rollback(agent=at(self._agent(name).id), mode=mode))
 
     async def change_capabilities(self, name: str, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Applied:
         """Change what an agent is able to do, while it works; what it runs stays.
@@ -152,7 +153,7 @@ class Changes(Node):
             CommandRefusedError: If there is none, or it does not have what is to go.
         """
         added, removed = list(add), list(remove)
-        return await self._order(lambda: ChangeCapabilities(agent=self._agent(name).id, add=added, remove=removed))
+        return await self._order(lambda: ChangeCapabilities(agent=at(self._agent(name).id), add=added, remove=removed))
 
     async def move(self, name: str, parent: str) -> Applied:
         """Put an agent, or a supervisor with everything under it, under another supervisor of the same tree.
@@ -180,7 +181,7 @@ class Changes(Node):
         """
         return await self._order(
             lambda: ChangeSupervisor(
-                supervisor=self._here.id, options=options, max_parallel=max_parallel, max_agents=max_agents
+                supervisor=self._target, options=options, max_parallel=max_parallel, max_agents=max_agents
             )
         )
 
@@ -200,7 +201,7 @@ class Changes(Node):
 
         def swap() -> SwapAgent:
             agent = self._agent(name)
-            return SwapAgent(agent=agent.id, spec=_with(self._line.restored(self._state.spec_of(agent)), settings))
+            return SwapAgent(agent=at(agent.id), spec=_with(self._line.restored(self._state.spec_of(agent)), settings))
 
         return await self._order(swap)
 
@@ -210,14 +211,14 @@ class Changes(Node):
         posted = [
             one.mode
             for one in self._line.posted
-            if isinstance(one, SwitchStrategy) and one.mode and one.supervisor == self._here.id
+            if isinstance(one, SwitchStrategy) and one.mode and one.supervisor == self._target
         ]
         return posted[-1] if posted else self._here.mode
 
     @coordination_mode.setter
     def coordination_mode(self, mode: str) -> None:
         strategy_named(mode)
-        self._line.post(lambda: SwitchStrategy(supervisor=self._here.id, mode=mode))
+        self._line.post(lambda: SwitchStrategy(supervisor=self._target, mode=mode))
 
     async def reconfigure_coordination(self, settings: Settings) -> Applied:
         """Change how the team works together, in the middle of its runs: done stays done, the rest is planned anew.
@@ -237,7 +238,7 @@ class Changes(Node):
                 raise UnknownOption("reconfigure_coordination", key, _COORDINATION)
         return await self._order(
             lambda: SwitchStrategy(
-                supervisor=self._here.id,
+                supervisor=self._target,
                 mode=settings.get("mode"),
                 aggregation=settings.get("aggregation"),
                 aggregator=settings.get("aggregator") or self._aggregator(settings),

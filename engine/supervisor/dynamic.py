@@ -203,7 +203,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
         """
         if self.agent_registry is not None and name in self.agent_registry:
             return await self.add_agent(self.agent_registry.get(name).spec, name=as_name)
-        return await self._order(lambda: AddAgent(supervisor=self._here.id, registered=name, name=as_name))
+        return await self._order(lambda: AddAgent(supervisor=self._target, registered=name, name=as_name))
 
     async def add_sub_supervisor(self, name: str, unstarted: "DynamicSupervisor") -> Applied:
         """Let another supervisor join, with its agents and everything under it; it becomes a view on this team.
@@ -221,7 +221,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
             raise AlreadyStarted(unstarted.name)
         self._engine.callables.take_over(theirs.callables)
         team = tree_of(theirs.state, unstarted._here, theirs.callables, name=name)
-        applied = await self._order(lambda: AddSupervisor(parent=self._here.id, team=team))
+        applied = await self._order(lambda: AddSupervisor(parent=self._target, team=team))
         depth = len(unstarted._path)
         for node in theirs.nodes:
             node._engine = self._engine

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 
 from engine.core.commands import Command
 from engine.core.discovery import nearest
-from engine.core.errors import UnknownAgent, UnknownSupervisor
+from engine.core.errors import Refused, UnknownSupervisor
+from engine.core.queries.targets import at, find_agent
 from engine.core.state import Agent, State, Supervisor
 from engine.errors import CommandRefusedError
 from engine.host.orders import Applied
@@ -54,16 +55,21 @@ class Node:
         state = self._state
         return (state.agents[member_id] for member_id in self._here.members if member_id in state.agents)
 
+    @property
+    def _target(self) -> str:
+        """What names the supervisor in a command."""
+        return at(self._here.id)
+
     def _agent(self, name: str) -> Agent:
-        """Return the agent with that name or id among its own.
+        """Return the agent that `name` (`@` and an id, a name or an id) names among its own.
 
         Raises:
-            CommandRefusedError: If there is none.
+            CommandRefusedError: If there is none, or it may be several.
         """
-        for agent in self._agents:
-            if name in (agent.name, agent.id):
-                return agent
-        raise refusal_of(UnknownAgent(name, nearest(name, [agent.name for agent in self._agents])))
+        try:
+            return find_agent(self._state, name, under=self._here)
+        except Refused as refused:
+            raise refusal_of(refused) from None
 
     async def _order(self, make: Callable[[], Command]) -> Applied:
         return await self._line.order(make)
@@ -80,6 +86,6 @@ def supervisor_at(state: State, path: tuple[str, ...]) -> Supervisor | None:
     return found
 
 
-def refusal_of(refused: UnknownAgent | UnknownSupervisor) -> CommandRefusedError:
+def refusal_of(refused: Refused) -> CommandRefusedError:
     """Return what a program gets where the core would refuse."""
     return CommandRefusedError(refused.code, refused.reason)

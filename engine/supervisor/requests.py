@@ -10,9 +10,10 @@ from pydantic import JsonValue
 
 from engine.core.commands import Cancel, Pause, Resume, Submit
 from engine.core.decide.casting import cast_for
-from engine.core.errors import CoreError, Refused
+from engine.core.errors import CoreError, Refused, UnknownTarget
 from engine.core.events import Event, RunFinished, StrategySwitched
 from engine.core.limits import Limits
+from engine.core.queries.targets import at, find_any
 from engine.core.spec import FailurePolicy
 from engine.core.state import Agent, RunStatus, RunSummary, State, Supervisor
 from engine.errors import EngineError, UnknownRun, Unusable
@@ -21,7 +22,7 @@ from engine.results import ENDED_OTHERWISE, RunFailed, RunResult, WorkStatus
 from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value
 from engine.supervisor.errors import NotRunning, UnknownOption
-from engine.supervisor.node import Node
+from engine.supervisor.node import Node, refusal_of
 from engine.supervisor.options import check_policies
 from store import StoreError
 
@@ -181,7 +182,7 @@ class Requests(Node):
         Raises:
             CommandRefusedError: If there is none, or it is paused already.
         """
-        return await self._order(lambda: Pause(target=self._target(target)))
+        return await self._order(lambda: Pause(target=self._meant(target)))
 
     async def resume(self, target: str | None = None) -> Applied:
         """Let go on what was paused.
@@ -189,12 +190,17 @@ class Requests(Node):
         Raises:
             CommandRefusedError: If there is none, or it is not paused.
         """
-        return await self._order(lambda: Resume(target=self._target(target)))
+        return await self._order(lambda: Resume(target=self._meant(target)))
 
-    def _target(self, name: str | None) -> str:
+    def _meant(self, name: str | None) -> str:
         if name is None:
-            return self._here.id
-        return next((agent.id for agent in self._agents if agent.name == name), name)
+            return self._target
+        try:
+            return at(find_any(self._state, name, under=self._here).id)
+        except UnknownTarget:
+            return name  # the core looks for it in the whole tree
+        except Refused as refused:
+            raise refusal_of(refused) from None
 
     async def _submitted(self, request: JsonValue, duties: RunDuties) -> str:
         value = json_value(request)
@@ -209,7 +215,7 @@ class Requests(Node):
             applied = await self._order(
                 lambda: Submit(
                     request=value,
-                    supervisor=self._here.id,
+                    supervisor=self._target,
                     on_failure=policies,
                     priority=duties.get("priority"),
                     deadline_s=duties.get("deadline_s"),

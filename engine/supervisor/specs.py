@@ -6,6 +6,7 @@ from typing import Any, overload
 
 from engine.core.commands import AddAgent, Command, RemoveMember, SwapAgent
 from engine.core.errors import DuplicateName
+from engine.core.queries.targets import at
 from engine.core.spec import AgentSpec
 from engine.errors import CommandRefusedError
 from engine.supervisor.changes import spec_of
@@ -23,10 +24,10 @@ class AgentSpecs(MutableSequence[AgentSpec]):
         self._node = node
 
     def _now(self) -> list[tuple[str, AgentSpec]]:
-        """Ids and specs as they will be once all that was posted is carried out; a new agent has no id yet."""
+        """Targets and specs as they will be once all that was posted is carried out; a new agent has no id yet."""
         node = self._node
-        state, line, here = node._state, node._line, node._here.id
-        found = {agent.id: line.restored(state.spec_of(agent)) for agent in node._agents if agent.removing is None}
+        state, line, here = node._state, node._line, node._target
+        found = {at(agent.id): line.restored(state.spec_of(agent)) for agent in node._agents if agent.removing is None}
         for command in line.posted:
             match command:
                 case AddAgent(supervisor=above, spec=AgentSpec() as spec) if above == here:
@@ -55,7 +56,7 @@ class AgentSpecs(MutableSequence[AgentSpec]):
         if any(spec.name == known.name for _, known in now) and not self._is_left(spec.name):
             refused = DuplicateName(spec.name, f"supervisor {self._node.name!r}")
             raise CommandRefusedError(refused.code, refused.reason)
-        self._post(lambda: AddAgent(supervisor=self._node._here.id, spec=spec))
+        self._post(lambda: AddAgent(supervisor=self._node._target, spec=spec))
 
     def _is_left(self, name: str) -> bool:
         """Tell whether the agent of that name was left by an earlier process, and is taken over by this."""
@@ -91,10 +92,10 @@ class AgentSpecs(MutableSequence[AgentSpec]):
         return RemoveMember(target=self._target(now_id, name), mode="drain")
 
     def _target(self, now_id: str, name: str) -> str:
-        """Return the id of an agent; of one that is still to be added what it stands under until then."""
+        """Return what names an agent; of one that is still to be added what it stands under until then."""
         if now_id != _to_come(name):
             return now_id
-        return next((agent.id for agent in self._node._agents if agent.name == name), now_id)
+        return next((at(agent.id) for agent in self._node._agents if agent.name == name), now_id)
 
     @overload
     def __getitem__(self, index: int) -> AgentSpec: ...

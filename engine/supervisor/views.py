@@ -58,7 +58,7 @@ class Views(Node):
         state, restored = self._state, self._line.restored
         team = {name: restored(state.specs[key]) for name, key in state.registry.items()}
         ours = {info.name: info.spec for info in self.agent_registry or ()}
-        here = self._here.id
+        here = self._target
         to_come = [one.spec for one in self._line.posted if isinstance(one, AddAgent) and one.supervisor == here]
         team |= {spec.name: spec for spec in to_come if spec is not None}
         return team | ours | {agent.name: restored(state.spec_of(agent)) for agent in self._agents}

@@ -175,7 +175,7 @@ async def test_tab_completes_a_command_and_a_wrong_one_is_one_line(tmp_path: Pat
         await hand.press("colon", *"fly", "enter")
         assert hand.said.startswith("no command 'fly'; there are swap, rollback")
         await hand.press("colon", *"pause nobody", "enter")
-        assert hand.said == "there is no 'nobody' here"
+        assert hand.said.startswith("there is no 'nobody' here")
         assert hand.app.focused is hand.table
 
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 async def test_a_request_is_sent_as_it_stands(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("n", *"go", "enter")
-        assert hand.ordered == Submit(request="go", supervisor="s1")
+        assert hand.ordered == Submit(request="go", supervisor="@s1")
 
 
 async def test_a_request_has_a_priority_a_category_a_deadline_limits_and_what_it_comes_after(tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ async def test_a_request_has_a_priority_a_category_a_deadline_limits_and_what_it
         limits = Limits(tokens=900, cost_usd=Decimal("0.5"), then="ask")
         assert hand.ordered == Submit(
             request="go",
-            supervisor="s1",
+            supervisor="@s1",
             priority=3,
             category="audit",
             deadline_s=300,

@@ -34,7 +34,7 @@ async def test_settings_that_a_strategy_does_not_know_are_said_at_once(tmp_path:
         await hand.press("enter")
         assert not hand.app.orders
         await hand.press("backspace", "backspace", *"s=3", "enter")
-        assert hand.ordered == SwitchStrategy(supervisor="s3", mode="iterative_refinement", settings={"rounds": 3})
+        assert hand.ordered == SwitchStrategy(supervisor="@s3", mode="iterative_refinement", settings={"rounds": 3})
 
 
 async def test_a_lead_is_asked_for_where_one_leads(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ async def test_what_is_at_work_may_be_stopped_and_one_run_alone_switched(tmp_pat
         assert "cancelled 2" in hand.told("consequence")
         await hand.press("enter")
         assert hand.ordered == SwitchStrategy(
-            supervisor="s3", mode="sequential", scope="run", run="r3", preserve_agent_states=False
+            supervisor="@s3", mode="sequential", scope="run", run="r3", preserve_agent_states=False
         )
 
 

@@ -31,7 +31,7 @@ async def test_a_swap_says_of_each_mode_what_becomes_of_the_work(tmp_path: Path)
         assert "ledger 0  goes on with the new code after step 3" in hand.told("each")
         assert "--with reader-careful --mode migrate" in hand.told("shell")
         await hand.press("enter")
-        assert hand.ordered == SwapAgent(agent="a4", registered="reader-careful", mode="migrate")
+        assert hand.ordered == SwapAgent(agent="@a4", registered="reader-careful", mode="migrate")
 
 
 async def test_those_that_share_no_specialty_are_folded_behind_a_line(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ async def test_marked_agents_are_swapped_as_one_change(tmp_path: Path) -> None:
         assert "Swap 2 agents as one change: auditor, writer" in hand.dialog.title_line()
         await hand.press("enter")
         assert isinstance(hand.ordered, SwapAgents)
-        assert [one.agent for one in hand.ordered.swaps] == ["a5", "a6"]
+        assert [one.agent for one in hand.ordered.swaps] == ["@a5", "@a6"]
         assert not hand.table.marked
 
 
@@ -84,7 +84,7 @@ async def test_a_roll_back_shows_what_the_agent_was(tmp_path: Path) -> None:
         assert isinstance(hand.app.screen, RollbackDialog)
         assert "+ run          crew:scout-thorough" in hand.told("changes")
         await hand.press("end", "enter")
-        assert hand.ordered == Rollback(agent="a3", mode="abort")
+        assert hand.ordered == Rollback(agent="@a3", mode="abort")
 
 
 async def test_a_line_names_agents_spec_and_mode(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from engine.core.commands import (
 from engine.core.options import SupervisorOptions
 from tests.pilot.hand import opened
 from tests.pilot.trouble import trouble
+from tests.world import agent, team_world
 
 pytestmark = pytest.mark.anyio
 
@@ -50,7 +51,7 @@ async def test_a_task_is_given_to_an_agent_that_is_chosen(tmp_path: Path) -> Non
         await hand.press("colon", *"reassign t5 writer --now", "enter")
         assert "gave t5 to writer; it is stopped now" in hand.told("would")
         await hand.press("enter")
-        assert hand.ordered == Reassign(task="t5", agent="a6", now=True)
+        assert hand.ordered == Reassign(task="t5", agent="@a6", now=True)
 
 
 async def test_a_member_is_moved_under_a_supervisor_that_is_chosen(tmp_path: Path) -> None:
@@ -60,18 +61,18 @@ async def test_a_member_is_moved_under_a_supervisor_that_is_chosen(tmp_path: Pat
         assert "1 agent and 0 supervisors under it go with it" in hand.told("told")
         assert "moved books under audit" in hand.told("would")
         await hand.press("enter")
-        assert hand.ordered == Move(target="s2", parent="s3")
+        assert hand.ordered == Move(target="@s2", parent="@s3")
 
 
 async def test_what_an_agent_can_do_is_changed_by_signs(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         hand.table.select("a1")
         await hand.press("c", *"+sum -file", "enter")
-        assert hand.ordered == ChangeCapabilities(agent="a1", add=["sum"], remove=["file"])
+        assert hand.ordered == ChangeCapabilities(agent="@a1", add=["sum"], remove=["file"])
 
 
 async def test_settings_are_typed_as_in_a_shell_or_as_pairs(tmp_path: Path) -> None:
-    wanted = ChangeSupervisor(supervisor="s1", max_parallel=3, options=SupervisorOptions(balance="weight"))
+    wanted = ChangeSupervisor(supervisor="@s1", max_parallel=3, options=SupervisorOptions(balance="weight"))
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("o", *"max_parallel=3 balance=weight", "enter")
         assert hand.ordered == wanted
@@ -98,7 +99,21 @@ async def test_who_is_kept_from_work_is_let_go_on_by_the_key_that_pauses(tmp_pat
         for name in ("a2", "a3", "s7"):
             hand.table.select(name)
             await hand.press("z")
-            assert hand.ordered == Resume(target=name)
+            assert hand.ordered == Resume(target=f"@{name}")
         hand.table.select("a1")
         await hand.press("z")
-        assert hand.ordered == Pause(target="a1")
+        assert hand.ordered == Pause(target="@a1")
+
+
+async def test_a_key_is_for_the_row_under_the_cursor_also_where_another_agent_is_called_by_its_id(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path, work=team_world(*(agent(f"a{number}") for number in range(6)))) as hand:
+        hand.table.select("a3")
+        await hand.press("z")
+        assert hand.ordered == Pause(target="@a3")
+
+        await hand.press("colon", *"pause a3", "enter")
+        assert hand.said == "'a3' is not unique; say one of @a3 (chief/a2), chief/a3 (@a4)"
+        await hand.press("colon", *"pause chief/a3", "enter")
+        assert hand.ordered == Pause(target="@a4")

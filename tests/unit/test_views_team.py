@@ -14,6 +14,7 @@ from dashboard.views.targets import named, receiver, supervisor_behind
 from dashboard.views.verbs import VERBS, Misspoken, completions, understand
 from dashboard.views.waiting import why
 from engine.core.commands import Pause, RegisterSpec, Submit, SupervisorSpec, SwapAgent
+from engine.core.errors import Refused
 from engine.core.signals import AgentUnusable
 from engine.core.spec import Retry
 from engine.core.state import AgentStatus, RunStatus, Task, TaskStatus
@@ -210,15 +211,15 @@ def test_specs_are_offered_by_likeness_and_compared_field_by_field() -> None:
     assert told == ["type function", "- run crew:scout", "+ run crew:scout-fast", "+ timeout s 5.0"]
 
 
-def test_a_name_means_one_object_or_none() -> None:
+def test_a_word_means_one_object_or_none() -> None:
     state = team_world(agent("ada", "a"), SupervisorSpec(name="below", members=[agent("bob", "b")])).state
 
     found = named(state, "below/bob")
-    assert found is not None
     assert found.said == "agent bob"
     assert supervisor_behind(state, found) == state.agents[found.id].supervisor_id
-    assert named(state, "chief/bob") is None
-    assert named(state, "nobody") is None
+    for word in ("chief/bob", "nobody"):
+        with pytest.raises(Refused):
+            named(state, word)
 
 
 def test_a_request_goes_to_the_supervisor_under_the_cursor_and_else_to_the_top() -> None:

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from engine.core.commands import ChangeCapabilities
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.find import able_queues_for, find_agent, left_behind
+from engine.core.decide.find import able_queues_for, left_behind
 from engine.core.discovery import nearest
 from engine.core.errors import Refused
 from engine.core.events import CapabilitiesChanged
+from engine.core.queries.targets import find_agent
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 

@@ -7,14 +7,15 @@ from engine.core.commands import SetDeadline
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.stopping import below
-from engine.core.errors import Refused, UnknownWork
+from engine.core.errors import Refused
 from engine.core.events import DeadlinePassed, DeadlineSet, DeadlineWarned, Event, GraceEnded
 from engine.core.fact import fact
 from engine.core.fold.limits import deadline_above
 from engine.core.inheritance import above_and_self, inherited
 from engine.core.limits import WARN_AT, Limits
 from engine.core.options import GRACE_S
-from engine.core.state import Run, State, Supervisor, Task, TaskStatus, Timer
+from engine.core.queries.targets import find_work
+from engine.core.state import Run, RunSummary, State, Supervisor, Task, TaskStatus, Timer
 
 LONGEST_S = 31_536_000 * 10
 """The longest that anything may be told to wait, in seconds: ten years."""
@@ -81,22 +82,13 @@ def _warn_at(state: State, supervisor: Supervisor, limits: Limits | None) -> flo
 
 def set_deadline(state: State, command: SetDeadline, ctx: Context) -> Applied:
     """Change by when a run or a task has to have ended; never later than that of what it is part of."""
-    run = state.runs.get(command.target)
-    if run is not None:
-        return _set_for_run(state, run, command.deadline_s, ctx)
-    task = state.tasks.get(command.target)
-    if task is None:
-        _refuse_finished(state, command.target)
-        raise UnknownWork(command.target)
-    if task.parent_id is None:
-        return _set_for_run(state, state.runs[task.run_id], command.deadline_s, ctx)
-    return _set_for_task(state, task, command.deadline_s, ctx)
-
-
-def _refuse_finished(state: State, target: str) -> None:
-    for summary in state.finished:
-        if summary.id == target:
-            raise Refused(f"run {target} has ended already ({summary.status.value}); it needs no deadline")
+    found = find_work(state, command.target)
+    if isinstance(found, RunSummary):
+        raise Refused(f"run {found.id} has ended already ({found.status.value}); it needs no deadline")
+    if isinstance(found, Task) and found.parent_id is not None:
+        return _set_for_task(state, found, command.deadline_s, ctx)
+    run = found if isinstance(found, Run) else state.runs[found.run_id]
+    return _set_for_run(state, run, command.deadline_s, ctx)
 
 
 def _set_for_run(state: State, run: Run, wanted_s: float | None, ctx: Context) -> Applied:

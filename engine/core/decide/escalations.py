@@ -71,10 +71,11 @@ def answer(state: State, command: Answer, ctx: Context) -> Applied:
 
 
 def _found(state: State, target: str) -> Escalation:
-    if target in state.escalations:
-        return state.escalations[target]
+    an_id = target.removeprefix("@")
+    if an_id in state.escalations:
+        return state.escalations[an_id]
     for escalation in state.escalations.values():
-        if escalation.subject == target:
+        if escalation.subject == an_id:
             return escalation
     open_ones = ", ".join(state.escalations) or "none"
     raise Refused(f"no question {target!r} waits for an answer; there are: {open_ones}")

@@ -1,17 +1,10 @@
-"""Find what a command or a delegation names: agents, supervisors, work, somebody able."""
+"""Find specs by name, and the agents that are able to do something; what a target names: `core/queries/targets`."""
 
 from collections.abc import Iterator, Sequence
 
 from engine.core.candidate import Candidate, names_it, suits
 from engine.core.discovery import nearest
-from engine.core.errors import (
-    AmbiguousName,
-    NoAgentMatches,
-    NoTeam,
-    UnknownAgent,
-    UnknownSpec,
-    UnknownSupervisor,
-)
+from engine.core.errors import NoAgentMatches, UnknownSpec
 from engine.core.events import Event, QueueMade
 from engine.core.fact import fact
 from engine.core.fold.queues import able_queue, own_queue
@@ -30,68 +23,6 @@ class Place:
     supervisor_id: str
     made: QueueMade | None = None
     """The queue, where it did not exist yet."""
-
-
-def find_agent(state: State, target: str) -> Agent:
-    """Return the agent with the id, the name, or the `supervisor/name` in `target`.
-
-    Raises:
-        UnknownAgent: If there is none.
-        AmbiguousName: If there are several.
-    """
-    if target in state.agents:
-        return state.agents[target]
-    above, _, name = target.rpartition("/")
-    found = [
-        agent
-        for agent in state.agents.values()
-        if agent.name == name and (not above or state.supervisors[agent.supervisor_id].name == above)
-    ]
-    if not found:
-        raise UnknownAgent(target, nearest(target, (agent.name for agent in state.agents.values())))
-    if len(found) > 1:
-        raise AmbiguousName(
-            target, (f"{state.supervisors[agent.supervisor_id].name}/{agent.name} ({agent.id})" for agent in found)
-        )
-    return found[0]
-
-
-def find_supervisor(state: State, target: str | None) -> Supervisor:
-    """Return the supervisor with the id or the name in `target`, or the first root.
-
-    Raises:
-        NoTeam: If there is no supervisor at all.
-        UnknownSupervisor: If there is none.
-        AmbiguousName: If there are several.
-    """
-    if target is None:
-        roots = state.roots
-        if not roots:
-            raise NoTeam
-        return roots[0]
-    if target in state.supervisors:
-        return state.supervisors[target]
-    found = [supervisor for supervisor in state.supervisors.values() if supervisor.name == target]
-    if not found:
-        raise UnknownSupervisor(target, nearest(target, (one.name for one in state.supervisors.values())))
-    if len(found) > 1:
-        raise AmbiguousName(target, (f"{one.name} ({one.id})" for one in found))
-    return found[0]
-
-
-def find_member(state: State, target: str) -> Agent | Supervisor:
-    """Return the agent or the supervisor with the id or the name in `target`.
-
-    Raises:
-        UnknownAgent: If there is neither.
-        AmbiguousName: If there are several.
-    """
-    try:
-        return find_agent(state, target)
-    except UnknownAgent as unknown:
-        if target not in state.supervisors and all(one.name != target for one in state.supervisors.values()):
-            raise unknown
-        return find_supervisor(state, target)
 
 
 def member_name(state: State, member_id: str) -> str:

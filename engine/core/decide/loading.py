@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from engine.core.commands import AddSupervisor, LoadTeam, ReplaceTeam, SupervisorSpec
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.find import find_supervisor
 from engine.core.decide.merging import Merge, added
 from engine.core.decide.mint import Mint
 from engine.core.decide.moving import may_be_so_deep, with_warning
@@ -28,6 +27,7 @@ from engine.core.events import (
     TeamLoaded,
 )
 from engine.core.hierarchy import DEEPEST, depth_of, height_of, warning_of
+from engine.core.queries.targets import find_supervisor
 from engine.core.spec import AgentSpec, check_name, spec_hash
 from engine.core.state import State, Supervisor
 from engine.core.strategies import strategy_named

@@ -20,6 +20,7 @@ from engine.core.decide.team import must
 from engine.core.errors import Refused
 from engine.core.events import AgentAdded, Event, SupervisorAdded
 from engine.core.hierarchy import DEEPEST, below_of, depth_of
+from engine.core.queries.targets import at
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, State, Supervisor
 
@@ -70,7 +71,10 @@ class Merge(Scratch):
         if _strategy_of(supervisor) != (team.mode, team.aggregation, team.aggregator or supervisor.aggregator):
             self._switches.append(
                 SwitchStrategy(
-                    supervisor=supervisor.id, mode=team.mode, aggregation=team.aggregation, aggregator=team.aggregator
+                    supervisor=at(supervisor.id),
+                    mode=team.mode,
+                    aggregation=team.aggregation,
+                    aggregator=team.aggregator,
                 )
             )
         there = {member_name(self.state, member_id): member_id for member_id in supervisor.members}
@@ -110,7 +114,7 @@ class Merge(Scratch):
             return
         must(agent.removing is None, f"{agent.name} is being removed; load the team again once it has left")
         must(not agent.draining, f"{agent.name} is swapping already; load the team again once it has drained")
-        self.take(swap_agent(self.state, SwapAgent(agent=agent.id, spec=spec, mode=self._swaps), self._ctx).events)
+        self.take(swap_agent(self.state, SwapAgent(agent=at(agent.id), spec=spec, mode=self._swaps), self._ctx).events)
 
     def _remove(self, member_id: str, mode: Literal["drain", "requeue", "abort"]) -> None:
         agent = self.state.agents.get(member_id)
@@ -118,7 +122,7 @@ class Merge(Scratch):
             how: Literal["drain", "abort"] = "abort" if mode == "abort" else "drain"
             self.take(sent_away(self.state, self.state.supervisors[member_id], how, self._ctx))
         elif agent.removing != mode:
-            self.take(remove_member(self.state, RemoveMember(target=agent.id, mode=mode), self._ctx).events)
+            self.take(remove_member(self.state, RemoveMember(target=at(agent.id), mode=mode), self._ctx).events)
 
 
 def _strategy_of(supervisor: Supervisor) -> tuple[str, str, str | None]:

@@ -4,10 +4,11 @@ from engine.core.commands import SetPriority
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.stopping import below
-from engine.core.errors import Refused, UnknownWork
+from engine.core.errors import Refused
 from engine.core.events import PrioritySet
 from engine.core.options import DEFAULT_PRIORITY, LOWEST_PRIORITY
-from engine.core.state import Run, State, Task
+from engine.core.queries.targets import find_work
+from engine.core.state import Run, RunSummary, State, Task
 
 
 def priority_or_default(wanted: int | None) -> int:
@@ -47,14 +48,9 @@ def set_priority(state: State, command: SetPriority, ctx: Context) -> Applied:
 
 
 def _found(state: State, target: str) -> Run | Task:
-    if target in state.runs:
-        return state.runs[target]
-    task = state.tasks.get(target)
-    if task is None:
-        for summary in state.finished:
-            if summary.id == target:
-                raise Refused(f"run {target} has ended already ({summary.status.value}); nothing of it can be urgent")
-        raise UnknownWork(target)
-    if task.ended:
-        raise Refused(f"task {task.id} has ended already ({task.status.value}); nothing of it can be urgent")
-    return task
+    found = find_work(state, target)
+    if isinstance(found, RunSummary):
+        raise Refused(f"run {found.id} has ended already ({found.status.value}); nothing of it can be urgent")
+    if isinstance(found, Task) and found.ended:
+        raise Refused(f"task {found.id} has ended already ({found.status.value}); nothing of it can be urgent")
+    return found

@@ -3,19 +3,17 @@
 from engine.core.commands import Reassign
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.find import find_agent
 from engine.core.decide.stopping import is_cancelled
-from engine.core.errors import Refused, UnknownWork
+from engine.core.errors import Refused
 from engine.core.events import TaskReassigned
 from engine.core.fold.queues import own_queue
+from engine.core.queries.targets import find_agent, find_task
 from engine.core.state import Agent, State, Task
 
 
 def reassign(state: State, command: Reassign, ctx: Context) -> Applied:
     """Give a task to an agent; one at work stops, and goes on there with its finished steps."""
-    task = state.tasks.get(command.task)
-    if task is None:
-        raise UnknownWork(command.task)
+    task = find_task(state, command.task)
     agent = find_agent(state, command.agent)
     why_not = _of_task(state, task) or _of_agent(task, agent)
     if why_not is not None:

@@ -4,13 +4,14 @@ from engine.core.commands import RemoveMember
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.draining import check_generation
-from engine.core.decide.find import find_member, left_behind
+from engine.core.decide.find import left_behind
 from engine.core.decide.leaving import is_used
 from engine.core.errors import Refused
 from engine.core.events import AgentRemoved, Event, SupervisorRemoved, TaskFailed, TaskRequeued
 from engine.core.events.team import AgentRemoving
 from engine.core.fold.queues import own_queue
 from engine.core.prompts import CheckAgentLoad, Requeue
+from engine.core.queries.targets import find_member
 from engine.core.state import Agent, State, Supervisor, Task, TaskStatus
 
 

@@ -8,14 +8,15 @@ from engine.core.decide.applied import Applied
 from engine.core.decide.budgets import why_exhausted
 from engine.core.decide.casting import cast_for, members_in
 from engine.core.decide.deadlines import deadline_for
-from engine.core.decide.find import find_supervisor, member_name
+from engine.core.decide.find import member_name
 from engine.core.decide.following import still_open
 from engine.core.decide.mending import must_work
 from engine.core.decide.mint import Mint
 from engine.core.decide.priority import priority_or_default
 from engine.core.decide.stopping import below
-from engine.core.errors import Refused, UnknownWork
+from engine.core.errors import Refused
 from engine.core.events import CancelRequested, Event, RetryDue, RunSubmitted, TaskReopened
+from engine.core.queries.targets import at, find_supervisor, find_work
 from engine.core.state import Run, RunSummary, State, Task, TaskStatus
 from engine.core.strategies import check_settings
 from engine.core.values import TextRef
@@ -60,25 +61,16 @@ def submit(state: State, command: Submit, ctx: Context) -> Applied:
 
 def cancel(state: State, command: Cancel, ctx: Context) -> Applied:
     """Stop a run, or a task with all below it; what is done stays."""
-    run = state.runs.get(command.target)
-    if run is not None:
-        if run.cancelling:
-            raise Refused(f"run {run.id} is being cancelled already")
-        tasks = [state.tasks[task_id] for task_id in run.tasks]
-        return _cancelled(run, None, tasks, command.reason, ctx)
-    task = state.tasks.get(command.target)
-    if task is None:
-        _refuse_finished(state, command.target)
-        raise UnknownWork(command.target)
-    if task.ended:
-        raise Refused(f"task {task.id} has ended already ({task.status.value}); nothing to cancel")
-    return _cancelled(state.runs[task.run_id], task, below(state, task), command.reason, ctx)
-
-
-def _refuse_finished(state: State, target: str) -> None:
-    for summary in state.finished:
-        if summary.id == target:
-            raise Refused(f"run {target} has ended already ({summary.status.value}); nothing to cancel")
+    found = find_work(state, command.target)
+    if isinstance(found, RunSummary):
+        raise Refused(f"run {found.id} has ended already ({found.status.value}); nothing to cancel")
+    if isinstance(found, Run):
+        if found.cancelling:
+            raise Refused(f"run {found.id} is being cancelled already")
+        return _cancelled(found, None, [state.tasks[task_id] for task_id in found.tasks], command.reason, ctx)
+    if found.ended:
+        raise Refused(f"task {found.id} has ended already ({found.status.value}); nothing to cancel")
+    return _cancelled(state.runs[found.run_id], found, below(state, found), command.reason, ctx)
 
 
 def _cancelled(run: Run, root: Task | None, tasks: list[Task], reason: str, ctx: Context) -> Applied:
@@ -106,14 +98,11 @@ def _cancelled(run: Run, root: Task | None, tasks: list[Task], reason: str, ctx:
 
 def retry_work(state: State, command: RetryWork, ctx: Context) -> Applied:
     """Try a task again now, or submit the request of a finished run again."""
-    summary = next((one for one in state.finished if one.id == command.target), None)
-    if summary is not None:
-        return _again(state, summary, ctx)
-    task = state.tasks.get(command.target)
-    if task is None:
-        if command.target in state.runs:
-            raise Refused(f"run {command.target} is still open; retry one of its failed tasks, or cancel it first")
-        raise UnknownWork(command.target)
+    task = find_work(state, command.target)
+    if isinstance(task, RunSummary):
+        return _again(state, task, ctx)
+    if isinstance(task, Run):
+        raise Refused(f"run {task.id} is still open; retry one of its failed tasks, or cancel it first")
     if task.status is TaskStatus.RETRYING:
         return Applied(events=[RetryDue(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id)],
                        summary=f"retrying {task.id} now")  # fmt: skip
@@ -136,8 +125,8 @@ def retry_work(state: State, command: RetryWork, ctx: Context) -> Applied:
 def _again(state: State, summary: RunSummary, ctx: Context) -> Applied:
     if isinstance(summary.request, TextRef):
         raise Refused(f"the request of {summary.id} is long; submit it again with: quarterdeck run")
-    supervisor_id = summary.supervisor_id if summary.supervisor_id in state.supervisors else None
-    applied = submit(state, Submit(request=summary.request, supervisor=supervisor_id), ctx)
+    supervisor = at(summary.supervisor_id) if summary.supervisor_id in state.supervisors else None
+    applied = submit(state, Submit(request=summary.request, supervisor=supervisor), ctx)
     again: list[Event] = list(applied.events)
     return Applied(
         events=again, summary=f"submitted {summary.id} again as {applied.result['run_id']}", result=applied.result

@@ -7,7 +7,7 @@ from typing import Any
 from engine.core.commands import ChangeSupervisor, SupervisorSpec
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.find import find_supervisor, member_name
+from engine.core.decide.find import member_name
 from engine.core.decide.team import must
 from engine.core.discovery import nearest
 from engine.core.errors import Refused, UnknownAgent
@@ -15,6 +15,7 @@ from engine.core.events import SupervisorChanged
 from engine.core.fact import changed
 from engine.core.hierarchy import height_of
 from engine.core.options import SupervisorOptions
+from engine.core.queries.targets import find_supervisor
 from engine.core.state import State, Supervisor
 from engine.core.strategies import check_settings, strategy_named
 

@@ -6,13 +6,14 @@ from engine.core.commands import SwitchStrategy
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.casting import aggregator_of, lead_of, members_in
-from engine.core.decide.find import find_supervisor, member_name
+from engine.core.decide.find import member_name
 from engine.core.decide.mint import Mint
 from engine.core.decide.rewiring import rewired
 from engine.core.errors import Refused, UnknownWork
 from engine.core.events import Event, StrategySwitched
 from engine.core.fact import changed
-from engine.core.spec import AGGREGATIONS, Aggregation
+from engine.core.queries.targets import find_supervisor
+from engine.core.spec import AGGREGATIONS
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies import STRATEGIES, check_settings, settings_for, strategy_named
 
@@ -32,34 +33,6 @@ def switch_strategy(state: State, command: SwitchStrategy, ctx: Context) -> Appl
         else f"changed how {name} works in {event.mode}{where}",
         result={"supervisor_id": event.supervisor_id, "mode": event.mode, "kept": kept, "replanned": planned},
     )
-
-
-def preview(
-    state: State,
-    supervisor_id: str,
-    mode: str,
-    aggregation: Aggregation | None = None,
-    aggregator: str | None = None,
-    *,
-    preserve_agent_states: bool = True,
-    settings: dict[str, JsonValue] | None = None,
-    lead: str | None = None,
-) -> StrategySwitched:
-    """Return the event that a switch would be now, for a dry run.
-
-    Raises:
-        Refused: If it would be refused.
-    """
-    command = SwitchStrategy(
-        supervisor=supervisor_id,
-        mode=mode,
-        aggregation=aggregation,
-        aggregator=aggregator,
-        preserve_agent_states=preserve_agent_states,
-        settings=settings,
-        lead=lead,
-    )
-    return switched(state, command, state.at_ms)
 
 
 def switched(state: State, command: SwitchStrategy, at_ms: int) -> StrategySwitched:

@@ -9,13 +9,14 @@ from typing import TypeGuard, get_args
 from engine.core.commands import Rollback, SwapAgent, SwapAgents
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.find import able_queues_for, find_agent, left_behind
+from engine.core.decide.find import able_queues_for, left_behind
 from engine.core.decide.scratch import Scratch
 from engine.core.decide.team import wanted
 from engine.core.decide.trust import trust
 from engine.core.errors import Refused
 from engine.core.events import AgentSwapped, SwapRolledBack
 from engine.core.fact import fact
+from engine.core.queries.targets import find_agent
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, Attempt, State, SwapMode, Task
 
@@ -217,13 +218,13 @@ class SwapPreview:
     """Why it cannot be swapped now, if it cannot."""
 
 
-def preview(state: State, agent_id: str, mode: str) -> SwapPreview:
+def preview(state: State, target: str, mode: str) -> SwapPreview:
     """Return what a swap of an agent would do now.
 
     Raises:
         Refused: If there is no such agent, or no such mode.
     """
-    agent, how = find_agent(state, agent_id), swap_mode(mode)
+    agent, how = find_agent(state, target), swap_mode(mode)
     at_work = [state.tasks[task_id] for task_id in (*agent.running, *agent.parked)]
     attempts = [
         AttemptPreview(

@@ -13,14 +13,7 @@ from engine.core.commands import (
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.evicting import room_for_one
-from engine.core.decide.find import (
-    able_queues_for,
-    find_member,
-    find_spec,
-    find_supervisor,
-    left_behind,
-    member_name,
-)
+from engine.core.decide.find import able_queues_for, find_spec, left_behind, member_name
 from engine.core.decide.mending import mended
 from engine.core.decide.mint import Mint
 from engine.core.decide.trust import grant, trust
@@ -37,8 +30,9 @@ from engine.core.events import (
     SupervisorPaused,
     SupervisorResumed,
 )
+from engine.core.queries.targets import find_any, find_supervisor
 from engine.core.spec import AgentSpec, check_name
-from engine.core.state import Agent, State, Supervisor
+from engine.core.state import Agent, Run, State, Supervisor
 
 
 def add_agent(state: State, command: AddAgent, ctx: Context) -> Applied:
@@ -89,11 +83,10 @@ def unregister_spec(state: State, command: UnregisterSpec, ctx: Context) -> Appl
 def pause(state: State, command: Pause, ctx: Context) -> Applied:
     """Pause a run, a supervisor or an agent, whichever has that id or name."""
     now = ctx.now_ms
-    if command.target in state.runs:
-        run = state.runs[command.target]
-        must(not run.paused, f"run {run.id} is paused already")
-        return Applied(events=[RunPaused(at_ms=now, run_id=run.id)], summary=f"paused run {run.id}")
-    found = find_member(state, command.target)
+    found = _pausable(state, command.target)
+    if isinstance(found, Run):
+        must(not found.paused, f"run {found.id} is paused already")
+        return Applied(events=[RunPaused(at_ms=now, run_id=found.id)], summary=f"paused run {found.id}")
     must(not found.paused, f"{found.name} is paused already")
     if isinstance(found, Agent):
         return Applied(events=[AgentPaused(at_ms=now, agent_id=found.id)], summary=f"paused {found.name}")
@@ -103,11 +96,10 @@ def pause(state: State, command: Pause, ctx: Context) -> Applied:
 def resume(state: State, command: Resume, ctx: Context) -> Applied:
     """Let go on what was paused; what failed is tried again."""
     now = ctx.now_ms
-    if command.target in state.runs:
-        run = state.runs[command.target]
-        must(run.paused, f"run {run.id} is not paused")
-        return Applied(events=[RunResumed(at_ms=now, run_id=run.id)], summary=f"resumed run {run.id}")
-    found = find_member(state, command.target)
+    found = _pausable(state, command.target)
+    if isinstance(found, Run):
+        must(found.paused, f"run {found.id} is not paused")
+        return Applied(events=[RunResumed(at_ms=now, run_id=found.id)], summary=f"resumed run {found.id}")
     events = mended(found, ctx)
     must(found.paused or bool(events), f"{found.name} is not paused")
     if found.paused and isinstance(found, Agent):
@@ -115,6 +107,13 @@ def resume(state: State, command: Resume, ctx: Context) -> Applied:
     elif found.paused:
         events.append(SupervisorResumed(at_ms=now, supervisor_id=found.id))
     return Applied(events=events, summary=f"resumed {found.name}")
+
+
+def _pausable(state: State, target: str) -> Agent | Supervisor | Run:
+    found = find_any(state, target)
+    if isinstance(found, Agent | Supervisor | Run):
+        return found
+    raise Refused(f"{found.id} cannot be paused; an agent, a supervisor or an open run can")
 
 
 def trust_references(state: State, command: TrustReferences, ctx: Context) -> Applied:

@@ -10,6 +10,7 @@ from engine.core.errors import Refused
 from engine.core.events import CoordinationTuned, Event
 from engine.core.options import Balance, SupervisorOptions
 from engine.core.prompts import Tune
+from engine.core.queries.targets import at
 from engine.core.state import State, Supervisor
 from engine.core.tuning import Change, figures_of, next_change, runs_of
 
@@ -52,10 +53,10 @@ def _carried_out(state: State, supervisor: Supervisor, change: Change, ctx: Cont
         kind, mode, balance = change.kind, "parallel", "performance"
     if kind == "parallel":
         # Runs that are open go on as they are: what they are like is what the figures are compared with.
-        command = SwitchStrategy(supervisor=supervisor.id, mode=mode, scope="new")
+        command = SwitchStrategy(supervisor=at(supervisor.id), mode=mode, scope="new")
         return switch_strategy(state, command, ctx).events
     return change_supervisor(state, _balanced(supervisor, balance), ctx).events
 
 
 def _balanced(supervisor: Supervisor, balance: Balance | None) -> ChangeSupervisor:
-    return ChangeSupervisor(supervisor=supervisor.id, options=SupervisorOptions(balance=balance or "round_robin"))
+    return ChangeSupervisor(supervisor=at(supervisor.id), options=SupervisorOptions(balance=balance or "round_robin"))

@@ -1,0 +1,199 @@
+"""What a target names: the one parser for commands, the command line, the dashboard and Python.
+
+`@a3` is always an id. A path names by place: `team/scout` is a member of `team`, `/chief` a supervisor on top. A bare
+word is a name or an id, whichever exists; a word that is the name of one object and the id of another is refused. So a
+target never names another object than the one whose name or id it is, and `@` with its id names every object.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TypeAlias
+
+from engine.core.discovery import nearest
+from engine.core.errors import AmbiguousName, NoTeam, UnknownAgent, UnknownSupervisor, UnknownTarget, UnknownWork
+from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task
+
+Member: TypeAlias = Agent | Supervisor
+Work: TypeAlias = Run | Task | RunSummary
+
+
+def at(an_id: str) -> str:
+    """Return the target that names the object with this id, whatever other objects are called."""
+    return f"@{an_id}"
+
+
+def find_agent(state: State, target: str, *, under: Supervisor | None = None) -> Agent:
+    """Return the agent that `target` names; with `under`, one of that supervisor's own agents.
+
+    Raises:
+        UnknownAgent: If there is none.
+        AmbiguousName: If `target` may mean several objects.
+    """
+    found = _only(state, target, _members_meant(state, target, under), Agent)
+    if isinstance(found, Agent):
+        return found
+    known = (one.name for one in state.agents.values() if _is_under(one, under))
+    raise UnknownAgent(target, nearest(_name_in(target), known))
+
+
+def find_supervisor(state: State, target: str | None) -> Supervisor:
+    """Return the supervisor that `target` names; None names the first root.
+
+    Raises:
+        NoTeam: If there is no supervisor at all.
+        UnknownSupervisor: If there is none of that name or id.
+        AmbiguousName: If `target` may mean several objects.
+    """
+    if target is None:
+        roots = state.roots
+        if not roots:
+            raise NoTeam
+        return roots[0]
+    found = _only(state, target, _members_meant(state, target), Supervisor)
+    if isinstance(found, Supervisor):
+        return found
+    raise UnknownSupervisor(target, nearest(_name_in(target), (one.name for one in state.supervisors.values())))
+
+
+def find_member(state: State, target: str) -> Member:
+    """Return the agent or the supervisor that `target` names.
+
+    Raises:
+        UnknownAgent: If there is neither.
+        AmbiguousName: If `target` may mean several objects.
+    """
+    found = _only(state, target, _members_meant(state, target), Agent, Supervisor)
+    if isinstance(found, Agent | Supervisor):
+        return found
+    raise UnknownAgent(target, nearest(_name_in(target), (one.name for one in _members(state))))
+
+
+def find_work(state: State, target: str) -> Work:
+    """Return the open run, its task, or the finished run with the id in `target`; an `@` before it is allowed.
+
+    Raises:
+        UnknownWork: If there is none.
+    """
+    found = _work(state, target.removeprefix("@"))
+    if found is None:
+        raise UnknownWork(target)
+    return found
+
+
+def find_task(state: State, target: str) -> Task:
+    """Return the task of an open run with the id in `target`; an `@` before it is allowed.
+
+    Raises:
+        UnknownWork: If there is none.
+    """
+    found = state.tasks.get(target.removeprefix("@"))
+    if found is None:
+        raise UnknownWork(target)
+    return found
+
+
+def find_any(state: State, target: str, *, under: Supervisor | None = None) -> Member | Work:
+    """Return the member, the run or the task that `target` names; with `under`, only its own agents are members.
+
+    Raises:
+        UnknownTarget: If it names nothing.
+        AmbiguousName: If `target` may mean several objects.
+    """
+    work = _work(state, target.removeprefix("@"))
+    meant: list[Member | Work] = [*_members_meant(state, target, under), *([work] if work is not None else [])]
+    found = _only(state, target, meant, Agent, Supervisor, Run, Task, RunSummary)
+    if found is not None:
+        return found
+    raise UnknownTarget(target, nearest(_name_in(target), (one.name for one in _members(state))))
+
+
+def words(state: State) -> dict[str, str]:
+    """Return for each member, by its id, the shortest target that names it and nothing else."""
+    names = Counter(one.name for one in _members(state))
+    paths = Counter(_path(state, one) for one in _members(state))
+    ids = {*state.agents, *state.supervisors, *state.runs, *state.tasks, *(run.id for run in state.finished)}
+    found: dict[str, str] = {}
+    for one in _members(state):
+        path = _path(state, one)
+        if paths[path] > 1:
+            found[one.id] = at(one.id)
+        elif names[one.name] > 1 or (one.name in ids and one.name != one.id):
+            found[one.id] = path
+        else:
+            found[one.id] = one.name
+    return found
+
+
+def word_for(state: State, member_id: str) -> str:
+    """Return the shortest target that names a member and nothing else; of one that has left its id."""
+    return words(state).get(member_id, at(member_id))
+
+
+def _members_meant(state: State, target: str, under: Supervisor | None = None) -> list[Member]:
+    """Return every member whose id or name `target` is."""
+    an_id = target.removeprefix("@")
+    same = state.agents.get(an_id) or state.supervisors.get(an_id)
+    found = [same] if same is not None and _is_under(same, under) else []
+    if target.startswith("@"):
+        return found
+    names = target.split("/")[::-1]
+    for one in _members(state):
+        if one.name == names[0] and one is not same and _is_under(one, under) and _is_called(state, one, names):
+            found.append(one)
+    return found
+
+
+def _only(state: State, target: str, meant: Sequence[Member | Work], *kinds: type) -> Member | Work | None:
+    """Return the one of these kinds; refuse where there are several, or where `target` is an id and a name."""
+    fitting = [one for one in meant if isinstance(one, kinds)]
+    if len(fitting) > 1 or (len(meant) > 1 and any(one.id == target for one in meant)):
+        raise AmbiguousName(target, [_both_ways(state, target, one) for one in meant])
+    return fitting[0] if fitting else None
+
+
+def _both_ways(state: State, target: str, one: Member | Work) -> str:
+    """Return how to name an object without doubt, and what it is called otherwise."""
+    if not isinstance(one, Agent | Supervisor):
+        return at(one.id)
+    word = word_for(state, one.id)
+    if one.id == target or word == at(one.id):
+        return f"{at(one.id)} ({_path(state, one)})"
+    return f"{word} ({at(one.id)})"
+
+
+def _work(state: State, an_id: str) -> Work | None:
+    open_work: Work | None = state.runs.get(an_id) or state.tasks.get(an_id)
+    return open_work or next((run for run in state.finished if run.id == an_id), None)
+
+
+def _members(state: State) -> Iterator[Member]:
+    yield from state.agents.values()
+    yield from state.supervisors.values()
+
+
+def _is_under(one: Member, under: Supervisor | None) -> bool:
+    return under is None or (isinstance(one, Agent) and one.supervisor_id == under.id)
+
+
+def _is_called(state: State, one: Member, names: Sequence[str]) -> bool:
+    """Return whether the names from `one` upwards begin with `names`; above a root stands the empty name."""
+    return list(islice(_upwards(state, one), len(names))) == list(names)
+
+
+def _upwards(state: State, one: Member) -> Iterator[str]:
+    above: Member | None = one
+    while above is not None:
+        yield above.name
+        above = state.supervisors.get((above.supervisor_id if isinstance(above, Agent) else above.parent_id) or "")
+    yield ""
+
+
+def _path(state: State, one: Member) -> str:
+    """Return `supervisor/name`, or `/name` for one on top."""
+    name, above = islice(_upwards(state, one), 2)
+    return f"{above}/{name}"
+
+
+def _name_in(target: str) -> str:
+    return target.rpartition("/")[2].removeprefix("@")
