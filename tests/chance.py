@@ -25,6 +25,7 @@ from engine.core.commands import (
     Resume,
     RetryWork,
     Rollback,
+    RollbackAgents,
     SetDeadline,
     SetPriority,
     Submit,
@@ -251,7 +252,9 @@ def _in_flight(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> C
     if kind == 0:
         return SwapAgents(swaps=[_swap(draw, agents) for _ in range(draw(st.integers(0, 2)))])
     if kind == 1:
-        return Rollback(agent=draw(st.sampled_from(agents)), mode=draw(st.sampled_from(["drain", "migrate", "abort"])))
+        modes = st.sampled_from(["drain", "migrate", "abort"])
+        some = [Rollback(agent=draw(st.sampled_from(agents)), mode=draw(modes)) for _ in range(draw(st.integers(0, 2)))]
+        return some[0] if len(some) == 1 else RollbackAgents(rollbacks=some)
     if kind == 2:
         words = st.lists(st.sampled_from(SKILLS), max_size=2)
         return ChangeCapabilities(agent=draw(st.sampled_from(agents)), add=draw(words), remove=draw(words))

@@ -13,7 +13,7 @@ from dashboard.cli.ordering import Sending, order, sending_options
 from dashboard.cli.output import WRONG_USAGE, fail
 from dashboard.cli.specfile import read_spec_file
 from dashboard.cli.trusting import trusted_references
-from engine.core.commands import ChangeCapabilities, Command, Rollback, SwapAgent, SwapAgents
+from engine.core.commands import ChangeCapabilities, Command, Rollback, RollbackAgents, SwapAgent, SwapAgents
 from engine.core.spec import NAME, AgentSpec
 
 MODES = ("drain", "migrate", "abort")
@@ -98,13 +98,17 @@ def _probation(said: str | None) -> tuple[int | None, int]:
 
 
 @click.command("rollback")
-@click.argument("agent")
+@click.argument("agents", nargs=-1, required=True, metavar="AGENT...")
 @_mode
 @sending_options
 @click.pass_context
-def rollback(ctx: click.Context, agent: str, *, mode: str) -> int:
-    """Give AGENT the spec of the generation before; a second time takes that back."""
-    return order(ctx, Sending.of(ctx), [Rollback(agent=agent, mode=mode)])
+def rollback(ctx: click.Context, agents: tuple[str, ...], *, mode: str) -> int:
+    """Give AGENT the spec of the generation before; a second time takes that back.
+
+    Several agents are rolled back as one change: all of them, or none.
+    """
+    each = [Rollback(agent=agent, mode=mode) for agent in agents]
+    return order(ctx, Sending.of(ctx), [each[0] if len(each) == 1 else RollbackAgents(rollbacks=each)])
 
 
 @click.command("capability")

@@ -8,7 +8,7 @@ from textual.app import App
 
 from dashboard.client import Client, Outcome
 from dashboard.views.outcomes import changed_agents, spoken
-from engine.core.commands import Command, Rollback
+from engine.core.commands import Command, Rollback, RollbackAgents
 from engine.core.errors import CoreError
 from engine.core.queries.targets import at
 from store import StoreError
@@ -67,17 +67,10 @@ class Orders(App[int]):
         self.say(cell.text, cell.tone)
 
     def undo(self) -> None:
-        """Take back the swap that was told last; refused where an agent has changed since."""
-        agents = self.feed.state.agents
+        """Take back the change that was told last, as one change; refused where an agent has changed since."""
         if not self.undoable:
             self.say("nothing to undo; u takes back the last swap", "muted")
             return
-        for agent_id, generation in self.undoable:
-            agent = agents.get(agent_id)
-            if agent is None or agent.generation > generation:
-                who = "that agent has left" if agent is None else f"{agent.name} is g{agent.generation} by now"
-                self.say(f"not undone: {who}; look at it, then B rolls it back", "warn")
-                return
         undone, self.undoable = self.undoable, ()
-        for agent_id, _ in undone:
-            self.order(Rollback(agent=at(agent_id)))
+        each = [Rollback(agent=at(agent_id), generation=generation) for agent_id, generation in undone]
+        self.order(each[0] if len(each) == 1 else RollbackAgents(rollbacks=each))

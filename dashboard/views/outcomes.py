@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from dashboard.views.rows import Cell
-from engine.core.commands import Command, Rollback, SwapAgent, SwapAgents
+from engine.core.commands import Command, Rollback, RollbackAgents, SwapAgent, SwapAgents
 
 
 def spoken(
@@ -27,7 +27,7 @@ def spoken(
 
 def changed_agents(command: Command, result: Mapping[str, Any]) -> list[tuple[str, int]]:
     """Return the agents that a command gave another generation, with its number; none of another command."""
-    if not isinstance(command, SwapAgent | SwapAgents | Rollback):
+    if not isinstance(command, SwapAgent | SwapAgents | Rollback | RollbackAgents):
         return []
     each = result.get("agents", [result])
     return [(str(one["agent_id"]), int(one["generation"])) for one in each if "agent_id" in one]

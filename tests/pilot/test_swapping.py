@@ -1,6 +1,7 @@
 """Swaps and the ways back from them, by keys: what is offered, what is said before, what is sent."""
 
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,30 @@ def told(app: QuarterdeckApp) -> str:
 
 def generation(app: QuarterdeckApp, name: str) -> int:
     return next((one.generation for one in app.feed.state.agents.values() if one.name == name), 0)
+
+
+async def test_u_takes_back_a_swap_of_several_as_one_change_and_again_takes_that_back(
+    engine: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    app = QuarterdeckApp(tmp_path / "team.db")
+    names = ("reader", "counter")
+
+    def are_at(number: int) -> bool:
+        return [generation(app, name) for name in names] == [number, number]
+
+    def undone(number: int) -> bool:
+        return are_at(number) and "✓ rolled back 2 agents" in told(app)
+
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: len(app.feed.state.agents) == 3)
+        await pilot.press("colon", *"swap reader counter --with painter", "enter")
+        await until(pilot, lambda: isinstance(app.screen, Dialog) and app.screen.has_begun)
+        await pilot.press("enter")
+        await until(pilot, lambda: are_at(2) and told(app).endswith("· u undo"))
+
+        for number in (3, 4):
+            await pilot.press("u")
+            await until(pilot, partial(undone, number))
 
 
 async def test_u_takes_back_the_swap_that_was_told(engine: subprocess.Popen[bytes], tmp_path: Path) -> None:

@@ -8,12 +8,13 @@ from engine.core.commands import (
     Command,
     RemoveMember,
     Rollback,
+    RollbackAgents,
     SwapAgent,
     SwapAgents,
 )
 from engine.core.signals import AgentUnusable, AttemptErred
 from engine.core.state import AgentStatus
-from tests.story import applied, attempt, attempts, kinds, member, only, refused, start_of, submitted
+from tests.story import applied, attempt, attempts, kinds, member, only, refused, start_of, submitted, works
 from tests.world import World, agent, team_world
 
 FIRST, SECOND = agent("ada", "sum"), agent("ada", "sum", timeout_s=9)
@@ -171,12 +172,49 @@ def test_several_are_swapped_at_once_or_none() -> None:
 
     assert "bob has this spec already" in refused(world, SwapAgents(swaps=[both[0], wrong]))
     assert "ada is named twice" in refused(world, SwapAgents(swaps=[both[0], both[0]]))
-    assert "nothing to swap" in refused(world, SwapAgents(swaps=[]))
+    assert "name at least one" in refused(world, SwapAgents(swaps=[]))
     assert member(world, "ada").generation == 1
 
     applied(world, SwapAgents(swaps=both))
 
     assert [member(world, name).generation for name in ("ada", "bob")] == [2, 2]
+
+
+def test_several_are_rolled_back_at_once_or_none() -> None:
+    world = team_world(agent("ada"), agent("bob"))
+    applied(world, SwapAgents(swaps=[SwapAgent(agent=name, spec=agent(name, timeout_s=9)) for name in ("ada", "bob")]))
+    both = [Rollback(agent=name, generation=2) for name in ("ada", "bob")]
+    applied(world, ChangeCapabilities(agent="bob", add=["sing"]))
+    applied(world, SwapAgent(agent="bob", spec=agent("bob", timeout_s=7)))
+
+    assert "bob is g3 by now, not g2" in refused(world, RollbackAgents(rollbacks=both))
+    assert "ada is named twice" in refused(world, RollbackAgents(rollbacks=[both[0], both[0]]))
+    assert [member(world, name).generation for name in ("ada", "bob")] == [2, 3]
+
+    applied(world, RollbackAgents(rollbacks=[both[0], Rollback(agent="bob", generation=3)]))
+
+    assert [member(world, name).generation for name in ("ada", "bob")] == [3, 4]
+    assert [world.state.spec_of(member(world, name)).timeout_s for name in ("ada", "bob")] == [None, 9]
+
+
+def test_rolling_several_back_is_the_same_as_one_after_the_other() -> None:
+    def swapped_two() -> World:
+        world = team_world(agent("lead"), agent("ada", "sum"), agent("bob", "sum"), participants=["lead"])
+        submitted(world)
+        world.ask(attempt(world, "lead"), "sum", ["x", "y", "z"])
+        specs = [agent(name, "sing", timeout_s=9) for name in ("ada", "bob")]
+        applied(world, SwapAgents(swaps=[SwapAgent(agent=spec.name, spec=spec, mode="abort") for spec in specs]))
+        return world
+
+    at_once, in_turn = swapped_two(), swapped_two()
+    applied(at_once, RollbackAgents(rollbacks=[Rollback(agent="ada"), Rollback(agent="bob")]))
+    for name in ("ada", "bob"):
+        applied(in_turn, Rollback(agent=name))
+
+    assert {key: queue.agents for key, queue in at_once.state.queues.items()} == {
+        key: queue.agents for key, queue in in_turn.state.queues.items()
+    }
+    assert works(at_once) == works(in_turn)
 
 
 def test_a_specialty_that_is_added_brings_the_tasks_that_wait_for_it() -> None:

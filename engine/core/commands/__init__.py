@@ -27,6 +27,7 @@ from engine.core.commands.team import (
     ReplaceTeam,
     Resume,
     Rollback,
+    RollbackAgents,
     SupervisorSpec,
     SwapAgent,
     SwapAgents,
@@ -50,6 +51,7 @@ Command: TypeAlias = (
     | SwapAgent
     | SwapAgents
     | Rollback
+    | RollbackAgents
     | ChangeCapabilities
     | Move
     | ReplaceTeam
@@ -106,6 +108,7 @@ __all__ = [
     "Resume",
     "RetryWork",
     "Rollback",
+    "RollbackAgents",
     "SetDeadline",
     "SetPriority",
     "StopEngine",

@@ -137,6 +137,16 @@ class Rollback:
     type: Literal["rollback"] = "rollback"
     agent: Target
     mode: str = "drain"
+    generation: int | None = None
+    """Refused where the agent has another generation by now; None takes any."""
+
+
+@fact
+class RollbackAgents:
+    """Roll several agents back as one change: all of them, or none."""
+
+    type: Literal["rollback_agents"] = "rollback_agents"
+    rollbacks: list[Rollback]
 
 
 @fact

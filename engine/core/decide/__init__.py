@@ -67,6 +67,7 @@ ON_COMMAND: dict[type, Callable[[State, Any, Context], Applied]] = {
     commands.SwapAgent: swapping.swap_agent,
     commands.SwapAgents: swapping.swap_agents,
     commands.Rollback: swapping.roll_back,
+    commands.RollbackAgents: swapping.roll_back_agents,
     commands.ChangeCapabilities: capabilities.change_capabilities,
     commands.Move: moving.move,
     commands.ReplaceTeam: loading.replace_team,

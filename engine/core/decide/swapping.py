@@ -4,9 +4,10 @@ What becomes of attempts at work is in the mode: `drain` lets them end, `migrate
 generation from their next step, `abort` stops them and begins again. That they have stopped is decided in `stopping`.
 """
 
-from typing import TypeGuard, get_args
+from collections.abc import Callable, Sequence
+from typing import TypeGuard, TypeVar, get_args
 
-from engine.core.commands import Rollback, SwapAgent, SwapAgents
+from engine.core.commands import Rollback, RollbackAgents, SwapAgent, SwapAgents
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.find import able_queues_for, left_behind
@@ -34,19 +35,34 @@ def swap_agent(state: State, command: SwapAgent, ctx: Context) -> Applied:
 
 def swap_agents(state: State, command: SwapAgents, ctx: Context) -> Applied:
     """Give several agents other specs: all of them, or none."""
-    if not command.swaps:
-        raise Refused("there is nothing to swap; name at least one agent")
-    agents = [find_agent(state, one.agent) for one in command.swaps]
+    return _each(state, [(one.agent, one) for one in command.swaps], _swap, ctx, did="swapped")
+
+
+Change = TypeVar("Change")
+
+
+def _each(
+    state: State,
+    changes: Sequence[tuple[str, Change]],
+    decide_one: Callable[[State, Change, Agent, Context], Applied],
+    ctx: Context,
+    *,
+    did: str,
+) -> Applied:
+    """Decide a change of each of several agents, every one on what the ones before it lead to: all of them, or none."""
+    if not changes:
+        raise Refused("no agent is named; name at least one")
+    agents = [find_agent(state, target) for target, _ in changes]
     twice = next((agent for agent in agents if sum(other.id == agent.id for other in agents) > 1), None)
     if twice is not None:
-        raise Refused(f"{twice.name} is named twice; one swap an agent")
+        raise Refused(f"{twice.name} is named twice; one change an agent")
     scratch, done = Scratch(state), []
-    for one, agent in zip(command.swaps, agents, strict=True):
-        done.append(_swap(scratch.state, one, scratch.state.agents[agent.id], ctx))
+    for (_, change), agent in zip(changes, agents, strict=True):
+        done.append(decide_one(scratch.state, change, scratch.state.agents[agent.id], ctx))
         scratch.take(done[-1].events)
     return Applied(
         events=scratch.events,
-        summary=f"swapped {len(done)} agents",
+        summary=f"{did} {len(done)} agents",
         result={"agents": [dict(one.result) for one in done]},
     )
 
@@ -151,8 +167,18 @@ def swapped_to(
 
 def roll_back(state: State, command: Rollback, ctx: Context) -> Applied:
     """Give an agent the spec of the generation before, also while that still works."""
-    agent = find_agent(state, command.agent)
+    return _rollback(state, command, find_agent(state, command.agent), ctx)
+
+
+def roll_back_agents(state: State, command: RollbackAgents, ctx: Context) -> Applied:
+    """Give several agents the specs of their generations before: all of them, or none."""
+    return _each(state, [(one.agent, one) for one in command.rollbacks], _rollback, ctx, did="rolled back")
+
+
+def _rollback(state: State, command: Rollback, agent: Agent, ctx: Context) -> Applied:
     mode = swap_mode(command.mode)
+    if command.generation not in (None, agent.generation):
+        raise Refused(f"{agent.name} is g{agent.generation} by now, not g{command.generation}; look at it first")
     if agent.removing is not None:
         raise Refused(f"{agent.name} is being removed; add an agent instead")
     if agent.previous is None or agent.previous not in state.specs:
