@@ -11,6 +11,7 @@ from typing import Literal
 import click
 from pydantic import JsonValue
 
+from dashboard.clean import clean
 from dashboard.cli.ordering import Sending, is_interactive, order, sending_options, state_of
 from dashboard.cli.output import DONE, WRONG_USAGE, emit, fail
 from dashboard.cli.planned import strategy_plan
@@ -140,7 +141,7 @@ def cancel(ctx: click.Context, target: str, *, yes: bool) -> int:
     """Stop the run or task TARGET at its next step; what is done is kept."""
     sending = Sending.of(ctx)
     if not yes and is_interactive():
-        click.confirm(f"Cancel {_described(state_of(sending), target)}?", abort=True, err=True)
+        click.confirm(f"Cancel {clean(_described(state_of(sending), target))}?", abort=True, err=True)
     return order(ctx, sending, [Cancel(target=target)])
 
 

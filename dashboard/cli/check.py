@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.output import DONE, WRONG_USAGE, Settings, emit, fail, write_text
+from dashboard.cli.output import DONE, WRONG_USAGE, Settings, emit, fail, write_output
 from dashboard.cli.trust import allow, trust_list
 from engine.teamfile import Problem, TeamFile, TeamFileError, json_schema, read_team
 
@@ -24,7 +24,7 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
     Code is imported, and missing functions are found, only when the file is trusted.
     """
     if schema:
-        write_text(json.dumps(json_schema(), indent=None if ctx.ensure_object(Settings).json else 2))
+        write_output(json.dumps(json_schema(), indent=None if ctx.ensure_object(Settings).json else 2))
         return DONE
     if team is None:
         fail("usage", "give a team file, or --schema", "see: quarterdeck check --help")
@@ -38,7 +38,7 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
     problems = _missing_code(file) if trusted else []
     if problems:
         return _faulty(ctx, team, TeamFileError(team, problems), file)
-    emit(ctx, _body(team, [], file, trusted=trusted), "\n".join(_all_is_well(file, team, trusted=trusted)))
+    emit(ctx, _body(team, [], file, trusted=trusted), _all_is_well(file, team, trusted=trusted))
     return DONE
 
 

@@ -114,8 +114,8 @@ def _fail_to_choose(live: list[Found], usable: list[Found]) -> NoReturn:
         hint = "see one at work: quarterdeck demo; or begin your own: quarterdeck init"
         fail("no_database", "there is no team yet", hint)
     why = f"{len(live)} engines are at work" if live else "no engine is at work"
-    listed = "".join(f"\n  {each.path}  {each.state}" for each in (live or usable))
-    fail("which_database", f"{why}; say which with --db FILE:{listed}", "", WRONG_USAGE)
+    listed = [f"  {each.path}  {each.state}" for each in (live or usable)]
+    fail("which_database", f"{why}; say which with --db FILE:", "", WRONG_USAGE, details=listed)
 
 
 def looked_at(path: Path) -> Found:

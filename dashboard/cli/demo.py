@@ -55,7 +55,7 @@ def demo(
     if looking:
         return open_dashboard(db, ask_engine=True, debug=settings.debug)
     if detach:
-        emit(ctx, launched.body() | {"run_id": run_id}, "\n".join(_said(chosen, launched, run_id)))
+        emit(ctx, launched.body() | {"run_id": run_id}, _said(chosen, launched, run_id))
         return DONE
     return _waited(ctx, launched, run_id, output)
 
@@ -119,7 +119,7 @@ def _waited(ctx: click.Context, launched: Launched, run_id: str, output: Path | 
     progress.end()
     status = write_end(ctx, ended, output)
     say(f'the crew waits for the next request: quarterdeck run "audit …" --db {launched.db}')
-    say("\n".join(ways_back(launched.db)))
+    say(*ways_back(launched.db))
     return status
 
 

@@ -51,7 +51,7 @@ def doctor(ctx: click.Context, *, verifying: bool) -> int:
         "items": [{"level": each.level, "what": each.what, "message": each.message} for each in findings],
     }
     marks = {"ok": "ok   ", "note": "note ", "fault": "FAULT"}
-    emit(ctx, body, "\n".join(f"{marks[each.level]}  {each.what}: {each.message}" for each in findings))
+    emit(ctx, body, [f"{marks[each.level]}  {each.what}: {each.message}" for each in findings])
     return DONE if body["ok"] else WRONG_USAGE
 
 

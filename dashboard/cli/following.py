@@ -16,7 +16,7 @@ import click
 from dashboard.clean import clean
 from dashboard.cli.database import chosen_database
 from dashboard.cli.group import nearest
-from dashboard.cli.output import DONE, WRONG_USAGE, Settings, fail, write_json, write_text
+from dashboard.cli.output import DONE, WRONG_USAGE, Settings, fail, write_json, write_lines
 from dashboard.views.amounts import moment
 from dashboard.views.events import sentence
 from dashboard.views.names import Names
@@ -131,7 +131,7 @@ class _Sentences:
         self._look_up(record.run_id, ("run_submitted", "group_planned", "delegated"), run_id=record.run_id)
         self._names.learn([event])
         said = clean(sentence(event, self._names).text)
-        write_text(f"{record.seq:>9,}  {moment(record.at_ms, self._now_ms)}  {said}")
+        write_lines([f"{record.seq:>9,}  {moment(record.at_ms, self._now_ms)}  {said}"])
 
     def _look_up(
         self, an_id: str | None, kinds: Collection[str], *, agent_id: str | None = None, run_id: str | None = None

@@ -35,7 +35,7 @@ def init(ctx: click.Context, folder: Path) -> None:
         raise
     team = folder / "team.yaml"
     body = {"v": 1, "kind": "init", "folder": str(folder.absolute()), "files": [str(path) for path in written]}
-    emit(ctx, body, "\n".join(_next_steps(written, team)))
+    emit(ctx, body, _next_steps(written, team))
 
 
 def _next_steps(written: list[Path], team: Path) -> list[str]:

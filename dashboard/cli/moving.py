@@ -80,7 +80,7 @@ def import_(ctx: click.Context, file: Path, *, dry_run: bool, trust: bool) -> in
     except ImportRefused as error:
         fail("import_refused", str(error), "", WRONG_USAGE)
     if dry_run:
-        emit(ctx, _body(plan, dry_run=True), "\n".join(_lines(file, plan)))
+        emit(ctx, _body(plan, dry_run=True), _lines(file, plan))
         return DONE
     assert db is not None
     for line in _lines(file, plan):

@@ -84,7 +84,7 @@ def order(ctx: click.Context, sending: Sending, commands: Sequence[Command]) -> 
     items = [_item(outcome) for outcome in outcomes]
     body = items[0] if len(items) == 1 else {"v": 1, "kind": "outcomes", "items": items}
     told = [_line(outcome) for outcome in outcomes if outcome.status == "applied" or not alive]
-    emit(ctx, body, "\n".join(told) or None)
+    emit(ctx, body, told or None)
     return _ended(outcomes[-1], sending, alive=alive)
 
 

@@ -1,7 +1,8 @@
 """What a subcommand says: one JSON object or a table on stdout, and failures as one line on stderr.
 
-One rule holds inside: what comes from a team is cleaned before it reaches a terminal; JSON escapes all but ASCII, so it
-needs no cleaning.
+One rule holds inside: every line is cleaned, also in a pipe, where somebody may look at it later; so a path or a name
+can neither act on a terminal nor begin a line of its own. JSON escapes all but ASCII and needs no cleaning. The output
+of a run alone leaves through a pipe as it is.
 """
 
 import json
@@ -49,17 +50,21 @@ class Failure(Exception):
         message: What and why, in one line; several lines where a file has several faults.
         hint: What to do next.
         exit_status: One of the statuses above.
+        details: Lines that stand below.
     """
 
-    def __init__(self, code: str, message: str, hint: str, exit_status: int) -> None:
+    def __init__(self, code: str, message: str, hint: str, exit_status: int, *, details: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.hint = hint
         self.exit_status = exit_status
+        self.details = details
 
 
-def fail(code: str, message: str, hint: str = "", exit_status: int = WRONG_USAGE) -> NoReturn:
+def fail(
+    code: str, message: str, hint: str = "", exit_status: int = WRONG_USAGE, *, details: Sequence[str] = ()
+) -> NoReturn:
     """End the subcommand with one line on stderr.
 
     Args:
@@ -67,11 +72,12 @@ def fail(code: str, message: str, hint: str = "", exit_status: int = WRONG_USAGE
         message: What and why.
         hint: What to do next; empty where the message says it.
         exit_status: 1 the work failed, 2 wrong usage, 3 refused, 4 no engine answered.
+        details: Lines that stand below it.
 
     Raises:
         Failure: Always.
     """
-    raise Failure(code, message, hint, exit_status)
+    raise Failure(code, message, hint, exit_status, details=details)
 
 
 @dataclass(slots=True)
@@ -85,10 +91,10 @@ class Table:
     right: frozenset[str] = field(default_factory=frozenset)
     """Columns at the right although their cells are texts, such as times."""
 
-    def __str__(self) -> str:
+    def lines(self) -> list[str]:
         """Lay the table out for a terminal."""
         if not self.rows:
-            return self.empty
+            return [self.empty]
         cells = [[_cell(value) for value in row] for row in self.rows]
         numeric = [
             name in self.right or all(row[at] is None or isinstance(row[at], int | float) for row in self.rows)
@@ -96,10 +102,12 @@ class Table:
         ]
         lines = [list(self.columns), *cells]
         widths = [max(_width(line[at]) for line in lines) for at in range(len(self.columns))]
-        return "\n".join(_laid_out(line, widths, numeric) for line in lines)
+        return [_laid_out(line, widths, numeric) for line in lines]
 
 
-Shown: TypeAlias = Table | str | Callable[[], Table | str] | None
+Lines: TypeAlias = Table | str | Sequence[str]
+"""A table, one line, or several."""
+Shown: TypeAlias = Lines | Callable[[], Lines] | None
 """What a person sees instead of the JSON; None shows nothing. A callable is only called where it is needed."""
 
 
@@ -110,7 +118,7 @@ def emit(ctx: click.Context, obj: Mapping[str, Any], table: Shown) -> None:
         return
     shown = table() if callable(table) else table
     if shown is not None:
-        write_text(str(shown))
+        write_lines(shown.lines() if isinstance(shown, Table) else [shown] if isinstance(shown, str) else shown)
 
 
 def write_json(obj: Mapping[str, Any]) -> None:
@@ -118,30 +126,34 @@ def write_json(obj: Mapping[str, Any]) -> None:
     _write(sys.stdout, json.dumps(_plain(obj), ensure_ascii=True, allow_nan=False, separators=(",", ":")))
 
 
-def write_text(text: str) -> None:
-    """Write lines to stdout; on a terminal they are cleaned, in a pipe or a file they are kept as they are."""
-    _write(sys.stdout, _lines(text) if sys.stdout.isatty() else text)
+def write_lines(lines: Sequence[str]) -> None:
+    """Write lines to stdout."""
+    _write(sys.stdout, "\n".join(map(clean, lines)))
 
 
-def say(text: str) -> None:
-    """Write a line for the person at the terminal to stderr, so that stdout holds results only."""
-    _write(sys.stderr, _lines(text))
+def write_output(text: str) -> None:
+    """Write what a team brought to stdout; on a terminal it is cleaned, in a pipe or a file it is kept as it is."""
+    _write(sys.stdout, "\n".join(clean_lines(text)) if sys.stdout.isatty() else text)
+
+
+def say(*lines: str) -> None:
+    """Write lines for the person at the terminal to stderr, so that stdout holds results only."""
+    _write(sys.stderr, "\n".join(map(clean, lines)))
 
 
 def show_failure(failure: Failure, *, as_json: bool) -> None:
     """Write a failure to stderr, where nothing else is written to it in the same shape."""
     if as_json:
-        body = {"v": 1, "kind": "error", "code": failure.code, "message": failure.message, "hint": failure.hint}
+        message = "\n".join([failure.message, *failure.details])
+        body = {"v": 1, "kind": "error", "code": failure.code, "message": message, "hint": failure.hint}
         _write(sys.stderr, json.dumps(body, ensure_ascii=True))
         return
     hint = f"; {failure.hint}" if failure.hint else ""
-    # Faults of a file begin with its name and line, as editors read them.
-    name = "" if failure.code in FAULTS else "quarterdeck: "
-    _write(sys.stderr, _lines(f"{name}{failure.message}{hint}"))
-
-
-def _lines(text: str) -> str:
-    return "\n".join(clean_lines(text))
+    if failure.code in FAULTS:  # a line each, which begins with the name of the file and the line, as editors read them
+        lines = clean_lines(failure.message)
+    else:
+        lines = [f"quarterdeck: {clean(failure.message)}{clean(hint)}", *map(clean, failure.details)]
+    _write(sys.stderr, "\n".join(lines))
 
 
 def _write(stream: Any, text: str) -> None:

@@ -8,7 +8,7 @@ from engine.core.events import GroupChange, StrategySwitched
 from engine.core.state import State
 
 
-def strategy_plan(state: State, command: SwitchStrategy) -> tuple[Item, str]:
+def strategy_plan(state: State, command: SwitchStrategy) -> tuple[Item, list[str]]:
     """Return what `command` would keep, cancel and plan anew, as JSON and in words.
 
     Raises:
@@ -43,7 +43,7 @@ def _body(state: State, event: StrategySwitched) -> Item:
     }
 
 
-def _told(state: State, event: StrategySwitched) -> str:
+def _told(state: State, event: StrategySwitched) -> list[str]:
     name = state.supervisors[event.supervisor_id].name
     lines = [f"{name}: {event.previous} → {event.mode}, joined by {event.aggregation}"]
     if not event.groups:
@@ -52,7 +52,7 @@ def _told(state: State, event: StrategySwitched) -> str:
         run = state.runs[change.run_id]
         lines.append(f"{run.id} ({run.title}):")
         lines += [f"  {line}" for line in _lines_of(state, change)]
-    return "\n".join(lines)
+    return lines
 
 
 def _lines_of(state: State, change: GroupChange) -> list[str]:

@@ -53,7 +53,7 @@ def ps(ctx: click.Context) -> None:
         "items": [supervisor_item(state, each, counts) for each in state.supervisors.values()],
     }
 
-    def shown() -> str:
+    def shown() -> list[str]:
         rows = [
             (item["name"], item["parent"] or "", item["depth"], item["strategy"], item["status"], item["agents"],
              item["running"], item["waiting"], duration(item["hand_over_ms"]),
@@ -66,8 +66,8 @@ def ps(ctx: click.Context) -> None:
         table = Table(columns, rows, empty="no team here yet; start one with: quarterdeck up TEAM")
         waiting = f"; {waiting_said(standbys)}" if standbys else ""
         deep = warning_of(state, len(levels(state)))
-        warned = f"\n{deep}" if deep is not None else ""
-        return f"{path}\n{_engine_line(engine)}, seq {state.seq:,}{waiting}\n\n{table}{warned}"
+        warned = [deep] if deep is not None else []
+        return [str(path), f"{_engine_line(engine)}, seq {state.seq:,}{waiting}", "", *table.lines(), *warned]
 
     emit(ctx, body, shown)
 

@@ -27,7 +27,7 @@ def open_room(ctx: click.Context, *, readonly: bool) -> int:
     if settings.json:
         fail("usage", "the dashboard has no JSON", "ask with a command: quarterdeck ps --json")
     if given_database(ctx) is None and not databases():
-        say(_WELCOME)
+        say(*_WELCOME.splitlines())
         return WRONG_USAGE
     return open_dashboard(chosen_database(ctx), readonly=readonly, debug=settings.debug)
 
@@ -55,7 +55,7 @@ def open_dashboard(db: Path, *, readonly: bool = False, ask_engine: bool = False
 def say_ways_back(db: Path) -> None:
     """Where an engine goes on without a screen, say how to come back to it, whole, to be copied from the shell."""
     if is_alive(db):
-        say("\n".join(["the team goes on", *ways_back(db)]))
+        say("the team goes on", *ways_back(db))
 
 
 def ways_back(db: Path) -> list[str]:

@@ -20,7 +20,7 @@ from dashboard.cli.output import (
     emit,
     fail,
     say,
-    write_text,
+    write_output,
 )
 from dashboard.cli.watching import Progress, RunEnd, await_run, end_of
 from dashboard.client import Client, Outcome
@@ -133,7 +133,7 @@ def write_end(ctx: click.Context, ended: RunEnd, output: Path | None) -> int:
     if ctx.ensure_object(Settings).json:
         emit(ctx, ended.body(), None)
     elif output is None and text:
-        write_text(text.removesuffix("\n"))
+        write_output(text.removesuffix("\n"))
     if ended.status != "done":
         fail(f"run_{ended.status}", f"run {ended.run_id} {_failed(ended)}", "", WORK_FAILED)
     return DONE

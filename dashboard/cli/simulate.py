@@ -114,7 +114,7 @@ def _broken(past: "Past", replay: str | None) -> dict[str, Any]:
     }
 
 
-def _told(report: "Report", replay: str | None) -> str:
+def _told(report: "Report", replay: str | None) -> list[str]:
     rate = report.hours / report.wall_s * 60 if report.wall_s else 0.0
     ends = ", ".join(f"{count:,} {name}" for name, count in sorted(report.tasks.items())) or "none"
     rows: list[tuple[str, str]] = [
@@ -141,7 +141,7 @@ def _told(report: "Report", replay: str | None) -> str:
         rows[-3] = ("deadlocks", "found, see below" if is_deadlock else "none")
         rows[-1] = ("invariants", "BROKEN")
     lines = [f"{name:<13}{text}" for name, text in rows if name or text]
-    return "\n".join([*lines, *(_broken_lines(report.broken, replay) if report.broken is not None else [])])
+    return [*lines, *(_broken_lines(report.broken, replay) if report.broken is not None else [])]
 
 
 def _commands(report: "Report") -> str:

@@ -68,7 +68,7 @@ def up(ctx: click.Context, team: Path, *, detach: bool, trusting: bool) -> int:
     launched = launch(db, command)
     settings = ctx.ensure_object(Settings)
     if settings.json or detach or not has_terminal():
-        emit(ctx, launched.body(), "\n".join(_said(file, launched)))
+        emit(ctx, launched.body(), _said(file, launched))
         return DONE
     for line in _said(file, launched):
         say(line)

@@ -321,7 +321,7 @@ cells = st.none() | st.integers() | st.floats() | st.text(st.characters(codec="u
 
 @given(st.lists(st.tuples(cells, cells), min_size=1, max_size=5))
 def test_a_table_is_as_many_lines_as_it_has_rows_and_holds_nothing_a_terminal_acts_on(rows: list[Any]) -> None:
-    lines = str(Table(("LEFT", "RIGHT"), rows)).split("\n")
+    lines = Table(("LEFT", "RIGHT"), rows).lines()
 
     assert len(lines) == 1 + len(rows)
     assert all(line.isprintable() for line in lines)

@@ -1,0 +1,91 @@
+"""What a path or a name holds acts on no terminal and begins no line of its own, also in a pipe."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from dashboard.cli import main
+from dashboard.cli.output import Failure, Table, emit, say, show_failure
+from tests.runtime.test_cli_lifecycle_errors import TEAM, make_database
+
+FAKED = "ok     all is well"
+HOSTILE = f"a\x1b[2J\u202eb\r\n{FAKED}"
+
+
+@pytest.fixture
+def evil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder whose name would act on a terminal, with a team and a database in it."""
+    folder = tmp_path / HOSTILE
+    folder.mkdir()
+    (folder / "team.yaml").write_text(TEAM, encoding="utf-8")
+    make_database(folder / "team.db")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder / "data"))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["trust", "{evil}/team.yaml"],
+        ["trust", "{evil}/team.yaml", "--revoke"],
+        ["trust", "{evil}/no.yaml"],
+        ["check", "{evil}/team.yaml"],
+        ["check", "{evil}/no.yaml"],
+        ["init", "{evil}/new"],
+        ["init", "{evil}"],
+        ["doctor"],
+        ["doctor", "--db", "{evil}/team.db"],
+        ["ps", "--db", "{evil}/team.db"],
+        ["ps", "--db", "{evil}/no.db"],
+        ["stop", "--db", "{evil}/team.db"],
+        ["pause", HOSTILE, "--db", "{evil}/team.db"],
+        ["add", "{evil}/no.yaml", "--db", "{evil}/team.db"],
+        ["export", "{evil}/out.zip", "--db", "{evil}/team.db"],
+        ["export", "{evil}/out.zip", "--only", HOSTILE, "--db", "{evil}/team.db"],
+        ["import", "{evil}/no.zip", "--db", "{evil}/team.db"],
+        ["run", "x", "--db", "{evil}/team.db", "-o", "{evil}/no/out"],
+        ["wait", HOSTILE, "--db", "{evil}/team.db"],
+        [HOSTILE],
+    ],
+)
+def test_a_path_is_shown_and_does_nothing(capsys: pytest.CaptureFixture[str], evil: Path, words: list[str]) -> None:
+    for line in ([*words], *([[*words, "--revoke"]] if words[0] == "trust" else [])):
+        main([word.format(evil=evil) if "{evil}" in word else word for word in line])
+
+        lines = "".join(capsys.readouterr()).split("\n")
+        assert all(each.isprintable() for each in lines)
+        assert not any(each.startswith(FAKED) for each in lines)
+
+
+def test_whatever_is_told_is_as_many_lines_as_were_meant(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import click
+
+    ctx = click.Context(click.Command("x"))
+    emit(ctx, {}, HOSTILE)
+    emit(ctx, {}, [HOSTILE, HOSTILE])
+    emit(ctx, {}, Table(("A",), [(HOSTILE,)]))
+    say(HOSTILE)
+    show_failure(Failure("x", HOSTILE, HOSTILE, 2, details=[HOSTILE]), as_json=False)
+
+    out, err = capsys.readouterr()
+    assert (out.count("\n"), err.count("\n")) == (5, 3)
+    assert all(each.isprintable() for each in (out + err).split("\n"))
+
+
+def test_the_output_of_a_run_goes_through_a_pipe_as_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dashboard.cli.output import write_output
+
+    write_output("a\tb\x1b[1m")
+    assert capsys.readouterr().out == "a\tb\x1b[1m\n"
+
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdout", terminal)
+    write_output("a\tb\x1b[1m")
+    assert terminal.getvalue() == "a   b\\x1b[1m\n"
