@@ -20,6 +20,7 @@ from engine.core.events import (
     GroupEnded,
     GroupGrown,
     GroupPlanned,
+    NeedMet,
     PlanAsked,
     RetryDue,
     RetryScheduled,
@@ -86,6 +87,11 @@ def _grown(event: GroupGrown, names: Names) -> str:
     parts += [f"{len(event.skipped)} left out"] if event.skipped else []
     tail = f" ({', '.join(parts)})" if parts else ""
     return f"{names.of(event.check_id)}: {event.failed or event.why}{tail}"
+
+
+def _need_met(event: NeedMet, names: Names) -> str:
+    answers = ", ".join(names.of(task_id) for task_id in event.answers)
+    return f"{names.of(event.task_id)} has the answers that it needs: {answers}"
 
 
 def _group_ended(event: GroupEnded, names: Names) -> str:
@@ -182,6 +188,7 @@ SENTENCES: dict[type, Callable[[Any, Names], str]] = {
     PlanAsked: _plan_asked,
     GroupPlanned: _planned,
     GroupGrown: _grown,
+    NeedMet: _need_met,
     GroupEnded: _group_ended,
     Delegated: _delegated,
     CallRejoined: _rejoined,

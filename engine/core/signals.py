@@ -134,9 +134,12 @@ class AttemptStopped:
 
 @fact
 class ThreadCameBack:
-    """A thread whose attempt had ended has returned."""
+    """Code whose attempt had ended has returned: a thread, or what did not let itself be stopped."""
 
     agent_id: str
+    task_id: str | None = None
+    usage: Usage = NO_USAGE
+    """What it has spent since its attempt ended."""
 
 
 @fact

@@ -2,13 +2,15 @@
 
 import logging
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import anyio
+from anyio.lowlevel import checkpoint
 from pydantic import JsonValue
 
 from engine.core.effects import AnswerCall, StartAttempt, StopAttempt
-from engine.core.signals import AgentUnusable, AttemptErred, AttemptStopped, AttemptSucceeded, Signal
+from engine.core.fact import changed
+from engine.core.signals import AgentUnusable, AttemptErred, AttemptStopped, AttemptSucceeded
 from engine.core.values import NO_USAGE, Usage
 from engine.errors import AttemptInterrupted, Unusable
 from engine.host.crew import Crew
@@ -23,7 +25,14 @@ GRACE_S = 2.0
 THROWS = 3
 """How often code is told that the engine ends before it is given up: it may clean up, and no more."""
 
+TURNS = 20
+"""Turns of the loop in which code that lets itself be stopped has stopped."""
+
 log = logging.getLogger(__name__)
+
+
+Ended: TypeAlias = AttemptSucceeded | AttemptErred | AttemptStopped
+"""How an attempt ended."""
 
 
 class Starter(Protocol):
@@ -91,8 +100,23 @@ class Attempts:
             return
         if effect.now:
             work.stop_now()
+            if effect.leave:
+                self._start(self._leave_soon, work, name="leave")
         else:
             work.later(self._grace_ms if effect.grace_ms is None else effect.grace_ms, work.stop_now)
+
+    async def _leave_soon(self, work: Work) -> None:
+        """Give up an attempt that has not ended after the turns that it takes to be cancelled; no time passes."""
+        clock = self._services.clock
+        clock.hold()
+        try:
+            for _ in range(TURNS):
+                await checkpoint()
+                if work.over:
+                    return
+            self._give_up(work)
+        finally:
+            clock.release()
 
     def wind_down(self, on_empty: Callable[[], None]) -> None:
         """Begin nothing more, and let what is at work end at its next step, for another engine to go on from there.
@@ -115,7 +139,7 @@ class Attempts:
             work.answered(effect)
 
     async def _run(self, work: Work) -> None:
-        signal: Signal | None = None
+        signal: Ended | None = None
         left_open = False
         try:
             with work.scope:
@@ -126,6 +150,8 @@ class Attempts:
             ended_before = work.over
             work.close()
         if ended_before:
+            if signal is not None:
+                work.spend(changed(signal.usage, time_ms=0))  # its time was counted when its end was reported
             work.came_back()
         else:
             self._report(work, signal or _interrupted(work))
@@ -143,9 +169,9 @@ class Attempts:
         )
         await anyio.sleep_forever()
 
-    async def _isolated(self, work: Work) -> Signal | None:
+    async def _isolated(self, work: Work) -> Ended | None:
         """Run the attempt in a task of its own, which may break."""
-        found: Signal | None = None
+        found: Ended | None = None
 
         async def inside() -> None:
             nonlocal found
@@ -158,7 +184,7 @@ class Attempts:
             log.debug("the code of agent %r left a cancel scope open again", work.effect.agent)
         return found
 
-    async def _outcome(self, work: Work) -> Signal:
+    async def _outcome(self, work: Work) -> Ended:
         try:
             runtime = self._crew.ready(work.effect.spec) or await self._crew.prepare(work.effect.spec, work.spec)
         except Unusable as unusable:
@@ -200,7 +226,7 @@ class Attempts:
         self._report(work, _interrupted(work))
         work.close()
 
-    def _report(self, work: Work, signal: Signal) -> None:
+    def _report(self, work: Work, signal: Ended) -> None:
         key = work.effect.task_id, work.effect.attempt
         self._works.pop(key, None)
         if key not in self._left or not isinstance(signal, AttemptStopped):
@@ -209,7 +235,7 @@ class Attempts:
             self._on_empty()
 
 
-def _returned(work: Work, output: JsonValue) -> Signal:
+def _returned(work: Work, output: JsonValue) -> Ended:
     """Return the end of an attempt that returned: code that knew that it is to stop returned what it had."""
     if work.timed_out:
         return _interrupted(work)
@@ -236,7 +262,7 @@ def _returned(work: Work, output: JsonValue) -> Signal:
     )
 
 
-def _interrupted(work: Work) -> Signal:
+def _interrupted(work: Work) -> Ended:
     """Return the end of an attempt that was stopped from outside."""
     effect, duration_ms = work.effect, work.duration_ms
     work.stuck = work.outside > 0
@@ -271,7 +297,7 @@ def _spent(work: Work) -> Usage:
 
 def _failed(
     effect: StartAttempt, error: BaseException, duration_ms: int, *, began: bool = True, usage: Usage | None = None
-) -> Signal:
+) -> Ended:
     said = traits(error)
     return AttemptErred(
         task_id=effect.task_id,

@@ -330,7 +330,8 @@ class Work:
         """Count one thing less that is still at work; the slot it kept is free when it was the last."""
         self.outside -= 1
         if self.stuck and self.outside == 0:
-            self._services.signal(ThreadCameBack(agent_id=self.effect.agent_id))
+            effect, spent = self.effect, self.take_spent()
+            self._services.signal(ThreadCameBack(agent_id=effect.agent_id, task_id=effect.task_id, usage=spent))
 
     def _waiting_slot(self) -> Slot[T]:
         """Return a slot to wait on; while one is open the attempt does not hold the clock."""

@@ -1,9 +1,10 @@
 """All at once, and as many as are needed; with a synthesis at the end."""
 
-from engine.core.commands import SwitchStrategy
+from engine.core.commands import Cancel, SwitchStrategy
+from engine.core.effects import StopAttempt
 from engine.core.options import SupervisorOptions
 from engine.core.state import RunStatus
-from tests.story import attempt, done, ended, refused, seen_by, submitted, works
+from tests.story import applied, attempt, done, ended, refused, seen_by, submitted, task_of, works
 from tests.world import World, agent, team_world
 
 FIVE = [agent(name) for name in ("ada", "bob", "cyd", "dan", "eve")]
@@ -39,15 +40,56 @@ def test_one_that_fails_matters_only_when_too_few_are_left() -> None:
     assert ended(world).status is RunStatus.DONE
 
 
-def test_too_few_answers_fail_the_run_and_say_how_many_came() -> None:
+def test_the_run_fails_as_soon_as_too_few_answers_are_left_and_says_so() -> None:
+    world = needing(4)
+    world.fail(attempt(world, "ada"))
+    assert not world.stopping
+
+    world.fail(attempt(world, "bob"))
+
+    assert world.stopping == {attempt(world, name) for name in ("cyd", "dan", "eve")}
+    for key in sorted(world.stopping):
+        world.stop(key)
+    assert ended(world).status is RunStatus.FAILED
+    assert "4 of 5 answers are needed and 2 will not come (bob: broken)" in str(ended(world).error)
+
+
+def test_the_join_begins_while_what_is_not_needed_is_still_being_stopped_and_takes_nothing_of_it() -> None:
+    world = needing(2)
+    done(world, "dan")
+    done(world, "bob")
+    ((key, join),) = world.joins.items()
+
+    done(world, "ada", "too late")
+    world.join(key)
+
+    assert [one.agent for one in join.inputs] == ["bob", "dan"]
+    assert {one.leave for one in world.effects if isinstance(one, StopAttempt)} <= {True}
+    world.settle()
+    assert (ended(world).status, ended(world).output) == (RunStatus.DONE, "joined")
+
+
+def test_an_engine_that_is_lost_in_the_join_joins_the_same_answers() -> None:
+    world = needing(2)
+    for name in ("dan", "bob"):
+        done(world, name)
+    done(world, "ada", "too late")
+    world.crash()
+
+    ((_, join),) = world.joins.items()
+
+    assert [one.agent for one in join.inputs] == ["bob", "dan"]
+
+
+def test_a_person_who_cancels_lowers_what_is_needed_to_what_there_can_be() -> None:
     world = needing(4)
     for name in ("ada", "bob"):
-        world.fail(attempt(world, name))
-    for name in ("cyd", "dan", "eve"):
+        applied(world, Cancel(target=task_of(world, name).id))
+    for name in ("cyd", "dan"):
         done(world, name)
+    world.settle()
 
-    assert ended(world).status is RunStatus.FAILED
-    assert "4 of 5 are needed and 3 came" in str(ended(world).error)
+    assert ended(world).status is RunStatus.DONE
 
 
 def test_more_answers_than_members_are_refused() -> None:

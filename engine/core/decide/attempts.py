@@ -249,7 +249,16 @@ def thread_came_back(state: State, signal: ThreadCameBack, ctx: Context) -> list
     agent = state.agents.get(signal.agent_id)
     if agent is None or not agent.stuck:
         return []
-    return [ThreadReturned(at_ms=ctx.now_ms, agent_id=agent.id)]
+    task = state.tasks.get(signal.task_id or "")
+    return [
+        ThreadReturned(
+            at_ms=ctx.now_ms,
+            agent_id=agent.id,
+            run_id=None if task is None else task.run_id,
+            task_id=None if task is None else task.id,
+            usage=signal.usage,
+        )
+    ]
 
 
 def agent_unusable(state: State, signal: AgentUnusable, ctx: Context) -> list[Event]:

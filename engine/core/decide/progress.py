@@ -10,6 +10,7 @@ from engine.core.events import (
     CallAnswered,
     CancelRequested,
     Event,
+    NeedMet,
     TaskFailed,
     TaskSkipped,
 )
@@ -22,11 +23,15 @@ from engine.core.state import State, Task, TaskStatus
 def look_at(state: State, prompt: LookAt, ctx: Context, mint: Mint | None = None) -> list[Event]:
     """Plan a group or start a join that waits for nothing any more."""
     task = state.tasks.get(prompt.task_id)
-    if task is None or task.status is not TaskStatus.WAITING or task.blockers:
+    if task is None or task.status is not TaskStatus.WAITING or task.attempt is not None:
+        return []
+    if task.need and (events := settled(state, task, ctx)):
+        return events
+    if task.blockers:
         return []
     if task.kind == "group":
         return plan_group(state, PlanGroup(task_id=task.id), ctx, mint)
-    if task.kind not in ("join", "check") or task.attempt is not None:
+    if task.kind not in ("join", "check"):
         return []
     if (reason := _nothing_to_look_at(state, task)) is not None:
         return [TaskSkipped(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, reason=reason, optional=True)]
@@ -91,32 +96,42 @@ def _following(state: State, task: Task, following: Task, ctx: Context, mint: Mi
     if not lets_pass(task):
         reason = f"{task.title} {'failed' if task.status is TaskStatus.FAILED else 'was skipped'}"
         return [TaskSkipped(at_ms=ctx.now_ms, run_id=task.run_id, task_id=following.id, reason=reason)]
-    done = sum(state.tasks[one].status is TaskStatus.DONE for one in following.after) if following.need else 0
-    if following.blockers == 0 and following.need and done < _still_possible(state, following):
-        error = f"{following.need} of {len(following.after)} are needed and {done} came"
-        return [TaskFailed(at_ms=ctx.now_ms, run_id=task.run_id, task_id=following.id, error=error)]
-    if following.blockers == 0:
-        return look_at(state, LookAt(task_id=following.id), ctx, mint)
-    if task.status is TaskStatus.DONE and (following.join == "first" or (following.need and done >= following.need)):
-        return _stop_others(state, task, following, ctx)
-    return []
+    return look_at(state, LookAt(task_id=following.id), ctx, mint)
 
 
-def _still_possible(state: State, join: Task) -> int:
-    """How many answers are asked for: whoever was cancelled by an operator is gone on without."""
-    cancelled = sum(state.tasks[one].status is TaskStatus.CANCELLED for one in join.after)
-    return min(join.need or 0, len(join.after) - cancelled)
+def settled(state: State, node: Task, ctx: Context) -> list[Event]:
+    """Let a node that needs a number of answers go on, or fail, as soon as that is certain; the rest is stopped."""
+    nodes = [state.tasks[one] for one in (node.after if node.sees is None else node.sees)]
+    nodes = [one for one in nodes if one.kind != "check"]
+    left = [one for one in nodes if not one.ended]
+    came = sorted((one for one in nodes if one.status is TaskStatus.DONE), key=lambda one: one.ended_ms or 0)
+    need = node.need or 0
+    if len(came) >= need:
+        first = {one.id for one in came[:need]}
+        met = NeedMet(
+            at_ms=ctx.now_ms,
+            run_id=node.run_id,
+            task_id=node.id,
+            answers=[one.id for one in nodes if one.id in first],
+            after=[one for one in node.after if state.tasks[one].ended],
+        )
+        reason = "the first answer is there" if need == 1 else f"{need} answers are there"
+        return [met, *_not_needed(state, left, reason, ctx)]
+    missed = [one for one in nodes if one.ended and one.status not in (TaskStatus.DONE, TaskStatus.CANCELLED)]
+    cancelled = len(nodes) - len(left) - len(came) - len(missed)
+    if not missed or len(came) + len(left) >= min(need, len(nodes) - cancelled):
+        return []
+    if all(one.status is TaskStatus.SKIPPED for one in missed) and len(missed) + cancelled == len(nodes):
+        return []  # there is nothing to work on, and nothing has failed
+    last = f"{missed[-1].title}: {missed[-1].error}"
+    error = f"{need} of {len(nodes)} answers are needed and {len(missed)} will not come ({last})"
+    failed = TaskFailed(at_ms=ctx.now_ms, run_id=node.run_id, task_id=node.id, error=error)
+    return [failed, *_not_needed(state, left, "too few answers are left", ctx)]
 
 
-def _stop_others(state: State, winner: Task, join: Task, ctx: Context) -> list[Event]:
-    """As many answers are there as were asked for: the others are not needed any more."""
-    others = [state.tasks[task_id] for task_id in join.after if not state.tasks[task_id].ended]
-    events: list[Event] = []
-    for other in others:
-        if not other.cancelling:
-            reason = f"{join.need} answers are there" if join.need else f"{winner.title} was first"
-            events.append(stop(state, other, reason, ctx))
-    return events
+def _not_needed(state: State, tasks: list[Task], reason: str, ctx: Context) -> list[Event]:
+    """Stop at once what nothing waits for."""
+    return [stop(state, task, reason, ctx, at_once=True) for task in tasks if not task.cancelling]
 
 
 def _stop_orphans(state: State, task: Task, ctx: Context) -> list[Event]:
@@ -129,8 +144,8 @@ def _stop_orphans(state: State, task: Task, ctx: Context) -> list[Event]:
     ]
 
 
-def stop(state: State, root: Task, reason: str, ctx: Context) -> CancelRequested:
-    """Return the event that stops a task and all below it."""
+def stop(state: State, root: Task, reason: str, ctx: Context, *, at_once: bool = False) -> CancelRequested:
+    """Return the event that stops a task and all below it, at its next step or where it is."""
     tasks = [task for task in below(state, root) if not task.ended]
     return CancelRequested(
         at_ms=ctx.now_ms,
@@ -143,6 +158,7 @@ def stop(state: State, root: Task, reason: str, ctx: Context) -> CancelRequested
         ],
         stopping=[task.id for task in tasks if task.attempt is not None],
         reason=reason,
+        at_once=at_once,
     )
 
 

@@ -67,6 +67,8 @@ class StopAttempt:
     """How long it may go on to its next step; None is what the host allows."""
     patient: bool = False
     """It may go on to its next step however long that takes, and to its end where it takes none."""
+    leave: bool = False
+    """Nothing waits for it: what does not let itself be stopped now is left behind."""
     leaves_process: bool = True
 
 

@@ -147,18 +147,19 @@ def _call_refused(state: State, event: CallRefused) -> list[Effect]:
 
 
 def _stop(
-    state: State, task_ids: list[str], *, now: bool, grace_ms: int | None = None, patient: bool = False
-) -> list[Effect]:
+    state: State, task_ids: list[str], *, now: bool, grace_ms: int | None = None, patient: bool = False,
+    leave: bool = False,
+) -> list[Effect]:  # fmt: skip
     found = ((task_id, state.tasks[task_id].attempt) for task_id in task_ids)
     return [
-        StopAttempt(task_id=task_id, attempt=a.number, now=now, grace_ms=grace_ms, patient=patient)
+        StopAttempt(task_id=task_id, attempt=a.number, now=now, grace_ms=grace_ms, patient=patient, leave=leave)
         for task_id, a in found
         if a is not None
     ]
 
 
 def _cancel_requested(state: State, event: CancelRequested) -> list[Effect]:
-    return _stop(state, event.stopping, now=False)
+    return _stop(state, event.stopping, now=event.at_once, leave=event.at_once)
 
 
 def _preemption_asked(state: State, event: PreemptionAsked) -> list[Effect]:

@@ -84,6 +84,7 @@ from engine.core.events.task import (
     GroupEnded,
     GroupGrown,
     GroupPlanned,
+    NeedMet,
     NodePlan,
     PlanAsked,
     RetryDue,
@@ -156,6 +157,7 @@ Event: TypeAlias = (
     | RunFinished
     | GroupPlanned
     | GroupGrown
+    | NeedMet
     | GroupEnded
     | PlanAsked
     | Delegated
@@ -264,6 +266,7 @@ __all__ = [
     "GroupGrown",
     "GroupPlanned",
     "MemberMoved",
+    "NeedMet",
     "NodePlan",
     "PlanAsked",
     "PoolResized",

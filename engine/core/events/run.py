@@ -71,6 +71,8 @@ class CancelRequested:
     stopping: list[str]
     """Tasks whose attempts are asked to stop."""
     reason: str
+    at_once: bool = False
+    """Attempts are stopped where they are, without the time that it takes them to come to their next step."""
 
 
 @fact

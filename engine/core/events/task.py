@@ -217,6 +217,20 @@ class TaskSkipped:
 
 
 @fact
+class NeedMet:
+    """As many answers are there as a node needs: it goes on with these, whatever becomes of the others."""
+
+    type: Literal["need_met"] = "need_met"
+    at_ms: int
+    run_id: str
+    task_id: str
+    answers: list[str]
+    """Those that came first, in the order of the plan: whose outputs the node gets."""
+    after: list[str]
+    """What the node still comes after."""
+
+
+@fact
 class TaskRequeued:
     """A task waits somewhere else, or again."""
 

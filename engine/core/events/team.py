@@ -7,6 +7,7 @@ from engine.core.fact import fact
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec, Aggregation
 from engine.core.state import SwapMode
+from engine.core.values import NO_USAGE, Usage
 
 
 @fact
@@ -178,11 +179,16 @@ class AgentMended:
 
 @fact
 class ThreadReturned:
-    """A thread whose attempt had ended came back; its slot is free again."""
+    """Code whose attempt had ended came back; its slot is free again."""
 
     type: Literal["thread_returned"] = "thread_returned"
     at_ms: int
     agent_id: str
+    run_id: str | None = None
+    """The run that it worked for, where that is open."""
+    task_id: str | None = None
+    usage: Usage = NO_USAGE
+    """What it has spent since its attempt ended."""
 
 
 @fact

@@ -18,14 +18,17 @@ from engine.core.state import Agent, Ledger, Run, State, Supervisor, Task
 from engine.core.values import Usage
 
 
-def charge(state: State, task: Task, agent: Agent | None, usage: Usage) -> None:
-    """Add what was spent to the task, to all that it is part of, to the run, the agent and its supervisors."""
+def charge(state: State, task: Task | None, agent: Agent | None, usage: Usage) -> None:
+    """Add what was spent to the task, to all that it is part of, to the run, the agent and its supervisors.
+
+    Without a task, because its run has ended, the agent and its supervisors alone pay.
+    """
     time_ms = usage.time_ms
     if usage.tokens_in is not None or usage.tokens_out is not None or usage.cost_usd is not None:
         for total in _totals(state, task, agent):
             total.time_ms += time_ms
             _add(total, usage)
-    elif time_ms:
+    elif time_ms and task is not None:
         _charge_time(state, task, agent, time_ms)
 
 
@@ -54,11 +57,14 @@ def _charge_time(state: State, task: Task, agent: Agent | None, time_ms: int) ->
         task = state.tasks[above]
 
 
-def _totals(state: State, task: Task, agent: Agent | None) -> list[Usage]:
+def _totals(state: State, task: Task | None, agent: Agent | None) -> list[Usage]:
     """Return the totals of everybody who pays for what is spent on `task`."""
-    totals = [state.usage, state.runs[task.run_id].usage]
-    supervisor = state.supervisors.get(task.supervisor_id if agent is None else agent.supervisor_id)
-    above: Task | None = task
+    totals = [state.usage]
+    if task is not None:
+        totals.append(state.runs[task.run_id].usage)
+    at = agent or task
+    supervisor = state.supervisors.get(at.supervisor_id) if at is not None else None
+    above = task
     while above is not None:
         if above.usage is None:
             above.usage = Usage()

@@ -8,6 +8,7 @@ from engine.core.events import (
     GroupEnded,
     GroupGrown,
     GroupPlanned,
+    NeedMet,
     NodePlan,
     PlanAsked,
     RetryDue,
@@ -142,6 +143,12 @@ def _group_grown(state: State, event: GroupGrown) -> None:
     group.outcome_id = event.outcome_id or group.outcome_id
     group.error = event.failed
     wire(state, group)
+
+
+def _need_met(state: State, event: NeedMet) -> None:
+    task = state.tasks[event.task_id]
+    task.after, task.sees, task.need = list(event.after), list(event.answers), None
+    wire(state, state.tasks[task.parent_id or ""])
 
 
 def _plan_asked(state: State, event: PlanAsked) -> None:
@@ -285,6 +292,7 @@ def _task_reopened(state: State, event: TaskReopened) -> None:
 HANDLERS: Handlers = {
     GroupPlanned: _group_planned,
     GroupGrown: _group_grown,
+    NeedMet: _need_met,
     PlanAsked: _plan_asked,
     GroupEnded: _group_ended,
     Delegated: _delegated,

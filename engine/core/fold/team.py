@@ -25,7 +25,7 @@ from engine.core.fold.limited import note_spec, note_supervisor
 from engine.core.fold.pools import forget, suit
 from engine.core.fold.pressing import urgent_from
 from engine.core.fold.queues import leave, refresh_agent, refresh_below, refresh_queue, refresh_spent, serve
-from engine.core.fold.spending import forget_budget
+from engine.core.fold.spending import charge, forget_budget
 from engine.core.fold.timers import drop_timer
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, Queue, State, Supervisor
@@ -167,6 +167,7 @@ def _agent_mended(state: State, event: AgentMended) -> None:
 def _thread_returned(state: State, event: ThreadReturned) -> None:
     agent = state.agents[event.agent_id]
     agent.stuck = max(0, agent.stuck - 1)
+    charge(state, state.tasks.get(event.task_id or ""), agent, event.usage)
     refresh_agent(state, agent)
 
 

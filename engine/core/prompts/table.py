@@ -28,6 +28,7 @@ from engine.core.events import (
     GroupEnded,
     GroupGrown,
     GroupPlanned,
+    NeedMet,
     PrioritySet,
     RunFinished,
     RunSubmitted,
@@ -167,11 +168,16 @@ def _group_grown(state: State, event: GroupGrown) -> list[Prompt]:
     return _anew(state, event.task_id)
 
 
+def _need_met(state: State, event: NeedMet) -> list[Prompt]:
+    return [LookAt(task_id=event.task_id)]
+
+
 def _anew(state: State, group_id: str) -> list[Prompt]:
     """What to look at in a graph whose edges were drawn anew."""
     nodes = (state.tasks[task_id] for task_id in state.tasks[group_id].children)
-    waiting = [node for node in nodes if node.kind != "agent" and node.status is TaskStatus.WAITING]
-    return [*(LookAt(task_id=node.id) for node in waiting if not node.blockers), CheckGroup(task_id=group_id)]
+    waiting = [node for node in nodes if node.status is TaskStatus.WAITING and (node.kind != "agent" or node.need)]
+    can_go_on = (node for node in waiting if node.need or not node.blockers)
+    return [*(LookAt(task_id=node.id) for node in can_go_on), CheckGroup(task_id=group_id)]
 
 
 def _strategy_switched(state: State, event: StrategySwitched) -> list[Prompt]:
@@ -371,6 +377,7 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     RunSubmitted: _run_submitted,
     GroupPlanned: _group_planned,
     GroupGrown: _group_grown,
+    NeedMet: _need_met,
     GroupEnded: _ended,
     StrategySwitched: _strategy_switched,
     Delegated: _delegated,

@@ -70,9 +70,11 @@ class Map:
             if settings["join"] == known:
                 how = known  # type: ignore[assignment]
         items = [_item(layout, nodes, verdict, number) for number in range(count)]
-        if settings["optional"]:
+        if settings["optional"] or how == "first":
             layout.wiring.tolerated.extend(items)
         joined = layout.join(how, [verdict.node, *items], sees=items, role="join")
+        if how == "first" and items:
+            layout.wiring.needs[joined] = 1
         return Growth(wiring=layout.finished(joined), why=f"{count:,} items")
 
 

@@ -4,9 +4,10 @@
              ├▶ b ─┼▶ join ─▶ output
              └▶ c ─┘
 
-With `need: 2` the join begins when two are done, the rest are stopped, and one that fails matters only when too few
-are left. Switched to in the middle of a run, what has not started becomes ready with the request and all outputs so
-far. The join is built-in work, or the agent named `aggregator` where the aggregation is a synthesis.
+With `need: 2` the join begins as soon as two are done, with these two in the order of the plan. The rest is stopped
+where it is, and one that fails matters only when too few are left: then the graph fails at once. The aggregation
+`first` needs one. Switched to in the middle of a run, what has not started becomes ready with the request and all
+outputs so far. The join is built-in work, or the agent named `aggregator` where the aggregation is a synthesis.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ class Parallel:
 
     def wire(self, nodes: Nodes) -> Wiring:
         """Return a fan; a single node needs no join."""
-        need = nodes.settings.get("need")
+        need = nodes.settings.get("need", 1 if nodes.aggregation == "first" else None)
         fan = [node for node in nodes.unstarted if node != nodes.aggregator]
         dropped: list[str] = []
         if isinstance(need, int) and len(nodes.done) >= need:
@@ -45,14 +46,14 @@ class Parallel:
         needs: dict[str, int] = {}
         if nodes.aggregator is None and len(everything) > 1:
             how = nodes.aggregation if nodes.aggregation != "synthesis" else "concat"
-            some = f", {need} of {len(everything)}" if need else ""
+            some = f", {need} of {len(everything)}" if nodes.settings.get("need") else ""
             added.append(Made(key=JOIN, kind="join", join=how, title=f"join ({how}{some})"))
         if added or nodes.aggregator is not None:
             outcome = nodes.aggregator or JOIN
             after[outcome] = everything
             takes[outcome] = "context" if everything else "request"
-            if isinstance(need, int) and need < len(everything):
-                needs[outcome] = need
+            if isinstance(need, int):
+                needs[outcome] = min(need, len(everything))
         return Wiring(
             after=after,
             takes=takes,

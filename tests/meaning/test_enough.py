@@ -1,0 +1,160 @@
+"""`need` and `first` make a team faster: it goes on with the first answers, and nothing waits for the rest."""
+
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+from pydantic import JsonValue
+
+from engine import AgentSpec, DynamicSupervisor, RunResult
+from engine.core.state import RunStatus
+from tests.meaning.diary import Diary, told
+
+pytestmark = pytest.mark.anyio
+
+FIVE = {"ada": 0.5, "bob": 0.4, "cyd": 0.3, "dan": 0.2, "eve": 0.1}
+"""How long each takes; who is declared first takes longest."""
+
+
+def racing(diary: Diary, *others: AgentSpec, mode: str = "parallel", **fields: Any) -> DynamicSupervisor:
+    """Return a team whose members take as long as `FIVE` says."""
+    specs = [diary.agent(name, takes_s=takes_s) for name, takes_s in FIVE.items() if name not in fields]
+    settings = {"need": fields.pop("need")} if "need" in fields else {}
+    return diary.supervisor("chief", *specs, *others, coordination_mode=mode, coordination_settings=settings, **fields)
+
+
+async def first(chief: DynamicSupervisor, request: JsonValue = "go") -> RunResult:
+    await chief.reconfigure_coordination({"aggregation": "first"})
+    return await told(chief, request)
+
+
+async def test_two_of_five_take_as_long_as_the_second_and_are_joined_in_declared_order() -> None:
+    diary = Diary()
+
+    async with racing(diary, need=2) as chief:
+        result = await told(chief)
+        took_s = diary.now_s()
+
+    assert (took_s, result.status) == (0.2, RunStatus.DONE)
+    assert result.output == "## dan\n\ndan(go)\n\n## eve\n\neve(go)"
+
+
+async def test_one_that_does_not_let_itself_be_stopped_is_not_waited_for_and_its_slot_is_taken_until_it_ends() -> None:
+    diary = Diary()
+    release = anyio.Event()
+
+    async def stubborn(task: Any, ctx: Any) -> str:
+        try:
+            await ctx.sleep(100)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await release.wait()
+            ctx.spent(tokens_in=7)
+        return "late"
+
+    async with racing(diary, diary.agent("fox", body=stubborn), need=2) as chief:
+        result = await told(chief)
+        took_s = diary.now_s()
+        stuck = chief._state.agents["a6"].stuck
+        release.set()
+        with anyio.fail_after(30):
+            while chief._state.agents["a6"].stuck:
+                await anyio.lowlevel.checkpoint()
+        usage = chief._state.agents["a6"].usage.tokens_in
+
+    assert (took_s, stuck, usage) == (0.2, 1, 7)
+    assert result.output == "## dan\n\ndan(go)\n\n## eve\n\neve(go)"
+
+
+async def test_the_first_answer_is_the_output_as_soon_as_it_is_there() -> None:
+    diary = Diary()
+
+    async with racing(diary) as chief:
+        result = await first(chief)
+
+    assert (diary.now_s(), result.output) == (0.1, "eve(go)")
+    assert [one.agent for one in diary.entries if one.ended_s is not None] == ["eve"]
+
+
+async def test_one_that_fails_before_the_first_answer_does_not_matter() -> None:
+    diary = Diary()
+
+    async def fail(task: Any, ctx: Any) -> None:
+        raise ValueError("broken")
+
+    async with racing(diary, diary.agent("fox", body=fail)) as chief:
+        result = await first(chief)
+
+    assert (diary.now_s(), result.status, result.output) == (0.1, RunStatus.DONE, "eve(go)")
+
+
+async def test_three_of_four_fail_as_soon_as_two_have_failed() -> None:
+    diary = Diary()
+
+    async def fail(task: Any, ctx: Any) -> None:
+        raise ValueError("broken")
+
+    specs = [diary.agent("ada", takes_s=0.1, body=fail), diary.agent("bob", takes_s=0.2, body=fail)]
+    specs += [diary.agent("cyd", takes_s=0.3), diary.agent("dan", takes_s=5)]
+
+    async with diary.supervisor(
+        "chief", *specs, coordination_mode="parallel", coordination_settings={"need": 3}
+    ) as chief:
+        result = await told(chief)
+
+    assert (diary.now_s(), result.status) == (0.2, RunStatus.FAILED)
+    assert "3 of 4 answers are needed and 2 will not come (bob: broken)" in str(result.error)
+
+
+async def test_a_synthesis_begins_with_the_first_answers() -> None:
+    diary = Diary()
+
+    async with racing(
+        diary, diary.agent("fox", takes_s=1), mode="parallel_then_synthesis", need=2, aggregator="fox"
+    ) as chief:
+        await told(chief)
+
+    assert (diary.of("fox")[0].began_s, diary.now_s()) == (0.2, 1.2)
+    assert [one in diary.of("fox")[0].text for one in ("ada", "bob", "cyd", "dan(go)", "eve(go)")] == [
+        False, False, False, True, True,
+    ]  # fmt: skip
+
+
+async def test_everything_below_a_team_that_is_not_needed_is_stopped_too() -> None:
+    diary = Diary()
+
+    async def lead(task: Any, ctx: Any) -> Any:
+        return await ctx.delegate("digger", "dig")
+
+    below = diary.supervisor(
+        "below",
+        diary.agent("lead", body=lead),
+        diary.agent("digger", takes_s=9),
+        lead="lead",
+        coordination_mode="delegate",
+    )
+    chief = racing(diary, need=2)
+    await chief.add_sub_supervisor("below", below)
+
+    async with chief:
+        result = await told(chief)
+
+    assert (diary.now_s(), result.status) == (0.2, RunStatus.DONE)
+    assert [one.ended_s for one in diary.of("digger")] == [None]
+
+
+async def test_of_the_items_of_a_list_the_first_that_is_done_is_the_output() -> None:
+    diary = Diary()
+
+    async def dig(task: Any, ctx: Any) -> str:
+        await ctx.sleep(float(task.text))
+        return f"dug {task.text}"
+
+    spec = diary.agent("digger", body=dig, max_concurrency=9)
+    async with diary.supervisor(
+        "chief", spec, coordination_mode="map", coordination_settings={"join": "first"}
+    ) as chief:
+        result = await told(chief, ["3", "1", "2"])
+
+    assert (diary.now_s(), result.output) == (1, "dug 1")
