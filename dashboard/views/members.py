@@ -4,8 +4,9 @@ from dashboard.views.amounts import counted
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import of_agent
 from dashboard.views.rows import Cell
-from engine.core.decide.failing import others_for
 from engine.core.hierarchy import below_of, depth_of
+from engine.core.queries.able import is_able
+from engine.core.queries.stand_in import stand_ins
 from engine.core.state import Agent, State, Task
 
 
@@ -38,17 +39,17 @@ def what_moves(state: State, member_id: str) -> list[Cell]:
 
 def takers(state: State, task: Task, counts: Digest) -> list[tuple[str, str, str]]:
     """Return the agents that a task could be given to: those that can do it first, then the rest of the team."""
-    able = [agent_id for agent_id in others_for(state, task) if agent_id != task.worker_id]
-    rest = [agent.id for agent in state.agents.values() if agent.id not in able and _may_take(task, agent)]
+    able = [agent.id for agent in stand_ins(state, task)]
+    rest = [agent.id for agent in state.agents.values() if agent.id not in able and _may_take(state, task, agent)]
     return [
         (one, state.agents[one].name, _about(state, state.agents[one], counts, able=one in able))
         for one in (*able, *rest)
     ]
 
 
-def _may_take(task: Task, agent: Agent) -> bool:
+def _may_take(state: State, task: Task, agent: Agent) -> bool:
     at_it = task.attempt.agent_id if task.attempt is not None else task.worker_id
-    return agent.id != at_it and agent.removing is None and agent.error is None
+    return agent.id != at_it and is_able(state, agent)
 
 
 def _about(state: State, agent: Agent, counts: Digest, *, able: bool) -> str:

@@ -16,9 +16,9 @@ from engine.core.commands import (
     SwapAgents,
     SwitchStrategy,
 )
-from engine.core.decide.find import candidate_of
 from engine.core.discovery import choose
 from engine.core.options import SupervisorOptions
+from engine.core.queries.suiting import candidate_of
 from engine.core.queries.targets import at
 from engine.core.spec import AgentSpec
 from engine.core.strategies import strategy_named

@@ -2,8 +2,8 @@
 
 from engine.core.capability_index import CapabilityIndex
 from engine.core.commands import AddAgent
-from engine.core.decide.find import candidate_of
 from engine.core.discovery import choose
+from engine.core.queries.suiting import candidate_of
 from engine.core.spec import AgentSpec
 from engine.metrics import AgentView, SupervisionMetrics, agent_view, metrics_of
 from engine.registry import AgentRegistry, SpecifiedAgent, candidate_for, create_agent_from_spec

@@ -4,7 +4,6 @@ from typing import TypeAlias
 
 from engine.core.context import Context
 from engine.core.decide import swapping
-from engine.core.decide.find import Place, place_for
 from engine.core.decide.mint import Mint
 from engine.core.decide.stopping import stopped
 from engine.core.errors import NoAgentMatches
@@ -24,6 +23,7 @@ from engine.core.events import (
 )
 from engine.core.inheritance import above_and_self
 from engine.core.policies.chain import chain_of_agent, is_optional
+from engine.core.queries.placement import Place, place_for
 from engine.core.signals import (
     AgentUnusable,
     AgentUsable,

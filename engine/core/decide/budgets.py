@@ -31,6 +31,7 @@ from engine.core.fold.queues import own_queue
 from engine.core.fold.timers import timer_id
 from engine.core.inheritance import above_and_self
 from engine.core.prompts import Answered, CheckBudget
+from engine.core.queries.stand_in import stand_ins
 from engine.core.state import Agent, Run, State, Supervisor, Task, Timer
 
 # What is looked at when
@@ -146,7 +147,7 @@ def _elsewhere(state: State, task: Task, spender: Agent | Supervisor, ctx: Conte
     """Give a task to another agent that can do it, or end it."""
     error = spender.exhausted or "its budget is spent"
     if isinstance(spender, Agent):
-        other = _other_for(state, spender)
+        other = next(stand_ins(state, task), None)
         if other is not None:
             return TaskRequeued(
                 at_ms=ctx.now_ms,
@@ -156,17 +157,6 @@ def _elsewhere(state: State, task: Task, spender: Agent | Supervisor, ctx: Conte
                 reason=f"{error}; {other.name} takes over",
             )
     return TaskFailed(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, error=error)
-
-
-def _other_for(state: State, agent: Agent) -> Agent | None:
-    mine = {word.lower() for word in state.spec_of(agent).specialties}
-    for member_id in state.supervisors[agent.supervisor_id].members:
-        other = state.agents.get(member_id)
-        if other is None or other.id == agent.id or other.removing is not None or other.error is not None:
-            continue
-        if other.exhausted is None and mine & {word.lower() for word in state.spec_of(other).specialties}:
-            return other
-    return None
 
 
 # What a person says

@@ -7,11 +7,13 @@ from pydantic import JsonValue
 
 from engine.core.candidate import category_stem, profile_of
 from engine.core.capability_index import CapabilityIndex
-from engine.core.decide.find import candidate_of, gets_work_from, member_name
+from engine.core.decide.find import member_name
 from engine.core.decide.indexing import index_of
 from engine.core.discovery import choose, choose_category, nearest
 from engine.core.errors import NoAgentMatches, Refused
 from engine.core.fact import fact
+from engine.core.queries.rings import gets_work_from
+from engine.core.queries.suiting import candidate_of
 from engine.core.state import Agent, State, Supervisor
 from engine.core.strategies import settings_for
 from engine.core.strategies.parallel_then_synthesis import WORDS_OF_COMBINING

@@ -5,7 +5,7 @@ from dataclasses import field
 
 from engine.core.candidate import names_it, suits
 from engine.core.decide.casting import members_in
-from engine.core.decide.find import candidate_of, member_name
+from engine.core.decide.find import member_name
 from engine.core.decide.mint import Mint
 from engine.core.discovery import nearest
 from engine.core.errors import NoAgentMatches, Refused
@@ -13,6 +13,7 @@ from engine.core.events import NodePlan, QueueMade
 from engine.core.fact import changed, fact
 from engine.core.fold.queues import able_queue
 from engine.core.policies.chain import chain_of_agent, is_optional
+from engine.core.queries.suiting import candidate_of
 from engine.core.state import State, Supervisor
 from engine.core.strategies import strategy_named
 from engine.core.strategies.validation import validate

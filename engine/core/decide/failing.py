@@ -1,12 +1,8 @@
 """What becomes of a task whose attempt failed: its policies are asked in turn, and what they say becomes events."""
 
-from collections.abc import Iterator, Sequence
-
-from engine.core.candidate import suits
 from engine.core.context import Context
 from engine.core.decide.budgets import before_retry
 from engine.core.decide.escalations import ask
-from engine.core.decide.find import candidate_of
 from engine.core.decide.progress import stop
 from engine.core.decide.stopping import is_cancelled
 from engine.core.events import (
@@ -24,7 +20,8 @@ from engine.core.policies.chain import chain_of, walk
 from engine.core.policies.records import Failover
 from engine.core.policies.verdicts import AskPerson, Failures, GiveTo, GiveUp, TryAgain, Verdict
 from engine.core.prompts import Answered, ApplyPolicy
-from engine.core.state import Agent, State, Task, TaskStatus, Timer
+from engine.core.queries.stand_in import stand_ins
+from engine.core.state import State, Task, TaskStatus, Timer
 
 OPTIONS = ["retry", "reject", "skip", "use"]
 """What a person can say of a task that failed: its policies begin anew; what the policies after the question say; those
@@ -49,12 +46,16 @@ def apply_policy(state: State, prompt: ApplyPolicy, ctx: Context) -> list[Event]
         retry_after_s=prompt.retry_after_s,
         retries=task.retries,
         failovers=task.failovers,
-        others=others_for(state, task) if hands_on else (),
+        others=_others(state, task) if hands_on else (),
         asked=task.tried_by_default,
         jitter=ctx.jitter,
     )
     place, verdict = walk(chain, failures)
     return _events(state, task, failures, place, verdict, ctx)
+
+
+def _others(state: State, task: Task) -> list[str]:
+    return [agent.id for agent in stand_ins(state, task)]
 
 
 def _events(state: State, task: Task, failures: Failures, place: int, verdict: Verdict, ctx: Context) -> list[Event]:
@@ -158,7 +159,7 @@ def answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
         return [_skipped(task, ctx)]
     place = prompt.detail.get("place")
     failures = Failures(error=task.error or "failed", retries=task.retries, failovers=task.failovers,
-                        others=others_for(state, task), asked=task.tried_by_default, jitter=ctx.jitter)  # fmt: skip
+                        others=_others(state, task), asked=task.tried_by_default, jitter=ctx.jitter)  # fmt: skip
     after = place if isinstance(place, int) else len(chain_of(state, task))
     return _events(state, task, failures, *walk(chain_of(state, task), failures, after=after), ctx)
 
@@ -173,55 +174,3 @@ def _home(state: State, task: Task) -> str:
         return own_queue(first.id)
     assert task.queue is not None
     return task.queue
-
-
-# Who else could do it
-
-
-def others_for(state: State, task: Task) -> list[str]:
-    """Return the agents that could take over a task, the best first: of its own supervisor, then of those below.
-
-    They can do what it asks for, have not failed on it, and are at hand: not leaving, not in error, with no open
-    circuit. Who is paused comes last; else who has least to do comes first.
-    """
-    parent = state.tasks.get(task.parent_id or "")
-    asker = parent.agent_id if parent is not None and parent.kind == "agent" else None
-    found: list[Agent] = []
-    for members in _teams(state, task.supervisor_id):
-        able = [one for one in members if one.id != asker and is_at_hand(one) and one.id not in task.failed_on]
-        able = [one for one in able if one.id != task.agent_id and _can_do(state, task, one)]
-        found += sorted(able, key=lambda one: (one.paused, _load(state, one)))
-    return [one.id for one in found]
-
-
-def _teams(state: State, supervisor_id: str) -> Iterator[Sequence[Agent]]:
-    """Yield the agents of a supervisor, then those of each below it."""
-    front = [supervisor_id] if supervisor_id in state.supervisors else []
-    for one in front:
-        members = state.supervisors[one].members
-        front += [member for member in members if member in state.supervisors]
-        yield [state.agents[member] for member in members if member in state.agents]
-
-
-def is_at_hand(agent: Agent) -> bool:
-    """Return True for an agent that another's work can be given to."""
-    return agent.removing is None and agent.error is None and agent.circuit != "open" and agent.exhausted is None
-
-
-def _can_do(state: State, task: Task, agent: Agent) -> bool:
-    home = task.came_from or task.queue or ""
-    if home.startswith("able:"):
-        queue = state.queues.get(home)
-        if queue is not None and agent.id in queue.agents:
-            return True
-        return suits(candidate_of(state, agent), home.split(":", 2)[2])
-    first = next((one for one in (*task.failed_on, task.agent_id or "") if one in state.agents), None)
-    if first is None:
-        return False
-    wanted = {word.lower() for word in state.spec_of(state.agents[first]).specialties}
-    return bool(wanted & {word.lower() for word in state.spec_of(agent).specialties})
-
-
-def _load(state: State, agent: Agent) -> int:
-    queue = state.queues.get(own_queue(agent.id))
-    return len(agent.running) + len(agent.parked) + (len(queue.ready) if queue is not None else 0)

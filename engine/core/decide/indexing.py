@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 
 from engine.core.capability_index import CapabilityIndex, Rank, rank_of
-from engine.core.decide.find import candidate_from
+from engine.core.queries.suiting import candidate_from
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, State
 

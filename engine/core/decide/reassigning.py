@@ -7,6 +7,7 @@ from engine.core.decide.stopping import is_cancelled
 from engine.core.errors import Refused
 from engine.core.events import TaskReassigned
 from engine.core.fold.queues import own_queue
+from engine.core.queries.able import why_not_able
 from engine.core.queries.targets import find_agent, find_task
 from engine.core.state import Agent, State, Task
 
@@ -15,7 +16,7 @@ def reassign(state: State, command: Reassign, ctx: Context) -> Applied:
     """Give a task to an agent; one at work stops, and goes on there with its finished steps."""
     task = find_task(state, command.task)
     agent = find_agent(state, command.agent)
-    why_not = _of_task(state, task) or _of_agent(task, agent)
+    why_not = _of_task(state, task) or _of_agent(state, task, agent)
     if why_not is not None:
         raise Refused(why_not)
     attempt = task.attempt
@@ -53,11 +54,10 @@ def _of_task(state: State, task: Task) -> str | None:
     return None
 
 
-def _of_agent(task: Task, agent: Agent) -> str | None:
-    if agent.removing is not None:
-        return f"{agent.name} is being removed; choose another agent"
-    if agent.error is not None:
-        return f"{agent.name} cannot work: {agent.error}"
+def _of_agent(state: State, task: Task, agent: Agent) -> str | None:
+    why_not = why_not_able(state, agent)
+    if why_not is not None:
+        return f"{agent.name} {why_not}; choose another agent"
     attempt = task.attempt
     if attempt is not None and attempt.agent_id == agent.id and attempt.stopping is None:
         return f"{agent.name} works on task {task.id} already"

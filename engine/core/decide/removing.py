@@ -6,11 +6,13 @@ from engine.core.decide.applied import Applied
 from engine.core.decide.draining import check_generation
 from engine.core.decide.find import left_behind
 from engine.core.decide.leaving import is_used
+from engine.core.decide.scratch import Scratch
 from engine.core.errors import Refused
 from engine.core.events import AgentRemoved, Event, SupervisorRemoved, TaskFailed, TaskRequeued
 from engine.core.events.team import AgentRemoving
 from engine.core.fold.queues import own_queue
 from engine.core.prompts import CheckAgentLoad, Requeue
+from engine.core.queries.stand_in import stand_ins
 from engine.core.queries.targets import find_member
 from engine.core.state import Agent, State, Supervisor, Task, TaskStatus
 
@@ -30,10 +32,11 @@ def remove_member(state: State, command: RemoveMember, ctx: Context) -> Applied:
     if agent.removing is not None and (command.mode or "drain") == agent.removing:
         raise Refused(f"{agent.name} is being removed already ({agent.removing})")
     mode = command.mode or "drain"
-    events: list[Event] = [AgentRemoving(at_ms=ctx.now_ms, agent_id=agent.id, mode=mode)]
-    if mode != "drain":
-        events += [_away_from(state, task, agent, ctx) for task in waiting]
-    return Applied(events=events, summary=f"removing {agent.name} ({mode})", result={"agent_id": agent.id})
+    scratch = Scratch(state)
+    scratch.take([AgentRemoving(at_ms=ctx.now_ms, agent_id=agent.id, mode=mode)])
+    for task in waiting if mode != "drain" else ():
+        scratch.take([_away_from(scratch.state, scratch.state.tasks[task.id], agent, ctx)])
+    return Applied(events=scratch.events, summary=f"removing {agent.name} ({mode})", result={"agent_id": agent.id})
 
 
 def _remove_supervisor(state: State, supervisor: Supervisor, ctx: Context) -> Applied:
@@ -65,13 +68,9 @@ def elsewhere(state: State, task: Task, agent: Agent, ctx: Context) -> Event:
     """Return the event that gives a task of a leaving agent to another, or ends it where nobody can do it."""
     if task.queue is not None and task.queue.startswith("able:"):
         return _requeued(task, task.queue, f"{agent.name} is removed", ctx)
-    mine = {word.lower() for word in state.spec_of(agent).specialties}
-    others = (state.agents.get(member_id) for member_id in state.supervisors[agent.supervisor_id].members)
-    for other in others:
-        if other is None or other.id == agent.id or other.removing is not None:
-            continue
-        if mine & {word.lower() for word in state.spec_of(other).specialties}:
-            return _requeued(task, own_queue(other.id), f"{agent.name} is removed; {other.name} takes over", ctx)
+    other = next(stand_ins(state, task, or_waits=True), None)
+    if other is not None:
+        return _requeued(task, own_queue(other.id), f"{agent.name} is removed; {other.name} takes over", ctx)
     return TaskFailed(
         at_ms=ctx.now_ms,
         run_id=task.run_id,

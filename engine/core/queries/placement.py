@@ -1,0 +1,98 @@
+"""Where work goes that is asked for by a name or by a capability: to the nearest who are able to do it.
+
+The rings around the asker's supervisor are searched, the nearest first; in each a name counts before a capability.
+The first ring in which anybody is able takes the work. Where nobody is able anywhere, it waits in the first ring in
+which somebody would be, and `waiting` says for what.
+"""
+
+from engine.core.discovery import nearest
+from engine.core.errors import NoAgentMatches
+from engine.core.events import QueueMade
+from engine.core.fact import fact
+from engine.core.fold.queues import able_queue, own_queue
+from engine.core.queries.able import has_anybody_able, is_able, why_team_is_not_able
+from engine.core.queries.rings import Ring, agents_in, rings, teams_in
+from engine.core.queries.suiting import Fit, fit_of
+from engine.core.state import Agent, State, Supervisor
+
+
+@fact
+class Place:
+    """Where work goes."""
+
+    kind: str
+    """`agent` or `group`."""
+    queue: str | None
+    worker_id: str | None
+    supervisor_id: str
+    made: QueueMade | None = None
+    """The queue, where it did not exist yet."""
+
+
+def place_for(state: State, asker: Agent, target: str, at_ms: int) -> Place:
+    """Return where work for `target`, the name of a member or a capability, goes; the asker is asked by its name only.
+
+    Raises:
+        NoAgentMatches: If nobody has that name or that capability.
+    """
+    waits: Place | None = None
+    for ring in rings(state, state.supervisors[asker.supervisor_id]):
+        for must_be_able in (True, False) if waits is None else (True,):
+            found = _in_ring(state, ring, asker, target, at_ms, must_be_able=must_be_able)
+            if found is not None and must_be_able:
+                return found
+            waits = waits or found
+    if waits is not None:
+        return waits
+    names = (agent.name for agent in state.agents.values())
+    skills = (skill for agent in state.agents.values() for skill in state.spec_of(agent).specialties)
+    raise NoAgentMatches(target, nearest(target, [*skills, *names]))
+
+
+def _in_ring(state: State, ring: Ring, asker: Agent, target: str, at_ms: int, *, must_be_able: bool) -> Place | None:
+    for supervisor in ring.supervisors:
+        found = _by_name(state, supervisor, target, must_be_able=must_be_able)
+        if found is not None:
+            return found
+    for supervisor in ring.supervisors:
+        able = able_agents(state, supervisor, target, but=asker)
+        if able and not (must_be_able and not any(is_able(state, state.agents[one]) for one in able)):
+            key = able_queue(supervisor.id, target)
+            known = state.queues[key].agents if key in state.queues else []
+            made = None
+            if any(one not in known for one in able):
+                made = QueueMade(at_ms=at_ms, key=key, supervisor_id=supervisor.id, capability=target, agent_ids=able)
+            return Place(kind="agent", queue=key, worker_id=None, supervisor_id=supervisor.id, made=made)
+    return None
+
+
+def _by_name(state: State, supervisor: Supervisor, name: str, *, must_be_able: bool) -> Place | None:
+    for agent in agents_in(state, supervisor):
+        if agent.name == name and agent.removing is None and (is_able(state, agent) or not must_be_able):
+            return Place(kind="agent", queue=own_queue(agent.id), worker_id=agent.id, supervisor_id=supervisor.id)
+    for team in teams_in(state, supervisor):
+        if team.name == name and (not must_be_able or _is_team_able(state, team)):
+            return Place(kind="group", queue=None, worker_id=team.id, supervisor_id=team.id)
+    return None
+
+
+def _is_team_able(state: State, team: Supervisor) -> bool:
+    return why_team_is_not_able(state, team) is None and has_anybody_able(state, team)
+
+
+def able_agents(state: State, supervisor: Supervisor, capability: str, *, but: Agent) -> list[str]:
+    """Return the members of a supervisor that answer best to a capability, of those that are able if any is."""
+    known = state.queues.get(able_queue(supervisor.id, capability))
+    if known is not None and any(_may_be_asked(state, agent_id, but) for agent_id in known.agents):
+        return known.agents
+    fits: dict[Fit, list[Agent]] = {}
+    for agent in agents_in(state, supervisor):
+        fit = fit_of(state, agent, capability) if agent.id != but.id and agent.removing is None else None
+        if fit is not None:
+            fits.setdefault(max(fit, Fit.SPECIALTY), []).append(agent)
+    best = next((fit for fit in sorted(fits) if any(is_able(state, one) for one in fits[fit])), min(fits, default=None))
+    return [] if best is None else [agent.id for agent in fits[best]]
+
+
+def _may_be_asked(state: State, agent_id: str, asker: Agent) -> bool:
+    return agent_id != asker.id and is_able(state, state.agents[agent_id])

@@ -1,0 +1,78 @@
+"""Who gets work that is asked for by a name or a capability: the nearest who are able (docs/function-agents.md)."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from engine import AgentSpec, DynamicSupervisor
+from tests.meaning.diary import Body, Diary, told
+
+pytestmark = pytest.mark.anyio
+
+
+def maps(target: str, items: Sequence[Any]) -> Body:
+    """Return an agent that asks for one task for each item."""
+
+    async def lead(task: Any, ctx: Any) -> Any:
+        return await ctx.map(target, list(items))
+
+    return lead
+
+
+def led(diary: Diary, name: str, body: Body, *specs: AgentSpec, **options: Any) -> DynamicSupervisor:
+    """Return a team whose lead asks the others."""
+    lead = diary.agent("lead", body=body, team=name)
+    return diary.supervisor(name, lead, *specs, coordination_mode="delegate", lead="lead", **options)
+
+
+async def over(diary: Diary, *teams: DynamicSupervisor, **options: Any) -> DynamicSupervisor:
+    """Return a supervisor with these teams under it."""
+    root = diary.supervisor("root", **options)
+    for team in teams:
+        await root.add_sub_supervisor(team.name, team)
+    return root
+
+
+async def test_forty_teams_of_twenty_five_do_their_own_work() -> None:
+    diary = Diary()
+    teams = []
+    for name in (f"t{n}" for n in range(40)):
+        workers = (diary.agent(f"w{n}", "work", takes_s=1, team=name) for n in range(24))
+        teams.append(led(diary, name, maps("work", range(48)), *workers, max_parallel=25))
+    root = await over(diary, *teams, coordination_mode="parallel")
+
+    async with root:
+        assert (await told(root)).status == "done"
+
+    done = Counter(one.team for one in diary.entries if one.agent != "lead")
+    assert set(done.values()) == {48}
+    assert len(done) == 40
+    assert {one.ended_s for one in diary.of("lead")} == {2}
+
+
+async def test_the_capability_of_an_own_agent_goes_before_a_name_elsewhere() -> None:
+    diary = Diary()
+    own = led(diary, "own", maps("review", range(3)), diary.agent("ada", "review", team="own"))
+    other = diary.supervisor("other", diary.agent("review", team="other"))
+    root = await over(diary, own, other)
+
+    async with root:
+        await told(own)
+
+    assert diary.counts() == {"own/lead": 1, "own/ada": 3}
+
+
+async def test_two_teams_with_the_same_names_ask_their_own_members() -> None:
+    diary = Diary()
+    teams = [
+        led(diary, name, maps("ada", range(4)), diary.agent("ada", takes_s=1, team=name)) for name in ("left", "right")
+    ]
+    root = await over(diary, *teams, coordination_mode="parallel")
+
+    async with root:
+        await told(root)
+
+    assert diary.counts() == {"left/lead": 1, "right/lead": 1, "left/ada": 4, "right/ada": 4}
+    assert {one.ended_s for one in diary.of("lead")} == {4}
