@@ -6,6 +6,7 @@ operator asks for becomes a command in the inbox, and its outcome one line. Scre
 
 import time
 from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 from typing import TypeVar
 
@@ -38,6 +39,7 @@ from dashboard.views.glimpse import Glimpse
 from dashboard.views.header import Situation
 from dashboard.views.news import News
 from dashboard.views.rows import Cell
+from dashboard.views.tips import Tips
 from dashboard.views.verbs import PLACES
 from engine.core.commands import StopEngine
 from engine.core.errors import CoreError
@@ -84,6 +86,7 @@ class QuarterdeckApp(Orders, Transfers, App[int]):
         *,
         readonly: bool = False,
         ask_engine: bool = False,
+        tips: bool = False,
         debug: bool = False,
         clock: Callable[[], int] = wall_ms,
         feed: Feed | None = None,
@@ -98,6 +101,10 @@ class QuarterdeckApp(Orders, Transfers, App[int]):
         self.message: Cell | None = None
         """What the status line says; None when nothing was said lately."""
         self._ask_engine = ask_engine
+        self._tips = Tips() if tips else None
+        self._tipped_seq: int | None = None
+        self.tip: Cell | None = None
+        """What to try next, where nothing else is said."""
         self._shows_defects = debug
         self._clock = clock
         self._said_ms = 0
@@ -132,11 +139,22 @@ class QuarterdeckApp(Orders, Transfers, App[int]):
             if news is not None:
                 self.say(news.text, news.tone)
         feed = self.feed
+        if self._tips is not None and not feed.opening:
+            engine = feed.engine
+            pid = engine.pid if engine is not None and engine.alive else None
+            self.tip = self._tips.of(self._happened(), now_ms, pid=pid)
         drawn = (now_ms // 1000, feed.engine and feed.engine.alive, feed.live, feed.trouble, feed.opening)
         if changed or drawn != self._drawn:
             self._drawn = drawn
             self.glimpse = self._look()
             self.show()
+
+    def _happened(self) -> set[str]:
+        """Return the kinds of the events that were folded since the last call; none at the first."""
+        since, self._tipped_seq = self._tipped_seq, self.feed.state.seq
+        if since is None:
+            return set()
+        return {str(entry.event.type) for entry in takewhile(lambda one: one.seq > since, reversed(self.feed.recent))}
 
     def show(self) -> None:
         """Let every screen that can be seen look at the team."""
@@ -261,13 +279,16 @@ class QuarterdeckApp(Orders, Transfers, App[int]):
         self.run_worker(stopping, thread=True, exit_on_error=True)
 
 
-def run_dashboard(db: Path, *, readonly: bool = False, ask_engine: bool = False, debug: bool = False) -> int:
+def run_dashboard(
+    db: Path, *, readonly: bool = False, ask_engine: bool = False, tips: bool = False, debug: bool = False
+) -> int:
     """Open the dashboard on a database until it is left.
 
     Args:
         db: The team's database; an engine may work on it or not.
         readonly: Look only; every action is refused.
         ask_engine: When it is left, ask whether the engine goes on.
+        tips: Suggest what to try.
         debug: Show where an error came from.
 
     Returns:
@@ -278,6 +299,6 @@ def run_dashboard(db: Path, *, readonly: bool = False, ask_engine: bool = False,
     """
     with Reader(db):
         pass
-    app = QuarterdeckApp(db, readonly=readonly, ask_engine=ask_engine, debug=debug)
+    app = QuarterdeckApp(db, readonly=readonly, ask_engine=ask_engine, tips=tips, debug=debug)
     status = app.run()
     return status if status is not None else app.return_code or 0

@@ -23,6 +23,8 @@ from engine.folding import folded
 from engine.teamfile import read_team
 
 REQUEST = "audit"
+PACKAGES = 15
+"""Packages of the library that are audited after it, one after the other, for whoever looks."""
 LINE_EVERY_S = 2.0
 
 
@@ -49,11 +51,13 @@ def demo(
     looking = not (detach or no_dashboard or settings.json or output is not None) and has_terminal()
     try:
         run_id = _run_to_watch(launched, looking=looking)
+        if looking and stdlib and launched.started:
+            _queue_packages(db, chosen, run_id)
     except KeyboardInterrupt:  # before there is a screen that could ask
         say_ways_back(db)
         raise
     if looking:
-        return open_dashboard(db, ask_engine=True, debug=settings.debug)
+        return open_dashboard(db, demo=True, debug=settings.debug)
     if detach:
         emit(ctx, launched.body() | {"run_id": run_id}, _said(chosen, launched, run_id))
         return DONE
@@ -106,6 +110,14 @@ def _run_to_watch(launched: Launched, *, looking: bool) -> str:
     if looking and state.finished and not launched.started:
         return state.finished[-1].id
     return submit(launched.db, Submit(request=REQUEST))[0]
+
+
+def _queue_packages(db: Path, folder: Path, run_id: str) -> None:
+    """Let the crew go on with the largest packages one by one, so that there is something to change for a while."""
+    packages = [found for found in folder.iterdir() if found.is_dir() and found.name != "odd"]
+    packages.sort(key=lambda found: -sum(1 for _ in found.rglob("*.py")))
+    for package in packages[:PACKAGES]:
+        run_id = submit(db, Submit(request=f"audit {package.name}", after=[run_id]))[0]
 
 
 def _waited(ctx: click.Context, launched: Launched, run_id: str, output: Path | None) -> int:

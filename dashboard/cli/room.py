@@ -32,8 +32,14 @@ def open_room(ctx: click.Context, *, readonly: bool) -> int:
     return open_dashboard(chosen_database(ctx), readonly=readonly, debug=settings.debug)
 
 
-def open_dashboard(db: Path, *, readonly: bool = False, ask_engine: bool = False, debug: bool = False) -> int:
+def open_dashboard(db: Path, *, readonly: bool = False, demo: bool = False, debug: bool = False) -> int:
     """Open the dashboard on a database; nothing is drawn where there is no terminal.
+
+    Args:
+        db: The team's database.
+        readonly: Look only.
+        demo: Suggest what to try, and ask whether the engine goes on when it is left.
+        debug: Show where an error came from.
 
     Raises:
         Failure: If there is no terminal.
@@ -47,7 +53,7 @@ def open_dashboard(db: Path, *, readonly: bool = False, ask_engine: bool = False
 
     collect_rarely()
     try:
-        return run_dashboard(db, readonly=readonly, ask_engine=ask_engine, debug=debug)
+        return run_dashboard(db, readonly=readonly, ask_engine=demo, tips=demo, debug=debug)
     finally:
         say_ways_back(db)
 

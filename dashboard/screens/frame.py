@@ -121,7 +121,7 @@ class Frame(Actions, Screen[None]):
         if prompt.is_open and prompt.purpose == "command" and prompt.text:
             return Cell(self._advice(prompt.text), "muted")
         banner = header.banner(glimpse.state, glimpse.situation, glimpse.live.get("engine.banner"))
-        return self.deck.message or banner or Cell("")
+        return self.deck.message or banner or self.deck.tip or Cell("")
 
     def keys(self) -> list[tuple[str, str]]:
         """The keys that the last line names."""

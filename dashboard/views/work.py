@@ -117,9 +117,10 @@ def now_of_supervisor(state: State, supervisor: Supervisor, counts: Digest) -> C
         return Cell(f"{above.name} is paused" + (f", {waiting:,} waiting" if waiting else ""), "paused")
     runs = [run for run in state.runs.values() if run.supervisor_id == supervisor.id]
     if runs:
-        nodes = [state.tasks[child] for child in state.tasks[runs[-1].root_id].children if child in state.tasks]
+        run = next((one for one in runs if one.running), runs[-1])
+        nodes = [state.tasks[child] for child in state.tasks[run.root_id].children if child in state.tasks]
         others = f"{counted(len(runs), 'run')}: " if len(runs) > 1 else ""
-        return Cell(others + (plan_line(nodes) or runs[-1].title), "muted")
+        return Cell(others + (plan_line(nodes) or run.title), "muted")
     return Cell(f"{waiting:,} waiting" if waiting else "", "muted")
 
 
