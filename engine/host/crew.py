@@ -1,4 +1,4 @@
-"""The code behind the agents: one runtime for each spec in use, made when it is first needed."""
+"""The code behind the agents: one runtime for each spec in use, made once, when it is first needed."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -12,6 +12,7 @@ from engine.runtimes.base import Factory, Runtime
 from engine.runtimes.catalogue import factory_for
 from engine.runtimes.code import Code
 from engine.runtimes.processes import Processes
+from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
 from engine.runtimes.values import one_line
 
@@ -31,6 +32,7 @@ class Crew:
         folder: Where code is searched when no team file says it.
         threads: For blocking code.
         processes: For code that computes.
+        start: Starts a task beside those that wait for a runtime: it outlives each of them.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Crew:
         folder: Path | None,
         threads: Threads,
         processes: Processes,
+        start: Callable[..., object],
     ) -> None:
         self._factories = runtimes
         self._bound = bound
@@ -49,7 +52,10 @@ class Crew:
         self._folder = folder
         self._threads = threads
         self._processes = processes
+        self._start = start
         self._ready: dict[str, Runtime] = {}
+        self._waiting: dict[str, list[Slot[Runtime]]] = {}
+        """Who waits for a runtime that is being made."""
 
     @property
     def folder(self) -> Path | None:
@@ -76,9 +82,10 @@ class Crew:
         """Drop the runtimes of specs: the next attempt gets one that is made anew; those at work keep theirs."""
         for spec in specs:
             self._ready.pop(spec, None)
+            self._waiting.pop(spec, None)
 
     async def prepare(self, spec: str, blueprint: AgentSpec | None = None) -> Runtime:
-        """Return the runtime of a spec, made if need be.
+        """Return the runtime of a spec, made if need be; all who ask meanwhile get that one.
 
         Args:
             spec: Its content hash.
@@ -90,6 +97,35 @@ class Crew:
         if spec in self._ready:
             return self._ready[spec]
         blueprint = blueprint or self.spec(spec)
+        if spec not in self._waiting:
+            self._waiting[spec] = []
+            self._start(self._make, spec, blueprint, self._waiting[spec])
+        slot: Slot[Runtime] = Slot()
+        self._waiting[spec].append(slot)
+        return await slot.wait()
+
+    async def _make(self, spec: str, blueprint: AgentSpec, waiting: list[Slot[Runtime]]) -> None:
+        try:
+            runtime = await self._checked(blueprint)
+        except Unusable as unusable:
+            self._take_off(spec, waiting)
+            for slot in waiting:
+                slot.fail(unusable)
+            return
+        if self._take_off(spec, waiting):
+            self._sweep()
+            self._ready[spec] = runtime
+        for slot in waiting:
+            slot.put(runtime)
+
+    def _take_off(self, spec: str, waiting: list[Slot[Runtime]]) -> bool:
+        """Have the next one who asks not wait; False where the runtime was forgotten while it was made."""
+        is_wanted = self._waiting.get(spec) is waiting
+        if is_wanted:
+            del self._waiting[spec]
+        return is_wanted
+
+    async def _checked(self, blueprint: AgentSpec) -> Runtime:
         try:
             runtime = factory_for(blueprint.agent_type or "", self._factories)(blueprint, self._code())
             await runtime.check()
@@ -97,8 +133,6 @@ class Crew:
             raise
         except Exception as error:  # a runtime of the user's own may raise anything
             raise Unusable(f"{type(error).__name__}: {one_line(error)}") from error
-        self._sweep()
-        self._ready[spec] = runtime
         return runtime
 
     def _code(self) -> Code:

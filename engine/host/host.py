@@ -124,6 +124,7 @@ class Host:
             folder=folder,
             threads=self.threads,
             processes=self.processes,
+            start=self._start,
         )
         self._attempts = Attempts(self, self._crew, self._start, grace_s=grace_s)
         self._performer = Performer(
