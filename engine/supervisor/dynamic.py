@@ -184,10 +184,16 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Let go of the engine; open runs of a file go on with its next one."""
+        """Let go of the engine once what was posted is carried out; open runs of a file go on with its next one.
+
+        Raises:
+            CommandRefusedError, Unusable: What a posted change ran into, where no call has raised it.
+        """
         kept, self._kept = self._kept, None
         if kept is not None:
-            await kept.aclose()
+            async with kept:
+                if kind is None:
+                    await self._engine.flushed()
 
     # Who joins
 

@@ -172,7 +172,15 @@ class LocalEngine:
     @property
     def posted(self) -> list[Command]:
         """What was posted and is not carried out yet."""
-        return [make() for make in self._posted]
+        return list(self._posted.commands())
+
+    async def flushed(self) -> None:
+        """Return once what was posted is carried out.
+
+        Raises:
+            CommandRefusedError, Unusable: What the first of it ran into that was not.
+        """
+        await self._posted.flushed()
 
     async def run_ended(self, run_id: str) -> RunSummary:
         """Return the summary of a run once it has its outcome."""
@@ -185,7 +193,7 @@ class LocalEngine:
     @property
     def _is_at_rest(self) -> bool:
         """True while nobody is at work and nobody else could be, so that a change needs no engine."""
-        return self.store is None and not self._shared.is_alive and not self._rest.state.runs
+        return self.store is None and not (self._shared.is_alive or self._rest.state.runs or self._posted)
 
     def _needs_engine(self, command: Command) -> bool:
         """Tell whether a command makes work, or brings code that only an engine can look at."""
@@ -304,9 +312,9 @@ class LocalEngine:
         if any(root.name == team.team.name for root in state.roots):
             self._rest.state = state
             self._find(self.nodes, state)
-            for make in (lambda: team, *self._posted):
+            for command in (team, *self._posted.commands()):
                 with suppress(CommandRefusedError):  # said again when it is carried out
-                    self.adoption.bind_ahead(state, make())
+                    self.adoption.bind_ahead(state, command)
 
     async def _live_with(self, host: Host, ready: Callable[[], None], stop: anyio.Event) -> None:
         gone = anyio.Event()
@@ -314,8 +322,8 @@ class LocalEngine:
             await group.start(self._run, host, stop, gone)
             await self._begin(host)
             self._host = host
+            await group.start(self._posted.run, partial(self._ordered, host))
             ready()
-            group.start_soon(self._posted.run, partial(self._ordered, host))
             await stop.wait()
             await host.stop("the program is done")
             await gone.wait()

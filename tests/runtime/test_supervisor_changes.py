@@ -105,6 +105,35 @@ async def test_what_was_posted_and_refused_is_raised_by_the_next_call() -> None:
         assert str(await team.arun("x")) == "x a"
 
 
+async def test_requests_that_are_made_at_once_after_a_change_all_see_it_and_come_back() -> None:
+    results: list[str] = []
+    async with DynamicSupervisor("team", agent_specs=[says("a")]) as team:
+
+        async def ask(text: str) -> None:
+            results.append(str(await team.arun(text)))
+
+        team.agent_specs.append(says("b"))
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as group:
+                for text in ("x", "y", "z"):
+                    group.start_soon(ask, text)
+
+    assert sorted(results) == ["x a b", "y a b", "z a b"]
+
+
+async def test_a_change_is_carried_out_before_the_team_comes_to_rest() -> None:
+    async with DynamicSupervisor("team", agent_specs=[says("a")]) as team:
+        team.agent_specs.append(says("b"))
+
+    assert team.list_active_agents() == ["a", "b"]
+
+
+async def test_a_change_that_is_refused_and_followed_by_no_call_is_raised_at_the_end_of_the_block() -> None:
+    with pytest.raises(CommandRefusedError, match="at most 1"):
+        async with DynamicSupervisor("team", agent_specs=[says("a")], max_agents=1) as team:
+            team.agent_specs.append(says("b"))
+
+
 async def test_agents_are_added_removed_and_their_names_used_again() -> None:
     team = DynamicSupervisor("team", agent_specs=[says("a")])
     first = await team.add_agent(says("b"))
