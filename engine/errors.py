@@ -49,14 +49,14 @@ class DiskStayedFull(EngineError):
 
 
 class UnknownRun(EngineError):
-    """Nobody remembers a run with this id.
+    """The journal has no run with this id.
 
     Attributes:
         run_id: The id that was asked for.
     """
 
     def __init__(self, run_id: str) -> None:
-        super().__init__(f"no run {run_id!r}; it may have ended too long ago")
+        super().__init__(f"no run {run_id!r}; list them with: quarterdeck runs")
         self.run_id = run_id
 
 

@@ -3,10 +3,11 @@
 import os
 from collections.abc import Iterator
 
-from engine.core.codec import decode_events, decode_state
-from engine.core.events import Event
+from engine.core.codec import decode_events, decode_state, kind_of
+from engine.core.events import Event, RunFinished, StateImported
+from engine.core.finished import imported_summary, summary_of
 from engine.core.fold import fold
-from engine.core.state import State
+from engine.core.state import RunSummary, State
 from store import Reader, Record
 
 PAGE = 2000
@@ -65,6 +66,26 @@ def pages(reader: Reader, after_seq: int, until_seq: int | None = None) -> Itera
             return
         yield records
         after_seq = records[-1].seq
+
+
+def finished_run(reader: Reader, run_id: str) -> RunSummary | None:
+    """Return the summary of a run that ended in this file, or before it was imported; None if none did.
+
+    Raises:
+        StoreError, CoreError: If the journal cannot be read.
+    """
+    records = reader.records(0, 1, kinds=[kind_of(RunFinished)], run_id=run_id)
+    return summary_in(records or reader.records(0, PAGE, kinds=[kind_of(StateImported)], contains=run_id), run_id)
+
+
+def summary_in(records: list[Record], run_id: str) -> RunSummary | None:
+    """Return the summary of a run out of the records of its end, or of imports."""
+    for record, event in zip(reversed(records), reversed(events_of(records)), strict=True):
+        if isinstance(event, RunFinished) and event.run_id == run_id:
+            return summary_of(event, record.seq)
+        if isinstance(event, StateImported) and (summary := imported_summary(event, record.seq, run_id)) is not None:
+            return summary
+    return None
 
 
 def events_of(records: list[Record]) -> list[Event]:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from store.opening import Store, open_store
     from store.reader import Reader
     from store.recognition import looks_like_ours
+    from store.shared_tail import Following, follow
     from store.standing import Standby, stand_by
     from store.tail import Tail
     from store.verification import quick_check, verify
@@ -48,6 +49,7 @@ __all__ = [
     "Durability",
     "EngineInfo",
     "FileLost",
+    "Following",
     "InboxClient",
     "LeftoverWal",
     "MissingFile",
@@ -70,6 +72,7 @@ __all__ = [
     "StoreError",
     "Tail",
     "VerifyResult",
+    "follow",
     "looks_like_ours",
     "open_store",
     "quick_check",
@@ -80,11 +83,13 @@ __all__ = [
 
 _LOADED_ON_FIRST_USE = {
     "Durability": "store.connection",
+    "Following": "store.shared_tail",
     "InboxClient": "store.inbox_client",
     "Reader": "store.reader",
     "Standby": "store.standing",
     "Store": "store.opening",
     "Tail": "store.tail",
+    "follow": "store.shared_tail",
     "looks_like_ours": "store.recognition",
     "open_store": "store.opening",
     "quick_check": "store.verification",

@@ -20,7 +20,7 @@ from store.arrivals import Arrivals, watch
 from store.connection import BUSY_S, is_busy, retry_delay_s, translated
 from store.errors import StoreError
 from store.records import CommandOutcome, CommandRow
-from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, PUT_COMMAND, command_parameters
+from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, put_commands
 
 if TYPE_CHECKING:
     import aiosqlite
@@ -59,7 +59,7 @@ class Inbox:
             DiskFull: If there is no room.
         """
         with translated(self._path, disposable=True):
-            await self._do(PUT_COMMAND, command_parameters(command))
+            await self._do(*put_commands([command]))
         self._wake()
 
     async def pending(self, limit: int = 500) -> list[CommandRow]:

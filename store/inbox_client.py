@@ -13,9 +13,12 @@ from store.files import Files, check_writable_folder, exists
 from store.migrations.inbox import INBOX
 from store.reader import Reader
 from store.records import CommandOutcome, CommandRow
-from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, PUT_COMMAND, command_parameters
+from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, put_commands
 
 T = TypeVar("T")
+
+_AT_ONCE = 1_000
+"""Most commands of one statement."""
 
 
 class InboxClient:
@@ -51,8 +54,8 @@ class InboxClient:
     ) -> None:
         self.close()
 
-    def put(self, command: CommandRow) -> None:
-        """Queue a command, on disk when this returns; a second one with the same id changes nothing.
+    def put(self, *commands: CommandRow) -> None:
+        """Queue commands in their order, on disk when this returns; a second one with the same id changes nothing.
 
         Raises:
             StoreBusy: If another client has held the inbox for `patience_s`.
@@ -64,7 +67,9 @@ class InboxClient:
             self.close()
             check_writable_folder(self._files.inbox.parent)
             create_file(self._files.inbox, INBOX, {"file_id": self._file_id})
-        self._do(lambda connection: connection.execute(PUT_COMMAND, command_parameters(command)))
+        for start in range(0, len(commands), _AT_ONCE):
+            statement = put_commands(commands[start : start + _AT_ONCE])
+            self._do(lambda connection, statement=statement: connection.execute(*statement))  # type: ignore[misc]
 
     def outcome(self, id: str) -> CommandOutcome | None:
         """What became of a command; None if there was none with this id (or long ago)."""

@@ -130,6 +130,15 @@ class Journal:
             )
         return list(starmap(Record, found))
 
+    async def of_kind(self, kind: str, run_id: str | None = None) -> list[Record]:
+        """Records of one kind, of one run or of all, oldest first; without a run the whole journal is walked."""
+        where, values = ("run_id = ? AND kind = ?", (run_id, kind)) if run_id is not None else ("kind = ?", (kind,))
+        with translated(self._path):
+            found = await self._reader.execute_fetchall(
+                f"SELECT {RECORD_COLUMNS} FROM journal WHERE {where} ORDER BY seq", values
+            )
+        return list(starmap(Record, found))
+
     async def body(self, seq: int) -> bytes:
         """Body of one record.
 

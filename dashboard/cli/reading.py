@@ -168,7 +168,7 @@ def _line(state: State, task: Task, counts: Digest, now_ms: int) -> _Line:
 def _tasks_of(reader: Reader, state: State, run_id: str) -> list[_Line]:
     if run_id in state.runs:
         return _lines(state, run_id, working=_working(reader))
-    summary = next((run for run in state.finished if run.id == run_id), None)
+    summary = state.summary(run_id)
     if summary is None:
         fail("unknown_work", f"there is no run {run_id!r}", "list them with: quarterdeck runs", WRONG_USAGE)
     if not summary.seq:

@@ -20,12 +20,10 @@ from dashboard.clean import clean
 from dashboard.cli.output import NO_ENGINE, WRONG_USAGE, fail, say
 from dashboard.process import is_alive
 from dashboard.views.amounts import counted, stopwatch
-from engine.core.codec import kind_of
-from engine.core.events import RunFinished
 from engine.core.fold import fold
 from engine.core.state import State
 from engine.core.values import Held, TextRef, Usage
-from engine.folding import events_of, folded_from
+from engine.folding import events_of, finished_run, folded_from
 from engine.texts import walk
 from store import Reader, Tail
 
@@ -71,10 +69,9 @@ def end_of(db: Path, run_id: str) -> RunEnd | None:
         StoreError, CoreError: If the journal cannot be read.
     """
     with Reader(db) as reader:
-        found = reader.records(0, 1, kinds=[kind_of(RunFinished)], run_id=run_id)
-        if not found:
+        summary = finished_run(reader, run_id)
+        if summary is None:
             return None
-        summary = folded_from(reader, found[0].seq).finished[-1]
         return RunEnd(
             run_id=run_id,
             status=summary.status.value,

@@ -107,6 +107,10 @@ class State:
         """Return the spec of the agent's current generation."""
         return self.specs[agent.spec]
 
+    def summary(self, run_id: str) -> RunSummary | None:
+        """Return what is remembered of a finished run; None where it is open, unknown, or ended long ago."""
+        return next((one for one in reversed(self.finished) if one.id == run_id), None)
+
 
 __all__ = [
     "DURATIONS",

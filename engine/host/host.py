@@ -13,13 +13,14 @@ from anyio.abc import TaskGroup, TaskStatus
 from pydantic import JsonValue
 
 from engine.clock import Clock, RealClock
-from engine.core.codec import decode_command, encode_command
+from engine.core.codec import decode_command, encode_command, kind_of
 from engine.core.commands import Command, ImportState, Order
-from engine.core.events import CommandRefused
+from engine.core.events import CommandRefused, RunFinished, StateImported
 from engine.core.signals import EngineBegan, EngineEnds, Signal
 from engine.core.state import RunSummary, State
 from engine.core.values import Held
 from engine.errors import CommandRefusedError, HostStopped, UnknownRun
+from engine.folding import summary_in
 from engine.host.attempts import GRACE_S, Attempts
 from engine.host.batch import Batch, Given, Then
 from engine.host.crew import Crew
@@ -241,11 +242,11 @@ class Host:
         """Return the summary of a run once it has its outcome.
 
         Raises:
-            UnknownRun: If there is none, or it ended more than 200 runs ago.
+            UnknownRun: If the journal has none.
             HostStopped: If the engine ended first.
         """
         if run_id not in self.state.runs:
-            summary = next((one for one in reversed(self.state.finished) if one.id == run_id), None)
+            summary = await self.finished_run(run_id)
             if summary is None:
                 raise UnknownRun(run_id)
             if self._writer.has_written(summary.seq):
@@ -260,6 +261,15 @@ class Host:
             slots.remove(slot)
             if not slots and self._run_slots.get(run_id) is slots:
                 del self._run_slots[run_id]
+
+    async def finished_run(self, run_id: str) -> RunSummary | None:
+        """Return the summary of a run that has ended, from the journal where the state has dropped it."""
+        summary = self.state.summary(run_id)
+        if summary is not None:
+            return summary
+        await self._writer.flush()
+        records = await self.store.journal.of_kind(kind_of(RunFinished), run_id)
+        return summary_in(records or await self.store.journal.of_kind(kind_of(StateImported)), run_id)
 
     async def text(self, value: Held) -> JsonValue:
         """Return a value that the state holds, read from the journal where it stands only there."""

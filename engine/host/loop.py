@@ -195,8 +195,9 @@ class Loop:
             self._texts.keep(seq + place, event, len(rows[place].body))
         for effect in effects:
             if type(effect) is EndRun:
-                found = (summary for summary in reversed(self.state.finished) if summary.id == effect.run_id)
-                batch.ended[effect.run_id] = next(found)
+                summary = self.state.summary(effect.run_id)
+                assert summary is not None
+                batch.ended[effect.run_id] = summary
             elif type(effect) is StopLoop:
                 batch.is_last = True
 

@@ -29,7 +29,7 @@ from store.migrations.inbox import INBOX
 from store.opening import Store
 from store.process import Process
 from store.snapshots import LAST_KEPT, Snapshots
-from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, PUT_COMMAND, RECORD_COLUMNS, command_parameters
+from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, RECORD_COLUMNS, put_commands
 
 FILE_ID = "simulated"
 _numbers = itertools.count()
@@ -229,7 +229,7 @@ class Disk:
 
     def put(self, row: CommandRow) -> None:
         """Queue a command, as a client does that finds no engine."""
-        self._inbox_reader.execute(PUT_COMMAND, command_parameters(row))
+        self._inbox_reader.execute(*put_commands([row]))
 
     def outcome(self, command_id: str) -> tuple[str, int | None] | None:
         """Return state and seq of a command in the inbox; None where there is none with this id."""

@@ -43,7 +43,8 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
     """A team of agents that works on requests, and may be changed while it does.
 
     Every call works without set-up: it starts an engine for as long as it takes. `async with supervisor:` keeps one.
-    Between two calls the team stays as it is: in memory, or in the file that `store` names.
+    Between two calls the team stays as it is: in memory, or in the file that `store` names. It is used from one event
+    loop at a time; elsewhere, hand calls over with `asyncio.run_coroutine_threadsafe`, or `attach` to its file.
 
     Args:
         name: A letter, then up to 63 letters, digits, "_" or "-".
@@ -63,7 +64,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
         coordination_settings: What its coordination strategy asks for.
         lead: The agent that gets the whole request in the mode `delegate`; a spec, or the name of one of its agents.
         options: Everything else that may be set for a supervisor, and what of the above is set there.
-        store: Path of the team's file; None keeps everything in memory.
+        store: Path of the team's file, resolved now where it is relative; None keeps everything in memory.
         durability: Whether what is acknowledged is on disk (`full`) or may be lost in a power cut (`normal`).
         clock: Where its time comes from; the computer's by default.
         enable_auto_evolution: Not in this version.

@@ -60,3 +60,12 @@ class AlreadyStarted(EngineError):
             f"supervisor {name!r} has worked, runs, or has a store of its own, so it cannot join another;"
             " join it before its first request and without store="
         )
+
+
+class WrongLoop(EngineError, RuntimeError):
+    """A supervisor was called from one event loop while it is in use from another."""
+
+    def __init__(self, what: str, thread: str, instead: str) -> None:
+        super().__init__(
+            f"{what} is in use from the event loop of thread {thread!r} and cannot be called from another; {instead}"
+        )

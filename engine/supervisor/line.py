@@ -52,9 +52,15 @@ class Line(Protocol):
         """Return the summary of a run once it has its outcome.
 
         Raises:
-            UnknownRun: If there is none, or it ended too long ago.
+            UnknownRun: If there is none.
             HostStopped: If the engine ended first.
         """
+
+    async def finished_run(self, run_id: str) -> RunSummary | None:
+        """Return the summary of a run that has ended, however long ago; None where none of that id has."""
+
+    async def refresh(self) -> None:
+        """Learn what others have done to the team since the last call."""
 
     async def text(self, value: Held) -> JsonValue:
         """Return a value that the state holds by reference."""

@@ -45,7 +45,8 @@ from engine.supervisor.adoption import Adoption
 from engine.supervisor.callables import Callables
 from engine.supervisor.checking import check_code, check_kind, check_usable
 from engine.supervisor.errors import NotEmpty
-from engine.supervisor.filed import text_in
+from engine.supervisor.filed import finished_in, text_in
+from engine.supervisor.home import Home
 from engine.supervisor.posted import Make, Posted
 from engine.supervisor.rest import Rest
 from engine.supervisor.shared import Shared
@@ -72,7 +73,8 @@ class LocalEngine:
     ) -> None:
         self.callables = Callables()
         self.adoption = Adoption(self.callables)
-        self.store = store
+        self.store = None if store is None else store.absolute()
+        self._folder = Path.cwd()
         self._durability: Durability = durability
         self._clock = clock
         self._declared = team
@@ -81,7 +83,8 @@ class LocalEngine:
         self.nodes: list[Any] = []
         """The supervisors of the program that are views on this engine."""
         self._host: Host | None = None
-        self._shared = Shared(self._live)
+        self._home = Home(f"supervisor {team.team.name!r}", instead=_instead(self.store))
+        self._shared = Shared(self._live, self._home)
         self._posted = Posted()
         self._checked: set[str] = set()
         self._decided_at_rest(team)
@@ -109,7 +112,7 @@ class LocalEngine:
     def is_untouched(self) -> bool:
         """True while nothing was ever worked on and it is all in memory."""
         state = self.state
-        return self.store is None and not self._shared.is_alive and not state.runs_total and not state.finished
+        return self.store is None and not self._home.is_used and not state.runs_total and not state.finished
 
     def restored(self, spec: AgentSpec) -> AgentSpec:
         """Return `spec` with the callables of this program in place of their references."""
@@ -121,6 +124,7 @@ class LocalEngine:
 
     async def text(self, value: Held) -> JsonValue:
         """Return a value that the state holds by reference."""
+        self._home.check()
         if self._host is not None:
             return await self._host.text(value)
         if self.store is not None:
@@ -148,8 +152,9 @@ class LocalEngine:
         if self._is_at_rest and not self._needs_engine(command := make()):
             for spec in _specs_of(self._rest.state, command):
                 await self._check(self.callables.referred(spec))
-            if self._is_at_rest:  # the look at its code may have let another task start an engine
-                return self._decided_at_rest(make())
+            with self._home.guard:
+                if self._is_at_rest:  # the look at its code may have let another task start an engine
+                    return self._decided_at_rest(make())
         async with self.running():
             return await self._ordered(self._running_host(), make())
 
@@ -157,15 +162,18 @@ class LocalEngine:
         """Give a command without waiting; from the loop that the engine runs in.
 
         Raises:
+            WrongLoop: Elsewhere.
             CommandRefusedError: If it is refused, where that is known at once.
             Unusable: Likewise.
         """
-        command = make()
-        if self._is_at_rest:
-            for spec in _specs_of(self._rest.state, command):
-                check_code(self.callables.referred(spec), self.callables.by_reference)
-            self._decided_at_rest(command)
-            return
+        self._home.check()
+        with self._home.guard:
+            command = make()
+            if self._is_at_rest:
+                for spec in _specs_of(self._rest.state, command):
+                    check_code(self.callables.referred(spec), self.callables.by_reference)
+                self._decided_at_rest(command)
+                return
         self._check_kinds(command)
         self._posted.put(make)
 
@@ -186,6 +194,18 @@ class LocalEngine:
         """Return the summary of a run once it has its outcome."""
         return await self._running_host().run_ended(run_id)
 
+    async def finished_run(self, run_id: str) -> RunSummary | None:
+        """Return the summary of a run that has ended, however long ago."""
+        self._home.check()
+        if self._host is not None:
+            return await self._host.finished_run(run_id)
+        if self.store is None:
+            return self._rest.finished_run(run_id)
+        return self.state.summary(run_id) or await anyio.to_thread.run_sync(finished_in, self.store, run_id)
+
+    async def refresh(self) -> None:
+        """Return: the state is that of the engine here, or as this program left it."""
+
     def events(self) -> Subscription:
         """Return the events from now on."""
         return self._running_host().subscribe()
@@ -193,7 +213,7 @@ class LocalEngine:
     @property
     def _is_at_rest(self) -> bool:
         """True while nobody is at work and nobody else could be, so that a change needs no engine."""
-        return self.store is None and not (self._shared.is_alive or self._rest.state.runs or self._posted)
+        return self.store is None and not (self._home.is_used or self._rest.state.runs or self._posted)
 
     def _needs_engine(self, command: Command) -> bool:
         """Tell whether a command makes work, or brings code that only an engine can look at."""
@@ -260,7 +280,7 @@ class LocalEngine:
             self._decided_at_rest(team)
             self._find(self.nodes, rest.state)
             return
-        if self._shared.is_alive or self._team is None:
+        if self._home.is_used or self._team is None:
             raise NotEmpty(team.team.name)
         self._team = None
         try:
@@ -281,6 +301,7 @@ class LocalEngine:
         """Use the engine; the first user starts it and the last one waits for its end.
 
         Raises:
+            WrongLoop: If it is in use from another event loop.
             StoreError: If its files cannot be held.
             CoreError: If what stands in them cannot be read.
             Unusable: If an agent that the program declares cannot work.
@@ -297,7 +318,7 @@ class LocalEngine:
             elif self._team is not None:
                 await self._look_ahead(store, self._team)
             host = Host(
-                store, clock=self._clock, bound=self.callables.by_reference, folder=Path.cwd(), importer=importer
+                store, clock=self._clock, bound=self.callables.by_reference, folder=self._folder, importer=importer
             )
             try:
                 await self._live_with(host, ready, stop)
@@ -365,6 +386,11 @@ class LocalEngine:
         if self._host is None:
             raise self._shared.why_gone()
         return self._host
+
+
+def _instead(store: Path | None) -> str:
+    attach = "" if store is None else f", or use DynamicSupervisor.attach({str(store)!r}) here"
+    return f"hand the call to that loop with asyncio.run_coroutine_threadsafe{attach}"
 
 
 async def _taken_in(host: Host, signal: StateReady, name: str) -> None:

@@ -118,7 +118,7 @@ class Requests(Node):
 
         Raises:
             RunFailed: If it failed; `RunCancelled` if it was cancelled, `RunSkipped` if it was skipped.
-            UnknownRun: If there is none, or it ended more than 200 runs ago.
+            UnknownRun: If there is none.
         """
         async with self._line.running():
             return await self._succeeded(await self._line.run_ended(id))
@@ -130,8 +130,9 @@ class Requests(Node):
             id: What `submit` returned, or the id of a task of an open run.
 
         Raises:
-            UnknownRun: If there is none, or it ended more than 200 runs ago.
+            UnknownRun: If there is none.
         """
+        await self._line.refresh()
         state = self._state
         if id in state.runs:
             run = state.runs[id]
@@ -151,7 +152,7 @@ class Requests(Node):
                 output=await self._line.text(task.output),
                 error=task.error,
             )
-        summary = next((one for one in reversed(state.finished) if one.id == id), None)
+        summary = await self._line.finished_run(id)
         if summary is None:
             raise UnknownRun(id)
         return WorkStatus(

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import anyio
 
 from engine.errors import HostStopped
+from engine.supervisor.home import Home
 
 Life: TypeAlias = Callable[[Callable[[], None], anyio.Event], Awaitable[None]]
 """Lives: calls the first argument when it can be used, and returns after the second is set, or before by itself."""
@@ -22,10 +23,12 @@ class Shared:
 
     Args:
         live: What it does in between.
+        home: Keeps users of another event loop out meanwhile.
     """
 
-    def __init__(self, live: Life) -> None:
+    def __init__(self, live: Life, home: Home) -> None:
         self._live = live
+        self._home = home
         self._task: asyncio.Task[None] | None = None
         self._users = 0
         self._usable = False
@@ -34,23 +37,20 @@ class Shared:
         self._ended = anyio.Event()
         self._failure: Exception | None = None
 
-    @property
-    def is_alive(self) -> bool:
-        """True from its first moment to its last, the time in which it cannot be used yet or any more included."""
-        return self._task is not None
-
     @asynccontextmanager
     async def used(self) -> AsyncIterator[None]:
         """Use it.
 
         Raises:
+            WrongLoop: If it is in use from another event loop.
             Exception: What it ran into when it began, or what ended it while others still use it.
         """
-        await self._enter()
-        try:
-            yield
-        finally:
-            await self._leave()
+        with self._home.used():
+            await self._enter()
+            try:
+                yield
+            finally:
+                await self._leave()
 
     def why_gone(self) -> Exception:
         """Return what ended it."""

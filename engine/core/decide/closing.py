@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from engine.core.context import Context
 from engine.core.decide.stopping import exceeded_by, is_cancelled
-from engine.core.events import Event, GroupEnded, RunFinished
+from engine.core.events import Event, GroupEnded, RunFigures, RunFinished
 from engine.core.fold.ending import lets_pass
 from engine.core.prompts import CheckGroup, FinishRun
-from engine.core.state import RunStatus, State, Task, TaskStatus
+from engine.core.state import Run, RunStatus, State, Task, TaskStatus
 
 _FAILED, _CANCELLED, _SKIPPED = TaskStatus.FAILED, TaskStatus.CANCELLED, TaskStatus.SKIPPED
 
@@ -120,7 +120,23 @@ def finish_run(state: State, prompt: FinishRun, ctx: Context) -> list[Event]:
             run_id=root.run_id,
             status=RunStatus(root.status.value),
             output=root.output,
+            figures=_figures(run),
             error=root.error,
             following=list(run.before),
         )
     ]
+
+
+def _figures(run: Run) -> RunFigures:
+    return RunFigures(
+        supervisor_id=run.supervisor_id,
+        title=run.title,
+        request=run.request,
+        strategy=run.strategy,
+        tasks=run.total,
+        done=run.done,
+        failed=run.failed,
+        usage=run.usage,
+        started_ms=run.started_ms,
+        longest_ms=run.longest_ms,
+    )

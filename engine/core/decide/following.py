@@ -22,7 +22,7 @@ def still_open(state: State, wanted: Sequence[str]) -> list[str]:
         if run_id in state.runs:
             found.append(run_id)
             continue
-        summary = next((one for one in state.finished if one.id == run_id), None)
+        summary = state.summary(run_id)
         if summary is None:
             raise UnknownWork(run_id)
         if summary.status is not RunStatus.DONE:

@@ -61,6 +61,7 @@ from engine.core.events.limits import (
 from engine.core.events.run import (
     CancelRequested,
     GroupChange,
+    RunFigures,
     RunFinished,
     RunPaused,
     RunResumed,
@@ -277,6 +278,7 @@ __all__ = [
     "ReferencesTrusted",
     "RetryDue",
     "RetryScheduled",
+    "RunFigures",
     "RunFinished",
     "RunPaused",
     "RunResumed",

@@ -12,7 +12,7 @@ from engine.core.limits import Limits
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.spec import Aggregation, FailurePolicy
 from engine.core.state import RunStatus
-from engine.core.values import Held
+from engine.core.values import Held, Usage
 
 
 @fact
@@ -125,6 +125,22 @@ class StrategySwitched:
 
 
 @fact
+class RunFigures:
+    """What a run was and what it took, so that its end can be read without folding what led to it."""
+
+    supervisor_id: str
+    title: str
+    request: Held
+    strategy: str
+    tasks: int
+    done: int
+    failed: int
+    usage: Usage
+    started_ms: int
+    longest_ms: int
+
+
+@fact
 class RunFinished:
     """A run has its outcome; its tasks leave the state."""
 
@@ -133,6 +149,7 @@ class RunFinished:
     run_id: str
     status: RunStatus
     output: Held
+    figures: RunFigures
     error: str | None = None
     following: list[str] = field(default_factory=list)
     """Open runs that waited for it."""

@@ -10,6 +10,7 @@ from engine.core.events import (
     StrategySwitched,
 )
 from engine.core.fact import changed
+from engine.core.finished import summary_of
 from engine.core.fold.ending import ask_to_stop, end, pass_by, withdraw
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
@@ -18,7 +19,7 @@ from engine.core.fold.limits import set_deadline
 from engine.core.fold.queues import dequeue, enqueue_again, forget_idle_queues, is_ready
 from engine.core.fold.task import add_node, add_task, wire
 from engine.core.fold.timers import OF_RUNS, OF_TASKS, drop_all
-from engine.core.state import SUMMARIES, Run, RunSummary, State, Task, TaskStatus
+from engine.core.state import SUMMARIES, Run, State, Task, TaskStatus
 from engine.core.values import held, preview
 
 
@@ -170,26 +171,7 @@ def _run_finished(state: State, event: RunFinished) -> None:
     state.ledgers.pop(run.id, None)
     for escalation in [one for one in state.escalations.values() if one.run_id == run.id]:
         withdraw(state, escalation.id)
-    state.finished.append(
-        RunSummary(
-            id=run.id,
-            supervisor_id=run.supervisor_id,
-            title=run.title,
-            request=run.request,
-            status=event.status,
-            output=event.output,
-            error=event.error,
-            strategy=run.strategy,
-            tasks=run.total,
-            done=run.done,
-            failed=run.failed,
-            usage=run.usage,
-            started_ms=run.started_ms,
-            ended_ms=event.at_ms,
-            seq=state.seq,
-            longest_ms=run.longest_ms,
-        )
-    )
+    state.finished.append(summary_of(event, state.seq))
     del state.finished[:-SUMMARIES]
     forget_idle_queues(state)
 

@@ -164,7 +164,7 @@ def _both_ways(state: State, target: str, one: Member | Work) -> str:
 
 def _work(state: State, an_id: str) -> Work | None:
     open_work: Work | None = state.runs.get(an_id) or state.tasks.get(an_id)
-    return open_work or next((run for run in state.finished if run.id == an_id), None)
+    return open_work or state.summary(an_id)
 
 
 def _members(state: State) -> Iterator[Member]:

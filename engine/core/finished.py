@@ -1,0 +1,33 @@
+"""Finished runs: what is remembered of each, also after the state has dropped it; from the events that told it."""
+
+from engine.core.events import RunFinished, StateImported
+from engine.core.importing import state_from
+from engine.core.state import RunSummary
+
+
+def summary_of(event: RunFinished, seq: int) -> RunSummary:
+    """Return what is remembered of the run that ended with event `seq`."""
+    figures = event.figures
+    return RunSummary(
+        id=event.run_id,
+        supervisor_id=figures.supervisor_id,
+        title=figures.title,
+        request=figures.request,
+        status=event.status,
+        output=event.output,
+        error=event.error,
+        strategy=figures.strategy,
+        tasks=figures.tasks,
+        done=figures.done,
+        failed=figures.failed,
+        usage=figures.usage,
+        started_ms=figures.started_ms,
+        ended_ms=event.at_ms,
+        seq=seq,
+        longest_ms=figures.longest_ms,
+    )
+
+
+def imported_summary(event: StateImported, seq: int, run_id: str) -> RunSummary | None:
+    """Return what is remembered of a run that had ended before event `seq` brought it in; None if it did not."""
+    return state_from(event.state, seq).summary(run_id)

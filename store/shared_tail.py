@@ -1,0 +1,205 @@
+"""Follow a journal from another process: one thread for each file, shared by all of this process who follow it.
+
+What a follower is told, it is told in that thread, in order: records as they appear, that it has all that stood in the
+file when it asked, and, once, that it ends.
+"""
+
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from store.errors import FileLost, StoreError
+from store.files import Files
+from store.lock import identity
+from store.pace import Pace
+from store.reader import Reader
+from store.records import Record
+
+LOOK_S = 0.5
+"""How often it is looked whether an engine holds the file, in seconds; after two misses in a row following ends."""
+_PAGE = 500
+_Key: TypeAlias = tuple[Path, tuple[int, int] | None]
+_TAILS: dict[_Key, "_Tail"] = {}
+_GUARD = threading.Lock()
+"""For `_TAILS`, and for who follows which."""
+
+
+class Follower(Protocol):
+    """Who follows; every method is called in the thread of the tail and returns soon."""
+
+    def has_room(self) -> bool:
+        """Tell whether it takes more records now; where not, it gets them later."""
+
+    def take(self, records: list[Record]) -> None:
+        """Take the next records, oldest first; what it raises ends its following."""
+
+    def level(self, ticket: int) -> None:
+        """Learn that all was handed over that stood in the file when `Following.ask` returned `ticket`."""
+
+    def end(self, error: Exception | None) -> None:
+        """Learn that nothing will come any more: no engine holds the file, or what went wrong."""
+
+
+class Following:
+    """One follower's place in the file; made by `follow`."""
+
+    def __init__(self, tail: "_Tail", after_seq: int, follower: Follower) -> None:
+        self._tail = tail
+        self._follower = follower
+        self.after_seq = after_seq
+        """Seq of the last record that was handed over."""
+        self.asked = 0
+        self._answered = 0
+        self.has_left = False
+        self.is_over = False
+
+    def ask(self) -> int | None:
+        """Have all read that stands in the file now; return the ticket that `level` will name, None if it is over."""
+        with _GUARD:
+            if self.is_over:
+                return None
+            self.asked += 1
+            ticket = self.asked
+        self._tail.wake()
+        return ticket
+
+    def leave(self) -> None:
+        """Follow no more; nothing is told any more, but for what is being told in this moment."""
+        with _GUARD:
+            self.has_left = self.is_over = True
+        self._tail.wake()
+
+    # For the tail, in its thread
+
+    @property
+    def is_ready(self) -> bool:
+        """True while it can be given more."""
+        return not self.has_left and self._follower.has_room()
+
+    @property
+    def waits(self) -> bool:
+        """True while a ticket is not answered."""
+        return self.asked > self._answered
+
+    def give(self, batch: list[Record]) -> None:
+        """Hand over what of a batch it does not have."""
+        records = [record for record in batch if record.seq > self.after_seq]
+        if records:
+            self.after_seq = records[-1].seq
+            try:
+                self._follower.take(records)
+            except Exception as error:  # its own, whatever it is: the others go on
+                self.has_left = True
+                self._follower.end(error)
+
+    def answer(self, ticket: int) -> None:
+        """Say that all is handed over that stood there when `ticket` was given out."""
+        if ticket > self._answered and not self.has_left:
+            self._answered = ticket
+            self._follower.level(ticket)
+
+    def end(self, error: Exception | None) -> None:
+        """Say that nothing more will come."""
+        if not self.has_left:
+            self._follower.end(error)
+
+
+def follow(path: str | os.PathLike[str], after_seq: int, follower: Follower) -> Following:
+    """Let `follower` follow the file at `path` from one seq on, until it leaves or is told that it ends.
+
+    Raises:
+        NotOurFile: If `path` cannot be the name of a file.
+    """
+    database = Files.of(path).database
+    key = database, identity(database)
+    with _GUARD:
+        tail = _TAILS.get(key)
+        if tail is None:
+            tail = _TAILS[key] = _Tail(key)
+            threading.Thread(target=tail.run, name=f"follow {database.name}", daemon=True).start()
+        following = Following(tail, after_seq, follower)
+        tail.all.append(following)
+    tail.wake()
+    return following
+
+
+class _Tail:
+    """Reads one file, for as long as anybody follows it and an engine holds it."""
+
+    def __init__(self, key: _Key) -> None:
+        self._path, self._identity = self._key = key
+        self._pace = Pace()
+        self._wake = threading.Event()
+        self.all: list[Following] = []
+
+    def wake(self) -> None:
+        """Have the file looked at now."""
+        self._wake.set()
+
+    def run(self) -> None:
+        """Tell the followers what there is to be told, until nobody follows or nothing more can come."""
+        error: StoreError | None = None
+        try:
+            with Reader(self._path) as reader:
+                self._follow(reader)
+                self._hand_out(reader, self._closed())
+        except StoreError as found:
+            error = found
+        for one in self._closed():
+            one.end(error)
+
+    def _follow(self, reader: Reader) -> None:
+        missed, look_s, is_behind = 0, time.monotonic() + LOOK_S, True
+        while missed < 2 and (following := self._present()):
+            self._wake.clear()
+            if reader.changed() or is_behind or any(one.waits for one in following):
+                is_behind = self._hand_out(reader, following)
+            if time.monotonic() >= look_s:
+                missed = 0 if self._is_held(reader) else missed + 1
+                look_s = time.monotonic() + LOOK_S
+            self._wake.wait(self._pace.wait_s)
+
+    def _is_held(self, reader: Reader) -> bool:
+        now = identity(self._path)
+        if now != self._identity:
+            raise FileLost(self._path, "was deleted or moved away" if now is None else "was replaced by another file")
+        engine = reader.engine()
+        return engine is not None and engine.alive
+
+    def _hand_out(self, reader: Reader, following: list[Following]) -> bool:
+        """Hand over all there is; True where somebody had no room for it."""
+        asked = [(one, one.asked) for one in following]
+        while ready := [one for one in following if one.is_ready]:
+            batch = reader.records(min(one.after_seq for one in ready), _PAGE)
+            for one in ready:
+                one.give(batch)
+            if batch:
+                self._pace.news()
+            if len(batch) < _PAGE:
+                break
+        for one, ticket in asked:
+            if one in ready:
+                one.answer(ticket)
+        return len(ready) < sum(not one.has_left for one in following)
+
+    def _present(self) -> list[Following]:
+        """Return who follows; once nobody does, nobody can begin to any more."""
+        with _GUARD:
+            self.all = [one for one in self.all if not one.has_left]
+            if not self.all:
+                self._take_off()
+            return list(self.all)
+
+    def _closed(self) -> list[Following]:
+        """Let nobody join or ask any more, and return who still follows."""
+        with _GUARD:
+            self._take_off()
+            for one in self.all:
+                one.is_over = True
+            return list(self.all)
+
+    def _take_off(self) -> None:
+        if _TAILS.get(self._key) is self:
+            del _TAILS[self._key]

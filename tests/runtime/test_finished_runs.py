@@ -1,0 +1,86 @@
+"""A run that has ended can be waited for and looked at as long as its journal is there, whatever came after it."""
+
+from pathlib import Path
+
+import pytest
+
+from engine.core.state import SUMMARIES
+from quarterdeck import AgentSpec, DynamicSupervisor, UnknownRun
+from tests.runtime.shell import shell_on
+
+pytestmark = pytest.mark.anyio
+
+LONG = "." * 300
+"""Longer than what the state holds itself."""
+
+
+async def answer(text: str) -> str:
+    if text == "fail":
+        raise ValueError("it could not be done")
+    return f"{text} answered{LONG}"
+
+
+def team_on(path: Path | None, name: str = "team") -> DynamicSupervisor:
+    return DynamicSupervisor(
+        name, agent_specs=[AgentSpec(name="a", run=answer, max_concurrency=50)], store=path, durability="normal"
+    )
+
+
+async def outcomes(team: DynamicSupervisor, count: int) -> list[str]:
+    """Submit many requests, and only then ask for the result of each."""
+    ids = [await team.submit(f"request {number}") for number in range(count)]
+    return [str(await team.wait(run_id)) for run_id in ids]
+
+
+@pytest.mark.parametrize("where", ["memory", "file"])
+async def test_every_result_is_there_for_who_asks_after_all_have_ended(where: str, tmp_path: Path) -> None:
+    team = team_on(tmp_path / "team.db" if where == "file" else None)
+    count = SUMMARIES + 30
+    async with team:
+        last = await team.submit("the last", after=[await team.submit("the first")])
+        found = await outcomes(team, count)
+        assert str(await team.wait(last)) == f"the last answered{LONG}"
+        first = await team.wait("r2")
+
+    assert found == [f"request {number} answered{LONG}" for number in range(count)]
+    assert (first.run_id, first.status, first.tasks, first.seq > 0) == ("r2", "done", 1, True)
+    assert (await team.status("r3")).output == f"request 0 answered{LONG}"
+    with pytest.raises(UnknownRun, match="no run 'r9999'"):
+        await team.wait("r9999")
+
+
+async def test_another_program_and_the_command_line_find_a_run_that_ended_long_ago(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "team.db"
+    async with team_on(path) as team:
+        failed = await team.submit("fail")
+        await outcomes(team, SUMMARIES + 1)
+        attached = DynamicSupervisor.attach(path)
+        with pytest.raises(Exception, match="it could not be done"):
+            await attached.wait(failed)
+        assert str(await attached.wait("r2")) == f"request 0 answered{LONG}"
+        assert (await attached.status("r2")).title == "request 0"
+    capsys.readouterr()
+
+    assert shell_on(path, capsys)("wait", "r2") == (0, f"request 0 answered{LONG}\n", "")
+
+
+async def test_a_run_that_was_imported_as_ended_is_found_also_after_many_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "team.db"
+    before = team_on(None)
+    assert str(await before.arun("long ago")) == f"long ago answered{LONG}"
+    after = team_on(path)
+    await after.deserialize_state(await before.serialize_complete_state())
+    run = shell_on(path, capsys)
+
+    assert run("wait", "r1") == (0, f"long ago answered{LONG}\n", "")
+    async with after:
+        await outcomes(after, SUMMARIES + 1)
+        assert str(await after.wait("r1")) == f"long ago answered{LONG}"
+        assert str(await DynamicSupervisor.attach(path).wait("r1")) == f"long ago answered{LONG}"
+    capsys.readouterr()
+    assert run("wait", "r1") == (0, f"long ago answered{LONG}\n", "")
+    assert run("wait", "r9999")[0] == 2
