@@ -9,7 +9,7 @@ from dashboard.screens.request import RequestDialog
 from dashboard.views.amounts import counted
 from dashboard.views.asking import DeadlineLine, PriorityLine
 from dashboard.views.inbox import question_of
-from dashboard.views.targets import Target, finished_run, receiver
+from dashboard.views.targets import Target, receiver
 from engine.core.commands import Cancel, RetryWork
 
 
@@ -54,7 +54,7 @@ class WorkActions(Acting):
         target = self.asked(name) if self.may() else None
         if target is None:
             return
-        known = finished_run(self.deck.glimpse.state, target.id) is not None or target.kind == "task"
+        known = self.deck.glimpse.state.summary(target.id) is not None or target.kind == "task"
         if not known:
             self.deck.say(f"{target.said} cannot be tried again; a task or a finished run can", "warn")
             return

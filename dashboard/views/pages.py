@@ -11,7 +11,6 @@ from dashboard.views.limits import limit_lines
 from dashboard.views.progress import progress, streamed
 from dashboard.views.rows import Cell
 from dashboard.views.specs import spec_lines
-from dashboard.views.targets import finished_run
 from dashboard.views.texts import Texts, pretty
 from dashboard.views.waiting import why
 from dashboard.views.work import circuit_words
@@ -172,7 +171,7 @@ def _times(task: Task, now_ms: int) -> list[Cell]:
 
 def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int, working: bool = True) -> list[Cell]:
     """A request and what came of it."""
-    ended, run = finished_run(state, run_id), state.runs.get(run_id)
+    ended, run = state.summary(run_id), state.runs.get(run_id)
     found = run or ended
     if found is None:
         return [Cell("this run is no longer remembered; its events are in the journal", "muted")]

@@ -6,7 +6,7 @@ from typing import Literal
 
 from engine.core.errors import Refused
 from engine.core.queries.targets import at, find_any
-from engine.core.state import Agent, RunSummary, State, Supervisor
+from engine.core.state import Agent, State, Supervisor
 
 Kind = Literal["agent", "supervisor", "task", "run"]
 
@@ -40,7 +40,7 @@ def target_of(state: State, key: str | None) -> Target | None:
         return Target("supervisor", key, supervisor.name)
     if (task := state.tasks.get(key)) is not None:
         return Target("task", key, task.title)
-    run = state.runs.get(key) or finished_run(state, key)
+    run = state.runs.get(key) or state.summary(key)
     return Target("run", key, run.title) if run is not None else None
 
 
@@ -71,11 +71,6 @@ def is_in_trouble(state: State, member_id: str) -> bool:
     if agent is not None:
         return agent.error is not None or agent.circuit != "closed"
     return supervisor is not None and supervisor.error is not None
-
-
-def finished_run(state: State, run_id: str) -> RunSummary | None:
-    """Return the line of a run that has ended."""
-    return next((run for run in state.finished if run.id == run_id), None)
 
 
 def agent_behind(state: State, target: Target | None) -> str | None:
