@@ -12,11 +12,16 @@ from dashboard.cli.output import DONE, WORK_FAILED, emit, say
 from dashboard.views.amounts import counted, duration
 
 if TYPE_CHECKING:
+    from collections import Counter
+
+    from engine.simulation.causes import Cause
     from engine.simulation.past import Past
     from engine.simulation.report import Report
 
 SAY_EVERY_S = 5.0
 SEEDS = 20
+WORST = 5
+"""Causes of failed tasks that are told; --json has all."""
 LAST_EVENTS = 60
 """Events of a broken history that are shown; those before are counted."""
 
@@ -94,6 +99,18 @@ def _body(report: "Report", team: Path | None, replay: str | None) -> dict[str, 
             for name, count in sorted(report.workers.items())
         },
         "unused": report.unused,
+        "trouble": dict(report.wrong),
+        "faults": dict(report.faults),
+        "failures": [
+            {
+                "agent": cause.agent,
+                "cause": cause.kind,
+                "tasks": count,
+                "example": cause.example,
+                "advice": cause.advice,
+            }
+            for cause, count in _worst(report)
+        ],
         "starved": report.starved,
         "left": dict(report.left),
         "broken": None if report.broken is None else _broken(report.broken, replay),
@@ -125,6 +142,9 @@ def _told(report: "Report", replay: str | None) -> list[str]:
         ("runs", ", ".join(f"{count:,} {name}" for name, count in sorted(report.runs.items())) or "none"),
         ("tasks", ends),
         ("attempts", f"{report.attempts:,}, {report.retries:,} of them retries"),
+        ("trouble", f"in {counted(report.wrong.total(), 'attempt')}: {_told_of(report.wrong)}"),
+        ("", f"around the team: {_told_of(report.faults)}"),
+        *_failures(report),
         ("wait p95", duration(report.wait_ms(0.95))),
         ("wait longest", duration(report.wait_ms(1.0))),
         ("waited for", _bottlenecks(report)),
@@ -148,6 +168,26 @@ def _commands(report: "Report") -> str:
     most = ", ".join(f"{kind} ({count:,})" for kind, count in report.refusals.most_common(3))
     refused = f", {report.refused:,} refused: {most}" if report.refused else ""
     return f"{report.commands:,}, {report.accepted:.0%} accepted{refused}"
+
+
+def _failures(report: "Report") -> list[tuple[str, str]]:
+    """Say why tasks failed, and what of the team would have changed it."""
+    rows: list[tuple[str, str]] = []
+    for cause, count in _worst(report)[:WORST]:
+        why = cause.example if cause.kind in cause.example else f"{cause.kind}: {cause.example}"
+        rows.append(("" if rows else "failed", f"{counted(count, 'task')} of {cause.agent}: {why}"))
+        rows.append(("", f"  to change it: {cause.advice}"))
+    return rows
+
+
+def _worst(report: "Report") -> "list[tuple[Cause, int]]":
+    return sorted(report.failures.values(), key=lambda one: -one[1])
+
+
+def _told_of(counts: "Counter[str]") -> str:
+    most = [f"{name} ({count:,})" for name, count in counts.most_common(WORST)]
+    more = f", {len(counts) - WORST} more kinds" if len(counts) > WORST else ""
+    return ", ".join(most) + more or "nothing"
 
 
 def _bottlenecks(report: "Report") -> str:

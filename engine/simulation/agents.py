@@ -28,6 +28,9 @@ from engine.runtimes.work import Work
 from engine.simulation.drawing import NAMES, SKILLS
 
 HANG_S = 6 * 3600.0
+LONGEST_S = 600.0
+PIECES = 5
+"""Pieces of work in an attempt, at most."""
 LONG = "a line of an output that is too long to be kept in the state itself, and stands in the journal alone\n" * 30
 MOST_TASKS = 80
 """In a run with so many tasks nobody delegates any more: teams that hand on to teams would never end."""
@@ -76,12 +79,18 @@ class Scene:
     work: Work
     context: Context
     draw: Random
+    longest_s: float
+    """The longest that a piece of work takes where nothing goes wrong, in seconds."""
+    given: bool
 
 
 class SimulatedRuntime:
     """Play one agent of a simulation."""
 
-    def __init__(self, spec: AgentSpec, stage: Stage, seed: int) -> None:
+    def __init__(self, spec: AgentSpec, stage: Stage, seed: int, *, given: bool) -> None:
+        limits = [limit for limit in (spec.timeout_s, spec.step_timeout_s) if limit is not None and given]
+        self._longest_s = max(0.1, min([LONGEST_S, *(limit / PIECES for limit in limits)]))
+        self._given = given
         self._spec = spec
         self._stage = stage
         self._seed = seed
@@ -107,7 +116,7 @@ class SimulatedRuntime:
         stage, task = self._stage, await work.task()
         key = f"{work.effect.agent} at {preview(task.request, 40)!r} ({task.title[:40]}), attempt {work.effect.attempt}"
         draw = Random(f"{self._seed} {key}")
-        scene = Scene(stage, work, Context(work, task, {}), draw)
+        scene = Scene(stage, work, Context(work, task, {}), draw, self._longest_s, self._given)
         share, mishap, early = draw.random(), draw.choice(list(MISHAPS)), draw.random() < 0.5
         wrong = stage.goes_wrong(key, share)
         if wrong:
@@ -120,33 +129,34 @@ class SimulatedRuntime:
         return _output(draw, work.effect.agent)
 
 
-def simulated_runtime(stage: Stage, seed: int) -> Callable[[AgentSpec, Code], SimulatedRuntime]:
-    """Return what makes the runtime of every agent of a history."""
-    return lambda spec, code: SimulatedRuntime(spec, stage, seed)
+def simulated_runtime(stage: Stage, seed: int, *, given: bool) -> Callable[[AgentSpec, Code], SimulatedRuntime]:
+    """Return what makes the runtime of every agent of a history; a `given` team's keep their time limits."""
+    return lambda spec, code: SimulatedRuntime(spec, stage, seed, given=given)
 
 
-def seconds(draw: Random) -> float:
-    """Return how long a piece of work takes: from nothing to ten minutes, each magnitude as likely."""
-    return 0.0 if draw.random() < 0.15 else math.exp(draw.uniform(math.log(0.05), math.log(600)))
+def seconds(draw: Random, longest_s: float = LONGEST_S) -> float:
+    """Return how long a piece of work takes: from nothing to the longest, each magnitude as likely."""
+    return 0.0 if draw.random() < 0.15 else math.exp(draw.uniform(math.log(0.05), math.log(longest_s)))
 
 
 async def _work(scene: Scene, text: str) -> None:
     draw, context = scene.draw, scene.context
-    await context.sleep(seconds(draw))
+    await context.sleep(seconds(draw, scene.longest_s))
     if draw.random() < 0.2:
         context.emit(draw.choice(["a beginning", LONG]))
     for number in range(draw.choice([0, 0, 1, 2, 3])):
         await _step(scene, f"step{number}")
     run = scene.stage.state.runs.get(scene.work.effect.run_id)
     is_large = run is not None and run.total >= MOST_TASKS
-    if draw.random() < 0.25 and text.count("part of") < DEEPEST and not is_large:
+    asks = draw.random() < 0.25 and text.count("part of") < DEEPEST and not is_large
+    if asks and not (scene.given and scene.work.spec.timeout_s is not None):  # it may wait for others for hours
         await _ask(scene, text)
 
 
 async def _step(scene: Scene, name: str) -> None:
     async def done() -> JsonValue:
         scene.stage.step_runs(scene.work, name)
-        await scene.context.sleep(seconds(scene.draw))
+        await scene.context.sleep(seconds(scene.draw, scene.longest_s))
         results: list[JsonValue] = ["a result", LONG, 7, None, {"rows": [1, LONG]}]
         return scene.draw.choice(results)
 
@@ -155,7 +165,13 @@ async def _step(scene: Scene, name: str) -> None:
 
 async def _ask(scene: Scene, text: str) -> None:
     draw, context = scene.draw, scene.context
-    target = draw.choice([*SKILLS, *NAMES[:3], *_words(scene.stage.state), "nobody"])
+    if scene.given:
+        others = [one.name for one in scene.stage.state.agents.values() if one.id != scene.work.effect.agent_id]
+        if not others:
+            return
+        target = draw.choice(others)
+    else:
+        target = draw.choice([*SKILLS, *NAMES[:3], *_words(scene.stage.state), "nobody"])
     about = f"part of {text[:60]}"
     try:
         if draw.random() < 0.5:

@@ -214,7 +214,7 @@ class History:
         host = Host(
             store,
             clock=self.clock,
-            runtimes={SIMULATED: simulated_runtime(self, self.plan.seed)},
+            runtimes={SIMULATED: simulated_runtime(self, self.plan.seed, given=self.plan.given)},
             seed=draw.randrange(2**32),
             pid=self._lives,
             batch_ms=math.inf,

@@ -54,6 +54,8 @@ class Plan:
     """Attempts in which nothing goes wrong, whatever their draw says."""
     trouble: float = 0.25
     """Share of the attempts in which something goes wrong."""
+    given: bool = False
+    """The team is somebody's own: where nothing goes wrong, its agents keep their time limits and ask members."""
 
 
 def drawn(

@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from engine.core.commands import COMMAND_KINDS, Order, SupervisorSpec
@@ -12,6 +12,7 @@ from engine.core.decide import decide
 from engine.core.events import CommandApplied, CommandRefused, RunFinished
 from engine.core.spec import AgentSpec
 from engine.core.state import State
+from engine.simulation.causes import Cause, causes_in
 from engine.simulation.crew import drawn_team, load_command, simulated
 from engine.simulation.faults import FAULTS
 from engine.simulation.history import live_through
@@ -49,6 +50,10 @@ class Report:
     retries: int = 0
     wrong: Counter[str] = field(default_factory=Counter)
     """How many attempts went wrong in which way."""
+    faults: Counter[str] = field(default_factory=Counter)
+    """What went wrong around the team, such as an engine that was killed, by name of the fault."""
+    failures: dict[tuple[str, str], tuple[Cause, int]] = field(default_factory=dict)
+    """Why tasks of agents failed for good, with how many did, by agent and kind."""
     waits_ms: dict[str, list[int]] = field(default_factory=dict)
     """How long the attempts of each agent had to wait from when their tasks could begin."""
     workers: Counter[str] = field(default_factory=Counter)
@@ -95,6 +100,10 @@ class Report:
         self.attempts += sum(books.workers.values())
         self.retries += books.kinds["retry_scheduled"]
         self.wrong.update(past.wrong.values())
+        self.faults.update(one.kind for one in past.plan.decisions if one.kind in FAULTS)
+        for cause, count in causes_in(past.events).items():
+            known, before = self.failures.get((cause.agent, cause.kind), (cause, 0))
+            self.failures[cause.agent, cause.kind] = known, before + count
         for name, waits in books.waits_ms.items():
             self.waits_ms.setdefault(name, []).extend(waits)
             self.starved += sum(wait_ms > STARVED_MS for wait_ms in waits)
@@ -114,7 +123,8 @@ def plan_of(seed: int, team: SupervisorSpec | None, *, hours: float = HOURS) -> 
     if team is None:
         team = _sound_team(seed)
         return drawn(seed, team, hours=hours, kinds=kinds, requests_per_hour=5, others_per_hour=9, rush=4)
-    return drawn(seed, simulated(team), hours=hours, kinds=kinds, requests_per_hour=6, others_per_hour=1.5, trouble=0.1)
+    plan = drawn(seed, simulated(team), hours=hours, kinds=kinds, requests_per_hour=6, others_per_hour=1.5, trouble=0.1)
+    return replace(plan, given=True)
 
 
 def _sound_team(seed: int) -> SupervisorSpec:

@@ -147,3 +147,31 @@ def test_nothing_but_the_command_line_imports_the_simulation() -> None:
 
     assert importers == ["dashboard/cli/simulate.py"]
     assert loaded.stdout == "False\n"
+
+
+def test_a_report_on_a_given_team_says_what_went_wrong_and_what_would_change_it(tmp_path: Path) -> None:
+    team = SupervisorSpec(
+        name="chief",
+        members=[AgentSpec(name="scout", run="nowhere:at_all", specialties=("survey",), timeout_s=5.0)],
+    )
+
+    report = simulate(range(1, 7), team, hours=3)
+
+    kinds = {kind for agent, kind in report.failures if agent == "scout"}
+    assert kinds, report.tasks
+    assert all(cause.advice for cause, _ in report.failures.values())
+    assert sum(count for _, count in report.failures.values()) <= report.tasks["failed"] + report.retries
+    assert report.wrong
+    assert report.faults
+
+
+def test_agents_of_a_given_team_keep_their_time_limit_where_nothing_goes_wrong() -> None:
+    team = SupervisorSpec(name="chief", members=[AgentSpec(name="scout", run="nowhere:at_all", timeout_s=5.0)])
+
+    past = live_through(replace(plan_of(3, team, hours=6), trouble=0.0, decisions=tuple(
+        one for one in plan_of(3, team, hours=6).decisions if one.kind == "submit"
+    )))  # fmt: skip
+
+    assert past.broken is None
+    assert past.books.ended["done"] > 5
+    assert past.books.ended["failed"] == 0

@@ -112,7 +112,7 @@ def _words(subject: Subject, budget: Budget) -> str:
 
 
 def _number(amount: Decimal) -> str:
-    return f"{amount.normalize():,f}"
+    return f"{round(amount, 6).normalize():,f}"
 
 
 def set_aside(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
