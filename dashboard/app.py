@@ -35,6 +35,7 @@ from dashboard.screens.tasks import TasksScreen
 from dashboard.screens.transfers import Transfers
 from dashboard.theme import DARK, LIGHT, THEMES
 from dashboard.views.digest import digest
+from dashboard.views.engine_time import engine_time_ms
 from dashboard.views.glimpse import Glimpse
 from dashboard.views.header import Situation
 from dashboard.views.news import News
@@ -172,7 +173,7 @@ class QuarterdeckApp(Orders, Transfers, App[int]):
             db=str(self.path),
             engine=feed.engine,
             standbys=feed.standbys,
-            now_ms=self._clock(),
+            now_ms=engine_time_ms(feed.state.at_ms, feed.engine, self._clock()),
             events_per_s=feed.events_per_s,
             behind=feed.behind,
             opening=feed.opening,

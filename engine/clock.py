@@ -1,13 +1,16 @@
 """Clocks: where the engine's time comes from, and how it waits.
 
-Times are UTC milliseconds. The real clock is read once at the start and then follows the monotonic clock, so that
-setting the computer's time moves nothing. The virtual clock stands still while anything works, and then jumps to the
-next sleeper: hours pass in the time it takes to compute them, the same way each time.
+Times are UTC milliseconds. The real clock begins at the wall clock and then counts a clock of this computer that is
+never set, with the time that it was suspended, so that setting the wall clock back moves nothing. Where the wall clock
+runs ahead all the same, because that clock stood still or the computer's time was corrected, it follows. The virtual
+clock stands still while anything works, and then jumps to the next sleeper: hours pass in the time it takes to compute
+them, the same way each time.
 """
 
 import heapq
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -40,28 +43,56 @@ class Clock(ABC):
         """Let time pass, for as long as the engine runs; returns where time passes by itself."""
 
 
-class RealClock(Clock):
-    """The time of this computer."""
+def boot_ns() -> int:
+    """Return the time since this computer started, in nanoseconds; on Linux with the time that it was suspended."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    return time.monotonic_ns()
 
-    def __init__(self) -> None:
-        self._start_ms = 0
-        self._start_ns = 0
-        self.begin(0)
+
+class RealClock(Clock):
+    """The time of this computer.
+
+    Args:
+        wall_ns: Tells the time of day, in nanoseconds since 1970 (UTC); it may be set.
+        steady_ns: Counts nanoseconds and is never set; it may stand still while the computer is suspended.
+        look_s: How often a sleeper looks at the time: the timers of an event loop do stand still then.
+    """
+
+    AHEAD_MS = 1_000
+    """How far the wall clock has to be ahead to be followed."""
+
+    def __init__(
+        self,
+        *,
+        wall_ns: Callable[[], int] = time.time_ns,
+        steady_ns: Callable[[], int] = boot_ns,
+        look_s: float = 1.0,
+    ) -> None:
+        self._wall_ns = wall_ns
+        self._steady_ns = steady_ns
+        self._look_s = look_s
+        self._start_ms, self._start_ns = wall_ns() // 1_000_000, steady_ns()
 
     def begin(self, at_least_ms: int) -> None:
-        """Set the start anew: the wall clock, unless the journal is ahead of it."""
-        self._start_ms = max(time.time_ns() // 1_000_000, at_least_ms)
-        self._start_ns = time.monotonic_ns()
+        """Set the start anew: the wall clock, unless what was told before, or the journal, is ahead of it."""
+        now_ms = max(self.now_ms(), self._wall_ns() // 1_000_000)
+        self._start_ms, self._start_ns = max(now_ms, at_least_ms), self._steady_ns()
 
     def now_ms(self) -> int:
-        """Return the time since the start, on top of it."""
-        return self._start_ms + (time.monotonic_ns() - self._start_ns) // 1_000_000
+        """Return the time since the start, on top of it; the wall clock where that is far ahead."""
+        steady_ns, wall_ms = self._steady_ns(), self._wall_ns() // 1_000_000
+        now_ms = self._start_ms + (steady_ns - self._start_ns) // 1_000_000
+        if wall_ms - now_ms > self.AHEAD_MS:
+            self._start_ms, self._start_ns = wall_ms, steady_ns
+            return wall_ms
+        return now_ms
 
     async def sleep_until(self, due_ms: int) -> None:
-        """Sleep; again where the loop's timer woke a little early."""
-        await anyio.sleep(max(0, due_ms - self.now_ms()) / 1000)
-        if self.now_ms() < due_ms:
-            await self.sleep_until(due_ms)
+        """Sleep, and look at the time now and then."""
+        await checkpoint()
+        while (left_ms := due_ms - self.now_ms()) > 0:  # noqa: ASYNC110 - nothing tells that the computer was suspended
+            await anyio.sleep(min(left_ms / 1000, self._look_s))
 
 
 class VirtualClock(Clock):

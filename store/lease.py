@@ -52,17 +52,27 @@ class Lease:
     def __init__(self, token: int) -> None:
         self.token = token
         self._loop_ms: int | None = None
+        self._now_ms = 0
         self._loss: StoreError | None = None
         self._lost = threading.Event()
 
-    def tick(self) -> None:
-        """Say that the loop turned; call it at least each second, it costs nothing."""
-        self._loop_ms = monotonic_ms()
+    def tick(self, now_ms: int) -> None:
+        """Say that the loop turned; call it at least each second, it costs nothing.
+
+        Args:
+            now_ms: The engine's time, in UTC milliseconds: what it writes is stamped with that.
+        """
+        self._loop_ms, self._now_ms = monotonic_ms(), now_ms
 
     @property
     def loop_ms(self) -> int | None:
         """When the loop last turned, on the machine's monotonic clock; None before it did."""
         return self._loop_ms
+
+    @property
+    def at_ms(self) -> int | None:
+        """The engine's time of this moment, in UTC milliseconds; None before the loop turned."""
+        return None if self._loop_ms is None else self._now_ms + monotonic_ms() - self._loop_ms
 
     @property
     def loss(self) -> StoreError | None:

@@ -17,9 +17,10 @@ FLUSH_S = 0.1
 BEAT_S = 1.0
 
 _BEAT = """
-INSERT INTO heartbeat (one, token, boot_id, beat_ms, loop_ms) VALUES (1, ?, ?, ?, ?)
+INSERT INTO heartbeat (one, token, boot_id, beat_ms, loop_ms, at_ms) VALUES (1, ?, ?, ?, ?, ?)
 ON CONFLICT (one) DO UPDATE
-   SET token = excluded.token, boot_id = excluded.boot_id, beat_ms = excluded.beat_ms, loop_ms = excluded.loop_ms
+   SET token = excluded.token, boot_id = excluded.boot_id, beat_ms = excluded.beat_ms, loop_ms = excluded.loop_ms,
+       at_ms = excluded.at_ms
  WHERE excluded.token >= heartbeat.token
 """
 _PUT = "INSERT OR REPLACE INTO texts (key, text) VALUES (?, ?)"
@@ -85,7 +86,8 @@ class LiveOutput:
                 connection = connection or self._connected()
                 if beats:
                     due = time.monotonic() + BEAT_S
-                    connection.execute(_BEAT, (self._lease.token, boot, monotonic_ms(), self._lease.loop_ms))
+                    lease = self._lease
+                    connection.execute(_BEAT, (lease.token, boot, monotonic_ms(), lease.loop_ms, lease.at_ms))
                 self._flush(connection)
             except sqlite3.Error:
                 # A full disk, or the file was taken away: the heart must beat again once that is over.

@@ -7,6 +7,7 @@ open: an open one would let the write-ahead log grow without end.
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Collection, Iterable
 from itertools import starmap
 from pathlib import Path
@@ -73,6 +74,11 @@ class Reader:
     def last_seq(self) -> int:
         """Seq of the newest record, 0 when there is none."""
         return int(self._value("SELECT ifnull(max(seq), 0) FROM journal"))
+
+    def newest_ms(self) -> int:
+        """Time of the newest record, in UTC milliseconds of the engine that wrote it; 0 when there is none."""
+        found = self._rows("SELECT at_ms FROM journal ORDER BY seq DESC LIMIT 1")
+        return int(found[0][0]) if found else 0
 
     def first_seq(self) -> int:
         """Seq of the oldest record that is still here, 0 when there is none."""
@@ -163,7 +169,7 @@ class Reader:
         if not lease or lease[0][1] is None:
             return None
         token, pid, started, boot, host, since_ms, ended_ms = lease[0]
-        heartbeat_ms, loop_ms = self._heartbeat(token)
+        heartbeat_ms, loop_ms, heard_ms = self._heartbeat(token)
         held = is_held(self._files.lock)
         if held is None:
             held = ended_ms is None and Process(pid, started, boot, host).is_running_here()
@@ -178,6 +184,10 @@ class Reader:
             ended_ms=ended_ms,
             started=started,
             boot_id=boot,
+            heard_ms=heard_ms,
+            ahead_ms=0
+            if heartbeat_ms is None or heard_ms is None
+            else heard_ms + heartbeat_ms - time.time_ns() // 1_000_000,
         )
 
     def standbys(self) -> list[StandbyInfo]:
@@ -225,13 +235,15 @@ class Reader:
             return None
         return found.st_size, found.st_mtime_ns, self._files.wal.exists()
 
-    def _heartbeat(self, token: int) -> tuple[int | None, int | None]:
-        """Ages of the heartbeat and of the loop's last turn, where they are from this token and this boot."""
-        found = self._live_rows("SELECT token, boot_id, beat_ms, loop_ms FROM heartbeat")
-        if not found or found[0][:2] != (token, boot_id()):
-            return None, None
-        now, (_, _, beat_ms, loop_ms) = monotonic_ms(), found[0]
-        return max(0, now - beat_ms), None if loop_ms is None else max(0, now - loop_ms)
+    def _heartbeat(self, token: int) -> tuple[int | None, int | None, int | None]:
+        """Ages of the heartbeat and of the loop's last turn, if of this boot, and the engine's time at the beat."""
+        found = self._live_rows("SELECT token, boot_id, beat_ms, loop_ms, at_ms FROM heartbeat")
+        if not found or found[0][0] != token:
+            return None, None, None
+        now, (_, boot, beat_ms, loop_ms, at_ms) = monotonic_ms(), found[0]
+        if boot != boot_id():
+            return None, None, at_ms
+        return max(0, now - beat_ms), None if loop_ms is None else max(0, now - loop_ms), at_ms
 
     def _live_rows(self, sql: str) -> list[Any]:
         """Nothing where the live file is missing, foreign or damaged: then no engine publishes in it."""

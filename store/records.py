@@ -97,6 +97,10 @@ class EngineInfo:
     """When its process started, as its operating system counts."""
     boot_id: str = ""
     """Boot of the machine that it runs on."""
+    heard_ms: int | None = None
+    """Its time at its last heartbeat, in UTC milliseconds, also once it is gone; None when it left none."""
+    ahead_ms: int = 0
+    """How far its time is ahead of this computer's, in milliseconds: what it writes is stamped with its time."""
 
     @property
     def hung(self) -> bool:

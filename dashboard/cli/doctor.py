@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -14,11 +15,14 @@ import click
 from dashboard.cli.database import Found, data_folder, databases, given_database, looked_at
 from dashboard.cli.output import DONE, WRONG_USAGE, emit
 from dashboard.cli.trust import trust_list
+from dashboard.views.amounts import duration
 from dashboard.views.standbys import waiting_said
 from engine.trust import TrustError
-from store import InboxClient, StoreError, verify
+from store import InboxClient, Reader, StoreError, verify
 from store.filesystem import refuse_network
 
+AHEAD_MS = 60_000
+"""How far the newest event of a file may be ahead of this computer's clock before it is said."""
 Level = Literal["ok", "note", "fault"]
 WAL_FAULT = ((3, 7, 0), (3, 51, 2))
 """SQLite versions, first and last, in which two checkpointers can corrupt a write-ahead log."""
@@ -107,6 +111,7 @@ def _databases(found: list[Found], *, verifying: bool) -> Iterator[Finding]:
     for each in found:
         yield _state_of(each)
         if each.error is None:
+            yield from _from_the_future(each.path)
             yield from _standing_still(each)
             yield from _queued(each)
             yield from _leftovers(each)
@@ -129,6 +134,15 @@ def _state_of(found: Found) -> Finding:
     if engine.ended_ms is None:
         return Finding("note", what, f"engine {engine.pid} was killed: quarterdeck engine --db {found.path} goes on")
     return Finding("ok", what, "no engine; the last one ended in order")
+
+
+def _from_the_future(path: Path) -> Iterator[Finding]:
+    with Reader(path) as reader:
+        ahead_ms = reader.newest_ms() - time.time_ns() // 1_000_000
+    if ahead_ms > AHEAD_MS:
+        said = f"its newest event is {duration(ahead_ms)} ahead of this computer's clock"
+        hint = "if that clock is wrong, set it; else times in this file stay ahead, and deadlines count from them"
+        yield Finding("note", f"{path} (time)", f"{said}: {hint}")
 
 
 def _standing_still(found: Found) -> Iterator[Finding]:

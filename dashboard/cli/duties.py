@@ -1,11 +1,11 @@
 """`priority`, `deadline`, `reassign`, `inbox`, `answer`: urgency, who works, what waits for a person."""
 
 import json
-import time
 
 import click
 from pydantic import JsonValue
 
+from dashboard.cli.clock import now_in
 from dashboard.cli.database import chosen_database
 from dashboard.cli.durations import seconds
 from dashboard.cli.items import name_of
@@ -16,7 +16,8 @@ from dashboard.views.digest import needs_person
 from engine.core.commands import Answer, Reassign, SetDeadline, SetPriority
 from engine.core.options import LOWEST_PRIORITY
 from engine.core.state import State
-from engine.folding import folded
+from engine.folding import folded_from
+from store import Reader
 
 
 @click.command("priority")
@@ -55,7 +56,8 @@ def reassign(ctx: click.Context, task: str, agent: str, *, now: bool) -> int:
 @click.pass_context
 def inbox(ctx: click.Context) -> None:
     """List the questions that wait for a person."""
-    state = folded(chosen_database(ctx, or_only=True))
+    with Reader(chosen_database(ctx, or_only=True)) as reader:
+        state, now_ms = folded_from(reader), now_in(reader)
     waiting = list(state.escalations.values())
     items = [
         {
@@ -73,7 +75,6 @@ def inbox(ctx: click.Context) -> None:
     ]
 
     def shown() -> Table:
-        now_ms = time.time_ns() // 1_000_000
         rows = [
             (one.id, one.kind, state.tasks[one.subject].title if one.subject in state.tasks
              else name_of(state, one.subject), clock(one.asked_ms), ", ".join(one.options),

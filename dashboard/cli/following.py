@@ -6,7 +6,6 @@ that goes away ends it quietly.
 
 import json
 import threading
-import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +13,7 @@ from datetime import datetime
 import click
 
 from dashboard.clean import clean
+from dashboard.cli.clock import now_in
 from dashboard.cli.database import chosen_database
 from dashboard.cli.group import nearest
 from dashboard.cli.output import DONE, WRONG_USAGE, Settings, fail, write_json, write_lines
@@ -123,7 +123,7 @@ class _Sentences:
         self._names = Names()
         self._names.learn_state(state)
         self._looked_up = {*state.agents, *state.runs}
-        self._now_ms = time.time_ns() // 1_000_000
+        self._now_ms = now_in(reader)
 
     def write(self, record: Record) -> None:
         (event,) = events_of([record])
@@ -168,15 +168,15 @@ def _seq_before(reader: Reader, since: str) -> int:
     """Return the seq after which events begin that `--since` asks for."""
     if since.isascii() and since.isdigit():
         return int(since[:18])
-    return _last_before(reader, _moment_ms(since))
+    return _last_before(reader, _moment_ms(since, now_in(reader)))
 
 
-def _moment_ms(since: str) -> int:
-    now = datetime.now().astimezone()
+def _moment_ms(since: str, now_ms: int) -> int:
     amount, unit = since[:-1], since[-1:]
     if unit in _UNITS_MS and amount.isascii() and amount.isdigit() and len(amount) < 10:
-        return int(now.timestamp() * 1000) - int(amount) * _UNITS_MS[unit]
+        return now_ms - int(amount) * _UNITS_MS[unit]
     try:
+        now = datetime.fromtimestamp(now_ms / 1000).astimezone()
         said = datetime.fromisoformat(since if "-" in since else f"{now.date()}T{since}")
         return int((said if said.tzinfo is not None else said.astimezone()).timestamp() * 1000)
     except (ValueError, OverflowError, OSError):

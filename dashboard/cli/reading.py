@@ -3,12 +3,12 @@
 One rule holds inside: the state is folded from the file, so what is shown here and on the dashboard is the same.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import click
 
+from dashboard.cli.clock import now_in
 from dashboard.cli.database import chosen_database
 from dashboard.cli.following import events
 from dashboard.cli.items import (
@@ -93,7 +93,7 @@ def _engine_line(engine: EngineInfo | None) -> str:
 def agents(ctx: click.Context, under: str | None) -> None:
     """List agents with what they do and how they have done."""
     with Reader(chosen_database(ctx, or_only=True)) as reader:
-        state, live, working = folded_from(reader), reader.live(), _working(reader)
+        state, live, working, now_ms = folded_from(reader), reader.live(), _working(reader), now_in(reader)
     try:
         above = find_supervisor(state, under) if under is not None else None
     except Refused as refused:
@@ -103,7 +103,6 @@ def agents(ctx: click.Context, under: str | None) -> None:
     items = [agent_item(state, agent, counts) for agent in found]
 
     def shown() -> Table:
-        now_ms = _now_ms()
         rows = [
             (item["name"], item["supervisor"], f"g{item['generation']}",
              state_of_agent(agent, working=working).text, item["queue"], item["done"],
@@ -126,7 +125,11 @@ def tasks(ctx: click.Context, run_id: str | None, *, every: bool) -> None:
     with Reader(chosen_database(ctx, or_only=True)) as reader:
         state = folded_from(reader)
         working = _working(reader)
-        found = _tasks_of(reader, state, run_id) if run_id is not None else _lines(state, working=working)
+        found = (
+            _tasks_of(reader, state, run_id)
+            if run_id is not None
+            else _lines(state, now_ms=now_in(reader), working=working)
+        )
         if every and run_id is None:
             found = [*_tasks_of_finished(reader, state.finished), *found]
     columns = ("TASK", "RUN", "STATE", "TITLE", "AGENT", "TRIES", "TOOK", "WHY")
@@ -143,9 +146,9 @@ class _Line:
     cells: tuple[object, ...]
 
 
-def _lines(state: State, run_id: str | None = None, *, working: bool = True) -> list[_Line]:
+def _lines(state: State, run_id: str | None = None, *, now_ms: int, working: bool = True) -> list[_Line]:
     """Return the tasks of agents in `state`, of all runs or of one; `working` tells whether an engine is at work."""
-    counts, now_ms = digest(state, working=working), _now_ms()
+    counts = digest(state, working=working)
     wanted = [task for task in state.tasks.values() if task.kind == "agent" and run_id in (None, task.run_id)]
     return [_line(state, task, counts, now_ms) for task in wanted]
 
@@ -167,13 +170,14 @@ def _line(state: State, task: Task, counts: Digest, now_ms: int) -> _Line:
 
 def _tasks_of(reader: Reader, state: State, run_id: str) -> list[_Line]:
     if run_id in state.runs:
-        return _lines(state, run_id, working=_working(reader))
+        return _lines(state, run_id, now_ms=now_in(reader), working=_working(reader))
     summary = state.summary(run_id)
     if summary is None:
         fail("unknown_work", f"there is no run {run_id!r}", "list them with: quarterdeck runs", WRONG_USAGE)
     if not summary.seq:
         fail("unknown_work", f"the tasks of {run_id} stayed in the journal it was imported from", "", WRONG_USAGE)
-    return _lines(folded_from(reader, summary.seq - 1), run_id)
+    then = folded_from(reader, summary.seq - 1)
+    return _lines(then, run_id, now_ms=then.at_ms)
 
 
 def _tasks_of_finished(reader: Reader, finished: Sequence[RunSummary]) -> list[_Line]:
@@ -186,7 +190,7 @@ def _tasks_of_finished(reader: Reader, finished: Sequence[RunSummary]) -> list[_
     for records in pages(reader, then.seq, max(runs)):
         for record, event in zip(records, events_of(records), strict=True):
             if record.seq in runs:
-                found += _lines(then, runs[record.seq])
+                found += _lines(then, runs[record.seq], now_ms=then.at_ms)
             fold(then, [event])
     return found
 
@@ -197,13 +201,12 @@ def _tasks_of_finished(reader: Reader, finished: Sequence[RunSummary]) -> list[_
 def runs(ctx: click.Context, *, open_only: bool) -> None:
     """List runs, the newest last; of the finished ones the last 200."""
     with Reader(chosen_database(ctx, or_only=True)) as reader:
-        state, engine = folded_from(reader), reader.engine()
+        state, engine, now_ms = folded_from(reader), reader.engine(), now_in(reader)
     alive = engine is not None and engine.alive
     items = [] if open_only else [finished_run_item(run) for run in state.finished]
     items += [open_run_item(run, engine_alive=alive) for run in state.runs.values()]
 
     def shown() -> Table:
-        now_ms = _now_ms()
         rows = [
             (item["id"], RUN[RunStatus(item["status"])].text, item["strategy"] or "",
              f"{item['tasks_done']:,}/{item['tasks_total']:,}", clock(item["started_ms"]),
@@ -237,10 +240,6 @@ def _took(task: Task, now_ms: int) -> str:
     if task.started_ms is None:
         return ""
     return duration((task.ended_ms if task.ended_ms is not None else now_ms) - task.started_ms)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 __all__ = ["agents", "events", "ps", "runs", "tasks"]

@@ -20,6 +20,7 @@ class Situation:
     db: str
     engine: EngineInfo | None
     now_ms: int
+    """The engine's time: what is journaled is stamped with that."""
     events_per_s: float
     behind: int = 0
     """Events in the file that are not folded yet."""
@@ -80,7 +81,8 @@ def engine(state: State, situation: Situation) -> Cell:
     ages = [age for age in (info.heartbeat_ms, info.loop_ms) if age is not None]
     if ages and max(ages) > HUNG_AFTER_MS:
         return Cell(f"✕ engine {info.pid} has not answered for {max(ages) // 1000} s", "error")
-    return Cell(f"● engine {info.pid}  {stopwatch(situation.now_ms - info.since_ms)}{_waiting(situation)}", "busy")
+    up_ms = situation.now_ms - info.ahead_ms - info.since_ms
+    return Cell(f"● engine {info.pid}  {stopwatch(up_ms)}{_waiting(situation)}", "busy")
 
 
 def _waiting(situation: Situation) -> str:
@@ -121,5 +123,5 @@ def shell(situation: Situation) -> str:
 
 
 def gone_since_ms(state: State, info: EngineInfo) -> int:
-    """When it ended in order, or the last thing it did: of a killed one nobody knows better."""
-    return info.ended_ms if info.ended_ms is not None else max(info.since_ms, state.at_ms)
+    """When it ended in order, or was last heard of: of a killed one nobody knows better."""
+    return info.ended_ms if info.ended_ms is not None else max(info.since_ms, info.heard_ms or 0, state.at_ms)

@@ -362,7 +362,7 @@ class Host:
 
     async def _tick(self) -> None:
         while True:
-            self.store.lease.tick()
+            self.store.lease.tick(self.clock.now_ms())
             if (loss := self.store.lease.loss) is not None:
                 raise loss
             await anyio.sleep(TICK_S)

@@ -14,4 +14,6 @@ _VERSION_1 = (
     "CREATE TABLE texts (key TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID",
 )
 
-LIVE = Kind("live output", 0x51444C31, (_VERSION_1,), disposable=True)
+_VERSION_2 = ("ALTER TABLE heartbeat ADD COLUMN at_ms INTEGER",)
+
+LIVE = Kind("live output", 0x51444C31, (_VERSION_1, _VERSION_2), disposable=True)

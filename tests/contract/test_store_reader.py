@@ -5,6 +5,7 @@ import os
 import sqlite3
 import tempfile
 import threading
+import time
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -151,24 +152,32 @@ async def test_a_reader_outlives_the_engine_and_sees_the_next_one(tmp_path: Path
 async def test_live_text_and_the_turn_of_the_loop_reach_readers(tmp_path: Path) -> None:
     path = tmp_path / "team.db"
     async with open_store(path) as store:
-        store.lease.tick()
+        tomorrow_ms = time.time_ns() // 1_000_000 + 86_400_000
+        store.lease.tick(tomorrow_ms)
         store.live.put("task-1", "thinking")
         store.live.put("task-2", "é" * 10_000)
         with Reader(path) as reader:
-            with anyio.fail_after(3):
+            with anyio.fail_after(20):
                 while len(seen := await anyio.to_thread.run_sync(reader.live)) < 2:
                     store.live.put("task-1", "thinking more")
-            engine = reader.engine()
+                while (engine := await anyio.to_thread.run_sync(reader.engine)) is None or engine.heard_ms is None:
+                    await anyio.lowlevel.checkpoint()
             assert seen["task-1"].startswith("thinking")
-            assert engine is not None
             assert engine.heartbeat_ms is not None
             assert engine.heartbeat_ms < 3_000
             assert not engine.hung
+            assert engine.heard_ms >= tomorrow_ms
+            assert abs(engine.ahead_ms - 86_400_000) < 10_000
             store.live.put("task-1", "")
-            with anyio.fail_after(3):
+            with anyio.fail_after(20):
                 while "task-1" in await anyio.to_thread.run_sync(reader.live):
                     await anyio.lowlevel.checkpoint()
             assert store.live.texts() == {"task-2": "é" * 10_000}
+    with Reader(path) as reader:
+        ended = reader.engine()
+    assert ended is not None
+    assert ended.heard_ms is not None
+    assert ended.heard_ms >= tomorrow_ms
 
 
 async def test_text_of_an_engine_that_ended_is_gone_for_the_next(tmp_path: Path) -> None:

@@ -2,10 +2,11 @@
 
 import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.clock import Clock, RealClock, VirtualClock
+from engine.clock import Clock, RealClock, VirtualClock, boot_ns
 from engine.host.timers import Timers
 
 
@@ -32,6 +33,85 @@ async def test_a_real_clock_returns_at_or_after_the_moment() -> None:
 async def test_a_real_clock_does_not_wait_for_the_past() -> None:
     with anyio.fail_after(5):
         await RealClock().sleep_until(0)
+
+
+class Computer:
+    """The clocks of a computer that is suspended and whose time is set; one of them counts suspended time or not."""
+
+    def __init__(self, *, counts_suspended: bool) -> None:
+        self.wall_ms = 1_700_000_000_000
+        self.steady_ms = 5_000
+        self._counts_suspended = counts_suspended
+        self.clock = RealClock(
+            wall_ns=lambda: self.wall_ms * 1_000_000, steady_ns=lambda: self.steady_ms * 1_000_000, look_s=0.001
+        )
+
+    def run(self, ms: int) -> None:
+        self.wall_ms += ms
+        self.steady_ms += ms
+
+    def suspend(self, ms: int) -> None:
+        self.wall_ms += ms
+        self.steady_ms += ms if self._counts_suspended else 0
+
+    def set_time(self, ms: int) -> None:
+        """Set the wall clock, forward or back."""
+        self.wall_ms += ms
+
+
+days = st.integers(0, 3 * 86_400_000)
+lives = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["run", "suspend"]), days),
+        st.tuples(st.just("set_time"), st.integers(-86_400_000, 86_400_000)),
+        st.tuples(st.just("begin"), st.integers(1_690_000_000_000, 1_710_000_000_000)),
+    )
+)
+
+
+@given(lives, st.booleans())
+def test_a_real_clock_never_goes_back_nor_stays_behind_the_time_of_day(
+    life: list[tuple[str, int]], counts_suspended: bool
+) -> None:
+    computer = Computer(counts_suspended=counts_suspended)
+    last_ms = computer.clock.now_ms()
+    for what, ms in life:
+        getattr(computer.clock if what == "begin" else computer, what)(ms)
+        now_ms = computer.clock.now_ms()
+        assert now_ms >= last_ms
+        assert now_ms >= computer.wall_ms - RealClock.AHEAD_MS
+        if what in ("run", "suspend"):
+            passed_ms = now_ms - last_ms
+            assert passed_ms <= ms + RealClock.AHEAD_MS or now_ms == computer.wall_ms
+        last_ms = now_ms
+
+
+def test_setting_the_time_back_moves_nothing() -> None:
+    computer = Computer(counts_suspended=True)
+    before_ms = computer.clock.now_ms()
+
+    computer.set_time(-3_600_000)
+    computer.run(1_000)
+
+    assert computer.clock.now_ms() == before_ms + 1_000
+
+
+@pytest.mark.parametrize("counts_suspended", [True, False])
+@pytest.mark.anyio
+async def test_what_came_due_while_the_computer_was_suspended_is_due_at_once(counts_suspended: bool) -> None:
+    computer = Computer(counts_suspended=counts_suspended)
+    due_ms = computer.clock.now_ms() + 3_600_000
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as group:
+            group.start_soon(computer.clock.sleep_until, due_ms)
+            await checkpoint()
+            computer.suspend(8 * 3_600_000)
+
+    assert computer.clock.now_ms() == computer.wall_ms
+
+
+def test_this_computer_has_a_clock_that_is_never_set() -> None:
+    assert boot_ns() <= boot_ns()
 
 
 async def woken(clock: Clock, delays_ms: list[int]) -> list[tuple[int, int]]:

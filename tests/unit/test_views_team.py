@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from dashboard.views.digest import digest, needs_person
+from dashboard.views.engine_time import engine_time_ms
 from dashboard.views.glyphs import AGENT, RUN, TASK
-from dashboard.views.header import Situation, banner, engine
+from dashboard.views.header import Situation, banner, engine, gone_since_ms
 from dashboard.views.network import IDLE_SHOWN, STAYS_MS, Folding, network
 from dashboard.views.outcomes import spoken
 from dashboard.views.specs import candidates, changes
@@ -169,6 +170,24 @@ def test_an_engine_that_does_not_work_is_said_with_what_to_do(
     assert in_header in engine(state, situation(told)).text
     assert line is not None
     assert in_banner in line.text
+
+
+def test_a_killed_engine_is_gone_since_its_last_heartbeat_however_long_ago_its_last_event_was() -> None:
+    state = World().state
+    killed = replace(info(alive=False), since_ms=state.at_ms - 1_000, heard_ms=state.at_ms + 8 * 3_600_000)
+
+    assert gone_since_ms(state, killed) == state.at_ms + 8 * 3_600_000
+    assert gone_since_ms(state, replace(killed, heard_ms=None)) == state.at_ms
+    assert gone_since_ms(state, replace(killed, ended_ms=5)) == 5
+
+
+def test_what_is_journaled_is_judged_by_the_time_of_the_engine_that_wrote_it() -> None:
+    ahead = replace(info(alive=True), ahead_ms=5_000)
+
+    assert engine_time_ms(0, None, 1_000) == 1_000
+    assert engine_time_ms(0, ahead, 1_000) == 6_000
+    assert engine_time_ms(0, replace(ahead, alive=False), 1_000) == 1_000
+    assert engine_time_ms(9_000, ahead, 1_000) == 9_000
 
 
 def test_who_stands_by_is_said_beside_the_engine() -> None:
