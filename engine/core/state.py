@@ -77,7 +77,7 @@ class State:
     resizable: Ids = field(default_factory=OrderedDict)
     """Pools that have to grow, or have to be watched because an instance has nothing to do."""
     leaving: Ids = field(default_factory=OrderedDict)
-    """Supervisors that go when nothing of their work is open."""
+    """Supervisors and agents that go when nothing of their work is open."""
     runs: dict[str, Run] = field(default_factory=dict)
     """Open runs."""
     tasks: dict[str, Task] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.core.commands import Answer, Cancel, Pause, Resume, SwapAgent
+from engine.core.commands import Answer, Cancel, Pause, RemoveMember, Resume, SwapAgent
 from engine.core.spec import Retry, Skip
 from engine.core.state import RunStatus, TaskStatus
 from tests.story import applied, attempt, ended, kinds, only, submitted, works
@@ -138,3 +138,17 @@ def test_a_task_in_doubt_can_be_cancelled() -> None:
 
     assert ended(world).status is RunStatus.CANCELLED
     assert not world.state.escalations
+
+
+def test_what_was_in_doubt_at_an_agent_that_is_removed_goes_to_another() -> None:
+    world = team_world(agent("ada", "pay"), agent("bob", "pay"), participants=["ada"])
+    submitted(world)
+    cut_off = attempt(world, "ada")
+    world.call(cut_off, "pay")
+    world.order(RemoveMember(target="ada", mode="requeue"))
+    world.stop(cut_off)
+
+    applied(world, Answer(escalation=question(world), answer="again"))
+
+    assert works(world) == ["bob"]
+    assert [one.name for one in world.state.agents.values()] == ["bob"]

@@ -1,6 +1,6 @@
 """An agent leaves: its work is drained, done by another, or ended now."""
 
-from engine.core.commands import RemoveMember, Submit, SupervisorSpec
+from engine.core.commands import Cancel, RemoveMember, Submit, SupervisorSpec
 from engine.core.effects import StopAttempt
 from engine.core.state import AgentStatus, RunStatus, TaskStatus
 from tests.story import applied, attempt, ended, kinds, member, only, refused, start_of, submitted
@@ -44,6 +44,15 @@ def test_drained_it_ends_all_its_work_and_then_goes() -> None:
     assert [start.agent for start in world.starts] == ["ada", "bob"]
     assert names(world) == ["ada"]
     assert ended(world).status is RunStatus.DONE
+
+
+def test_drained_it_goes_when_the_last_of_its_work_is_cancelled() -> None:
+    world = pair()
+    world.order(RemoveMember(target="bob", mode="drain"))
+
+    world.order(Cancel(target="r1"))
+
+    assert names(world) == ["ada"]
 
 
 def test_requeued_its_work_stops_at_the_next_step_and_is_done_by_one_with_the_same_specialty() -> None:

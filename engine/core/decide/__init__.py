@@ -121,7 +121,7 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     prompts.AnswerNow: progress.answer_now,
     prompts.Requeue: removing.requeue,
     prompts.StopLeftOver: draining.stop_left_over,
-    prompts.CheckAgentLoad: removing.check_agent_load,
+    prompts.CheckGeneration: draining.check_generation,
     prompts.Answered: escalations.after_answer,
     prompts.CheckLeaving: leaving.check_leaving,
     prompts.LookAtPool: pools.look_at_pool,

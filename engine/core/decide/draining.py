@@ -6,12 +6,15 @@ from engine.core.decide.escalations import ask
 from engine.core.decide.find import left_behind
 from engine.core.decide.swapping import rolled_back
 from engine.core.events import Event, SwapDrained, SwapHurried
-from engine.core.prompts import Answered, StopLeftOver
-from engine.core.state import Agent, State, Timer
+from engine.core.prompts import Answered, CheckGeneration, StopLeftOver
+from engine.core.state import State, Timer
 
 
-def check_generation(state: State, agent: Agent, ctx: Context) -> list[Event]:
+def check_generation(state: State, prompt: CheckGeneration, ctx: Context) -> list[Event]:
     """Roll back a generation that fails too often; say that a swap is drained."""
+    agent = state.agents.get(prompt.agent_id)
+    if agent is None or agent.removing is not None:
+        return []
     trial = agent.probation
     if trial is not None and trial.failed >= trial.failures and agent.previous in state.specs:
         why = f"{trial.failed} of its first {trial.ended} attempts failed"

@@ -1,13 +1,16 @@
-"""A supervisor that is being removed with everything under it: it goes once nothing of its work is open."""
+"""An agent, or a supervisor with everything under it, that is being removed: it goes once its work has ended."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 from engine.core.context import Context
+from engine.core.decide.find import left_behind
 from engine.core.decide.progress import stop
-from engine.core.events import AgentRemoving, Event, SupervisorLeaving, SupervisorRemoved
+from engine.core.events import AgentRemoved, AgentRemoving, Event, SupervisorLeaving, SupervisorRemoved
+from engine.core.fold.queues import own_queue
 from engine.core.hierarchy import below_of
 from engine.core.prompts import CheckLeaving
-from engine.core.state import State, Supervisor, Task
+from engine.core.state import Agent, State, Supervisor, Task
 
 
 def is_used(state: State, supervisor: Supervisor) -> bool:
@@ -53,10 +56,23 @@ def _is_under(state: State, task: Task, supervisor_ids: set[str]) -> bool:
     return False
 
 
+def own_tasks(state: State, agent: Agent) -> Iterator[Task]:
+    """Yield open tasks that only this agent may do and that are not at work on it: others may bring them yet."""
+    key = own_queue(agent.id)
+    for task in state.tasks.values():
+        if task.queue == key and not task.ended and (task.attempt is None or task.attempt.agent_id != agent.id):
+            yield task
+
+
 def check_leaving(state: State, prompt: CheckLeaving, ctx: Context) -> list[Event]:
-    """Let go the agents of leaving supervisors of which nothing is open, and then those supervisors."""
+    """Let go an agent whose work is done; the agents of a supervisor of which nothing is open; then the supervisor."""
     events: list[Event] = []
-    for supervisor in (state.supervisors[one] for one in state.leaving):
+    for one in state.leaving:
+        agent = state.agents.get(one)
+        if agent is not None and not (agent.running or agent.parked or any(own_tasks(state, agent))):
+            # One at a time: who takes over its queues depends on who is left.
+            return [AgentRemoved(at_ms=ctx.now_ms, agent_id=agent.id), *left_behind(state, agent, (), ctx.now_ms)]
+    for supervisor in (state.supervisors[one] for one in state.leaving if one in state.supervisors):
         if is_used(state, supervisor):
             continue
         agents = [state.agents[one] for one in supervisor.members if one in state.agents]

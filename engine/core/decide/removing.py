@@ -3,15 +3,13 @@
 from engine.core.commands import RemoveMember
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.draining import check_generation
-from engine.core.decide.find import left_behind
-from engine.core.decide.leaving import is_used
+from engine.core.decide.leaving import is_used, own_tasks
 from engine.core.decide.scratch import Scratch
 from engine.core.errors import Refused
-from engine.core.events import AgentRemoved, Event, SupervisorRemoved, TaskFailed, TaskRequeued
+from engine.core.events import Event, SupervisorRemoved, TaskFailed, TaskRequeued
 from engine.core.events.team import AgentRemoving
 from engine.core.fold.queues import own_queue
-from engine.core.prompts import CheckAgentLoad, Requeue
+from engine.core.prompts import Requeue
 from engine.core.queries.stand_in import stand_ins
 from engine.core.queries.targets import find_member
 from engine.core.state import Agent, State, Supervisor, Task, TaskStatus
@@ -23,7 +21,7 @@ def remove_member(state: State, command: RemoveMember, ctx: Context) -> Applied:
     if isinstance(agent, Supervisor):
         return _remove_supervisor(state, agent, ctx)
     busy = len(agent.running) + len(agent.parked)
-    waiting = _own_tasks(state, agent)
+    waiting = list(own_tasks(state, agent))
     if (busy or waiting) and command.mode is None:
         raise Refused(
             f"{agent.name} is at work on {busy} and has {len(waiting)} tasks of its own waiting; "
@@ -48,13 +46,6 @@ def _remove_supervisor(state: State, supervisor: Supervisor, ctx: Context) -> Ap
         raise Refused(f"supervisor {supervisor.name!r} is the only root; a team needs one")
     event = SupervisorRemoved(at_ms=ctx.now_ms, supervisor_id=supervisor.id)
     return Applied(events=[event], summary=f"removed supervisor {supervisor.name}")
-
-
-def _own_tasks(state: State, agent: Agent) -> list[Task]:
-    """Return open tasks that only this agent may do and that are not at work on it: others may bring them yet."""
-    key = own_queue(agent.id)
-    tasks = (task for task in state.tasks.values() if task.queue == key and not task.ended)
-    return [task for task in tasks if task.attempt is None or task.attempt.agent_id != agent.id]
 
 
 def _away_from(state: State, task: Task, agent: Agent, ctx: Context) -> Event:
@@ -94,15 +85,3 @@ def requeue(state: State, prompt: Requeue, ctx: Context) -> list[Event]:
     if agent.removing is None and task.queue is not None and meant is None:
         return [_requeued(task, task.queue, f"{agent.name} was stopped", ctx)]
     return [elsewhere(state, task, agent, ctx)]
-
-
-def check_agent_load(state: State, prompt: CheckAgentLoad, ctx: Context) -> list[Event]:
-    """Say that a swap is drained; let an agent go whose work is done."""
-    agent = state.agents.get(prompt.agent_id)
-    if agent is None:
-        return []
-    if agent.removing is not None:
-        if agent.running or agent.parked or _own_tasks(state, agent):
-            return []
-        return [AgentRemoved(at_ms=ctx.now_ms, agent_id=agent.id), *left_behind(state, agent, (), ctx.now_ms)]
-    return check_generation(state, agent, ctx)

@@ -72,6 +72,7 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
         run.paused = run.paused or paused
         note_run(state, run)
     state.leaving.update((one.id, 0) for one in imported.supervisors.values() if one.leaving is not None)
+    state.leaving.update((one.id, 0) for one in imported.agents.values() if one.removing is not None)
     for agent in imported.agents.values():
         agent.created_seq = state.seq
         agent.idle_since_ms = state.at_ms

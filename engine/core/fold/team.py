@@ -125,6 +125,7 @@ def _agent_added(state: State, event: AgentAdded) -> None:
 def _agent_removing(state: State, event: AgentRemoving) -> None:
     agent = state.agents[event.agent_id]
     agent.removing = event.mode
+    state.leaving[agent.id] = 0
     if event.mode != "drain":
         for task_id in (*agent.running, *agent.parked):
             ask_to_stop(state.tasks[task_id], "requeue")
@@ -133,6 +134,7 @@ def _agent_removing(state: State, event: AgentRemoving) -> None:
 
 def _agent_removed(state: State, event: AgentRemoved) -> None:
     agent = state.agents.pop(event.agent_id)
+    state.leaving.pop(agent.id, None)
     drop_timer(state, "circuit", agent.id)
     forget_budget(state, agent.id)
     state.supervisors[agent.supervisor_id].members.remove(agent.id)

@@ -152,8 +152,8 @@ class StopLeftOver:
 
 
 @fact
-class CheckAgentLoad:
-    """An attempt on an agent ended: a swap may be drained, a removal complete."""
+class CheckGeneration:
+    """An attempt on an agent ended: a swap may be drained, or its new generation fail too often."""
 
     agent_id: str
 
@@ -167,7 +167,7 @@ class LookAtPool:
 
 @fact
 class CheckLeaving:
-    """Supervisors that are being removed may go, or those under them may."""
+    """Agents and supervisors that are being removed may go, or those under them may."""
 
 
 @fact
@@ -210,7 +210,7 @@ Prompt: TypeAlias = (
     | AnswerNow
     | Requeue
     | StopLeftOver
-    | CheckAgentLoad
+    | CheckGeneration
     | Answered  # keep one a line
     | LookAtPool
     | CheckLeaving

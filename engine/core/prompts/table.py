@@ -43,7 +43,7 @@ from engine.core.events import (
 )
 from engine.core.events.hierarchy import SupervisorChanged
 from engine.core.events.swap import SwapHurried, SwapRolledBack
-from engine.core.events.team import AgentRemoving, AgentSwapped
+from engine.core.events.team import AgentSwapped
 from engine.core.fold.lanes import next_task
 from engine.core.inheritance import inherited
 from engine.core.prompts.records import (
@@ -52,8 +52,8 @@ from engine.core.prompts.records import (
     AnswerNow,
     ApplyPolicy,
     AskDoubt,
-    CheckAgentLoad,
     CheckBudget,
+    CheckGeneration,
     CheckGroup,
     FinishRun,
     FollowRun,
@@ -139,8 +139,7 @@ def _engine_started(state: State, event: EngineStarted) -> list[Prompt]:
 
 
 def _state_imported(state: State, event: StateImported) -> list[Prompt]:
-    leaving = [agent.id for agent in state.agents.values() if agent.removing is not None]
-    return [*_waiting_for_the_engine(state), *(CheckAgentLoad(agent_id=agent_id) for agent_id in leaving)]
+    return _waiting_for_the_engine(state)
 
 
 def _waiting_for_the_engine(state: State) -> list[Prompt]:
@@ -225,10 +224,8 @@ def _at_end(
 ) -> list[Prompt]:
     prompts: list[Prompt] = []
     agent = state.agents.get(event.agent_id or "")
-    if agent is not None and (
-        agent.removing is not None or agent.probation is not None or agent.generation > agent.drained
-    ):
-        prompts.append(CheckAgentLoad(agent_id=agent.id))
+    if agent is not None and (agent.probation is not None or agent.generation > agent.drained):
+        prompts.append(CheckGeneration(agent_id=agent.id))
     urgent = state.tasks[event.task_id].yields_to
     if urgent is not None:
         prompts.append(GiveSlot(task_id=urgent))
@@ -312,7 +309,7 @@ def _attempt_cancelled(state: State, event: AttemptCancelled) -> list[Prompt]:
 
 
 def _attempt_migrated(state: State, event: AttemptMigrated) -> list[Prompt]:
-    return [CheckAgentLoad(agent_id=event.agent_id)]
+    return [CheckGeneration(agent_id=event.agent_id)]
 
 
 def _attempt_lost(state: State, event: AttemptLost) -> list[Prompt]:
@@ -329,12 +326,8 @@ def _deadline_passed(state: State, event: DeadlinePassed) -> list[Prompt]:
     return [*_after(state, *event.ended), CheckGroup(task_id=root)]
 
 
-def _agent_removing(state: State, event: AgentRemoving) -> list[Prompt]:
-    return [CheckAgentLoad(agent_id=event.agent_id)]
-
-
 def _agent_swapped(state: State, event: AgentSwapped | SwapRolledBack | SwapHurried) -> list[Prompt]:
-    return [CheckAgentLoad(agent_id=event.agent_id), CheckBudget(subject=event.agent_id)]
+    return [CheckGeneration(agent_id=event.agent_id), CheckBudget(subject=event.agent_id)]
 
 
 def _task_reopened(state: State, event: TaskReopened) -> list[Prompt]:
@@ -354,6 +347,13 @@ def _doubts(state: State, event: Any) -> list[Prompt]:
     if type(event) is EscalationAnswered and event.kind == "doubt":
         return []  # what was said comes first
     return [AskDoubt(task_id=task.id)]
+
+
+def _doubt_settled(state: State, event: DoubtSettled) -> list[Prompt]:
+    """What an agent was cut off from while it was being removed goes to another, as the rest of its work did."""
+    agent = state.agents.get(state.tasks[event.task_id].agent_id or "")
+    sent_away = agent is not None and agent.removing in ("requeue", "abort")
+    return [Requeue(task_id=event.task_id)] if sent_away else []
 
 
 def _escalation_answered(state: State, event: EscalationAnswered) -> list[Prompt]:
@@ -401,10 +401,10 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     BudgetExtended: _look_at_budget,
     AttemptSetAside: _attempt_set_aside,
     SupervisorChanged: _supervisor_changed,
-    AgentRemoving: _agent_removing,
     AgentSwapped: _agent_swapped,
     SwapRolledBack: _agent_swapped,
     SwapHurried: _agent_swapped,
     AttemptMigrated: _attempt_migrated,
     EscalationAnswered: _escalation_answered,
+    DoubtSettled: _doubt_settled,
 }

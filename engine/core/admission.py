@@ -1,0 +1,190 @@
+"""Whether an imported state may come in: it is put into an empty team, held to the laws of every state, and ended.
+
+What a document may hold is checked first: nothing that is worked out from the rest, ids that name something, numbers
+within bounds. Then the trial: an engine finds the state, `legality` holds, and when everything is cancelled nothing is
+left. A state that `fold` can reach passes; a law test holds that. Whoever edits an archive by hand gets one line that
+says what is wrong first.
+"""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import cache
+from operator import attrgetter
+from typing import Any
+
+from pydantic import JsonValue
+
+from engine.core.commands import Cancel, Order
+from engine.core.context import Context
+from engine.core.document import DERIVED, INDEXES, OF_ONE_FILE, Document, entities, text_refs
+from engine.core.document_ids import ID, LETTERS, wrong_ids
+from engine.core.errors import Refused
+from engine.core.fold.importing import fold_import
+from engine.core.legality import LAWS_OF_TREES, faults_of
+from engine.core.signals import EngineBegan
+from engine.core.spec import spec_hash
+from engine.core.state import SUMMARIES, RunStatus, State
+from engine.core.step import step
+from engine.core.strategies import STRATEGIES, check_settings
+from engine.core.strategies.guard import check_pattern
+from engine.core.values import Usage
+
+_LARGEST = 2**53
+_LAST_MS = 253_402_300_799_000
+"""The end of the year 9999: no clock shows a later time."""
+_LONGEST_MS = 31_536_000_000 * 10
+"""Ten years: the longest that a timer may lie ahead."""
+_ENDED = frozenset({RunStatus.DONE, RunStatus.FAILED, RunStatus.CANCELLED})
+
+
+class Inadmissible(ValueError):
+    """A state document contradicts itself, or could not be carried on."""
+
+
+def admit(document: Document, state: State, texts: int) -> None:
+    """Return when a decoded state document may come in.
+
+    Args:
+        document: The document.
+        state: What it decodes to; used up.
+        texts: How many texts come with it.
+
+    Raises:
+        Inadmissible: If it may not; the message names the first thing that is wrong.
+    """
+    for fault in (*_of_form(document), *wrong_ids(document)):
+        raise Inadmissible(fault)
+    for fault in (*_texts(state, texts), *_numbers(state), *_specs(state), *_settings(state), *_finished(state)):
+        raise Inadmissible(fault)
+    try:
+        found = next(_tried(state), None)
+    except Exception as error:  # nothing about the state can be relied on: whatever it breaks is its fault
+        raise Inadmissible(f"it cannot be carried on ({type(error).__name__}: {str(error)[:80]!a})") from error
+    if found is not None:
+        raise Inadmissible(found)
+
+
+def _of_form(document: Document) -> Iterator[str]:
+    for name in (*OF_ONE_FILE, *INDEXES):
+        if name in document:
+            yield f"it holds {name!a}, which belongs to one database alone"
+    for kind, names in DERIVED.items():
+        for entity in entities(document, kind):
+            if not entity.keys().isdisjoint(names):
+                found = next(name for name in names if name in entity)
+                yield f"it holds {found!a} of {kind}, which is worked out and never written"
+    for letter, number in _minted(document).items():
+        if letter not in LETTERS or not 0 <= number < _LARGEST:
+            yield f"ids of {letter[:80]!a} cannot have been given"
+
+
+def _minted(document: Document) -> dict[str, Any]:
+    found = document.get("minted", {})
+    return found if isinstance(found, dict) else {}
+
+
+def _texts(state: State, texts: int) -> Iterator[str]:
+    for ref in text_refs(state):
+        name, _, place = ref.path.partition(".")
+        if ref.seq or name != "texts" or not place.isdecimal() or str(int(place[:9])) != place or int(place) >= texts:
+            yield f"it refers to the text {ref.path[:80]!a}, which is not there"
+
+
+def _numbers(state: State) -> Iterator[str]:
+    kinds: list[list[Any]] = [[state], state.finished]
+    kinds += [list(getattr(state, kind).values()) for kind in (*LETTERS.values(), "timers")]
+    for entities_of_a_kind in kinds:
+        yield from _unbounded(entities_of_a_kind)
+    spenders: tuple[Any, ...] = (
+        state,
+        *state.agents.values(),
+        *state.supervisors.values(),
+        *state.runs.values(),
+        *state.finished,
+    )
+    for usage in [*(one.usage for one in spenders), *(task.usage for task in state.tasks.values() if task.usage)]:
+        yield from _usage(usage)
+    if any(not 0 <= each < _LARGEST for agent in state.agents.values() for each in agent.durations_ms):
+        yield "an agent has worked for less than no time"
+    if any(timer.due_ms > _LONGEST_MS for timer in state.timers.values()):
+        yield "a timer waits longer than anything may"
+
+
+def _unbounded(entities_of_a_kind: list[Any]) -> Iterator[str]:
+    """Name the first count or time among entities of one class that nothing can have."""
+    if not entities_of_a_kind:
+        return
+    for name in _numbers_of(entities_of_a_kind[0].__class__):
+        values = list(filter(None, map(attrgetter(name), entities_of_a_kind)))
+        if values and not (min(values) > 0 and max(values) < (_LAST_MS if name.endswith("_ms") else _LARGEST)):
+            yield f"{type(entities_of_a_kind[0]).__name__} with a number that cannot be, {name}"
+
+
+@cache
+def _numbers_of(cls: type) -> list[str]:
+    return [each.name for each in fields(cls) if each.type in (int, int | None)]
+
+
+def _usage(usage: Usage) -> Iterator[str]:
+    cost = usage.cost_usd
+    spent = (usage.tokens_in or 0, usage.tokens_out or 0, usage.time_ms)
+    if min(spent) < 0 or max(spent) >= _LARGEST:
+        yield "usage below 0 or beyond measure"
+    if cost is not None and not (cost.is_finite() and 0 <= cost < 10**12 and abs(cost.adjusted()) < 100):
+        yield "a cost that nothing can have"
+
+
+def _specs(state: State) -> Iterator[str]:
+    for key, spec in state.specs.items():
+        if key != spec_hash(spec):
+            yield f"the spec {spec.name!a} is not the one that its hash says"
+
+
+def _settings(state: State) -> Iterator[str]:
+    """Settings are refused that no command would take, and patterns wherever a graph keeps them to look at outputs."""
+    try:
+        for supervisor in state.supervisors.values():
+            if supervisor.mode in STRATEGIES:
+                check_settings(supervisor.mode, supervisor.options.settings)
+        for task in state.tasks.values():
+            for pattern in _patterns({**task.settings, **(task.check.args if task.check is not None else {})}):
+                check_pattern(task.id, pattern)
+    except Refused as refusal:
+        yield refusal.reason
+
+
+def _patterns(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, dict):
+        found = value.get("matches")
+        if isinstance(found, str):
+            yield found
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _patterns(inner)
+
+
+def _finished(state: State) -> Iterator[str]:
+    if len(state.finished) > SUMMARIES:
+        yield f"it remembers more than {SUMMARIES} finished runs"
+    for run in state.finished:
+        if run.status not in _ENDED or run.seq or run.id in state.runs or not ID.fullmatch(run.id):
+            yield f"the run {run.id[:80]!a} has not finished"
+
+
+def _tried(imported: State) -> Iterator[str]:
+    """Let an engine find the state, and cancel everything; yield what is wrong at each end."""
+    yield from _said(faults_of(imported, LAWS_OF_TREES))
+    trial, now = State(at_ms=imported.at_ms), Context(now_ms=imported.at_ms, jitter=0.0)
+    fold_import(trial, imported, paused=True)
+    step(trial, EngineBegan(pid=0, token=0, version=""), now)
+    yield from _said(faults_of(trial))
+    for run in list(trial.runs.values()):
+        if not run.cancelling:
+            step(trial, Order(id=f"cancel {run.id}", command=Cancel(target=run.id), sender=""), now)
+    step(trial, EngineBegan(pid=0, token=0, version=""), now)  # ends what was at work
+    yield from _said(faults_of(trial))
+    for left in (*trial.runs, *trial.tasks):
+        yield f"{left} cannot be cancelled"
+
+
+def _said(faults: Iterator[str]) -> Iterator[str]:
+    return (fault.partition(": ")[2] for fault in faults)

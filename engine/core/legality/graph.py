@@ -1,0 +1,108 @@
+"""Laws of graphs: the tree of a run's tasks, what comes after what in it, and who was asked for by which call."""
+
+from collections.abc import Callable, Iterator
+
+from engine.core.state import Run, State, Task
+
+DEEPEST = 256
+"""Levels of tasks under a run: twice those of supervisors, and of delegations in them."""
+
+
+def tasks_stand_in_a_tree(state: State) -> Iterator[str]:
+    """Every task of a run is reached from its root by exactly one way, and the levels end."""
+    for run in state.runs.values():
+        root = state.tasks[run.root_id]
+        if root.run_id != run.id or root.kind != "group" or root.parent_id is not None:
+            yield f"{run.id} has the root {root.id}, which is no graph of its own"
+        elif (fault := _unreached(state, run, root)) is not None:
+            yield fault
+    for task in state.tasks.values():
+        if task.id not in state.runs[task.run_id].tasks:
+            yield f"{task.id} says that it is of {task.run_id}, which does not know it"
+
+
+def _unreached(state: State, run: Run, root: Task) -> str | None:
+    level, seen, depth = [root], {root.id}, 0
+    while level and depth <= DEEPEST:
+        depth += 1
+        below: list[Task] = []
+        for parent in level:
+            for child_id in parent.children:
+                child = state.tasks[child_id]
+                if child_id in seen or child.parent_id != parent.id or child.run_id != run.id:
+                    return f"{child_id} is part of {parent.id}, and says otherwise or is part of another task too"
+                seen.add(child_id)
+                below.append(child)
+        level = below
+    if level:
+        return f"tasks of {run.id} nest more than {DEEPEST} levels deep"
+    return None if len(seen) == len(run.tasks) else f"{run.id} has tasks that are part of no other"
+
+
+def edges_are_known_at_both_ends(state: State) -> Iterator[str]:
+    """What a task comes after, and what it sees, is part of the same graph; both ends of an edge know it, once."""
+    for task in state.tasks.values():
+        is_node = task.parent_id is not None and state.tasks[task.parent_id].kind == "group"
+        if not is_node and (task.after or task.before or task.sees):
+            yield f"{task.id} is part of no graph, and in an order with others"
+    for group in state.tasks.values():
+        nodes = group.children if group.kind == "group" else []
+        edges: set[tuple[str, str]] = set()
+        count, inside = 0, set(nodes)
+        for task_id in nodes:
+            task = state.tasks[task_id]
+            if not inside.issuperset(task.after) or not inside.issuperset(task.sees or ()):
+                yield f"{task_id} comes after tasks of another graph"
+            edges.update((before, task_id) for before in task.after)
+            count += len(task.after)
+        back = [(task_id, after) for task_id in nodes for after in state.tasks[task_id].before]
+        if len(edges) != count or len(back) != count or edges != set(back):
+            yield f"the tasks of {group.id} do not agree about what comes after what"
+
+
+def graphs_go_in_no_circle(state: State) -> Iterator[str]:
+    """No task of a graph waits for itself, by whatever way."""
+    for group in state.tasks.values():
+        waits = {child: len(state.tasks[child].after) for child in group.children if state.tasks[child].after}
+        free = [child for child in group.children if child not in waits] if waits else []
+        while free:
+            for after in state.tasks[free.pop()].before:
+                waits[after] = waits.get(after, 0) - 1
+                if not waits[after]:
+                    free.append(after)
+        if any(waits.values()):
+            yield f"the graph of {group.id} goes in a circle"
+
+
+def calls_know_what_they_asked_for(state: State) -> Iterator[str]:
+    """A child of an agent's task was asked for by one of its calls, or by none; both know the same."""
+    for task in state.tasks.values():
+        if task.calls and task.kind != "agent":
+            yield f"{task.id} is no agent's work and has asked for some"
+        asked = {child: key for key, call in task.calls.items() for child in call.children}
+        if sum(len(call.children) for call in task.calls.values()) != len(asked):
+            yield f"{task.id} asked for a task twice"
+        for key, call in task.calls.items():
+            if call.key != key:
+                yield f"{task.id} has the call {call.key!a} under another key"
+        for child_id in task.children:
+            if state.tasks[child_id].call_key != asked.pop(child_id, None):
+                yield f"{child_id} was asked for by another call of {task.id} than it says"
+        if asked:
+            yield f"{task.id} asked for {next(iter(asked))}, which is not its own"
+
+
+def outcomes_are_of_the_graph(state: State) -> Iterator[str]:
+    """The output of a graph is that of one of its nodes."""
+    for task in state.tasks.values():
+        if task.outcome_id is not None and task.outcome_id not in task.children:
+            yield f"the output of {task.id} is that of {task.outcome_id}, which is elsewhere"
+
+
+LAWS_OF_GRAPHS: tuple[Callable[[State], Iterator[str]], ...] = (
+    tasks_stand_in_a_tree,
+    edges_are_known_at_both_ends,
+    graphs_go_in_no_circle,
+    calls_know_what_they_asked_for,
+    outcomes_are_of_the_graph,
+)

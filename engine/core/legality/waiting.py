@@ -1,0 +1,172 @@
+"""Laws of waiting: what does not go on has a reason that will end: a question, a timer, a budget, other work."""
+
+from collections.abc import Callable, Iterator
+
+from engine.core.budget import AMOUNTS, Subject, subject_with
+from engine.core.decide.escalations import ON_ANSWER
+from engine.core.decide.timers import ON_TIMER
+from engine.core.fold.queues import is_ready, stands
+from engine.core.state import Agent, Escalation, Run, State, Supervisor, Task, TaskStatus, Timer
+
+_OF_AGENTS = frozenset({TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.IN_DOUBT})
+"""What only work of an agent can be."""
+
+
+def statuses_fit_their_kind(state: State) -> Iterator[str]:
+    """A task has the fields of its kind, and a status that its kind can have."""
+    for task in state.tasks.values():
+        if task.kind != "agent" and task.status in _OF_AGENTS:
+            yield f"{task.id} is {task.status}, which only work of an agent can be"
+        if (task.check is not None) != (task.kind == "check") or (task.join is not None) != (task.kind == "join"):
+            yield f"{task.id} is of kind {task.kind}, and has the question of another"
+        if (task.ended_ms is not None) != task.ended:
+            yield f"{task.id} is {task.status}, and ended at {task.ended_ms}"
+        if task.kind != "group" and (task.status is TaskStatus.RUNNING) != (task.attempt is not None):
+            yield f"{task.id} is {task.status} {'with' if task.attempt is not None else 'without'} an attempt"
+        if task.kind == "group" and not task.ended and task.worker_id not in state.supervisors:
+            yield f"{task.id} is for a supervisor that is not there"
+
+
+def running_graphs_have_open_nodes(state: State) -> Iterator[str]:
+    """A graph that is under way has a strategy and something open; an open run has an open root, or work to stop."""
+    for task in state.tasks.values():
+        if task.kind == "group" and task.status is TaskStatus.RUNNING and not (task.open and task.mode is not None):
+            yield f"{task.id} is under way, and nothing of it is open"
+    for run in state.runs.values():
+        if state.tasks[run.root_id].ended and not run.running:
+            yield f"{run.id} is open, and its root has ended"
+
+
+def ready_work_stands_in_its_queue(state: State) -> Iterator[str]:
+    """Open work of an agent has a queue; what waits for nothing more stands in it, or is held back."""
+    for task in state.tasks.values():
+        if task.kind != "agent" or task.ended:
+            continue
+        if task.queue is None or task.queue.startswith("back:") or task.queue not in state.queues:
+            yield f"{task.id} has the queue {task.queue!a}, which is none for it"
+        elif is_ready(task) and not stands(state, task):
+            yield f"{task.id} is ready and stands in no queue"
+        elif stands(state, task) and not (is_ready(task) or task.held_back):
+            yield f"{task.id} is not ready and stands in {task.queue}"
+
+
+def what_is_cancelled_does_not_wait(state: State) -> Iterator[str]:
+    """Under what is being cancelled nothing waits to begin; what exceeded a limit is being cancelled."""
+    for one in _work(state):
+        if one.exceeded is not None and not one.cancelling:
+            yield f"{one.id} has exceeded a limit and goes on"
+    for run in state.runs.values():
+        front = [(run.root_id, run.cancelling)]
+        while front:
+            task_id, cancelling = front.pop()
+            task = state.tasks[task_id]
+            cancelling = cancelling or task.cancelling
+            if cancelling and not task.ended and task.attempt is None and task.status is not TaskStatus.RUNNING:
+                yield f"{task.id} is being cancelled and waits"
+            front += [(child, cancelling) for child in task.children]
+
+
+def questions_are_about_what_waits(state: State) -> Iterator[str]:
+    """A question can be answered, and the one it is about waits for it."""
+    for question in state.escalations.values():
+        options, default = question.options, question.default
+        if question.kind not in ON_ANSWER or not options or len(set(options)) != len(options):
+            yield f"{question.id} is no question that can be answered"
+        if default is not None and default not in options:
+            yield f"{question.id} has the default {default!a}, which is no answer to it"
+        if (question.due_ms is not None) != (f"escalation:{question.id}" in state.timers):
+            yield f"{question.id} is due at {question.due_ms}, and its timer says otherwise"
+        if not _waits_for(state, question):
+            yield f"{question.id} asks about {question.subject}, which does not wait for an answer"
+    for task in state.tasks.values():
+        asked = state.escalations.get(task.escalation_id or "")
+        if task.escalation_id is not None and (asked is None or asked.subject != task.id):
+            yield f"{task.id} waits for the answer to {task.escalation_id}, which is no question about it"
+        if (task.status is TaskStatus.IN_DOUBT) != (asked is not None and asked.kind == "doubt"):
+            yield f"{task.id} is {task.status}, and no question says so"
+        if task.calling and not (task.ended or task.attempt is not None or task.status is TaskStatus.IN_DOUBT):
+            yield f"{task.id} may have called {next(iter(task.calling.values()))!a}, and nobody is asked"
+
+
+def _waits_for(state: State, question: Escalation) -> bool:
+    task = state.tasks.get(question.subject)
+    if question.run_id != (task.run_id if task is not None else _run_of(state, question.subject)):
+        return False
+    if question.kind == "drain":
+        return question.subject in state.agents
+    if question.kind == "budget":
+        subject = subject_with(state, question.subject)
+        return subject is not None and subject.held
+    if task is None or task.kind != "agent" or task.ended or task.escalation_id != question.id:
+        return False
+    return question.kind != "doubt" or str(question.detail.get("key")) in task.calling
+
+
+def _run_of(state: State, subject: str) -> str | None:
+    return subject if subject in state.runs else None
+
+
+def what_is_held_is_asked_about(state: State) -> Iterator[str]:
+    """Whoever may not go on because of a budget has spent it, and a person is asked, once."""
+    asked = [one.subject for one in state.escalations.values() if one.kind == "budget"]
+    if len(set(asked)) != len(asked):
+        yield "a person is asked twice about one budget"
+    members: list[Agent | Supervisor] = [*state.agents.values(), *state.supervisors.values()]
+    subjects: list[Subject] = [*(one for one in _work(state) if not _is_over(one)), *members]
+    for subject in subjects:
+        if subject.held != (subject.id in asked):
+            yield f"{subject.id} is {'held and nobody is asked' if subject.held else 'asked about and not held'}"
+    for member in members:
+        if member.held and member.exhausted is None:
+            yield f"{member.id} is held and has spent no budget"
+    for key, ledger in state.ledgers.items():
+        named = {*ledger.warned, *ledger.granted}
+        if key != ledger.id or subject_with(state, key) is None or not named.issubset(AMOUNTS):
+            yield f"the ledger of {key!a} is nobody's"
+        if any(times < 1 for times in ledger.granted.values()):
+            yield f"the ledger of {key!a} grants nothing"
+
+
+def timers_are_waited_for(state: State) -> Iterator[str]:
+    """A timer stands under its kind and its subject, which waits for it."""
+    for key, timer in state.timers.items():
+        if timer.id != key or key != f"{timer.kind}:{timer.subject}" or timer.kind not in ON_TIMER:
+            yield f"the timer {key!a} is none"
+        elif not _is_waited_for(state, timer):
+            yield f"the timer {key} is waited for by nobody"
+    for one in _work(state):
+        owed = one.deadline_after_ms is not None and one.exceeded is None and not _is_over(one)
+        if owed and f"deadline:{one.id}" not in state.timers:
+            yield f"{one.id} was given {one.deadline_after_ms} ms, and no timer ends it"
+
+
+def _work(state: State) -> list[Run | Task]:
+    return [*state.runs.values(), *state.tasks.values()]
+
+
+def _is_over(work: Run | Task) -> bool:
+    return work.ended if isinstance(work, Task) else work.cancelling
+
+
+def _is_waited_for(state: State, timer: Timer) -> bool:
+    work = state.runs.get(timer.subject) or state.tasks.get(timer.subject)
+    if timer.kind == "retry":
+        return timer.subject in state.tasks and state.tasks[timer.subject].status is TaskStatus.RETRYING
+    if timer.kind in ("deadline", "warn"):
+        return work is not None and work.deadline_after_ms is not None
+    if timer.kind in ("grace", "time"):
+        return work is not None
+    if timer.kind == "escalation":
+        return timer.subject in state.escalations
+    return timer.subject in state.agents
+
+
+LAWS_OF_WAITING: tuple[Callable[[State], Iterator[str]], ...] = (
+    statuses_fit_their_kind,
+    running_graphs_have_open_nodes,
+    ready_work_stands_in_its_queue,
+    what_is_cancelled_does_not_wait,
+    questions_are_about_what_waits,
+    what_is_held_is_asked_about,
+    timers_are_waited_for,
+)
