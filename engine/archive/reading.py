@@ -13,9 +13,10 @@ from engine.archive.container import read_parts
 from engine.archive.errors import ImportRefused
 from engine.archive.manifest import FORMAT, MANIFEST, STATE, TEXTS, VERSION, Manifest, counts_of, manifest_adapter
 from engine.archive.strict_json import MOST_VALUES, NotStrict, strict_json
-from engine.core.document import Document, text_refs
+from engine.core.admission import Inadmissible, admit
+from engine.core.document import Document
 from engine.core.exporting import encoded, state_sha256
-from engine.core.soundness import Unsound, check_sound
+from engine.core.importing import state_from
 from engine.core.state import State
 from engine.errors import NotJson
 from engine.runtimes.values import json_value
@@ -29,8 +30,11 @@ class Archive:
     """As `StateImported` carries it."""
     texts: list[JsonValue]
     manifest: Manifest
-    state: State
-    """What the document decodes to, its references to texts unresolved."""
+
+    @property
+    def state(self) -> State:
+        """What the document decodes to, anew each time; its references to texts are unresolved."""
+        return state_from(self.document, 0)
 
 
 def read_archive(path: Path, expected_sha256: str | None = None) -> Archive:
@@ -48,7 +52,7 @@ def read_archive(path: Path, expected_sha256: str | None = None) -> Archive:
         manifest = _manifest(parts)
         archive = _checked(strict_json(parts[STATE]), _texts(parts[TEXTS]), parts[STATE], manifest)
         _check_claims(archive)
-    except (NotStrict, NotJson, Unsound, ValidationError) as error:
+    except (NotStrict, NotJson, Inadmissible, ValidationError) as error:
         raise ImportRefused(path, f"cannot be imported: {_said(error)}") from error
     return archive
 
@@ -68,7 +72,7 @@ def read_state(value: Mapping[str, Any]) -> Archive:
         if not isinstance(document, dict) or not isinstance(texts, list):
             raise NotStrict("the value is not what serialize_complete_state returned")
         return _checked(document, texts, encoded(document), Manifest(counts=counts_of(document, len(texts))))
-    except (NotStrict, NotJson, Unsound, ValidationError, RecursionError) as error:
+    except (NotStrict, NotJson, Inadmissible, ValidationError, RecursionError) as error:
         raise ImportRefused(None, f"the state cannot be imported: {_said(error)}") from error
 
 
@@ -80,9 +84,8 @@ def complete_state(document: Document, texts: list[JsonValue]) -> dict[str, Json
 def _checked(document: Any, texts: list[JsonValue], body: bytes, manifest: Manifest) -> Archive:
     if not isinstance(document, dict):
         raise NotStrict("its state is no object")
-    state = _state_adapter().validate_json(body, strict=True)
-    check_sound(state, text_refs(state), len(texts))
-    return Archive(document, texts, manifest, state)
+    admit(document, _state_adapter().validate_json(body, strict=True), len(texts))
+    return Archive(document, texts, manifest)
 
 
 @cache

@@ -1,29 +1,35 @@
 """Legality: what holds between the parts of any state that `fold` can reach. Small laws; each yields what breaks it.
 
 Checked after every batch of a simulation, by the laws of the core in `tests/simulation`, and on every archive before it
-is taken in. A law of a state alone belongs here; one that needs the journal belongs to `engine.simulation.invariants`.
+is taken in. A law of a state alone belongs here; one that needs the journal belongs to the simulation's `invariants`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
+from engine.core.legality.graph import LAWS_OF_GRAPHS
 from engine.core.legality.order import LAWS_OF_ORDER
 from engine.core.legality.slots import LAWS_OF_SLOTS
-from engine.core.legality.team import LAWS_OF_THE_TEAM
+from engine.core.legality.team import LAWS_OF_THE_TEAM, members_are_there, supervisors_stand_in_a_tree
+from engine.core.legality.waiting import LAWS_OF_WAITING
 from engine.core.legality.work import LAWS_OF_WORK
 from engine.core.state import State
 
 LAWS: tuple[Callable[[State], Iterator[str]], ...] = (
     *LAWS_OF_THE_TEAM,
     *LAWS_OF_WORK,
+    *LAWS_OF_GRAPHS,
+    *LAWS_OF_WAITING,
     *LAWS_OF_SLOTS,
     *LAWS_OF_ORDER,
 )
 """Every law of a state."""
+LAWS_OF_TREES = (supervisors_stand_in_a_tree, members_are_there, *LAWS_OF_GRAPHS)
+"""Those that hold before any index is built; whoever walks up or down a tree relies on them to come to an end."""
 
 
-def faults_of(state: State) -> Iterator[str]:
+def faults_of(state: State, laws: Iterable[Callable[[State], Iterator[str]]] = LAWS) -> Iterator[str]:
     """Yield what is wrong in a state; nothing where it is legal."""
-    for law in LAWS:
+    for law in laws:
         for fault in law(state):
             yield f"{law.__name__}: {fault}"
 

@@ -44,12 +44,32 @@ def supervisors_keep_their_limits(state: State) -> Iterator[str]:
             yield f"{supervisor.id} counts {supervisor.running} slots and its agents hold {running[supervisor.id]}"
 
 
+def queues_know_who_serves_them(state: State) -> Iterator[str]:
+    """An agent serves its two own queues, and those of its supervisor by capability that know it."""
+    for agent in state.agents.values():
+        if agent.queues[:2] != [f"agent:{agent.id}", f"back:{agent.id}"] or len(set(agent.queues)) != len(agent.queues):
+            yield f"{agent.id} has not its own two queues, or one queue twice"
+        for key in agent.queues:
+            if key not in state.queues or agent.id not in state.queues[key].agents:
+                yield f"{agent.id} serves {key!a}, which does not know it"
+    for key, queue in state.queues.items():
+        kind, _, owner = key.partition(":")
+        if kind == "able":
+            known = owner.partition(":")[0] == queue.supervisor_id and len(set(queue.agents)) == len(queue.agents)
+        else:
+            known = kind in ("agent", "back") and queue.agents == [owner]
+        if key != queue.key or not known:
+            yield f"{key!a} is no queue of {queue.supervisor_id}"
+        for agent_id in queue.agents:
+            agent = state.agents[agent_id]
+            if key not in agent.queues or agent.supervisor_id != queue.supervisor_id:
+                yield f"{key!a} is served by {agent_id}, which does not know it"
+
+
 def queues_know_who_is_free(state: State) -> Iterator[str]:
     """A queue is open when, and only when, it has a ready task and a free agent; who is full is not free."""
     for agent in state.agents.values():
         for key in agent.queues:
-            if agent.id not in state.queues[key].agents:
-                yield f"{agent.id} serves {key}, which does not know it"
             if agent.id in state.queues[key].free and not agent.has_room:
                 yield f"{agent.id} is full and free for {key}"
     for queue in state.queues.values():
@@ -81,6 +101,7 @@ LAWS_OF_SLOTS: tuple[Callable[[State], Iterator[str]], ...] = (
     nothing_is_left_to_start,
     slots_are_held_by_attempts,
     supervisors_keep_their_limits,
+    queues_know_who_serves_them,
     queues_know_who_is_free,
     ready_tasks_wait,
     what_waits_for_a_budget_is_not_ready,

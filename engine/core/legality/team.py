@@ -1,34 +1,106 @@
-"""Laws of the team: the tree of supervisors, their members and pools."""
+"""Laws of the team: supervisors in a tree, their members by name, agents with their specs, circuits and pools."""
 
 from collections.abc import Callable, Iterator
 
-from engine.core.state import State
+from engine.core.decide.leaving import own_tasks
+from engine.core.hierarchy import DEEPEST
+from engine.core.spec import NAME
+from engine.core.state import Agent, State, Supervisor, TaskStatus
+from engine.core.strategies import STRATEGIES
 
 
 def supervisors_stand_in_a_tree(state: State) -> Iterator[str]:
-    """Each supervisor but the roots is a member of one other, and nobody is above itself."""
+    """Each supervisor but the roots is a member of one other, no supervisor is above itself, and levels end."""
+    holders: dict[str, list[str]] = {}
     for supervisor in state.supervisors.values():
-        seen: set[str] = set()
-        above: str | None = supervisor.id
-        while above is not None and above not in seen:
-            seen.add(above)
-            above = state.supervisors[above].parent_id
-        if above is not None:
-            yield f"{supervisor.id} stands above itself"
-        holders = [one.id for one in state.supervisors.values() if supervisor.id in one.members]
-        if holders != ([] if supervisor.parent_id is None else [supervisor.parent_id]):
-            yield f"{supervisor.id} says that it is under {supervisor.parent_id}, and is a member of {holders}"
+        for member_id in supervisor.members:
+            if member_id in state.supervisors:
+                holders.setdefault(member_id, []).append(supervisor.id)
+    for supervisor in state.supervisors.values():
+        levels, above = 0, supervisor
+        while above.parent_id is not None and levels <= DEEPEST:
+            levels, above = levels + 1, state.supervisors[above.parent_id]
+        if levels >= DEEPEST:
+            yield f"{supervisor.id} stands below {DEEPEST} levels of supervisors, or above itself"
+        expected = [] if supervisor.parent_id is None else [supervisor.parent_id]
+        if (found := holders.get(supervisor.id, [])) != expected:
+            yield f"{supervisor.id} says that it is under {supervisor.parent_id}, and is a member of {found}"
 
 
 def members_are_there(state: State) -> Iterator[str]:
-    """Whoever is named as a member is one, and the other way round."""
+    """Every member exists and knows its supervisor, every agent is a member once, and no two members share a name."""
+    listed: dict[str, int] = {}
     for supervisor in state.supervisors.values():
-        for member in supervisor.members:
-            if member not in state.agents and member not in state.supervisors:
-                yield f"{supervisor.id} has a member {member}, whom nobody knows"
+        names: set[str] = set()
+        for member_id in supervisor.members:
+            listed[member_id] = listed.get(member_id, 0) + 1
+            member: Agent | Supervisor | None = state.agents.get(member_id) or state.supervisors.get(member_id)
+            above = member.supervisor_id if isinstance(member, Agent) else member.parent_id if member else None
+            if member is None or above != supervisor.id:
+                yield f"{supervisor.id} has the member {member_id}, which is not under it"
+            elif member.name in names:
+                yield f"{supervisor.id} has two members named {member.name}"
+            else:
+                names.add(member.name)
     for agent in state.agents.values():
-        if agent.id not in state.supervisors[agent.supervisor_id].members:
-            yield f"{agent.id} is no member of {agent.supervisor_id}"
+        if listed.get(agent.id) != 1:
+            yield f"{agent.id} is a member of {listed.get(agent.id, 0)} supervisors"
+
+
+def supervisors_have_possible_settings(state: State) -> Iterator[str]:
+    """Name, strategy and limits of a supervisor are ones that it could have been given."""
+    for supervisor in state.supervisors.values():
+        if not NAME.fullmatch(supervisor.name):
+            yield f"{supervisor.id} has the name {supervisor.name!a}"
+        if supervisor.mode not in STRATEGIES:
+            yield f"{supervisor.id} has the unknown strategy {supervisor.mode!a}"
+        if supervisor.max_parallel < 1 or supervisor.max_agents < 1 or supervisor.max_matches < 1:
+            yield f"{supervisor.id} has a limit below 1"
+
+
+def agents_have_possible_settings(state: State) -> Iterator[str]:
+    """An agent has a name, a spec that is there, a spec to go back to that is there, and generations in order."""
+    for agent in state.agents.values():
+        trial = agent.probation
+        if not NAME.fullmatch(agent.name):
+            yield f"{agent.id} has the name {agent.name!a}"
+        if agent.spec not in state.specs or agent.previous not in (None, *state.specs):
+            yield f"{agent.id} has a spec that is not there"
+        if not 1 <= agent.proven <= agent.generation or not 1 <= agent.drained <= agent.generation:
+            yield f"{agent.id} is of generation {agent.generation}, proven {agent.proven}, drained {agent.drained}"
+        if trial is not None and not (
+            1 <= trial.failures <= trial.tasks and 0 <= trial.failed <= trial.ended < trial.tasks
+        ):
+            yield f"{agent.id} is on trial with {trial.failed} of {trial.ended} failed, of {trial.tasks}"
+    for name, key in state.registry.items():
+        if key not in state.specs or state.specs[key].name != name:
+            yield f"the registry has no spec for {name!a}"
+
+
+def who_leaves_has_work_left(state: State) -> Iterator[str]:
+    """An agent or a supervisor that is being removed has open work; what another can do waits for it no more."""
+    for supervisor in state.supervisors.values():
+        if (supervisor.id in state.leaving) != (supervisor.leaving is not None):
+            yield f"{supervisor.id} is being removed, or not, and the state says otherwise"
+    for agent in state.agents.values():
+        if (agent.id in state.leaving) != (agent.removing is not None):
+            yield f"{agent.id} is being removed, or not, and the state says otherwise"
+        elif agent.removing is not None:
+            own = list(own_tasks(state, agent))
+            if not (own or agent.running or agent.parked):
+                yield f"{agent.id} is being removed, and nothing of its work is open"
+            for task in own if agent.removing != "drain" else ():
+                if task.attempt is None and task.status is not TaskStatus.IN_DOUBT:
+                    yield f"{task.id} waits for {agent.id}, which gets nothing more to do"
+
+
+def circuits_close_by_themselves(state: State) -> Iterator[str]:
+    """An open circuit has the timer that closes it, and says how long it was opened for."""
+    for agent in state.agents.values():
+        if (agent.circuit == "open") != (f"circuit:{agent.id}" in state.timers):
+            yield f"{agent.id} has a circuit that is {agent.circuit}, and its timer says otherwise"
+        if (agent.circuit == "closed") != (agent.cool_s is None):
+            yield f"{agent.id} has a circuit that is {agent.circuit}, opened for {agent.cool_s} s"
 
 
 def pools_are_as_large_as_they_should_be(state: State) -> Iterator[str]:
@@ -49,5 +121,9 @@ def pools_are_as_large_as_they_should_be(state: State) -> Iterator[str]:
 LAWS_OF_THE_TEAM: tuple[Callable[[State], Iterator[str]], ...] = (
     supervisors_stand_in_a_tree,
     members_are_there,
+    supervisors_have_possible_settings,
+    agents_have_possible_settings,
+    who_leaves_has_work_left,
+    circuits_close_by_themselves,
     pools_are_as_large_as_they_should_be,
 )

@@ -10,9 +10,16 @@ def runs_count_their_tasks(state: State) -> Iterator[str]:
     for run in state.runs.values():
         tasks = [state.tasks[task_id] for task_id in run.tasks]
         agents = [task for task in tasks if task.kind == "agent"]
-        counted = (len(agents), sum(task.ended for task in agents), sum(task.attempt is not None for task in tasks))
-        if counted != (run.total, run.ended, run.running):
-            yield f"{run.id} says {(run.total, run.ended, run.running)} total, ended, running; counted {counted}"
+        counted = (
+            len(agents),
+            sum(task.ended for task in agents),
+            sum(task.status is TaskStatus.DONE for task in agents),
+            sum(task.status is TaskStatus.FAILED for task in agents),
+            sum(task.attempt is not None for task in tasks),
+        )
+        said = (run.total, run.ended, run.done, run.failed, run.running)
+        if said != counted:
+            yield f"{run.id} says {said} total, ended, done, failed, running; counted {counted}"
     if len(state.tasks) != sum(len(run.tasks) for run in state.runs.values()):
         yield "there are tasks that belong to no run"
 
