@@ -34,7 +34,7 @@ _LAST_MS = 253_402_300_799_000
 """The end of the year 9999: no clock shows a later time."""
 _LONGEST_MS = 31_536_000_000 * 10
 """Ten years: the longest that a timer may lie ahead."""
-_ENDED = frozenset({RunStatus.DONE, RunStatus.FAILED, RunStatus.CANCELLED})
+_OPEN = frozenset({RunStatus.RUNNING, RunStatus.PAUSED, RunStatus.SUSPENDED})
 
 
 class Inadmissible(ValueError):
@@ -166,7 +166,7 @@ def _finished(state: State) -> Iterator[str]:
     if len(state.finished) > SUMMARIES:
         yield f"it remembers more than {SUMMARIES} finished runs"
     for run in state.finished:
-        if run.status not in _ENDED or run.seq or run.id in state.runs or not ID.fullmatch(run.id):
+        if run.status in _OPEN or run.seq or run.id in state.runs or not ID.fullmatch(run.id):
             yield f"the run {run.id[:80]!a} has not finished"
 
 

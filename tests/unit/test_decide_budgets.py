@@ -10,7 +10,7 @@ from engine.core.commands import Answer, ChangeSupervisor, RetryWork, Submit, Su
 from engine.core.effects import StopAttempt
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
-from engine.core.spec import Retry
+from engine.core.spec import Escalate, Retry
 from engine.core.state import RunStatus, TaskStatus
 from engine.core.values import Usage
 from tests.story import applied, attempt, attempts, ended, kinds, member, only, refused, submitted, task_of, works
@@ -423,3 +423,20 @@ def test_what_can_be_shown_of_a_deadline() -> None:
     assert task is not None
     assert (task.due_ms, task.own, task.warn_ms) == (11_000, False, None)
     assert deadline_of(world.state, "t99") is None
+
+
+def test_of_a_task_that_is_asked_about_twice_no_question_is_left_behind() -> None:
+    asker = agent("ada", on_failure=[Escalate()], task_limits=asks(tokens=1_000))
+    world = team_world(asker, agent("bob", "dig", max_concurrency=2), mode="parallel")
+    submitted(world)
+    (own,) = attempts(world, "bob")
+    world.ask(attempt(world, "ada"), "dig", ["here"])
+    world.fail(attempt(world, "ada"))
+    world.stop(next(key for key in attempts(world, "bob") if key != own), usage=spent(2_000))
+    failure, budget = world.state.escalations.values()
+    assert (failure.kind, budget.kind, failure.subject) == ("failure", "budget", budget.subject)
+
+    applied(world, Answer(escalation=budget.id, answer="stop"))
+
+    assert works(world) == ["bob"]
+    assert world.state.escalations == {}

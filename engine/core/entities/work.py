@@ -141,7 +141,7 @@ class Task:
     deadline_after_ms: int | None = None
     """How long it was given, where it has a deadline of its own."""
     escalation_id: str | None = None
-    """The question to a person that it waits for."""
+    """The first question to a person that it waits for."""
     preemptions: int = 0
     """How often it was made to wait for a more urgent task."""
     taking: str | None = None

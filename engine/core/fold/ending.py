@@ -18,8 +18,8 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
     if state.timers:
         drop_all(state, OF_TASKS, task.id)
     if task.escalation_id is not None:
-        withdraw(state, task.escalation_id)
-        task.escalation_id = None
+        for question in [one.id for one in state.escalations.values() if one.subject == task.id]:
+            withdraw(state, question)
     task.status = status
     task.error = error
     task.ended_ms = state.at_ms
@@ -51,9 +51,12 @@ def ask_to_stop(task: Task, reason: StopReason) -> None:
 
 
 def withdraw(state: State, escalation_id: str) -> None:
-    """Ask a person no more."""
-    state.escalations.pop(escalation_id, None)
+    """Ask a person no more; a task that was asked about more than once waits for the next answer."""
+    question = state.escalations.pop(escalation_id)
     drop_timer(state, "escalation", escalation_id)
+    task = state.tasks.get(question.subject)
+    if task is not None and task.escalation_id == escalation_id:
+        task.escalation_id = next((one.id for one in state.escalations.values() if one.subject == task.id), None)
 
 
 def begin_anew(task: Task) -> None:

@@ -2,6 +2,7 @@
 
 from engine.core.events import Escalated, EscalationAnswered
 from engine.core.fold.doubt import doubt
+from engine.core.fold.ending import withdraw
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.timers import drop_timer, set_timer
@@ -26,7 +27,7 @@ def _escalated(state: State, event: Escalated) -> None:
     drop_timer(state, event.kind, event.subject)  # the moment that asked has come
     task = state.tasks.get(event.subject)
     if task is not None:
-        task.escalation_id = event.escalation_id
+        task.escalation_id = task.escalation_id or event.escalation_id
         if event.kind == "doubt":
             doubt(state, task)
     if event.due_ms is not None:
@@ -34,15 +35,12 @@ def _escalated(state: State, event: Escalated) -> None:
 
 
 def _escalation_answered(state: State, event: EscalationAnswered) -> None:
-    del state.escalations[event.escalation_id]
-    drop_timer(state, "escalation", event.escalation_id)
+    withdraw(state, event.escalation_id)
     task = state.tasks.get(event.subject)
-    if task is not None and task.escalation_id == event.escalation_id:
-        task.escalation_id = None
-        if event.answer == "use":
-            task.output = held(event.output, state.seq, "output")
-        elif event.kind == "doubt" and event.answer == "ran":
-            task.steps[str(event.detail["key"])] = held(event.output, state.seq, "output")
+    if task is not None and event.answer == "use":
+        task.output = held(event.output, state.seq, "output")
+    elif task is not None and event.kind == "doubt" and event.answer == "ran":
+        task.steps[str(event.detail["key"])] = held(event.output, state.seq, "output")
 
 
 HANDLERS: Handlers = {Escalated: _escalated, EscalationAnswered: _escalation_answered}

@@ -160,8 +160,6 @@ def _budget_extended(state: State, event: BudgetExtended) -> None:
     for escalation in list(state.escalations.values()):
         if escalation.kind == "budget" and escalation.subject == event.subject:
             withdraw(state, escalation.id)
-            if isinstance(subject, Task):
-                subject.escalation_id = None
     if isinstance(subject, Task | Run):
         waiting = [task for task in _below(state, subject) if task.kind == "agent" and is_ready(task)]
         enqueue_again(state, [task for task in waiting if task.held_back or not stands(state, task)])

@@ -97,7 +97,7 @@ def _waits_for(state: State, question: Escalation) -> bool:
     if question.kind == "budget":
         subject = subject_with(state, question.subject)
         return subject is not None and subject.held
-    if task is None or task.kind != "agent" or task.ended or task.escalation_id != question.id:
+    if task is None or task.kind != "agent" or task.ended or task.escalation_id is None:
         return False
     return question.kind != "doubt" or str(question.detail.get("key")) in task.calling
 
