@@ -93,10 +93,10 @@ def test_a_slice_of_time_folds_only_a_part(tmp_path: Path, work: World) -> None:
     ("row", "said"),
     [
         (Row(1, "agent_painted", b"{}"), "does not know; update quarterdeck"),
-        (Row(1, "task_failed", b'{"type": "task_failed"}'), "the journal is damaged at seq 76"),
+        (Row(1, "task_failed", b'{"type": "task_failed"}'), "the journal cannot be folded at seq 76"),
         (
             Row(1, "retry_due", b'{"type": "retry_due", "at_ms": 1, "run_id": "r9", "task_id": "t999"}'),
-            "the journal is damaged at seq 76",
+            "the journal cannot be folded at seq 76",
         ),
     ],
 )

@@ -54,7 +54,7 @@ async def test_a_request_is_worked_on_and_its_output_can_be_read(
 ) -> None:
     app = Remembering(tmp_path / "team.db")
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: len(app.feed.state.agents) == 3)
+        await until(pilot, lambda: len(app.glimpse.state.agents) == 3)
         assert "● engine" in line(app, "header")
 
         await pilot.press("n", *"how much is it", "enter")
@@ -71,7 +71,7 @@ async def test_a_change_is_said_with_its_seq_and_a_refusal_with_its_reason(
 ) -> None:
     app = QuarterdeckApp(tmp_path / "team.db")
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: len(app.feed.state.agents) == 3)
+        await until(pilot, lambda: len(app.glimpse.state.agents) == 3)
 
         await pilot.press("j", "h")
         await pilot.pause()
@@ -94,7 +94,7 @@ async def test_work_under_way_is_cancelled_after_a_question_that_names_it(
 ) -> None:
     app = QuarterdeckApp(tmp_path / "team.db")
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: len(app.feed.state.agents) == 3)
+        await until(pilot, lambda: len(app.glimpse.state.agents) == 3)
         await pilot.press(*":run be slow", "enter")
         await until(pilot, lambda: status_of(app, "reader") == "busy")
 
@@ -111,7 +111,7 @@ async def test_an_archive_goes_out_and_its_import_is_shown_before_it_happens(
     app = QuarterdeckApp(tmp_path / "team.db")
     archive = tmp_path / "out.zip"
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: len(app.feed.state.agents) == 3)
+        await until(pilot, lambda: len(app.glimpse.state.agents) == 3)
         app.screen.perform(f"export {archive}")  # type: ignore[attr-defined]
         await until(pilot, lambda: told(app).startswith("✓ exported") and archive.exists())
 
@@ -164,7 +164,7 @@ async def test_a_key_starts_an_engine_where_one_was_killed_and_its_run_goes_on(
 async def test_read_only_refuses_every_action_and_says_so(engine: subprocess.Popen[bytes], tmp_path: Path) -> None:
     app = QuarterdeckApp(tmp_path / "team.db", readonly=True)
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: len(app.feed.state.agents) == 3)
+        await until(pilot, lambda: len(app.glimpse.state.agents) == 3)
         seq = app.feed.state.seq
         for key in ("h", "S", "z", "r", "R", "ctrl+d", "n", "i"):
             app.message = None

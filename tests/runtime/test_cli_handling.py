@@ -100,7 +100,7 @@ def test_a_question_is_listed_and_answered_with_an_output(run: Run, engine: Deta
     assert (refused[0], "say one of" in refused[2]) == (3, True)
     assert answered[0] == 0
     assert run("wait", run_id)[:2] == (0, "a person did it\n")
-    assert run("inbox")[1] == "nobody waits for an answer\n"
+    assert run("inbox")[1] == "no question waits for an answer\n"
 
 
 def test_a_run_that_nothing_came_of_says_so_and_did_not_succeed(run: Run, engine: Detached, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from dashboard.app import QuarterdeckApp
 from engine.core.state import TaskStatus
@@ -67,6 +68,8 @@ def app_on(work: World, *, alive: bool = True) -> QuarterdeckApp:
 async def settled(pilot: Pilot[int]) -> None:
     await pilot.app.workers.wait_for_complete()
     await pilot.pause()
+    for line in pilot.app.screen.query(Input):
+        line.cursor_blink = False  # how long a key took must not decide whether the cursor is in the picture
 
 
 def pressing(*keys: str) -> Callable[[Pilot[int]], object]:
