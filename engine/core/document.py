@@ -21,9 +21,9 @@ Fields: TypeAlias = dict[str, Any]
 OF_ONE_FILE = ("seq", "engine", "team", "trusted", "commands")
 """Fields of the state that mean nothing in another file; trust is the operator's, never an archive's."""
 DERIVED = {
-    "supervisors": ("running", "total", "at_work", "open", "order", "ageing_ms", "blocked", "restarts_ms"),
+    "supervisors": ("running", "total", "at_work", "own", "offers", "ageing_ms", "balance", "restarts_ms"),
     "agents": ("running", "parked", "stuck", "created_seq", "drained", "idle_since_ms", "idle_ms", "pace", "probe"),
-    "queues": ("ready", "lanes", "free", "pace"),
+    "queues": ("ready", "lanes", "free", "best", "pace"),
     "runs": ("running", "suspended", "deadline_ms", "at_work", "since_ms"),
     "tasks": (
         "held_back",
@@ -38,7 +38,7 @@ DERIVED = {
     ),
 }
 """What is built anew on import, by the kind of entity."""
-INDEXES = ("urgent_to", "urgent", "startable", "pools", "resizable", "leaving", "limited")
+INDEXES = ("urgent_to", "urgent", "offers", "pools", "resizable", "leaving", "limited")
 """Fields of the state that follow from its entities, and are built anew on import."""
 CLOCK_AND_PAUSE = {
     "supervisors": ("paused",),

@@ -18,6 +18,7 @@ from engine.core.entities.team import (
     Lane,
     Probation,
     Queue,
+    Ranking,
     Supervisor,
     Team,
     Tuning,
@@ -70,8 +71,8 @@ class State:
     """Tasks less urgent than of this priority take no slots, under whichever supervisor."""
     urgent: Ids = field(default_factory=OrderedDict)
     """Urgent tasks that are ready and have no slot to come, each with the event that put it here."""
-    startable: Ids = field(default_factory=OrderedDict)
-    """Supervisors that have both an open queue and a slot: what dispatch has to look at, and nothing else."""
+    offers: Ranking = field(default_factory=Ranking)
+    """Roots under which something can begin, by the best of that: what dispatch has to look at, and nothing else."""
     pools: Ids = field(default_factory=OrderedDict)
     """Agents that are pools."""
     resizable: Ids = field(default_factory=OrderedDict)
@@ -129,6 +130,7 @@ __all__ = [
     "Outcome",
     "Probation",
     "Queue",
+    "Ranking",
     "Run",
     "RunStatus",
     "RunSummary",

@@ -5,7 +5,6 @@ from collections import deque
 from engine.core.commands import Order
 from engine.core.context import Context
 from engine.core.decide import decide
-from engine.core.decide.dispatch import next_supervisor
 from engine.core.effects import Effect, effects_of, restart_effects
 from engine.core.errors import ChangesNothing
 from engine.core.events import EngineStarted, Event
@@ -49,8 +48,8 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
                 effects += restart_effects(state)
         if prompts:
             now = prompts.popleft() if type(prompts[0]) is not FinishRun else _next(prompts)
-        elif state.startable:
-            now = Dispatch(supervisor_id=next_supervisor(state))
+        elif state.offers.heap:
+            now = Dispatch()
         elif state.urgent and (task_id := (pressing := pressing or _Pressing()).next(state, since)):
             now = TakeSlot(task_id=task_id)
         elif state.resizable:

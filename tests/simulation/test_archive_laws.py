@@ -277,7 +277,7 @@ def test_texts_stand_once_and_the_event_that_imports_them_is_where_they_are_foun
 def test_what_is_said_of_one_file_stays_there() -> None:
     document, _ = exported(team_world(agent("ada")))
 
-    assert not {"seq", "engine", "team", "trusted", "commands", "startable"} & document.keys()
+    assert not {"seq", "engine", "team", "trusted", "commands", "offers"} & document.keys()
 
 
 def test_failure_policies_are_carried_as_what_they_are() -> None:

@@ -3,13 +3,15 @@
 from collections import Counter
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from engine.core.balancing import RULES
-from engine.core.commands import AddAgent
+from engine.core.commands import AddAgent, Pause, Resume, SupervisorSpec
 from engine.core.legality import assert_legal
-from engine.core.options import BALANCES, Balance, SupervisorOptions
+from engine.core.options import BALANCES, Balance, Preempt, SupervisorOptions
 from engine.core.spec import AgentSpec
-from tests.story import attempt, attempts, member, submitted, works
+from tests.story import applied, attempt, attempts, member, submitted, works
 from tests.world import World, agent, team_world
 
 
@@ -91,6 +93,15 @@ def test_performance_gives_work_to_the_faster_of_two_that_succeed() -> None:
     assert done_one_by_one(world, 3) == ["fast", "fast", "fast"]
 
 
+def test_performance_tries_each_agent_once_before_it_compares_them() -> None:
+    world = hands("performance", *(agent(name, "sum") for name in ("slow", "fast", "new")))
+    member(world, "slow").durations_ms.append(90)
+    member(world, "slow").done = member(world, "slow").begun = 1  # type: ignore[misc]
+
+    assert done_one_by_one(world, 2) == ["fast", "new"]
+    assert "slow" not in done_one_by_one(world, 4)
+
+
 def test_performance_leaves_the_one_that_keeps_failing() -> None:
     world = hands("performance", agent("bad", "sum"), agent("good", "sum"))
     names: list[str] = []
@@ -102,6 +113,49 @@ def test_performance_leaves_the_one_that_keeps_failing() -> None:
             world.succeed(attempt(world, "good"))
 
     assert names == ["bad", "good", "good", "good", "good", "good"]
+
+
+def test_weight_counts_among_a_hundred_free_agents() -> None:
+    world = hands("weight", *(agent(f"a{n}", "sum", weight=3 if n == 99 else 1) for n in range(100)))
+    done_one_by_one(world, 100)
+
+    again = Counter(done_one_by_one(world, 102))
+
+    assert again["a99"] == 3
+    assert {count for name, count in again.items() if name != "a99"} == {1}
+
+
+def test_the_most_urgent_work_of_forty_teams_under_one_limit_begins_first() -> None:
+    teams = [
+        SupervisorSpec(name=f"t{n}", members=[agent(f"a{n}", max_concurrency=9)], max_parallel=9) for n in range(40)
+    ]
+    world = team_world(*teams, options=SupervisorOptions(max_total=1, preempt=Preempt(at="never")))
+    applied(world, Pause(target="chief"))
+    for n in range(40):
+        submitted(world, supervisor=f"t{n}", priority=9 if n < 36 else n % 4)
+    before = len(world.starts)
+
+    applied(world, Resume(target="chief"))
+    world.settle()
+
+    assert [start.agent for start in world.starts[before:][:4]] == ["a36", "a37", "a38", "a39"]
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(BALANCES), st.lists(st.integers(0, 9), min_size=5, max_size=40))
+def test_the_ranks_of_free_agents_are_always_those_that_the_rule_gives(balance: Balance, turns: list[int]) -> None:
+    world = hands(balance, *(agent(f"a{n}", "sum", max_concurrency=1 + n % 3, weight=1 + n) for n in range(6)))
+    for turn in turns:
+        at_work = [key for key, start in world.started.items() if start.agent != "lead" and not world.waits(key)]
+        if turn < 4 or not at_work:
+            asked(world, 1 + turn)
+        elif turn < 6:
+            world.fail(at_work[turn % len(at_work)])
+        elif turn < 9:
+            world.succeed(at_work[turn % len(at_work)])
+        else:
+            world.ask(at_work[0], "sum", ["more"], call=f"m{len(world.journal)}")
+        assert_legal(world.state)
 
 
 @pytest.mark.parametrize("balance", BALANCES)

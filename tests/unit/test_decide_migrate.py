@@ -3,6 +3,7 @@
 from engine.core.commands import Answer, Cancel, Pause, RemoveMember, SwapAgent
 from engine.core.decide.swapping import preview
 from engine.core.effects import StopAttempt
+from engine.core.legality import assert_legal
 from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded, DelegationAsked, Signal, StepFinished
 from engine.core.state import AgentStatus, RunStatus
 from tests.story import Key, applied, attempt, attempts, ended, kinds, member, only, refused, start_of, submitted
@@ -277,3 +278,27 @@ def test_a_preview_says_of_each_attempt_what_becomes_of_it_and_changes_nothing()
     assert (seen.waiting, seen.refusals) == (1, [])
     swap(world, "migrate")
     assert "swapping already" in preview(world.state, "a1", "drain").refusals[0]
+
+
+def test_an_attempt_that_waits_for_others_and_is_cancelled_while_it_migrates_holds_one_slot() -> None:
+    world, key = waiting_for_bob()
+    submitted(world)
+    (other,) = [one for one in attempts(world, "ada") if one != key]
+    swap(world, "migrate")
+    applied(world, Cancel(target=key[0]))
+    world.succeed(other)
+
+    world.stop(attempt(world, "bob"))
+
+    assert_legal(world.state)
+    assert member(world, "ada").running == {key[0]: 1}
+
+
+def test_a_swap_is_drained_on_an_agent_that_is_to_go_and_has_other_work() -> None:
+    world, key = at_work(max_concurrency=2)
+    applied(world, SwapAgent(agent="ada", spec=agent("ada", "sum", timeout_s=9, max_concurrency=2), deadline_s=60))
+    submitted(world)
+    applied(world, RemoveMember(target="ada", mode="drain"))
+
+    assert "swap_drained" in kinds(world.succeed(key))
+    assert world.state.timers == {}

@@ -1,20 +1,16 @@
 """The agent with the least in hand gets the next task."""
 
-from collections.abc import Sequence
+from engine.core.state import Agent
 
-from engine.core.state import Agent, Queue
+_WHOLE = 1_000_000
 
 
-def least_load(queue: Queue, free: Sequence[Agent]) -> Agent:
-    """Return the agent that uses the smallest share of its slots.
+def least_load(agent: Agent) -> int:
+    """Rank an agent by the share of its slots that it uses, in millionths.
 
     Attempts that wait for their delegations count: they come back for a slot. So do threads that have not returned.
 
     Source: the weighted least-connection rule of the Linux Virtual Server, W. Zhang, "Linux Virtual Server for Scalable
     Network Services", Ottawa Linux Symposium, 2000; a slot is what a weight is there.
     """
-    return min(free, key=_load)
-
-
-def _load(agent: Agent) -> float:
-    return (len(agent.running) + len(agent.parked) + agent.stuck) / agent.max_concurrency
+    return (len(agent.running) + len(agent.parked) + agent.stuck) * _WHOLE // agent.max_concurrency

@@ -1,35 +1,20 @@
-"""What begins next: the supervisor, its queue, the task that has its turn there, and the agent that gets it.
+"""What begins next: the queue, the task that has its turn there, and the agent that gets it.
 
-Nothing is searched: the fold keeps the heads of all three in order (`fold.lanes`, `fold.openings`). Choosing among the
-free agents of a queue looks at `LOOKED_AT` of them at most.
+Nothing is searched: the fold keeps the heads of all three in order (`fold.openings`, `fold.lanes`, `fold.free`).
 """
 
-from itertools import islice
-
-from engine.core.balancing import balance_named
 from engine.core.context import Context
 from engine.core.decide.budgets import before_start
 from engine.core.events import AttemptResumed, AttemptStarted, Event
 from engine.core.fold.lanes import next_task
-from engine.core.inheritance import inherited
+from engine.core.fold.openings import next_queue
 from engine.core.prompts import Dispatch
 from engine.core.state import Agent, Queue, State, Task
 
-LOOKED_AT = 32
-"""How many free agents, and how many supervisors that can start something, are compared at most."""
-
-
-def next_supervisor(state: State) -> str:
-    """Return the id of the supervisor that starts something next: of those that can, the one with the best queue."""
-    startable = state.startable
-    if len(startable) == 1:
-        return next(iter(startable))
-    return min(islice(startable, LOOKED_AT), key=lambda one: state.supervisors[one].order[0])
-
 
 def dispatch(state: State, prompt: Dispatch, ctx: Context) -> list[Event]:
-    """Start, or let go on, what has its turn under a supervisor."""
-    queue = state.queues[state.supervisors[prompt.supervisor_id].order[0][2]]
+    """Start, or let go on, what has its turn."""
+    queue = next_queue(state)
     task = state.tasks[next_task(state, queue)]
     if queue.key.startswith("back:"):
         return [_resumed(task, ctx)]
@@ -39,12 +24,9 @@ def dispatch(state: State, prompt: Dispatch, ctx: Context) -> list[Event]:
 
 def agent_for(state: State, queue: Queue) -> Agent:
     """Return the free agent of a queue that gets its next task."""
-    free = queue.free
-    if len(free) == 1:
-        return state.agents[next(iter(free))]
-    supervisor = state.supervisors[queue.supervisor_id]
-    choose = balance_named(inherited(state, supervisor, "balance", "round_robin"))
-    return choose(queue, [state.agents[agent_id] for agent_id in islice(free, LOOKED_AT)])
+    if queue.best is not None:
+        return state.agents[queue.best.heap[0][2]]
+    return state.agents[next(iter(queue.free))]
 
 
 def started(task: Task, agent: Agent, ctx: Context) -> AttemptStarted:

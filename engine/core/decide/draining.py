@@ -13,9 +13,9 @@ from engine.core.state import State, Timer
 def check_generation(state: State, prompt: CheckGeneration, ctx: Context) -> list[Event]:
     """Roll back a generation that fails too often; say that a swap is drained."""
     agent = state.agents.get(prompt.agent_id)
-    if agent is None or agent.removing is not None:
+    if agent is None:
         return []
-    trial = agent.probation
+    trial = agent.probation if agent.removing is None else None
     if trial is not None and trial.failed >= trial.failures and agent.previous in state.specs:
         why = f"{trial.failed} of its first {trial.ended} attempts failed"
         back = rolled_back(state, agent, ctx, mode=trial.mode, why=why, by_itself=True)

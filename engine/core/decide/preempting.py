@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from engine.core.context import Context
 from engine.core.decide.dispatch import agent_for, started
 from engine.core.events import Event, PreemptionAsked
+from engine.core.fold.openings import has_slot, is_full
 from engine.core.inheritance import above_and_self, inherited
 from engine.core.options import LOWEST_PRIORITY, Preempt
 from engine.core.prompts import GiveSlot, TakeSlot
@@ -76,8 +77,7 @@ def _in_the_way(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset
     if supervisor.running >= supervisor.max_parallel:
         return [supervisor], None
     for above in above_and_self(state, supervisor):
-        most = above.options.max_total
-        if most is not None and above.total >= most:
+        if is_full(above):
             return list(_under(state, above)), None
     return [], None
 
@@ -100,6 +100,6 @@ def give_slot(state: State, prompt: GiveSlot, ctx: Context) -> list[Event]:
     if task is None or queue is None or task.id not in queue.ready or not queue.free:
         return []
     supervisor = state.supervisors[queue.supervisor_id]
-    if supervisor.id not in state.startable or _is_held(state, supervisor):
+    if not has_slot(state, supervisor) or _is_held(state, supervisor):
         return []
     return [started(task, agent_for(state, queue), ctx)]

@@ -16,6 +16,16 @@ Ids: TypeAlias = OrderedDict[str, int]
 """An ordered set of ids; the number is free for the owner's use."""
 
 
+@entity
+class Ranking:
+    """Keys by their rank; the least is first. Kept by `fold.ranking`."""
+
+    ranks: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Of each key, its rank and the event that gave it to it."""
+    heap: list[tuple[int, int, str]] = field(default_factory=list)
+    """Rank, event and key; what `ranks` does not hold like that is passed over, and never on top."""
+
+
 class AgentStatus(StrEnum):
     """What an agent is doing."""
 
@@ -109,14 +119,14 @@ class Supervisor:
     """Slots in use by its agents and by all below it."""
     at_work: dict[int, dict[str, int]] = field(default_factory=dict)
     """Tasks that hold those of its own agents, by priority, the one that began last at the end."""
-    open: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Queues that have both a ready task and a free agent, with their rank and the event that gave it to them."""
-    order: list[tuple[int, int, str]] = field(default_factory=list)
-    """A heap of rank, event and queue; what `open` does not hold like that is passed over, and never on top."""
+    own: Ranking = field(default_factory=Ranking)
+    """Queues of its own agents that have both a ready task and a free agent, by what begins next in each."""
+    offers: Ranking = field(default_factory=Ranking)
+    """Supervisors right under it that have something to begin, by the best of that."""
     ageing_ms: int = round(AGEING_S * 1000)
     """How long a task waits until it is as urgent as one of the next priority; what was set here or above."""
-    blocked: Ids = field(default_factory=OrderedDict)
-    """Supervisors, itself included, that could start something had it not `max_total` attempts at work."""
+    balance: Balance = "round_robin"
+    """Who of several free agents gets a task; what was set here or above."""
 
 
 @entity
@@ -274,5 +284,7 @@ class Queue:
     """The same by priority and run, in the order in which they begin."""
     free: Ids = field(default_factory=OrderedDict)
     """Agents that could take one now; the one that waited longest first."""
+    best: Ranking | None = None
+    """The same by the rule that says who gets a task; None where that is whoever waited longest."""
     pace: int = 0
     """How far its agents have come in being given what is due to their weights: where the last one stood."""

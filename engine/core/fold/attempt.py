@@ -14,6 +14,7 @@ from engine.core.events import (
 )
 from engine.core.fold.circuit import attempt_began, attempt_over, count_failure
 from engine.core.fold.ending import end
+from engine.core.fold.free import rank_again
 from engine.core.fold.hand_overs import note_first_attempt
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.pressing import take_back
@@ -47,8 +48,8 @@ def _attempt_started(state: State, event: AttemptStarted) -> None:
         note_first_attempt(state, task)
         task.agent_id = agent_id
         agent = state.agents[agent_id]
-        occupy(state, agent, task, event.generation, state.queues[task.queue or ""])
         count_begun(state, task, run, agent, at_ms)
+        occupy(state, agent, task, event.generation, state.queues[task.queue or ""])
         if agent.circuit == "half_open":
             attempt_began(state, agent, task)
 
@@ -61,7 +62,7 @@ def _attempt_resumed(state: State, event: AttemptResumed) -> None:
     agent.parked.pop(task.id, None)
     attempt.parked = False
     attempt.owed = [key for key in attempt.owed if key not in event.call_keys]
-    if attempt.stopping == "migrate":  # its new code asks again for what it waits for
+    if attempt.stopping == "migrate" or attempt.waits:  # its new code, if it is let, asks again for what it waits for
         attempt.owed, attempt.waits = [], {}
     occupy(state, agent, task, attempt.generation, state.queues[back_queue(agent.id)])
 
@@ -117,6 +118,8 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
     vacate(state, agent, task)
     if stuck:
         refresh_agent(state, agent)
+    elif attempt.parked:
+        rank_again(state, agent)
     if agent.probe is not None:
         attempt_over(state, agent, task)
     return agent
@@ -134,6 +137,7 @@ def _attempt_done(state: State, event: AttemptDone) -> None:
         durations_ms.append(duration_ms)
         if len(durations_ms) > DURATIONS:
             del durations_ms[:-DURATIONS]
+        rank_again(state, agent)
     run = state.runs[event.run_id]
     if duration_ms > run.longest_ms:
         run.longest_ms = duration_ms
@@ -152,6 +156,7 @@ def _attempt_failed(state: State, event: AttemptFailed) -> None:
         took_part(agent, generation, failed=True, ended=True)
         agent.failed += 1
         agent.last_error = event.error
+        rank_again(state, agent)
     charge(state, task, agent, event.usage)
     task.status = _WAITING
     task.error = event.error

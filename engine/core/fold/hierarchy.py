@@ -11,6 +11,7 @@ from engine.core.events import (
 from engine.core.fact import changed
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.limited import note_supervisor
+from engine.core.fold.openings import offer, offers_above
 from engine.core.fold.pools import pool_resized, pool_watched
 from engine.core.fold.pressing import press_again
 from engine.core.fold.queues import (
@@ -23,7 +24,8 @@ from engine.core.fold.queues import (
     serve,
     vacate,
 )
-from engine.core.hierarchy import above_of, root_of
+from engine.core.fold.ranking import drop
+from engine.core.hierarchy import above_of
 from engine.core.state import Agent, State, Supervisor, Tuning
 
 
@@ -43,14 +45,15 @@ def _member_moved(state: State, event: MemberMoved) -> None:
 
 def _move_supervisor(state: State, moved: Supervisor, previous: Supervisor | None, parent: Supervisor) -> None:
     """Count what is at work in it and below it where it stands now."""
+    drop(offers_above(state, moved), moved.id)
     for above in above_of(state, previous) if previous is not None else ():
         above.total -= moved.total
+        offer(state, above)
     moved.parent_id = parent.id
+    refresh_below(state, moved)
     for above in above_of(state, parent):
         above.total += moved.total
-    for top in (previous, parent):
-        if top is not None:
-            refresh_below(state, root_of(state, top))
+        offer(state, above)
 
 
 def _move_agent(state: State, agent: Agent, parent: Supervisor, queues: list[str]) -> None:

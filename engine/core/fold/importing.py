@@ -1,9 +1,10 @@
 """Fold: a whole state that came in from an archive, and the indexes built anew."""
 
+from engine.core.fold.free import rank_anew
 from engine.core.fold.ids import note
-from engine.core.fold.lanes import ageing_ms
 from engine.core.fold.limited import note_run, note_spec, note_supervisor
 from engine.core.fold.limits import follow_deadline
+from engine.core.fold.openings import look_up_settings
 from engine.core.fold.pressing import press_again
 from engine.core.fold.queues import enqueue, is_ready, refresh_agent
 from engine.core.fold.timers import timer_id
@@ -73,6 +74,11 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
         note_run(state, run)
     state.leaving.update((one.id, 0) for one in imported.supervisors.values() if one.leaving is not None)
     state.leaving.update((one.id, 0) for one in imported.agents.values() if one.removing is not None)
+    for supervisor in imported.supervisors.values():
+        look_up_settings(state, supervisor)
+        note_supervisor(state, supervisor)
+    for queue in imported.queues.values():
+        rank_anew(state, queue)
     for agent in imported.agents.values():
         agent.created_seq = state.seq
         agent.idle_since_ms = state.at_ms
@@ -80,9 +86,6 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
         if state.specs[agent.spec].pool is not None:
             state.pools[agent.id] = 0
         refresh_agent(state, agent)
-    for supervisor in imported.supervisors.values():
-        supervisor.ageing_ms = ageing_ms(state, supervisor)
-        note_supervisor(state, supervisor)
     for task in imported.tasks.values():
         if task.kind == "group" and not task.ended:
             task.begun_ms = task.created_ms  # by another clock: how long it took to begin cannot be said

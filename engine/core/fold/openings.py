@@ -1,97 +1,123 @@
-"""Which queues of a supervisor something can start from, and which supervisors dispatch has to look at.
+"""What can begin, and what of that begins first: kept from the queues up to the roots.
 
-A queue is *open* when it has both a ready task and a free agent. A supervisor keeps its open ones in a heap by the rank
-of what begins next in each (`lanes`), whose top is always one that is open: `decide` reads it and changes nothing.
-`State.startable` holds the supervisors that have an open queue, a slot, and nobody above them that is full or paused.
+A queue is *open* when it has both a ready task and a free agent. A supervisor ranks its open queues by what begins next
+in each (`lanes`), and ranks the best of each supervisor below it; the better of the two it offers to the one above,
+unless it is full or paused. So whatever begins next is found by going down from the roots, however many there are.
 """
 
-from collections import OrderedDict
-from heapq import heapify, heappop, heappush
+from typing import TypeAlias
 
+from engine.core.fold.free import rank_again, rank_anew, set_busy, set_free
 from engine.core.fold.lanes import ageing_ms, rank_of
 from engine.core.fold.pools import look_at_pool
-from engine.core.state import Agent, Queue, State, Supervisor
+from engine.core.fold.ranking import drop, put
+from engine.core.inheritance import above_and_self, inherited
+from engine.core.state import Agent, Queue, Ranking, State, Supervisor
 
-STALE = 16
-"""A heap has up to so many entries that mean nothing any more, besides as many as mean something."""
+Entry: TypeAlias = tuple[int, int, str]
 
 
 def refresh_queue(state: State, queue: Queue) -> None:
     """Put `queue` in its place among its supervisor's open ones, or take it out."""
-    supervisor, key = state.supervisors[queue.supervisor_id], queue.key
-    opened = supervisor.open
+    supervisor = state.supervisors[queue.supervisor_id]
+    if rank_queue(state, supervisor, queue):
+        offer(state, supervisor)
+
+
+def rank_queue(state: State, supervisor: Supervisor, queue: Queue) -> bool:
+    """Bring the rank of a queue of `supervisor` up to date, and return whether it has changed."""
+    own, key = supervisor.own, queue.key
+    known = own.ranks.get(key)
     if queue.ready and queue.free:
-        rank, known = rank_of(supervisor, queue), opened.get(key)
-        if known is None or known[0] != rank:
-            open_queue(state, supervisor, key, rank)
-            refresh_supervisor(state, supervisor)
-    elif key in opened:
-        del opened[key]
-        refresh_supervisor(state, supervisor)
-
-
-def open_queue(state: State, supervisor: Supervisor, key: str, rank: int) -> None:
-    """Give an open queue its rank; what the heap held of it before means nothing any more."""
-    opened, order, seq = supervisor.open, supervisor.order, state.seq
-    if not opened:
-        opened[key] = (rank, seq)
-        order[:] = [(rank, seq, key)]
-        return
-    opened[key] = (rank, seq)
-    heappush(order, (rank, seq, key))
-    if len(order) > 2 * len(opened) + STALE:
-        order[:] = [(rank, seq, key) for key, (rank, seq) in opened.items()]
-        heapify(order)
-
-
-def refresh_supervisor(state: State, supervisor: Supervisor) -> None:
-    """Say whether dispatch has to look at `supervisor`: attempts that go on come first, and go on in a pause too."""
-    opened, order = supervisor.open, supervisor.order
-    if not opened:
-        order.clear()
-        if supervisor.id in state.startable:
-            del state.startable[supervisor.id]
-        return
-    while len(order) > 1 and opened.get(order[0][2]) != order[0][:2]:  # the last one means something
-        heappop(order)
-    if supervisor.running < supervisor.max_parallel and _is_let(state, supervisor):
-        state.startable.setdefault(supervisor.id, 0)
-    else:
-        state.startable.pop(supervisor.id, None)
-
-
-def _is_let(state: State, supervisor: Supervisor) -> bool:
-    """Return whether nobody from `supervisor` up is paused or full; who is full remembers whom it blocks."""
-    above: Supervisor | None = supervisor
-    while above is not None:
-        if (above.paused or above.held) and supervisor.order[0][0] >= 0:
+        rank = rank_of(supervisor, queue)
+        if known is not None and known[0] == rank:
             return False
-        most = above.options.max_total
-        if most is not None and above.total >= most:
-            above.blocked[supervisor.id] = 0
-            return False
-        above = state.supervisors[above.parent_id] if above.parent_id is not None else None
-    return True
+        put(own, key, rank, state.seq)
+        return True
+    if known is not None:
+        drop(own, key)
+    return known is not None
 
 
-def release(state: State, supervisor: Supervisor) -> None:
-    """Look again at everyone who was blocked because `supervisor` was full."""
-    blocked, supervisor.blocked = supervisor.blocked, OrderedDict()
-    for supervisor_id in blocked:
-        if supervisor_id in state.supervisors:
-            refresh_supervisor(state, state.supervisors[supervisor_id])
+def offer(state: State, supervisor: Supervisor) -> None:
+    """Tell the supervisor above, and so on to the root, what begins first under `supervisor`."""
+    while True:
+        best = first_of(supervisor)
+        offers = offers_above(state, supervisor)
+        known = offers.ranks.get(supervisor.id)
+        if best is None:
+            if known is None:
+                return
+            drop(offers, supervisor.id)
+        else:
+            if known == best[:2]:
+                return
+            put(offers, supervisor.id, best[0], best[1])
+        if supervisor.parent_id is None:
+            return
+        supervisor = state.supervisors[supervisor.parent_id]
+
+
+def offers_above(state: State, supervisor: Supervisor) -> Ranking:
+    """Return the ranking in which a supervisor stands while something can begin under it."""
+    return state.offers if supervisor.parent_id is None else state.supervisors[supervisor.parent_id].offers
+
+
+def first_of(supervisor: Supervisor) -> Entry | None:
+    """Return what begins first under a supervisor, a queue of its own or a supervisor below it; None where nothing can.
+
+    Attempts that go on come first, and go on in a pause too.
+    """
+    offers, own = supervisor.offers.heap, supervisor.own.heap
+    best = offers[0] if offers else None
+    if own and supervisor.running < supervisor.max_parallel and (best is None or own[0] < best):
+        best = own[0]
+    if best is None or is_full(supervisor):
+        return None
+    return None if best[0] >= 0 and (supervisor.paused or supervisor.held) else best
+
+
+def is_full(supervisor: Supervisor) -> bool:
+    """Return True while nothing more may begin under a supervisor, at any level."""
+    most = supervisor.options.max_total
+    return most is not None and supervisor.total >= most
+
+
+def has_slot(state: State, supervisor: Supervisor) -> bool:
+    """Return True while an agent of a supervisor may begin one attempt more."""
+    return supervisor.running < supervisor.max_parallel and not any(map(is_full, above_and_self(state, supervisor)))
+
+
+def next_queue(state: State) -> Queue:
+    """Return the queue out of which something begins next; `State.offers` is not empty."""
+    key = state.offers.heap[0][2]
+    while key in state.supervisors:
+        first = first_of(state.supervisors[key])
+        assert first is not None
+        key = first[2]
+    return state.queues[key]
 
 
 def refresh_below(state: State, supervisor: Supervisor) -> None:
     """Bring `supervisor` and every one below it up to date, after a change of what is set for it or of who is above."""
-    supervisor.ageing_ms = ageing_ms(state, supervisor)
-    release(state, supervisor)
-    for key in list(supervisor.open):
-        open_queue(state, supervisor, key, rank_of(supervisor, state.queues[key]))
-    refresh_supervisor(state, supervisor)
+    before = supervisor.balance
+    look_up_settings(state, supervisor)
+    if supervisor.balance != before:
+        for queue in state.queues.values():
+            if queue.supervisor_id == supervisor.id:
+                rank_anew(state, queue)
+    for key in list(supervisor.own.ranks):
+        rank_queue(state, supervisor, state.queues[key])
     for member_id in supervisor.members:
         if member_id in state.supervisors:
             refresh_below(state, state.supervisors[member_id])
+    offer(state, supervisor)
+
+
+def look_up_settings(state: State, supervisor: Supervisor) -> None:
+    """Bring up to date what is looked up for every task."""
+    supervisor.ageing_ms = ageing_ms(state, supervisor)
+    supervisor.balance = inherited(state, supervisor, "balance", "round_robin")
 
 
 def refresh_agent(state: State, agent: Agent) -> None:
@@ -103,7 +129,7 @@ def refresh_agent(state: State, agent: Agent) -> None:
         for key in agent.queues:
             queue = queues[key]
             if agent_id not in queue.free:
-                queue.free[agent_id] = 0
+                set_free(state, queue, agent)
                 if queue.ready:
                     refresh_queue(state, queue)
     else:
@@ -113,11 +139,12 @@ def refresh_agent(state: State, agent: Agent) -> None:
             is_free = takes if takes or not room else _is_free_for(state, queue, agent, works=works)
             if is_free != (agent_id in queue.free):
                 if is_free:
-                    queue.free[agent_id] = 0
+                    set_free(state, queue, agent)
                 else:
-                    del queue.free[agent_id]
+                    set_busy(queue, agent_id)
                 if queue.ready:
                     refresh_queue(state, queue)
+    rank_again(state, agent)
     if agent_id in state.pools:
         look_at_pool(state, agent)
 

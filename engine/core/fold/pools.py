@@ -1,6 +1,6 @@
 """Fold: how many instances a pool has, and which pools have to be looked at.
 
-`State.resizable` is kept current at every change, as `State.startable` is: a pool stands in it while it has to grow, or
+`State.resizable` is kept current at every change, as `State.offers` is: a pool stands in it while it has to grow, or
 while an instance that may go has nothing to do and no timer watches it. So nothing is ever searched, and nothing polls.
 """
 

@@ -5,8 +5,9 @@ In which order tasks begin: `lanes`. Who is free and what is open: `openings`. W
 
 from collections.abc import Iterable
 
+from engine.core.fold.free import rank_anew, set_busy
 from engine.core.fold.lanes import put, take
-from engine.core.fold.openings import refresh_agent, refresh_below, refresh_queue, refresh_spent, refresh_supervisor
+from engine.core.fold.openings import refresh_agent, refresh_below, refresh_queue, refresh_spent
 from engine.core.fold.pools import look_at_pools_of
 from engine.core.fold.pressing import press
 from engine.core.fold.slots import occupy, vacate
@@ -25,11 +26,11 @@ __all__ = [
     "leave",
     "occupy",
     "own_queue",
+    "queue_with",
     "refresh_agent",
     "refresh_below",
     "refresh_queue",
     "refresh_spent",
-    "refresh_supervisor",
     "serve",
     "stands",
     "stop_waiting_for_slot",
@@ -56,6 +57,15 @@ def able_queue(supervisor_id: str, capability: str) -> str:
     return f"able:{supervisor_id}:{capability}"
 
 
+def queue_with(state: State, key: str, supervisor_id: str) -> Queue:
+    """Return the queue of a key, made where it is not there yet."""
+    queue = state.queues.get(key)
+    if queue is None:
+        queue = state.queues[key] = Queue(key=key, supervisor_id=supervisor_id)
+        rank_anew(state, queue)
+    return queue
+
+
 def serve(state: State, agent: Agent, keys: list[str]) -> None:
     """Make `agent` serve its own queues and those in `keys`, and no other."""
     wanted = [own_queue(agent.id), back_queue(agent.id), *keys]
@@ -63,13 +73,13 @@ def serve(state: State, agent: Agent, keys: list[str]) -> None:
         if key not in wanted:
             queue = state.queues[key]
             queue.agents.remove(agent.id)
-            queue.free.pop(agent.id, None)
+            if agent.id in queue.free:
+                set_busy(queue, agent.id)
             refresh_queue(state, queue)
             refresh_spent(state, queue)
     for key in wanted:
         if key not in agent.queues:
-            queue = state.queues.setdefault(key, Queue(key=key, supervisor_id=agent.supervisor_id))
-            queue.agents.append(agent.id)
+            queue_with(state, key, agent.supervisor_id).agents.append(agent.id)
     agent.queues = wanted
     refresh_agent(state, agent)
     for key in keys:
@@ -81,7 +91,8 @@ def leave(state: State, agent: Agent) -> None:
     for key in agent.queues:
         queue = state.queues[key]
         queue.agents.remove(agent.id)
-        queue.free.pop(agent.id, None)
+        if agent.id in queue.free:
+            set_busy(queue, agent.id)
         refresh_queue(state, queue)
         refresh_spent(state, queue)
         if not key.startswith("able:"):

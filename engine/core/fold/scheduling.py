@@ -22,6 +22,8 @@ def _priority_set(state: State, event: PrioritySet) -> None:
         if not task.ended and task.priority != event.priority and _place_again(state, task, event.priority):
             ready.append(task)
     enqueue_again(state, ready)
+    for task_id in state.urgent:  # what is at work may have become less urgent than these
+        state.urgent[task_id] = state.seq
 
 
 def _place_again(state: State, task: Task, priority: int) -> bool:

@@ -1,8 +1,10 @@
 """Slots: who holds one, and how many are held at every level of supervisors."""
 
-from engine.core.fold.lanes import rank_of, take
-from engine.core.fold.openings import open_queue, refresh_agent, refresh_supervisor, release
+from engine.core.fold.free import rank_again, set_busy
+from engine.core.fold.lanes import take
+from engine.core.fold.openings import is_full, offer, rank_queue, refresh_agent
 from engine.core.fold.pools import look_at_pool, look_at_pools_of
+from engine.core.fold.ranking import drop
 from engine.core.state import Agent, Queue, State, Supervisor, Task
 
 STRIDE = 1_000_000
@@ -30,28 +32,23 @@ def occupy(state: State, agent: Agent, task: Task, generation: int, queue: Queue
     running[task_id] = generation
     supervisor = state.supervisors[agent.supervisor_id]
     supervisor.running += 1
-    opened, queues = supervisor.open, state.queues
+    queues = state.queues
     note(supervisor, task)
     has_room = len(running) + agent.stuck < agent.max_concurrency
     for key in agent.queues:
-        free = queues[key].free
-        if agent_id in free:
+        one = queues[key]
+        if agent_id in one.free:
             if has_room:
-                free.move_to_end(agent_id)
+                one.free.move_to_end(agent_id)
             else:
-                del free[agent_id]
-                if not free and key in opened:
-                    del opened[key]
-    if queue is not None and queue.key in opened:
-        if queue.ready:
-            open_queue(state, supervisor, queue.key, rank_of(supervisor, queue))
-        else:
-            del opened[queue.key]
-    if count_above(state, supervisor, 1):
-        for supervisor_id in list(state.startable):
-            refresh_supervisor(state, state.supervisors[supervisor_id])
-    else:
-        refresh_supervisor(state, supervisor)
+                set_busy(one, agent_id)
+                if not one.free:
+                    drop(supervisor.own, key)
+    if queue is not None:
+        rank_queue(state, supervisor, queue)
+    if has_room:
+        rank_again(state, agent)
+    count_above(state, supervisor, 1)
     if state.pools:
         if queue is not None:
             look_at_pools_of(state, queue)
@@ -67,31 +64,25 @@ def vacate(state: State, agent: Agent, task: Task) -> None:
     supervisor = state.supervisors[agent.supervisor_id]
     supervisor.running -= 1
     forget(supervisor, task)
-    count_above(state, supervisor, -1)
     if len(running) + agent.stuck == agent.max_concurrency - 1:  # it was full until now
         refresh_agent(state, agent)
-    if supervisor.open and supervisor.id not in state.startable:
-        refresh_supervisor(state, supervisor)
+    else:
+        rank_again(state, agent)
+    count_above(state, supervisor, -1)
     if state.pools and agent.id in state.pools:
         look_at_pool(state, agent)
 
 
-def count_above(state: State, supervisor: Supervisor, by: int) -> bool:
-    """Count slots that are held, or held no more, at a supervisor and all above; return whether one is full.
-
-    Whoever was blocked because of one that has room again is looked at again.
-    """
-    is_full = False
-    while True:
-        supervisor.total += by
-        most = supervisor.options.max_total
-        if most is not None:
-            is_full = is_full or supervisor.total >= most
-            if by < 0 and supervisor.blocked and supervisor.total < most:
-                release(state, supervisor)
-        if supervisor.parent_id is None:
-            return is_full
-        supervisor = state.supervisors[supervisor.parent_id]
+def count_above(state: State, supervisor: Supervisor, by: int) -> None:
+    """Count slots that are held, or held no more, at a supervisor and all above, and say what can begin by that."""
+    offer(state, supervisor)
+    above: Supervisor | None = supervisor
+    while above is not None:
+        was_full = is_full(above)
+        above.total += by
+        if is_full(above) != was_full:
+            offer(state, above)
+        above = state.supervisors[above.parent_id] if above.parent_id is not None else None
 
 
 def note(supervisor: Supervisor, task: Task) -> None:

@@ -18,17 +18,18 @@ from engine.core.events import (
     ThreadReturned,
 )
 from engine.core.fold.ending import ask_to_stop, forget_drain
+from engine.core.fold.free import set_free
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
-from engine.core.fold.lanes import ageing_ms
 from engine.core.fold.limited import note_spec, note_supervisor
+from engine.core.fold.openings import look_up_settings, offer
 from engine.core.fold.pools import forget, suit
 from engine.core.fold.pressing import urgent_from
-from engine.core.fold.queues import leave, refresh_agent, refresh_below, refresh_queue, refresh_spent, serve
+from engine.core.fold.queues import leave, queue_with, refresh_agent, refresh_queue, refresh_spent, serve
 from engine.core.fold.spending import charge, forget_budget
 from engine.core.fold.timers import drop_timer
 from engine.core.spec import AgentSpec, spec_hash
-from engine.core.state import Agent, Queue, State, Supervisor
+from engine.core.state import Agent, State, Supervisor
 
 
 def learn(state: State, spec: AgentSpec) -> str:
@@ -69,31 +70,31 @@ def _supervisor_added(state: State, event: SupervisorAdded) -> None:
     if event.parent_id is not None:
         state.supervisors[event.parent_id].members.append(event.supervisor_id)
     supervisor = state.supervisors[event.supervisor_id]
-    supervisor.ageing_ms = ageing_ms(state, supervisor)
+    look_up_settings(state, supervisor)
     state.urgent_to = max(state.urgent_to, urgent_from(state, supervisor))
     note_supervisor(state, supervisor)
 
 
 def _supervisor_removed(state: State, event: SupervisorRemoved) -> None:
     gone = state.supervisors.pop(event.supervisor_id)
-    state.startable.pop(gone.id, None)
     state.leaving.pop(gone.id, None)
     state.limited.pop(gone.id, None)
     forget_budget(state, gone.id)
-    if gone.parent_id is not None:
-        state.supervisors[gone.parent_id].members.remove(gone.id)
+    gone_from = state.supervisors[gone.parent_id] if gone.parent_id is not None else None
+    if gone_from is not None:
+        gone_from.members.remove(gone.id)
     for key in [key for key, queue in state.queues.items() if queue.supervisor_id == gone.id]:
         del state.queues[key]
 
 
 def _supervisor_paused(state: State, event: SupervisorPaused) -> None:
     state.supervisors[event.supervisor_id].paused = True
-    refresh_below(state, state.supervisors[event.supervisor_id])
+    offer(state, state.supervisors[event.supervisor_id])
 
 
 def _supervisor_resumed(state: State, event: SupervisorResumed) -> None:
     state.supervisors[event.supervisor_id].paused = False
-    refresh_below(state, state.supervisors[event.supervisor_id])
+    offer(state, state.supervisors[event.supervisor_id])
 
 
 def _spec_registered(state: State, event: SpecRegistered) -> None:
@@ -175,7 +176,7 @@ def _thread_returned(state: State, event: ThreadReturned) -> None:
 
 def _queue_made(state: State, event: QueueMade) -> None:
     # One whose agents have all left may still hold tasks; they go on with the new ones.
-    queue = state.queues.setdefault(event.key, Queue(key=event.key, supervisor_id=event.supervisor_id))
+    queue = queue_with(state, event.key, event.supervisor_id)
     for agent_id in event.agent_ids:
         if agent_id in queue.agents:
             continue
@@ -183,7 +184,7 @@ def _queue_made(state: State, event: QueueMade) -> None:
         queue.agents.append(agent_id)
         agent.queues.append(event.key)
         if agent.takes_tasks:
-            queue.free[agent_id] = 0
+            set_free(state, queue, agent)
     refresh_queue(state, queue)
     refresh_spent(state, queue)
 

@@ -3,9 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from engine.core.balancing import RULES
 from engine.core.fold.lanes import ageing_ms, rank_of
 from engine.core.fold.pressing import urgent_from
-from engine.core.state import State, Supervisor, TaskStatus
+from engine.core.hierarchy import above_of
+from engine.core.inheritance import inherited
+from engine.core.state import Ranking, State, TaskStatus
 
 
 def lanes_hold_what_is_ready(state: State) -> Iterator[str]:
@@ -62,43 +65,80 @@ def settings_are_known(state: State) -> Iterator[str]:
             yield f"{supervisor.id} takes slots to {urgent_from(state, supervisor)}; it is said {state.urgent_to}"
 
 
-def heaps_are_right_on_top(state: State) -> Iterator[str]:
-    """The best of the open queues is on top of the heap, with the rank that it has."""
-    for supervisor in state.supervisors.values():
-        order = supervisor.order
-        if bool(order) != bool(supervisor.open):
-            yield f"{supervisor.id} has {len(supervisor.open)} open queues and {len(order)} in its heap"
+def rankings_are_right_on_top(state: State) -> Iterator[str]:
+    """What is ranked stands in a heap with the rank that it has, and the first of it on top."""
+    for whose, ranking in _rankings(state):
+        heap = ranking.heap
+        if bool(heap) != bool(ranking.ranks):
+            yield f"{whose} ranks {len(ranking.ranks)} and has {len(heap)} in its heap"
             continue
-        for key, (rank, seq) in supervisor.open.items():
-            if rank != rank_of(supervisor, state.queues[key]):
-                yield f"{key} is taken for {rank} and ranks {rank_of(supervisor, state.queues[key])}"
-            if (rank, seq, key) not in order:
-                yield f"{key} is open and not in the heap of {supervisor.id}"
-        if order and supervisor.open.get(order[0][2]) != order[0][:2]:
-            yield f"{supervisor.id} has {order[0]} on top, which is not open like that"
-        if any(order[place] < order[(place - 1) // 2] for place in range(1, len(order))):
-            yield f"{supervisor.id} has a heap that is none"
+        for key, (rank, seq) in ranking.ranks.items():
+            if (rank, seq, key) not in heap:
+                yield f"{whose} ranks {key}, which is not in its heap"
+        if heap and ranking.ranks.get(heap[0][2]) != heap[0][:2]:
+            yield f"{whose} has {heap[0]} on top, which is not ranked like that"
+        if any(heap[place] < heap[(place - 1) // 2] for place in range(1, len(heap))):
+            yield f"{whose} has a heap that is none"
 
 
-def who_can_start_is_known(state: State) -> Iterator[str]:
-    """Whoever has an open queue, a slot, and nobody above who is full or paused, can start, and no one else."""
+def _rankings(state: State) -> Iterator[tuple[str, Ranking]]:
+    yield "the state", state.offers
     for supervisor in state.supervisors.values():
-        above = list(_up(state, supervisor))
-        goes_on = bool(supervisor.order) and supervisor.order[0][0] < 0
-        full = [one for one in above if one.options.max_total is not None and one.total >= one.options.max_total]
-        able = bool(supervisor.open) and supervisor.running < supervisor.max_parallel
-        able = able and (goes_on or not any(one.paused or one.held for one in above))
-        if (supervisor.id in state.startable) != (able and not full):
-            yield f"{supervisor.id} {'can' if able and not full else 'cannot'} start, and the state says otherwise"
-        if able and full and not any(supervisor.id in one.blocked for one in full):
-            yield f"{supervisor.id} is blocked by {[one.id for one in full]}, who do not know it"
+        yield f"{supervisor.id} (own)", supervisor.own
+        yield f"{supervisor.id} (below)", supervisor.offers
+    for queue in state.queues.values():
+        if queue.best is not None:
+            yield queue.key, queue.best
+
+
+def open_queues_are_ranked(state: State) -> Iterator[str]:
+    """A supervisor ranks its queues that have both a ready task and a free agent, and no others."""
+    opened: dict[str, dict[str, int]] = {supervisor_id: {} for supervisor_id in state.supervisors}
+    for queue in state.queues.values():
+        if queue.ready and queue.free:
+            rank = rank_of(state.supervisors[queue.supervisor_id], queue)
+            opened[queue.supervisor_id][queue.key] = rank
+    for supervisor in state.supervisors.values():
+        ranked = {key: rank for key, (rank, _) in supervisor.own.ranks.items()}
+        if ranked != opened[supervisor.id]:
+            yield f"{supervisor.id} ranks {ranked}; open are {opened[supervisor.id]}"
+
+
+def free_agents_are_ranked(state: State) -> Iterator[str]:
+    """Where a rule says who gets a task, each free agent has the rank that it gives."""
+    for queue in state.queues.values():
+        rule = inherited(state, state.supervisors[queue.supervisor_id], "balance", "round_robin")
+        is_ranked = rule != "round_robin" and queue.key.startswith("able:")
+        if is_ranked != (queue.best is not None):
+            yield f"{queue.key} {'ranks its agents by' if queue.best is not None else 'has no ranks for'} {rule}"
+        elif queue.best is not None:
+            ranked = {agent_id: rank for agent_id, (rank, _) in queue.best.ranks.items()}
+            due = {agent_id: RULES[rule](state.agents[agent_id]) for agent_id in queue.free}
+            if ranked != due:
+                yield f"{queue.key} ranks {ranked} by {rule}; that is {due}"
+
+
+def what_begins_next_is_known(state: State) -> Iterator[str]:
+    """Of all open queues with a slot at every level, and nobody above who is paused, the best begins next."""
+    able: list[tuple[int, str]] = []
+    for supervisor in state.supervisors.values():
+        above = list(above_of(state, supervisor))
+        full = any(one.options.max_total is not None and one.total >= one.options.max_total for one in above)
+        stands_still = any(one.paused or one.held for one in above)
+        if not full and supervisor.running < supervisor.max_parallel:
+            ranks = ((rank, key) for key, (rank, _) in supervisor.own.ranks.items())
+            able += [(rank, key) for rank, key in ranks if rank < 0 or not stands_still]
+    if bool(able) != bool(state.offers.heap):
+        yield f"{len(able)} queues can begin something, and the state says {state.offers.heap[:1]}"
+    elif able and (rank_next := min(able)[0]) != state.offers.heap[0][0]:
+        yield f"{min(able)[1]} is next with {rank_next}, and the state says {state.offers.heap[0]}"
 
 
 def slots_are_counted_at_every_level(state: State) -> Iterator[str]:
     """A supervisor counts the slots under it at any level, and knows what holds its own, by priority."""
     total: Counter[str] = Counter()
     for supervisor in state.supervisors.values():
-        for above in _up(state, supervisor):
+        for above in above_of(state, supervisor):
             total[above.id] += supervisor.running
     for supervisor in state.supervisors.values():
         if supervisor.total != total[supervisor.id]:
@@ -108,13 +148,6 @@ def slots_are_counted_at_every_level(state: State) -> Iterator[str]:
         known = {(task_id, priority) for priority, ids in supervisor.at_work.items() for task_id in ids}
         if held != known:
             yield f"{supervisor.id} knows {known} to be at work; {held} are"
-
-
-def _up(state: State, supervisor: Supervisor) -> Iterator[Supervisor]:
-    above: Supervisor | None = supervisor
-    while above is not None:
-        yield above
-        above = state.supervisors[above.parent_id] if above.parent_id is not None else None
 
 
 def preempted_tasks_wait(state: State) -> Iterator[str]:
@@ -164,8 +197,10 @@ LAWS_OF_ORDER: tuple[Callable[[State], Iterator[str]], ...] = (
     runs_are_served_in_order,
     ready_tasks_know_since_when,
     settings_are_known,
-    heaps_are_right_on_top,
-    who_can_start_is_known,
+    rankings_are_right_on_top,
+    open_queues_are_ranked,
+    free_agents_are_ranked,
+    what_begins_next_is_known,
     slots_are_counted_at_every_level,
     preempted_tasks_wait,
     urgent_tasks_are_known,

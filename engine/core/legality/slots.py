@@ -9,8 +9,8 @@ from engine.core.state import State, TaskStatus
 
 def nothing_is_left_to_start(state: State) -> Iterator[str]:
     """Whoever has both a ready task and a slot starts it in the same step."""
-    for supervisor_id in state.startable:
-        yield f"{supervisor_id} could start something and did not"
+    for root_id in state.offers.ranks:
+        yield f"something could start under {root_id} and did not"
 
 
 def slots_are_held_by_attempts(state: State) -> Iterator[str]:
@@ -67,16 +67,11 @@ def queues_know_who_serves_them(state: State) -> Iterator[str]:
 
 
 def queues_know_who_is_free(state: State) -> Iterator[str]:
-    """A queue is open when, and only when, it has a ready task and a free agent; who is full is not free."""
+    """Whoever serves a queue is known to it; who is full is not free."""
     for agent in state.agents.values():
         for key in agent.queues:
             if agent.id in state.queues[key].free and not agent.has_room:
                 yield f"{agent.id} is full and free for {key}"
-    for queue in state.queues.values():
-        is_open = queue.key in state.supervisors[queue.supervisor_id].open
-        if is_open != bool(queue.ready and queue.free):
-            how = "open" if is_open else "closed"
-            yield f"{queue.key} is {how} with {len(queue.ready)} ready tasks and {len(queue.free)} free agents"
 
 
 def ready_tasks_wait(state: State) -> Iterator[str]:

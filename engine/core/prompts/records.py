@@ -10,9 +10,7 @@ from engine.core.state import RunStatus
 
 @fact
 class Dispatch:
-    """A supervisor has a slot, a ready task and a free agent."""
-
-    supervisor_id: str
+    """There is a ready task with a free agent and slots at every level."""
 
 
 @fact

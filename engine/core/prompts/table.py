@@ -1,7 +1,6 @@
 """From events to prompts: a pure table, total over what makes anything possible."""
 
 from collections.abc import Callable
-from itertools import islice
 from typing import Any
 
 from engine.core.budget import is_empty, is_limited, limits_of, touched
@@ -29,7 +28,6 @@ from engine.core.events import (
     GroupGrown,
     GroupPlanned,
     NeedMet,
-    PrioritySet,
     RunFinished,
     RunSubmitted,
     StateImported,
@@ -70,9 +68,6 @@ from engine.core.prompts.records import (
     Tune,
 )
 from engine.core.state import Agent, State, TaskStatus
-
-LOOKED_AT = 64
-"""How many urgent tasks are looked at when what is at work became less urgent."""
 
 
 def prompts_of(state: State, event: Event) -> list[Prompt]:
@@ -244,11 +239,6 @@ def _attempt_resumed(state: State, event: AttemptResumed) -> list[Prompt]:
     return [TakeSlot(task_id=task_id) for task_id in heads if task_id in state.urgent]
 
 
-def _priority_set(state: State, event: PrioritySet) -> list[Prompt]:
-    """What is at work may have become less urgent than what waits."""
-    return [TakeSlot(task_id=task_id) for task_id in islice(state.urgent, LOOKED_AT)]
-
-
 def _run_finished(state: State, event: RunFinished) -> list[Prompt]:
     prompts: list[Prompt] = [
         FollowRun(run_id=run_id, previous_id=event.run_id, status=event.status) for run_id in event.following
@@ -393,7 +383,6 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     AttemptLost: _attempt_lost,
     AttemptPreempted: _at_end,
     AttemptResumed: _attempt_resumed,
-    PrioritySet: _priority_set,
     RunFinished: _run_finished,
     CancelRequested: _cancel_requested,
     DeadlinePassed: _deadline_passed,
