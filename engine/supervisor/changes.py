@@ -165,7 +165,7 @@ class Changes(Node):
         Raises:
             CommandRefusedError: If either is not there, the name is taken, or it would be under itself.
         """
-        return await self._order(lambda: Move(target=name, parent=parent))
+        return await self._order(lambda: Move(target=self._meant(name), parent=self._meant(parent)))
 
     async def set_options(
         self,

@@ -42,13 +42,13 @@ class Duties(Node):
 
         Args:
             task_id: A task of an open run.
-            agent: Name or id.
+            agent: Name or id; of several with that name one of this supervisor's own.
             now: Stop it at once where it is at work; else it stops at its next step.
 
         Raises:
             CommandRefusedError: If it has ended, or the agent cannot take it.
         """
-        return await self._order(lambda: Reassign(task=task_id, agent=agent, now=now))
+        return await self._order(lambda: Reassign(task=task_id, agent=self._meant(agent), now=now))
 
     async def retry(self, id: str) -> Applied:
         """Try a failed or waiting task again now; or submit the request of a finished run again.

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 from engine.core.commands import Command
 from engine.core.discovery import nearest
-from engine.core.errors import Refused, UnknownSupervisor
-from engine.core.queries.targets import at, find_agent
+from engine.core.errors import Refused, UnknownSupervisor, UnknownTarget
+from engine.core.queries.targets import at, find_agent, find_any
 from engine.core.state import Agent, State, Supervisor
 from engine.errors import CommandRefusedError
 from engine.host.orders import Applied
@@ -68,6 +68,21 @@ class Node:
         """
         try:
             return find_agent(self._state, name, under=self._here)
+        except Refused as refused:
+            raise refusal_of(refused) from None
+
+    def _meant(self, name: str | None) -> str:
+        """Return the target for what a name means here: the supervisor itself, one of its own, else of the whole tree.
+
+        Raises:
+            CommandRefusedError: If it may mean several of its own.
+        """
+        if name is None:
+            return self._target
+        try:
+            return at(find_any(self._state, name, under=self._here).id)
+        except UnknownTarget:
+            return name  # the core looks for it in the whole tree
         except Refused as refused:
             raise refusal_of(refused) from None
 

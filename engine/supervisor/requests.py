@@ -10,10 +10,9 @@ from pydantic import JsonValue
 
 from engine.core.commands import Cancel, Pause, Resume, Submit
 from engine.core.decide.casting import cast_for
-from engine.core.errors import CoreError, Refused, UnknownTarget
+from engine.core.errors import CoreError, Refused
 from engine.core.events import Event, RunFinished, StrategySwitched
 from engine.core.limits import Limits
-from engine.core.queries.targets import at, find_any
 from engine.core.spec import FailurePolicy
 from engine.core.state import Agent, RunStatus, RunSummary, State, Supervisor
 from engine.errors import EngineError, UnknownRun, Unusable
@@ -22,7 +21,7 @@ from engine.results import ENDED_OTHERWISE, RunFailed, RunResult, WorkStatus
 from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value
 from engine.supervisor.errors import NotRunning, UnknownOption
-from engine.supervisor.node import Node, refusal_of
+from engine.supervisor.node import Node
 from engine.supervisor.options import check_policies
 from store import StoreError
 
@@ -192,16 +191,6 @@ class Requests(Node):
             CommandRefusedError: If there is none, or it is not paused.
         """
         return await self._order(lambda: Resume(target=self._meant(target)))
-
-    def _meant(self, name: str | None) -> str:
-        if name is None:
-            return self._target
-        try:
-            return at(find_any(self._state, name, under=self._here).id)
-        except UnknownTarget:
-            return name  # the core looks for it in the whole tree
-        except Refused as refused:
-            raise refusal_of(refused) from None
 
     async def _submitted(self, request: JsonValue, duties: RunDuties) -> str:
         value = json_value(request)

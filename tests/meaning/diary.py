@@ -5,7 +5,8 @@ compares counts, order and times exactly: time moves only while every agent wait
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,11 +40,31 @@ class Diary:
     def __init__(self, clock: VirtualClock | None = None) -> None:
         self.clock = clock or VirtualClock()
         self.entries: list[Entry] = []
+        self.steps: list[tuple[str, str, int]] = []
+        """Finished steps of agents that take some: agent, team, number."""
         self._start_ms = self.clock.now_ms()
 
     def now_s(self) -> float:
         """Return the virtual seconds since the diary was begun."""
         return (self.clock.now_ms() - self._start_ms) / 1000
+
+    async def works(self, seconds: float) -> None:
+        """Take virtual time in an agent's function without a call of `ctx`, at which it could be stopped."""
+        self.clock.release()  # the attempt holds the clock while it works
+        try:
+            await self.clock.sleep_until(self.clock.now_ms() + round(seconds * 1000))
+        finally:
+            self.clock.hold()
+
+    @asynccontextmanager
+    async def at(self, seconds: float) -> AsyncIterator[None]:
+        """Do something at a virtual moment: time stands still meanwhile."""
+        await self.clock.sleep_until(self._start_ms + round(seconds * 1000))
+        self.clock.hold()
+        try:
+            yield
+        finally:
+            self.clock.release()
 
     def agent(
         self,

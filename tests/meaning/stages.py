@@ -1,0 +1,62 @@
+"""The places where a program of this folder is played: what a promise says of agents holds in each of them.
+
+`alone` is the team as it is written. In `teams` each worker stands in a team of its own. In `twins` another team with
+the same names and specialties stands beside it, and in `above` over it, which must get nothing. In `paused` a worker
+with every specialty stands among the others and is paused, and must get nothing either.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from engine import AgentSpec, DynamicSupervisor
+from tests.meaning.diary import Diary
+
+STAGES = ("alone", "twins", "above", "paused")
+OTHER = "other"
+"""The team of those in the diary who must get nothing."""
+
+
+@asynccontextmanager
+async def staged(
+    stage: str, diary: Diary, *workers: AgentSpec, lead: AgentSpec | None = None, **options: Any
+) -> AsyncIterator[DynamicSupervisor]:
+    """Run a team on a stage, and see at its end that nobody worked who must not.
+
+    Args:
+        stage: One of `STAGES`.
+        diary: Where the workers write down what they do.
+        workers: The members that the program is about.
+        lead: A member that is an agent on each stage: it delegates.
+        options: Of the supervisor `chief`.
+
+    Yields:
+        The supervisor `chief`.
+    """
+    own = [lead] if lead is not None else []
+    chief = DynamicSupervisor(
+        "chief", agent_specs=[*own, *([] if stage == "teams" else workers)], clock=diary.clock, **options
+    )
+    top = chief
+    if stage == "teams":
+        for worker in workers:
+            await chief.add_sub_supervisor(worker.name, DynamicSupervisor(worker.name, agent_specs=[worker]))
+    elif stage == "paused":
+        every = sorted({one for worker in workers for one in worker.specialties})
+        await chief.add_agent(diary.agent("idler", *every, team=OTHER))
+    elif stage == "twins":
+        top = DynamicSupervisor("top", clock=diary.clock)
+        await top.add_sub_supervisor("twin", DynamicSupervisor("twin", agent_specs=_others(diary, workers)))
+        await top.add_sub_supervisor("chief", chief)
+    elif stage == "above":
+        top = DynamicSupervisor("top", agent_specs=_others(diary, workers), clock=diary.clock)
+        await top.add_sub_supervisor("chief", chief)
+    async with top:
+        if stage == "paused":
+            await chief.pause("idler")
+        yield chief
+    assert [one for one in diary.entries if one.team == OTHER] == []
+
+
+def _others(diary: Diary, workers: tuple[AgentSpec, ...]) -> list[AgentSpec]:
+    return [diary.agent(worker.name, *worker.specialties, team=OTHER) for worker in workers]
