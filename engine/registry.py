@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from engine.core.candidate import Candidate
 from engine.core.capability_index import CapabilityIndex
-from engine.core.spec import AgentCapability, AgentSpec, check_name
+from engine.core.spec import AgentCapability, AgentSpec
 from engine.errors import EngineError
 
 
@@ -85,7 +85,7 @@ class AgentInfo:
 
     def __post_init__(self) -> None:
         """Fill in what the spec says already."""
-        self.name = check_name(self.name or self._own.name, "agent")
+        self.name = self._own.with_name(self.name or self._own.name).name
         self.description = self.description or self._own.description
 
     @property

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import anyio
 import anyio.to_thread
@@ -80,7 +80,10 @@ async def open_store(
         MissingFolder, ReadOnlyFolder, NoPermission, NetworkFileSystem: If files cannot stand there.
         NotOurFile, NewerFile, CorruptFile, LeftoverWal: If something else stands there.
         DiskFull: If there is no room to make them.
+        ValueError: If there is no such durability.
     """
+    if durability not in get_args(Durability):
+        raise ValueError(f"durability must be {' or '.join(get_args(Durability))}, not {durability!r:.60}")
     async with AsyncExitStack() as stack:
         if str(path) == ":memory:":
             yield await _open_memory(stack)

@@ -14,8 +14,8 @@ from dashboard.cli.output import WRONG_USAGE, Table, emit, fail, say
 from dashboard.views.amounts import clock, remaining
 from dashboard.views.digest import needs_person
 from engine.core.commands import Answer, Reassign, SetDeadline, SetPriority
-from engine.core.options import LOWEST_PRIORITY
 from engine.core.state import State
+from engine.core.validation.bounds import LOWEST_PRIORITY
 from engine.folding import folded_from
 from store import Reader
 

@@ -28,7 +28,7 @@ from dashboard.process import is_alive, let_go, start_engine, wait_until_up
 from dashboard.views.texts import readable
 from engine.core.commands import Submit
 from engine.core.limits import Limits
-from engine.core.options import LOWEST_PRIORITY
+from engine.core.validation.bounds import LOWEST_PRIORITY
 from engine.folding import folded
 
 ANSWER_WITHIN_S = 10.0

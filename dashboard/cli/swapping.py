@@ -14,7 +14,8 @@ from dashboard.cli.output import WRONG_USAGE, fail
 from dashboard.cli.specfile import read_spec_file
 from dashboard.cli.trusting import trusted_references
 from engine.core.commands import ChangeCapabilities, Command, Rollback, RollbackAgents, SwapAgent, SwapAgents
-from engine.core.spec import NAME, AgentSpec
+from engine.core.spec import AgentSpec
+from engine.core.validation.bounds import NAME
 
 MODES = ("drain", "migrate", "abort")
 _mode = click.option(

@@ -17,9 +17,10 @@ from dashboard.views.typed import Mistyped, length_s, settings_of, words_of
 from engine.core.budget import deadline_of
 from engine.core.commands import ChangeCapabilities, ChangeSupervisor, Command, SetDeadline, SetPriority
 from engine.core.hierarchy import depth_of, mean_ms_of
-from engine.core.options import AGEING_S, BALANCES, DEFAULT_PRIORITY, LOWEST_PRIORITY, Preempt, SupervisorOptions
+from engine.core.options import AGEING_S, BALANCES, DEFAULT_PRIORITY, Preempt, SupervisorOptions
 from engine.core.queries.targets import at
 from engine.core.state import State
+from engine.core.validation.bounds import LOWEST_PRIORITY
 
 
 class LineQuestion(Protocol):

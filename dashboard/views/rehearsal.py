@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from engine.core.commands import Command
 from engine.core.context import Context
-from engine.core.decide import ON_COMMAND
+from engine.core.decide import carry_out
 from engine.core.errors import Refused
 from engine.core.events import Event
 from engine.core.state import State
@@ -25,9 +25,7 @@ class Rehearsal(NamedTuple):
 def rehearsed(state: State, command: Command, now_ms: int) -> Rehearsal:
     """Return what a command would do, or why it would be refused; nothing is changed."""
     try:
-        applied = ON_COMMAND[type(command)](state, command, Context(now_ms=max(now_ms, state.at_ms), jitter=0.5))
+        applied = carry_out(state, command, Context(now_ms=max(now_ms, state.at_ms), jitter=0.5))
     except Refused as refusal:
         return Rehearsal("", refusal.reason)
-    except ValueError as wrong:
-        return Rehearsal("", str(wrong))
     return Rehearsal(applied.summary, events=applied.events, result=dict(applied.result))

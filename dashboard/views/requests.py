@@ -2,8 +2,9 @@
 
 from dashboard.views.choices import Choice
 from dashboard.views.rows import Cell
-from engine.core.options import DEFAULT_PRIORITY, LOWEST_PRIORITY
+from engine.core.options import DEFAULT_PRIORITY
 from engine.core.state import State
+from engine.core.validation.bounds import LOWEST_PRIORITY
 
 _ABOUT = {0: "first; may take slots from what is less urgent", DEFAULT_PRIORITY: "as usual", LOWEST_PRIORITY: "last"}
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from pydantic import JsonValue
 
+from engine.core.errors import BadValue
 from engine.core.limits import Limits
 
 _LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*([smhd]?)")
@@ -83,10 +84,7 @@ def limits_of(text: str) -> Limits | None:
     unknown = next((key for key in said if key not in names), None)
     if unknown is not None:
         raise Mistyped(f"no limit {unknown!r}; there are {', '.join(names)}")
-    whole = next((key for key in ("attempts", "tokens") if not isinstance(said.get(key, 1), int)), None)
-    if whole is not None:
-        raise Mistyped(f"{whole} is a whole number, not {said[whole]!r}")
     try:
-        return Limits(**{key: str(value) if key == "cost_usd" else value for key, value in said.items()})  # type: ignore[arg-type]
-    except (ArithmeticError, TypeError, ValueError) as error:
-        raise Mistyped(str(error) if isinstance(error, ValueError) else "a limit is a number above 0") from error
+        return Limits(**said)  # type: ignore[arg-type]  # which says what is wrong
+    except BadValue as bad:
+        raise Mistyped(bad.reason) from bad

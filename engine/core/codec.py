@@ -17,6 +17,8 @@ from engine.core.errors import CorruptJournal, NewerKind
 from engine.core.events import KINDS, Event
 from engine.core.state import State
 from engine.core.upcast import needs_upcast, upcast, version_of
+from engine.core.validation.records import checked
+from engine.core.validation.rules import shown
 
 STRICT = ConfigDict(extra="forbid", ser_json_inf_nan="constants", val_json_bytes="utf8")
 
@@ -108,12 +110,13 @@ def decode_command(kind: str, body: bytes) -> Command:
     if kind not in COMMAND_KINDS:
         raise ValueError(f"unknown command {kind[:80]!r}; this engine knows {', '.join(sorted(COMMAND_KINDS))}")
     try:
-        command: Command = _adapter(COMMAND_KINDS[kind]).validate_json(body)
+        command: Command = _adapter(COMMAND_KINDS[kind]).validate_json(body, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise ValueError(f"{kind}: {where or 'body'}: {first['msg']}") from error
-    return command
+        given = "" if first["type"] in ("missing", "value_error", "json_invalid") else f", not {shown(first['input'])}"
+        raise ValueError(f"{kind}: {where or 'body'}: {first['msg'].removeprefix('Value error, ')}{given}") from error
+    return checked(command, kind)
 
 
 def encode_state(state: State) -> bytes:

@@ -62,9 +62,19 @@ class BadValue(Refused, ValueError):
     """A value that cannot be, in a spec, an option, a limit, a policy or a command.
 
     A `ValueError` too: whoever builds a spec in Python meets it as one.
+
+    Attributes:
+        path: Where the value stands: names of fields and keys, places in lists.
+        text: What it must be, and what it is.
     """
 
     code = "bad_value"
+
+    def __init__(self, whose: str, path: tuple[str | int, ...], text: str) -> None:
+        where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+        super().__init__(f"{whose}: {where} {text}" if where else f"{whose} {text}")
+        self.path = path
+        self.text = text
 
 
 def _or_nearest(near: Iterable[str], otherwise: str) -> str:

@@ -11,8 +11,8 @@ from pydantic import JsonValue, TypeAdapter
 
 from engine.core.document import entities, text_refs
 from engine.core.document_ids import with_ids
-from engine.core.spec import NAME
 from engine.core.state import State
+from engine.core.validation.bounds import NAME
 
 _LONGEST_NAME = 64
 

@@ -13,11 +13,13 @@ from anyio.abc import TaskGroup, TaskStatus
 from pydantic import JsonValue
 
 from engine.clock import Clock, RealClock
-from engine.core.codec import decode_command, encode_command, kind_of
+from engine.core.codec import kind_of
 from engine.core.commands import Command, ImportState, Order
+from engine.core.errors import BadValue
 from engine.core.events import CommandRefused, RunFinished, StateImported
 from engine.core.signals import EngineBegan, EngineEnds, Signal
 from engine.core.state import RunSummary, State
+from engine.core.validation.records import checked
 from engine.core.values import Held
 from engine.errors import CommandRefusedError, HostStopped, UnknownRun
 from engine.folding import summary_in
@@ -38,7 +40,7 @@ from engine.runtimes.catalogue import built_in
 from engine.runtimes.processes import Processes
 from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
-from engine.runtimes.values import clean, one_line
+from engine.runtimes.values import clean
 from engine.strategies_plugins import installed_strategies
 from engine.texts import Texts
 from store import CommandRow, Deposed, FileLost
@@ -226,10 +228,9 @@ class Host:
         """
         self._check_open()
         try:
-            # As the boundary of the inbox does it: what is not of its type must never get into the journal.
-            command = decode_command(str(command.type), encode_command(command))
-        except ValueError as error:
-            raise CommandRefusedError("bad_value", one_line(error)) from error
+            command = checked(command, str(command.type))
+        except BadValue as bad:
+            raise CommandRefusedError(bad.code, bad.reason) from bad
         order = Order(id=id or uuid.uuid4().hex, command=command, sender=sender, role=role)
         slot = self._orders.expect(order.id)
         self._loop.put(order)

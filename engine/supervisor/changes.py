@@ -17,11 +17,13 @@ from engine.core.commands import (
     SwitchStrategy,
 )
 from engine.core.discovery import choose
+from engine.core.errors import BadValue
 from engine.core.options import SupervisorOptions
 from engine.core.queries.suiting import candidate_of
 from engine.core.queries.targets import at
 from engine.core.spec import AgentSpec
 from engine.core.strategies import strategy_named
+from engine.core.validation.rules import shown
 from engine.host.orders import Applied
 from engine.registry import SpecifiedAgent
 from engine.supervisor.errors import UnknownOption
@@ -258,8 +260,15 @@ class Changes(Node):
 
 
 def spec_of(agent: AgentSpec | SpecifiedAgent) -> AgentSpec:
-    """Return the spec of what a program gives as an agent."""
-    return agent.spec if isinstance(agent, SpecifiedAgent) else agent
+    """Return the spec of what a program gives as an agent.
+
+    Raises:
+        BadValue: If it is no agent.
+    """
+    spec = agent.spec if isinstance(agent, SpecifiedAgent) else agent
+    if not isinstance(spec, AgentSpec):
+        raise BadValue("an agent", (), f"must be AgentSpec(…), not {shown(spec)}")
+    return spec
 
 
 def _with(spec: AgentSpec, settings: Settings) -> AgentSpec:

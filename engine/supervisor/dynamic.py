@@ -18,7 +18,9 @@ from engine.clock import Clock
 from engine.core.commands import AddAgent, AddSupervisor, RegisterSpec, SupervisorSpec
 from engine.core.limits import Limits
 from engine.core.options import Optimize, SupervisorOptions
-from engine.core.spec import AgentSpec, DiscoveryConfig, FailurePolicy
+from engine.core.policies.records import Chain
+from engine.core.spec import AgentSpec, DiscoveryConfig
+from engine.core.validation.records import check_arguments
 from engine.host.orders import Applied
 from engine.registry import AgentRegistry, SpecifiedAgent
 from engine.supervisor import whole
@@ -27,7 +29,7 @@ from engine.supervisor.changes import Changes, spec_of
 from engine.supervisor.duties import Duties
 from engine.supervisor.errors import AlreadyStarted, NotInThisVersion, UnknownOption
 from engine.supervisor.local import LocalEngine
-from engine.supervisor.options import check_policies, merged_options, refuse_later_features, refuse_unknown
+from engine.supervisor.options import merged_options, refuse_later_features, refuse_unknown
 from engine.supervisor.requests import Requests
 from engine.supervisor.specs import AgentSpecs
 from engine.supervisor.views import Views
@@ -94,7 +96,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
         aggregator: str | None = None,
         max_agents: int = 50,
         max_parallel: int = 10,
-        on_failure: Sequence[FailurePolicy] = (),
+        on_failure: Chain = (),
         limits: Limits | None = None,
         options: SupervisorOptions | None = None,
         enable_auto_evolution: bool = False,
@@ -105,7 +107,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
     ) -> None:
         refuse_unknown("DynamicSupervisor", unknown, DynamicSupervisor.__init__)
         refuse_later_features(enable_auto_evolution=enable_auto_evolution)
-        check_policies("on_failure", on_failure)
+        check_arguments(f"supervisor {name!r:.70}", DynamicSupervisor.__init__, locals())
         self.agent_registry = agent_registry
         self._path = (name,)
         specs = [spec_of(agent) for agent in agent_specs]

@@ -47,6 +47,7 @@ from engine.supervisor.checking import check_code, check_kind, check_usable
 from engine.supervisor.errors import NotEmpty
 from engine.supervisor.filed import finished_in, text_in
 from engine.supervisor.home import Home
+from engine.supervisor.options import checked_command
 from engine.supervisor.posted import Make, Posted
 from engine.supervisor.rest import Rest
 from engine.supervisor.shared import Shared
@@ -149,6 +150,7 @@ class LocalEngine:
             CommandRefusedError: If it was not carried out; nothing changed then.
             Unusable: If an agent that it brings cannot work.
         """
+        make = partial(checked_command, make)
         if self._is_at_rest and not self._needs_engine(command := make()):
             for spec in _specs_of(self._rest.state, command):
                 await self._check(self.callables.referred(spec))
@@ -168,6 +170,7 @@ class LocalEngine:
         """
         self._home.check()
         with self._home.guard:
+            make = partial(checked_command, make)
             command = make()
             if self._is_at_rest:
                 for spec in _specs_of(self._rest.state, command):

@@ -1,12 +1,16 @@
 """Options of a supervisor: what is misspelled and what this version does not do is said, never swallowed."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
+from engine.core.commands import Command
+from engine.core.errors import Refused
 from engine.core.options import SupervisorOptions
-from engine.core.spec import FailurePolicy
+from engine.core.validation.records import checked
+from engine.errors import CommandRefusedError
 from engine.supervisor.errors import NotInThisVersion, UnknownOption
 
 
@@ -36,16 +40,24 @@ def refuse_later_features(*, enable_auto_evolution: bool) -> None:
         raise NotInThisVersion("enable_auto_evolution", "look at get_supervision_metrics and change the team yourself")
 
 
-def check_policies(where: str, policies: Sequence[object]) -> None:
-    """Pass where all of `policies` are failure policies.
+def checked_command(make: Callable[[], Command]) -> Command:
+    """Return the command that a call makes, with every value in it checked, before anything looks into it.
 
     Raises:
-        TypeError: If one is not.
+        CommandRefusedError: If a value cannot be right.
     """
-    for policy in policies:
-        if not isinstance(policy, get_args(FailurePolicy)):
-            known = ", ".join(one.__name__ for one in get_args(FailurePolicy))
-            raise TypeError(f"{where} takes {known}, not {policy!r:.60}")
+    with refusals():
+        command = make()
+        return checked(command, str(command.type))
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Raise what the core refuses as what a program catches."""
+    try:
+        yield
+    except Refused as refused:
+        raise CommandRefusedError(refused.code, refused.reason) from refused
 
 
 def merged_options(options: SupervisorOptions | None, **named: Any) -> SupervisorOptions:

@@ -34,6 +34,7 @@ from engine.runtimes.slot import Slot
 from engine.supervisor.errors import NotInThisVersion
 from engine.supervisor.filed import body_in, finished_in
 from engine.supervisor.home import Home
+from engine.supervisor.options import checked_command
 from engine.supervisor.outbox import Outbox
 from engine.texts import Texts
 from store import CommandRow, Following, Record, follow
@@ -105,7 +106,7 @@ class RemoteEngine:
             Unusable: If it brings code that only this process has.
         """
         async with self.running():
-            row = _row_of(_with_trust(make()))
+            row = _row_of(_with_trust(checked_command(make)))
             slot = self._orders[row.id] = Slot()
             try:
                 await self._outbox.put(row)

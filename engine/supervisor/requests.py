@@ -1,6 +1,6 @@
 """Giving a supervisor something to do: run a request, queue one, follow it, stop it."""
 
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import suppress
 from typing import TypedDict, Unpack
 
@@ -13,8 +13,10 @@ from engine.core.decide.casting import cast_for
 from engine.core.errors import CoreError, Refused
 from engine.core.events import Event, RunFinished, StrategySwitched
 from engine.core.limits import Limits
-from engine.core.spec import FailurePolicy
+from engine.core.policies.records import Chain
 from engine.core.state import Agent, RunStatus, RunSummary, State, Supervisor
+from engine.core.validation.bounds import Label, Priority, Seconds
+from engine.core.validation.records import check_arguments
 from engine.errors import EngineError, UnknownRun, Unusable
 from engine.host.orders import Applied
 from engine.results import ENDED_OTHERWISE, RunFailed, RunResult, WorkStatus
@@ -22,7 +24,7 @@ from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value
 from engine.supervisor.errors import NotRunning, UnknownOption
 from engine.supervisor.node import Node
-from engine.supervisor.options import check_policies
+from engine.supervisor.options import refusals
 from store import StoreError
 
 STOP_S = 10.0
@@ -32,11 +34,11 @@ STOP_S = 10.0
 class RunDuties(TypedDict, total=False):
     """What may be said of a request besides the request itself."""
 
-    priority: int
-    deadline_s: float
-    on_failure: Sequence[FailurePolicy]
+    priority: Priority
+    deadline_s: Seconds
+    on_failure: Chain
     limits: Limits
-    category: str
+    category: Label
     after: Iterable[str]
 
 
@@ -197,8 +199,8 @@ class Requests(Node):
         for name in duties:
             if name not in RunDuties.__annotations__:
                 raise UnknownOption("a request", name, RunDuties.__annotations__)
-        policies = list(duties.get("on_failure", ()))
-        check_policies("on_failure", policies)
+        with refusals():
+            check_arguments("a request", RunDuties, duties)
         self._refuse_broken(as_text(value), duties.get("category"))
         await checkpoint_if_cancelled()
         with anyio.CancelScope(shield=True):
@@ -206,7 +208,7 @@ class Requests(Node):
                 lambda: Submit(
                     request=value,
                     supervisor=self._target,
-                    on_failure=policies,
+                    on_failure=duties.get("on_failure", ()),
                     priority=duties.get("priority"),
                     deadline_s=duties.get("deadline_s"),
                     limits=duties.get("limits"),

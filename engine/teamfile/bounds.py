@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
+from engine.core.validation.bounds import Attempts, Depth, Dollars, Priority, Seconds, Share, Slots, Tokens, UpToADay
 from engine.teamfile.block import Block
 
 _RANGE = re.compile(r"\s*(\d{1,9})\s*\.\.\s*(\d{1,9})\s*")
@@ -14,11 +15,11 @@ _RANGE = re.compile(r"\s*(\d{1,9})\s*\.\.\s*(\d{1,9})\s*")
 class AmountsBlock(Block):
     """A budget: each amount that is left out is without limit."""
 
-    attempts: Annotated[int | None, Field(ge=1, description="Attempts begun, retries included.")] = None
-    time_s: Annotated[float | None, Field(gt=0, description="Time at work, summed over attempts, in seconds.")] = None
-    tokens: Annotated[int | None, Field(ge=1, description="Tokens in and out.")] = None
-    cost_usd: Annotated[float | None, Field(gt=0, description="Money, in US dollars.")] = None
-    warn_at: Annotated[float, Field(gt=0, le=1, description="The share of it that is warned about.")] = 0.8
+    attempts: Annotated[Attempts | None, Field(description="Attempts begun, retries included.")] = None
+    time_s: Annotated[Seconds | None, Field(description="Time at work, summed over attempts, in seconds.")] = None
+    tokens: Annotated[Tokens | None, Field(description="Tokens in and out.")] = None
+    cost_usd: Annotated[Dollars | None, Field(description="Money, in US dollars.")] = None
+    warn_at: Annotated[Share, Field(description="The share of it that is warned about.")] = 0.8
     then: Annotated[
         Literal["stop", "ask", "fail"],
         Field(description="At its end: stop at the next step, ask a person, or fail at once."),
@@ -34,8 +35,8 @@ class AgentLimitsBlock(AmountsBlock):
 class LimitsBlock(AmountsBlock):
     """What a supervisor and everything under it may spend in all, and on each run, task and agent."""
 
-    run_s: Annotated[float | None, Field(gt=0, description="How long a run may take, in seconds.")] = None
-    depth: Annotated[int | None, Field(ge=1, le=64, description="How deep delegations and teams may nest.")] = None
+    run_s: Annotated[Seconds | None, Field(description="How long a run may take, in seconds.")] = None
+    depth: Annotated[Depth | None, Field(description="How deep delegations and teams may nest.")] = None
     run: Annotated[AmountsBlock | None, Field(description="What each run may spend.")] = None
     task: Annotated[AmountsBlock | None, Field(description="What each task may spend.")] = None
     agent: Annotated[AmountsBlock | None, Field(description="What each agent may spend in all.")] = None
@@ -53,10 +54,10 @@ def _pool(value: Any) -> Any:
 class PoolBlock(Block):
     """Bounds within which instances of an agent come and go."""
 
-    min: Annotated[int, Field(ge=1, le=10_000)] = 1
-    max: Annotated[int, Field(ge=1, le=10_000)]
-    grow_at: Annotated[int, Field(ge=1, description="Waiting tasks for each instance before one is added.")] = 2
-    idle_s: Annotated[float, Field(gt=0, le=86_400, description="Idle seconds before one is taken away.")] = 10.0
+    min: Slots = 1
+    max: Slots
+    grow_at: Annotated[Attempts, Field(description="Waiting tasks for each instance before one is added.")] = 2
+    idle_s: Annotated[UpToADay, Field(description="Idle seconds before one is taken away.")] = 10.0
 
 
 PoolBounds = Annotated[PoolBlock, BeforeValidator(_pool, json_schema_input_type=str | PoolBlock)]
@@ -66,7 +67,7 @@ class CircuitBlock(Block):
     """When an agent that keeps failing gets nothing to do for a while."""
 
     failures: Annotated[int, Field(ge=1, le=1000, description="Failed attempts in a row that open it.")] = 5
-    cool_s: Annotated[float, Field(gt=0, le=86_400, description="How long it stays open, in seconds.")] = 30.0
+    cool_s: Annotated[UpToADay, Field(description="How long it stays open, in seconds.")] = 30.0
 
 
 class RestartBlock(Block):
@@ -77,7 +78,7 @@ class RestartBlock(Block):
         Field(description="The one that crashed, all of them, or it and those declared after it."),
     ] = "one_for_one"
     intensity: Annotated[int, Field(ge=0, le=1000, description="Restarts that are allowed within the period.")] = 3
-    period_s: Annotated[float, Field(gt=0, le=86_400, description="The period, in seconds.")] = 60.0
+    period_s: Annotated[UpToADay, Field(description="The period, in seconds.")] = 60.0
 
 
 class PreemptBlock(Block):
@@ -86,5 +87,5 @@ class PreemptBlock(Block):
     at: Annotated[
         Literal["step", "now", "never"], Field(description="When the less urgent one stops: at its next step, or now.")
     ] = "step"
-    urgent: Annotated[int, Field(ge=0, le=9, description="Priorities up to this number take slots; 0 is highest.")] = 0
+    urgent: Annotated[Priority, Field(description="Priorities up to this number take slots; 0 is highest.")] = 0
     limit: Annotated[int, Field(ge=0, le=100, description="How often one task may be made to wait.")] = 3

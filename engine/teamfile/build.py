@@ -8,18 +8,12 @@ from engine.core.options import Preempt, SupervisorOptions
 from engine.core.spec import (
     AgentSpec,
     Circuit,
-    Escalate,
-    Fail,
-    Failover,
-    FailurePolicy,
     Pool,
     Restart,
-    Retry,
-    Skip,
 )
 from engine.teamfile.bounds import AmountsBlock
 from engine.teamfile.meaning import teams_of, type_of
-from engine.teamfile.policies import EscalatePolicy, FailoverPolicy, Policy, RetryPolicy
+from engine.teamfile.policies import policy_of
 from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument
 
 
@@ -63,7 +57,7 @@ def agent_spec(block: AgentBlock) -> AgentSpec:
         weight=block.weight,
         max_concurrency=block.max_concurrency,
         timeout_s=block.timeout_s,
-        on_failure=[_failure_policy(policy) for policy in block.on_failure],
+        on_failure=[policy_of(policy) for policy in block.on_failure],
         run_in=block.run_in,
         options=options,
         step_timeout_s=block.step_timeout_s,
@@ -80,7 +74,7 @@ def _options(block: TeamBlock) -> SupervisorOptions:
         lead=chief.lead,
         settings=chief.settings,
         strategies=block.strategies,
-        on_failure=[_failure_policy(policy) for policy in chief.on_failure],
+        on_failure=[policy_of(policy) for policy in chief.on_failure],
         limits=_limits(limits),
         run_limits=None if limits is None else _limits(limits.run),
         task_limits=None if limits is None else _limits(limits.task),
@@ -117,13 +111,3 @@ def agents_of(team: TeamDocument) -> Iterator[AgentBlock]:
     for _, block in teams_of(team):
         yield from block.agents
     yield from team.registry
-
-
-def _failure_policy(policy: Policy) -> FailurePolicy:
-    if isinstance(policy, RetryPolicy):
-        return Retry(**policy.retry.model_dump())
-    if isinstance(policy, FailoverPolicy):
-        return Failover(**policy.failover.model_dump())
-    if isinstance(policy, EscalatePolicy):
-        return Escalate(**policy.escalate.model_dump())
-    return Skip() if policy == "skip" else Fail()

@@ -3,18 +3,24 @@
 One rule holds inside: nothing of the team's own code is imported.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeVar
 
 from pydantic import ValidationError
 
-from engine.core.errors import Refused
+from engine.core.errors import BadValue, Refused
+from engine.core.options import SupervisorOptions
+from engine.core.spec import Pool
 from engine.core.strategies import check_settings
 from engine.runtimes.scripted import Script
 from engine.teamfile.document import Document
 from engine.teamfile.faults import field, problems_of
-from engine.teamfile.policies import Policy, RetryPolicy
+from engine.teamfile.policies import Policy, policy_of
 from engine.teamfile.problems import Loc, Problem, or_nearest
 from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument
+
+T = TypeVar("T")
 
 DEEP = 3
 """Levels of teams from which on each one costs more than it brings."""
@@ -127,15 +133,22 @@ class Meaning:
         if agent.script is not None and runtime != "scripted":
             self._say((*loc, "script"), f"is for scripted agents, and this one is a {runtime or 'nothing'}")
         self._policies(agent.on_failure, (*loc, "on_failure"))
-        if agent.pool is not None and agent.pool.max < agent.pool.min:
-            self._say((*loc, "pool"), f"max, {agent.pool.max}, must be at least min, {agent.pool.min}")
+        if agent.pool is not None:
+            self._can_be((*loc, "pool"), partial(Pool, **agent.pool.model_dump()))
 
     def _policies(self, policies: Sequence[Policy], loc: Loc) -> None:
-        for at, policy in enumerate(policies):
-            if isinstance(policy, RetryPolicy) and policy.retry.cap_s < policy.retry.base_s:
-                self._say((*loc, at), "cap_s must be at least base_s")
-            if policy in ("skip", "fail") and at < len(policies) - 1:
-                self._say((*loc, at + 1), f"comes after {policy}, which is always the last; remove it")
+        made = [self._can_be((*loc, at), partial(policy_of, policy)) for at, policy in enumerate(policies)]
+        chain = [policy for policy in made if policy is not None]
+        if len(chain) == len(made):
+            self._can_be(loc[:-1], partial(SupervisorOptions, on_failure=chain))
+
+    def _can_be(self, loc: Loc, make: Callable[[], T]) -> T | None:
+        """Make what a block stands for, and say what is wrong with it."""
+        try:
+            return make()
+        except BadValue as bad:
+            self._say((*loc, *bad.path), bad.text)
+            return None
 
     def _scripted(self, agent: AgentBlock, loc: Loc) -> None:
         if agent.run is not None:

@@ -5,7 +5,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
-from engine.teamfile.block import Block, Label
+from engine.core.policies.records import Escalate, Fail, Failover, FailurePolicy, Retry, Several, Skip
+from engine.core.validation.bounds import Label, Seconds, UpToADay
+from engine.teamfile.block import Block
 
 _ALLOWED = "must be retry, failover, escalate, fail or skip, such as {retry: 3}"
 
@@ -15,7 +17,7 @@ class RetryBlock(Block):
 
     retries: Annotated[int, Field(ge=0, le=100, description="Tries after the first one.")] = 3
     base_s: Annotated[float, Field(gt=0, le=3600, description="Ceiling of the first back-off, in seconds.")] = 0.5
-    cap_s: Annotated[float, Field(gt=0, le=86400, description="Largest ceiling, in seconds.")] = 30.0
+    cap_s: Annotated[UpToADay, Field(description="Largest ceiling, in seconds.")] = 30.0
     on: Annotated[
         list[Label],
         Field(default_factory=list, max_length=50, description="Exceptions that are worth it; all where empty."),
@@ -28,15 +30,15 @@ class RetryBlock(Block):
 class FailoverBlock(Block):
     """How many other agents to try."""
 
-    agents: Annotated[int | None, Field(ge=1, le=100, description="How many; all there are where left out.")] = None
+    agents: Annotated[Several | None, Field(description="How many; all there are where left out.")] = None
 
 
 class EscalateBlock(Block):
     """How long a person is waited for, and what happens then."""
 
-    after_s: Annotated[
-        float | None, Field(gt=0, le=31_536_000, description="Seconds until the default holds; for ever if left out.")
-    ] = None
+    after_s: Annotated[Seconds | None, Field(description="Seconds until the default holds; for ever if left out.")] = (
+        None
+    )
     default: Annotated[
         Literal["reject", "retry", "skip"], Field(description="What holds where nobody answered in time.")
     ] = "reject"
@@ -101,3 +103,18 @@ Policy = Annotated[
         | EscalatePolicy,
     ),
 ]
+
+
+def policy_of(policy: Policy) -> FailurePolicy:
+    """Return the failure policy that a block stands for.
+
+    Raises:
+        BadValue: If its settings do not go together.
+    """
+    if isinstance(policy, RetryPolicy):
+        return Retry(**policy.retry.model_dump())
+    if isinstance(policy, FailoverPolicy):
+        return Failover(**policy.failover.model_dump())
+    if isinstance(policy, EscalatePolicy):
+        return Escalate(**policy.escalate.model_dump())
+    return Skip() if policy == "skip" else Fail()

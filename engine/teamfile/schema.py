@@ -10,7 +10,19 @@ from pydantic import Field, JsonValue, StringConstraints
 
 from engine.core.options import Balance
 from engine.core.spec import Aggregation, RunIn
-from engine.teamfile.block import Block, Label, Name, Text
+from engine.core.validation.bounds import (
+    Label,
+    Matches,
+    Members,
+    Name,
+    NoneToADay,
+    Participants,
+    Seconds,
+    Slots,
+    Text,
+    Weight,
+)
+from engine.teamfile.block import Block
 from engine.teamfile.bounds import (
     AgentLimitsBlock,
     CircuitBlock,
@@ -54,16 +66,10 @@ class AgentBlock(Block):
     model: Annotated[Label | list[Label] | None, Field(description="A model, or several to fail over along.")] = None
     instructions: Annotated[Text, Field(description="What a model is told it is.")] = ""
     category: Annotated[Label | None, Field(description="The kind of work it is for.")] = None
-    weight: Annotated[
-        float, Field(gt=0, le=1_000_000, description="Its share of the work, among those able to do it.")
-    ] = 1.0
-    max_concurrency: Annotated[int, Field(ge=1, le=10_000, description="Attempts it may run at once.")] = 1
-    timeout_s: Annotated[
-        float | None, Field(gt=0, le=31_536_000, description="Longest an attempt may take, in seconds.")
-    ] = None
-    step_timeout_s: Annotated[
-        float | None, Field(gt=0, le=31_536_000, description="Longest one step may take, in seconds.")
-    ] = None
+    weight: Annotated[Weight, Field(description="Its share of the work, among those able to do it.")] = 1.0
+    max_concurrency: Annotated[Slots, Field(description="Attempts it may run at once.")] = 1
+    timeout_s: Annotated[Seconds | None, Field(description="Longest an attempt may take, in seconds.")] = None
+    step_timeout_s: Annotated[Seconds | None, Field(description="Longest one step may take, in seconds.")] = None
     on_failure: Annotated[
         list[Policy], Field(default_factory=list, max_length=10, description="What happens when it fails, in order.")
     ]
@@ -85,19 +91,19 @@ class SupervisorBlock(Block):
     aggregation: Annotated[Aggregation, Field(description="How results are joined.")] = "concat"
     aggregator: Annotated[Name | None, Field(description="The agent that joins results by synthesis.")] = None
     participants: Annotated[
-        list[Name] | None, Field(min_length=1, description="Who takes part, in this order; all where it is left out.")
+        Participants | None, Field(description="Who takes part, in this order; all where it is left out.")
     ] = None
     order: Annotated[
         list[Name] | None,
         Field(min_length=1, description="Order of agents and teams; those left out follow as they are declared."),
     ] = None
     auto_discover: Annotated[bool, Field(description="Choose agents by the words of the request.")] = False
-    max_matches: Annotated[int, Field(ge=1, le=100, description="The most agents a request is given to.")] = 5
+    max_matches: Annotated[Matches, Field(description="The most agents a request is given to.")] = 5
     default_agent: Annotated[Name | None, Field(description="Who takes a request that nobody matches.")] = None
-    max_parallel: Annotated[int, Field(ge=1, le=10_000, description="Attempts its agents may run at once.")] = 10
-    max_agents: Annotated[int, Field(ge=1, le=100_000, description="The most agents it may have.")] = 50
+    max_parallel: Annotated[Slots, Field(description="Attempts its agents may run at once.")] = 10
+    max_agents: Annotated[Members, Field(description="The most agents it may have.")] = 50
     max_total: Annotated[
-        int | None, Field(ge=1, le=100_000, description="Attempts that may be at work in it and everything under it.")
+        Members | None, Field(description="Attempts that may be at work in it and everything under it.")
     ] = None
     lead: Annotated[Name | None, Field(description="The agent that gets the whole request under delegate.")] = None
     settings: Annotated[dict[str, JsonValue], Field(default_factory=dict, description="What its strategy asks for.")]
@@ -107,14 +113,14 @@ class SupervisorBlock(Block):
     ]
     balance: Annotated[Balance | None, Field(description="Who of several able agents gets a task.")] = None
     ageing_s: Annotated[
-        float | None,
-        Field(ge=0, le=86_400, description="Seconds of waiting that raise a task by a priority; 0 never."),
+        NoneToADay | None,
+        Field(description="Seconds of waiting that raise a task by a priority; 0 never."),
     ] = None
     preempt: Annotated[PreemptBlock | None, Field(description="When an urgent task takes a slot.")] = None
     restart: Annotated[RestartBlock | None, Field(description="What happens when an agent crashes.")] = None
     circuit: Annotated[CircuitBlock | None, Field(description="For agents that say nothing themselves.")] = None
     grace_s: Annotated[
-        float | None, Field(ge=0, le=86_400, description="Seconds to the next step after a deadline, before the abort.")
+        NoneToADay | None, Field(description="Seconds to the next step after a deadline, before the abort.")
     ] = None
 
 

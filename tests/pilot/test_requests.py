@@ -40,7 +40,7 @@ async def test_a_request_has_a_priority_a_category_a_deadline_limits_and_what_it
 async def test_what_would_be_refused_keeps_the_dialog_open(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("n", *"go", "tab", "tab", "tab", "tab", *"tokens=few", "enter")
-        assert hand.problem == "tokens is a whole number, not 'few'"
+        assert hand.problem == "limits: tokens must be a whole number, 1 to 1,000,000,000,000, or None, not 'few'"
         await hand.press(*["backspace"] * 10, "tab", *"r77", "enter")
         assert hand.problem.startswith("would be refused: ")
         assert not hand.app.orders

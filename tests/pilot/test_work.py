@@ -33,7 +33,7 @@ async def test_a_priority_says_what_it_would_change(tmp_path: Path) -> None:
 async def test_what_is_no_priority_stays_in_the_dialog(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("5", "p", "1", "2", "enter")
-        assert hand.problem.endswith("a priority is 0, the most urgent, to 9, not 12")
+        assert hand.problem.endswith("priority must be a whole number from 0, the most urgent, to 9, not 12")
         await hand.press("backspace", "backspace", "x", "enter")
         assert hand.problem.startswith("'x' is no priority")
 

@@ -1,5 +1,8 @@
 """What a supervisor is made from: nothing that is asked for is swallowed."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from engine import (
@@ -7,6 +10,8 @@ from engine import (
     CommandRefusedError,
     DiscoveryConfig,
     DynamicSupervisor,
+    Fail,
+    Limits,
     NotInThisVersion,
     Retry,
     Skip,
@@ -31,7 +36,7 @@ def test_what_this_version_does_not_do_is_said() -> None:
 
 
 def test_what_is_no_failure_policy_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(TypeError, match="Retry, Failover, Escalate, Fail, Skip"):
+    with pytest.raises(ValueError, match=r"on_failure\[0\] must be Retry\(…\), Failover\(…\), Escalate"):
         DynamicSupervisor("team", on_failure=[object()])  # type: ignore[list-item]
 
 
@@ -54,7 +59,7 @@ def test_two_agents_of_one_name_are_refused_with_what_to_do() -> None:
 
 @pytest.mark.parametrize("name", ["", "9lives", "a b", "ä", "x" * 65])
 def test_a_name_that_cannot_be_says_what_can(name: str) -> None:
-    with pytest.raises((ValueError, CommandRefusedError), match="use a letter"):
+    with pytest.raises((ValueError, CommandRefusedError), match="a letter, then up to 63"):
         DynamicSupervisor(name)
 
 
@@ -118,3 +123,77 @@ async def test_the_failure_policies_of_the_team_are_those_of_agents_without_any(
     await team.arun("x")
 
     assert tries == {"plain": 3, "own": 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"limits": {"tokens": 5}}, "supervisor 'team': limits must be Limits(…), or None, not {'tokens': 5}"),
+        ({"discovery": {}}, "supervisor 'team': discovery must be DiscoveryConfig(…), or None, not {}"),
+        ({"durability": "bogus"}, "supervisor 'team': durability must be full or normal, not 'bogus'"),
+        ({"max_parallel": 1.5}, "supervisor 'team': max_parallel must be a whole number, not 1.5"),
+        ({"auto_discover": "yes"}, "supervisor 'team': auto_discover must be True or False, not 'yes'"),
+        ({"options": {"grace_s": 1}}, "supervisor 'team': options must be SupervisorOptions(…), or None, not {"),
+        ({"participants": "one"}, "supervisor 'team': participants must be a list, or None, not 'one'"),
+        ({"agent_specs": ["one"]}, "supervisor 'team': agent_specs[0] must be AgentSpec(…) or SpecifiedAgent(…), not"),
+        ({"agent_specs": iter(["one"])}, "an agent must be AgentSpec(…), not 'one'"),
+        ({"on_failure": [Fail(), Retry(1)]}, "supervisor 'team': on_failure[1] comes after fail"),
+        ({"store": 5}, "supervisor 'team': store must be a text or PathLike(…), or None, not 5"),
+        ({"coordination_strategies": ["a"]}, "supervisor 'team': coordination_strategies must be a mapping, or None"),
+    ],
+)
+def test_an_option_that_cannot_be_is_refused_in_one_line(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=r"must be|comes after") as refused:
+        DynamicSupervisor("team", **options)
+
+    assert str(refused.value).startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("duty", "says"),
+    [
+        ({"deadline_s": "5"}, "a request: deadline_s must be a number of seconds above 0"),
+        ({"deadline_s": float("nan")}, "a request: deadline_s must be a number of seconds above 0"),
+        ({"priority": "0"}, "a request: priority must be a whole number from 0, the most urgent, to 9, not '0'"),
+        ({"limits": {"tokens": 5}}, "a request: limits must be Limits(…), not {'tokens': 5}"),
+        ({"on_failure": Retry(1)}, "a request: on_failure must be a list"),
+        ({"on_failure": [Fail(), Retry(1)]}, "a request: on_failure[1] comes after fail"),
+        ({"after": "r1"}, "a request: after must be a list, not 'r1'"),
+        ({"category": "nobodys"}, "supervisor 'team' has no strategy for the category 'nobodys'; it has none"),
+    ],
+)
+async def test_a_duty_that_cannot_be_is_refused_in_one_line(duty: dict[str, Any], says: str) -> None:
+    team = DynamicSupervisor("team", agent_specs=[ONE])
+
+    with pytest.raises(CommandRefusedError) as refused:
+        await team.arun("x", **duty)
+
+    assert refused.value.reason.startswith(says)
+
+
+async def test_a_change_that_cannot_be_is_refused_in_one_line_with_and_without_an_engine() -> None:
+    team = DynamicSupervisor("team", agent_specs=[ONE])
+    broken = AgentSpec(name="two", run=echo)
+    broken.weight = float("inf")
+
+    for _ in range(2):
+        with pytest.raises(CommandRefusedError, match="agent 'two': weight must be a number"):
+            await team.add_agent(broken)
+        with pytest.raises(ValueError, match="an agent must be AgentSpec"):
+            await team.add_agent(5)  # type: ignore[arg-type]
+        with pytest.raises(CommandRefusedError, match="max_parallel must be a whole number"):
+            await team.set_options(max_parallel=2.5)  # type: ignore[arg-type]
+        async with team:
+            with pytest.raises(CommandRefusedError, match="agent 'two': weight must be"):
+                await team.add_agent(broken)
+    assert str(await team.arun("still here")) == "still here"
+
+
+async def test_a_team_whose_times_are_as_long_as_they_may_be_starts_again_on_its_file(tmp_path: Path) -> None:
+    ten_years_s = 315_360_000
+    spec = AgentSpec(name="one", run=echo, timeout_s=ten_years_s, step_timeout_s=ten_years_s, weight=0.001)
+    limits = Limits(run_s=ten_years_s, time_s=ten_years_s, tokens=10**12, attempts=10**9)
+
+    for _ in range(2):
+        team = DynamicSupervisor("team", agent_specs=[spec], limits=limits, store=tmp_path / "team.db")
+        assert str(await team.arun("on", deadline_s=ten_years_s)) == "on"

@@ -18,7 +18,7 @@ from engine.core.importing import renamed, state_from
 from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
 from engine.core.signals import EngineBegan, StateReady
-from engine.core.spec import Circuit, Escalate, Fail, Failover, FailurePolicy, Retry, Skip
+from engine.core.spec import Circuit, Escalate, Fail, Failover, FailurePolicy, Retry
 from engine.core.state import (
     Agent,
     Escalation,
@@ -281,7 +281,7 @@ def test_what_is_said_of_one_file_stays_there() -> None:
 
 
 def test_failure_policies_are_carried_as_what_they_are() -> None:
-    chain: list[FailurePolicy] = [Retry(), Failover(), Escalate(5.0), Fail(), Skip()]
+    chain: list[FailurePolicy] = [Retry(), Failover(), Escalate(5.0), Fail()]
     world = team_world(agent("ada"), options=SupervisorOptions(on_failure=chain))
     world.order(Submit(request="count", on_failure=chain))
 

@@ -246,7 +246,9 @@ def test_only_a_drain_has_a_deadline() -> None:
     world, _ = at_work()
 
     assert "a deadline is for" in refused(world, SwapAgent(agent="ada", spec=ANEW, mode="abort", deadline_s=1))
-    assert "to drain, not 0" in refused(world, SwapAgent(agent="ada", spec=ANEW, deadline_s=0))
+    assert "deadline_s must be a number of seconds above 0" in refused(
+        world, SwapAgent(agent="ada", spec=ANEW, deadline_s=0)
+    )
 
 
 def test_who_still_works_is_said_when_another_swap_is_refused() -> None:

@@ -249,5 +249,5 @@ def test_a_pool_moves_with_its_instances() -> None:
 
 
 def test_bounds_that_cannot_be_are_refused() -> None:
-    with pytest.raises(ValueError, match="a pool goes from 1 or more up to its max, not from 3 to 2"):
+    with pytest.raises(ValueError, match="pool: max must be at least min, 3, not 2"):
         Pool(min=3, max=2)

@@ -172,8 +172,8 @@ def test_a_priority_that_cannot_be_is_refused_and_so_is_one_that_changes_nothing
     world = one_hand()
     run = submitted(world)
 
-    assert "0, the most urgent, to 9, not 10" in refused(world, SetPriority(target=run, priority=10))
-    assert "0, the most urgent, to 9, not -1" in refused(world, Submit(request="go", priority=-1))
+    assert "from 0, the most urgent, to 9, not 10" in refused(world, SetPriority(target=run, priority=10))
+    assert "from 0, the most urgent, to 9, or None, not -1" in refused(world, Submit(request="go", priority=-1))
     assert f"run {run} has priority 5 already" in refused(world, SetPriority(target=run, priority=5))
     assert "t99" in refused(world, SetPriority(target="t99", priority=1))
     world.settle()

@@ -240,7 +240,7 @@ def test_more_slots_are_used_at_once() -> None:
     [
         (ChangeSupervisor(supervisor="chief"), "nothing to change"),
         (ChangeSupervisor(supervisor="chief", max_parallel=10), "nothing to change"),
-        (ChangeSupervisor(supervisor="chief", max_parallel=0), "max_parallel must be at least 1"),
+        (ChangeSupervisor(supervisor="chief", max_parallel=0), "max_parallel must be a whole number, 1 to 10,000"),
         (ChangeSupervisor(supervisor="nobody", max_parallel=1), "no supervisor 'nobody'"),
         (
             ChangeSupervisor(supervisor="chief", options=SupervisorOptions(strategies={"x": "unheard"})),

@@ -158,11 +158,12 @@ def test_after_so_many_attempts_it_is_trusted() -> None:
     assert "swap_rolled_back" not in kinds(world.fail(attempt(world, "ada")))
 
 
-@pytest.mark.parametrize(("failures", "tasks"), [(0, 3), (4, 3), (-1, 3)])
+@pytest.mark.parametrize(("failures", "tasks"), [(0, 3), (4, 3), (-1, 3), (1, 0)])
 def test_a_roll_back_by_itself_asks_for_numbers_that_can_be(failures: int, tasks: int) -> None:
     command = SwapAgent(agent="bob", spec=SECOND, rollback_failures=failures, rollback_tasks=tasks)
 
-    assert "is neither" in refused(swapped(), command)
+    reason = refused(swapped(), command)
+    assert "is neither" in reason or "must be a whole number, 1 to" in reason
 
 
 def test_several_are_swapped_at_once_or_none() -> None:
@@ -260,7 +261,7 @@ def test_an_agent_may_be_left_without_any_specialty() -> None:
 
 
 def test_in_a_full_house_the_agent_goes_that_has_been_idle_for_longest() -> None:
-    world = team_world(agent("ada"), agent("bob"), agent("cyd"), max_agents=3, participants=[])
+    world = team_world(agent("ada"), agent("bob"), agent("cyd"), max_agents=3)
     world.now_ms += 10
 
     said = applied(world, AddAgent(spec=agent("dan"), evict=True, trusted=["crew:dan"]))

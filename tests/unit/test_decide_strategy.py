@@ -259,7 +259,7 @@ def test_what_cannot_be_right_is_refused_and_nothing_changes() -> None:
     world = sequential()
 
     assert "there are conditional, delegate" in refused(world, SwitchStrategy(mode="zigzag"))
-    assert "no aggregation" in refused(world, SwitchStrategy(aggregation="sum"))  # type: ignore[arg-type]
+    assert "aggregation must be concat, vote" in refused(world, SwitchStrategy(aggregation="sum"))  # type: ignore[arg-type]
     assert "no supervisor" in refused(world, SwitchStrategy(supervisor="chef", mode="parallel"))
     assert "no agent 'eve'" in refused(
         world, SwitchStrategy(mode="parallel", aggregation="synthesis", aggregator="eve")

@@ -12,14 +12,17 @@ from engine.core.commands import (
     RegisterSpec,
     RemoveMember,
     StopEngine,
+    Submit,
     SupervisorSpec,
+    SwitchStrategy,
     TrustReferences,
     UnregisterSpec,
 )
 from engine.core.effects import StopLoop
+from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec
 from engine.core.state import RunStatus
-from tests.story import applied, attempt, kinds, member, refused, submitted, works
+from tests.story import applied, attempt, ended, kinds, member, refused, submitted, works
 from tests.world import World, agent, load, team_world
 
 BELOW = SupervisorSpec(name="below", members=[agent("cyd")])
@@ -142,8 +145,6 @@ def test_the_same_name_under_another_supervisor_is_another_agent() -> None:
         ({"participants": ["ada", "eva"]}, "no agent 'eva'"),
         ({"default_agent": "eva"}, "no agent 'eva'"),
         ({"aggregation": "synthesis"}, "names no aggregator"),
-        ({"max_parallel": 0}, "max_parallel"),
-        ({"name": "two words"}, "not allowed"),
     ],
 )
 def test_a_team_that_cannot_be_right_is_refused_whole(fields: dict[str, object], reason: str) -> None:
@@ -222,3 +223,23 @@ def test_a_file_that_changes_an_agent_on_its_way_is_refused_whole() -> None:
 
     assert "being removed" in refused(world, changed_file)
     assert [one.name for one in world.state.agents.values()] == ["ada"]
+
+
+def test_a_category_that_has_no_strategy_is_refused_with_those_that_there_are() -> None:
+    options = SupervisorOptions(strategies={"research_tasks": "parallel"})
+    world = team_world(agent("ada"), SupervisorSpec(name="below", members=[agent("bob")]), options=options)
+
+    assert "did you mean research_tasks?" in refused(world, Submit(request="go", category="research_task2"))
+    assert "there are research_tasks" in refused(world, Submit(request="go", category="cooking"))
+    assert "it has none" in refused(world, Submit(request="go", category="cooking", supervisor="below"))
+    run = submitted(world, category="research")
+    world.settle()
+    assert ended(world).id == run
+
+
+def test_a_synthesis_that_nobody_was_named_for_says_so() -> None:
+    world = team_world(agent("ada"), agent("bob"))
+
+    said = refused(world, SwitchStrategy(mode="parallel", aggregation="synthesis"))
+
+    assert said.startswith("supervisor 'chief' makes a synthesis but names no aggregator; name one of its agents")

@@ -67,7 +67,7 @@ def test_a_spec_keeps_its_references_and_loses_its_callables() -> None:
 
 def test_what_cannot_be_called_is_refused() -> None:
     with pytest.raises(Unusable, match="cannot be called"):
-        refer(AgentSpec(name="a", run=3))  # type: ignore[arg-type]
+        reference_of(3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

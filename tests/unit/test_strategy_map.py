@@ -6,7 +6,7 @@ from engine.core.commands import Submit
 from engine.core.options import SupervisorOptions
 from engine.core.state import RunStatus
 from engine.core.values import TextRef
-from tests.story import asked, attempts, done, ended, found, refused, submitted, works
+from tests.story import asked, attempt, attempts, done, ended, found, refused, submitted, works
 from tests.world import World, agent, team_world
 
 
@@ -125,3 +125,14 @@ def test_an_item_that_may_fail_is_left_out() -> None:
 
 def test_a_team_of_nobody_is_refused() -> None:
     assert "nobody" in refused(team_world(mode="map"), Submit(request=["x"]))
+
+
+def test_an_item_that_comes_to_nothing_keeps_its_place_in_the_list() -> None:
+    world = mapping("ada", "bob")
+    found(world, items=3)
+    for output in ("one", None, "three"):
+        world.succeed(attempt(world, "bob"), output)
+
+    (join,) = world.joins.values()
+
+    assert [one.output for one in join.inputs] == ["one", None, "three"]

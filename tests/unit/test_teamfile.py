@@ -174,7 +174,7 @@ registry:
         "9: teams[idle].supervisor.aggregator: no agent 'nobody' here; there are a, b",
         "9: teams[idle].supervisor.default_agent: no agent 'nobody' here; there are a, b",
         "9: teams[idle].supervisor.max_agents: 2 agents are more than max_agents, 1",
-        "10: teams[idle].agents[b].on_failure[1]: cap_s must be at least base_s",
+        "10: teams[idle].agents[b].on_failure[1].cap_s: must be at least base_s, 9, not 1",
         "13: registry[spare].name: the registry has a 'spare' already, on line 12; choose another name",
     ]
 
@@ -234,9 +234,9 @@ agents:
 @pytest.mark.parametrize(
     ("block", "said"),
     [
-        ("pool: {min: 4, max: 2}", "3: agents[a].pool: max, 2, must be at least min, 4"),
+        ("pool: {min: 4, max: 2}", "3: agents[a].pool.max: must be at least min, 4, not 2"),
         ("pool: 4-8", "3: agents[a].pool: must be a range such as 1..8, or {min: 1, max: 8}"),
-        ("weight: -1", "3: agents[a].weight: must be above 0, not -1"),
+        ("weight: -1", "3: agents[a].weight: must be at least 0.001, not -1"),
         ("limits: {tokens: 0}", "3: agents[a].limits.tokens: must be at least 1, not 0"),
         ("limits: {tokns: 1}", "3: agents[a].limits.tokns: is not a key here; did you mean tokens?"),
         (

@@ -66,7 +66,7 @@ def test_a_rehearsal_says_what_the_engine_would_and_changes_nothing() -> None:
     refused = rehearsed(world.state, SetPriority(target=run_id, priority=11), world.now_ms)
 
     assert found.summary == f"run {run_id} has priority 1, before 5: 0 not begun, 1 at work"
-    assert refused.refusal == "a priority is 0, the most urgent, to 9, not 11"
+    assert refused.refusal == "set_priority: priority must be a whole number from 0, the most urgent, to 9, not 11"
     assert encode_state(world.state) == before
     told = [event for event in world.order(SetPriority(target=run_id, priority=1)) if isinstance(event, CommandApplied)]
     assert [event.summary for event in told] == [found.summary]

@@ -49,7 +49,7 @@ def test_limits_are_pairs() -> None:
     [
         ("tokens", "write key=value"),
         ("token=3", "no limit 'token'"),
-        ("tokens=0", "above 0"),
+        ("tokens=0", "tokens must be a whole number, 1 to"),
         ("tokens=many", "a whole number"),
         ("cost_usd=much", "."),
         ("then=never", "stop, ask or fail"),

@@ -8,7 +8,9 @@ from pydantic import JsonValue
 from engine.core.commands.team import Target
 from engine.core.fact import fact
 from engine.core.limits import Limits
-from engine.core.spec import Aggregation, FailurePolicy
+from engine.core.policies.records import Chain
+from engine.core.spec import Aggregation
+from engine.core.validation.bounds import Label, Name, Priority, Seconds
 
 
 @fact
@@ -19,15 +21,15 @@ class Submit:
     request: JsonValue
     supervisor: Target | None = None
     """None is the first root."""
-    on_failure: list[FailurePolicy] = field(default_factory=list)
+    on_failure: Chain = ()
     """What happens when a task of it fails, in place of what its agents' specs say."""
-    priority: int | None = None
+    priority: Priority | None = None
     """0, the most urgent, to 9; None is 5."""
-    deadline_s: float | None = None
+    deadline_s: Seconds | None = None
     """How long it may take from now on, in seconds."""
     limits: Limits | None = None
     """What it may spend."""
-    category: str | None = None
+    category: Label | None = None
     """The kind of work that it is, for supervisors with strategies by category; None lets it be found."""
     after: list[str] = field(default_factory=list)
     """Runs that must be done before it begins."""
@@ -39,7 +41,7 @@ class SetPriority:
 
     type: Literal["set_priority"] = "set_priority"
     target: Target
-    priority: int
+    priority: Priority
 
 
 @fact
@@ -48,7 +50,7 @@ class SetDeadline:
 
     type: Literal["set_deadline"] = "set_deadline"
     target: Target
-    deadline_s: float | None
+    deadline_s: Seconds | None
     """Seconds from now on; None takes the deadline away."""
 
 
@@ -99,15 +101,15 @@ class SwitchStrategy:
 
     type: Literal["switch_strategy"] = "switch_strategy"
     supervisor: Target | None = None
-    mode: str | None = None
+    mode: Label | None = None
     """None keeps the mode and changes the aggregation only."""
     aggregation: Aggregation | None = None
-    aggregator: str | None = None
+    aggregator: Name | None = None
     preserve_agent_states: bool = True
     """False stops what is at work at its next step and keeps its partial results as context."""
     settings: dict[str, JsonValue] | None = None
     """What the strategy asks for; None keeps what is set where the mode stays, else takes its defaults."""
-    lead: str | None = None
+    lead: Name | None = None
     """The agent that leads, for `delegate`; None keeps the one that is set."""
     scope: Literal["run", "open", "new"] = "open"
     """`run` rewires one run and leaves the supervisor as it is; `open` rewires open runs too; `new` leaves them."""

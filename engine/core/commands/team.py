@@ -6,25 +6,35 @@ from typing import Literal, TypeAlias, Union
 from engine.core.fact import fact
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec, Aggregation
+from engine.core.validation.bounds import Attempts, Label, Matches, Members, Name, Participants, Seconds, Slots
+from engine.core.validation.records import check_fields
 
 
 @fact
 class SupervisorSpec:
-    """A supervisor and everything under it, as a team file or a program describes it."""
+    """A supervisor and everything under it, as a team file or a program describes it.
 
-    name: str
-    mode: str = "sequential"
+    Raises:
+        BadValue: If a field cannot be right.
+    """
+
+    name: Name
+    mode: Label = "sequential"
     aggregation: Aggregation = "concat"
-    aggregator: str | None = None
-    participants: list[str] | None = None
+    aggregator: Name | None = None
+    participants: Participants | None = None
     auto_discover: bool = False
-    max_matches: int = 5
-    default_agent: str | None = None
-    max_parallel: int = 10
-    max_agents: int = 50
+    max_matches: Matches = 5
+    default_agent: Name | None = None
+    max_parallel: Slots = 10
+    max_agents: Members = 50
     options: SupervisorOptions = field(default_factory=SupervisorOptions)
     members: list[Union[AgentSpec, "SupervisorSpec"]] = field(default_factory=list)
     """Agents and sub-supervisors in declared order."""
+
+    def __post_init__(self) -> None:
+        """Bring values into one shape and refuse what cannot be right."""
+        check_fields(self, "supervisor")
 
 
 Target: TypeAlias = str
@@ -66,9 +76,9 @@ class AddAgent:
     supervisor: Target | None = None
     """None is the first root."""
     spec: AgentSpec | None = None
-    registered: str | None = None
+    registered: Name | None = None
     """Name of a spec in the registry, instead of `spec`."""
-    name: str | None = None
+    name: Name | None = None
     """Name of the agent; None takes the spec's."""
     evict: bool = False
     """Where the supervisor is full: let the agent go that has been idle for longest; never one at work."""
@@ -109,16 +119,16 @@ class SwapAgent:
     type: Literal["swap_agent"] = "swap_agent"
     agent: Target
     spec: AgentSpec | None = None
-    registered: str | None = None
+    registered: Name | None = None
     """Name of a spec in the registry, instead of `spec`."""
     mode: str = "drain"
     """`drain`: attempts at work end on the old. `migrate`: they go on with the new from their next step. `abort`: they
     are stopped and begin again on the new."""
-    deadline_s: float | None = None
+    deadline_s: Seconds | None = None
     """With `drain`: a person is asked when attempts are still at work after so many seconds."""
-    rollback_failures: int | None = None
+    rollback_failures: Attempts | None = None
     """Roll back by itself when so many of the first `rollback_tasks` tasks of the new generation fail."""
-    rollback_tasks: int = 10
+    rollback_tasks: Attempts = 10
     trusted: list[str] = field(default_factory=list)
 
 
@@ -155,8 +165,8 @@ class ChangeCapabilities:
 
     type: Literal["change_capabilities"] = "change_capabilities"
     agent: Target
-    add: list[str] = field(default_factory=list)
-    remove: list[str] = field(default_factory=list)
+    add: list[Label] = field(default_factory=list)
+    remove: list[Label] = field(default_factory=list)
 
 
 @fact
@@ -187,8 +197,8 @@ class ChangeSupervisor:
     type: Literal["change_supervisor"] = "change_supervisor"
     supervisor: Target
     options: SupervisorOptions | None = None
-    max_parallel: int | None = None
-    max_agents: int | None = None
+    max_parallel: Slots | None = None
+    max_agents: Members | None = None
 
 
 @fact

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.core import commands, prompts, signals
-from engine.core.commands import Order
+from engine.core.commands import Command, Order
 from engine.core.context import Context
 from engine.core.decide import (
     attempts,
@@ -52,6 +52,7 @@ from engine.core.events import CommandApplied, CommandRefused, Event
 from engine.core.prompts import Prompt
 from engine.core.signals import Signal
 from engine.core.state import State
+from engine.core.validation.records import checked
 
 ON_COMMAND: dict[type, Callable[[State, Any, Context], Applied]] = {
     commands.Submit: run.submit,
@@ -146,12 +147,21 @@ def decide(state: State, message: Order | Signal | Prompt, ctx: Context) -> list
     return ON_MESSAGE[type(message)](state, message, ctx)
 
 
+def carry_out(state: State, command: Command, ctx: Context) -> Applied:
+    """Return what a command does; `state` is left as it was.
+
+    Raises:
+        Refused: If it is not carried out, `BadValue` where a value in it cannot be.
+    """
+    return ON_COMMAND[type(command)](state, checked(command, str(command.type)), ctx)
+
+
 def _decide_order(state: State, order: Order, ctx: Context) -> list[Event]:
     if order.id in state.commands:
         return []
     kind = str(order.command.type)
     try:
-        applied = ON_COMMAND[type(order.command)](state, order.command, ctx)
+        applied = carry_out(state, order.command, ctx)
     except Refused as refusal:
         return [
             CommandRefused(

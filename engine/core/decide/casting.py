@@ -125,8 +125,9 @@ def aggregator_of(
         if member_name(state, member_id) == named and (member_id in state.agents or mode == SYNTHESIS):
             return member_id
     near = nearest(str(named or ""), (a.name for a in state.agents.values()))
+    lacks = "names no aggregator" if named is None else f"has no agent {named!r} to make it"
     raise Refused(
-        f"supervisor {supervisor.name!r} makes a synthesis but has no agent {named!r} to make it; "
+        f"supervisor {supervisor.name!r} makes a synthesis but {lacks}; "
         f"name one of its agents as aggregator" + (f", such as {near[0]}" if near else "")
     )
 
@@ -192,8 +193,7 @@ def _category(
     """Return the key of the strategy for a request, and why."""
     strategies = supervisor.options.strategies
     if said is not None:
-        wanted = category_stem(said)
-        found = next((key for key in strategies if key == said or category_stem(key) == wanted), None)
+        found = _named_category(supervisor, said)
         if found is None:
             return None, f"no strategy for the category {said}, so {supervisor.mode}"
         return found, f"the category {found} was named, so {strategies[found]}"
@@ -202,6 +202,26 @@ def _category(
     if found is None:
         return None, f"no category fits the request, so {supervisor.mode}"
     return found, f"the request is of the category {found}, so {strategies[found]}"
+
+
+def _named_category(supervisor: Supervisor, said: str) -> str | None:
+    """Return the key of the strategy for a category that somebody said, also where it is a form of the same word."""
+    wanted = category_stem(said)
+    return next((key for key in supervisor.options.strategies if key == said or category_stem(key) == wanted), None)
+
+
+def check_category(supervisor: Supervisor, said: str | None) -> None:
+    """Pass where a request may be said to be of a category.
+
+    Raises:
+        Refused: If the supervisor that gets it has no strategy for that; those below may have none.
+    """
+    known = supervisor.options.strategies
+    if said is None or _named_category(supervisor, said) is not None:
+        return
+    near = nearest(said, known)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}" if known else "it has none"
+    raise Refused(f"supervisor {supervisor.name!r} has no strategy for the category {said!r}; {hint}")
 
 
 def _of_category(

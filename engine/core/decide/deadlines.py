@@ -17,9 +17,6 @@ from engine.core.options import GRACE_S
 from engine.core.queries.targets import find_work
 from engine.core.state import Run, RunSummary, State, Supervisor, Task, TaskStatus, Timer
 
-LONGEST_S = 31_536_000 * 10
-"""The longest that anything may be told to wait, in seconds: ten years."""
-
 
 @fact
 class Deadline:
@@ -41,11 +38,8 @@ def deadline_for(
         wanted_s: How long it was said to take at most, in seconds.
         limits: What was said that it may spend.
         ctx: The time.
-
-    Raises:
-        Refused: If it does not lie ahead.
     """
-    given = [] if wanted_s is None else [_after_ms(wanted_s)]
+    given = [] if wanted_s is None else [round(wanted_s * 1000)]
     if limits is not None and limits.run_s is not None:
         given.append(round(limits.run_s * 1000))
     allowed = _allowed_ms(state, supervisor)
@@ -57,12 +51,6 @@ def deadline_for(
 def _made(after_ms: int, warn_at: float, ctx: Context) -> Deadline:
     after_ms = max(1, after_ms)
     return Deadline(due_ms=ctx.now_ms + after_ms, after_ms=after_ms, warn_ms=ctx.now_ms + round(after_ms * warn_at))
-
-
-def _after_ms(wanted_s: float) -> int:
-    if not 0 < wanted_s < LONGEST_S:
-        raise Refused(f"a deadline lies ahead, at most {LONGEST_S:,} s from now; {wanted_s:g} s does not")
-    return max(1, round(wanted_s * 1000))
 
 
 def _allowed_ms(state: State, supervisor: Supervisor) -> tuple[int, str] | None:
@@ -99,7 +87,7 @@ def _set_for_run(state: State, run: Run, wanted_s: float | None, ctx: Context) -
     deadline = None
     if wanted_s is not None:
         warn_at = WARN_AT if supervisor is None else _warn_at(state, supervisor, run.limits)
-        deadline = _made(_after_ms(wanted_s), warn_at, ctx)
+        deadline = _made(round(wanted_s * 1000), warn_at, ctx)
     if allowed is not None:
         latest_ms = run.started_ms + allowed[0]
         if deadline is None or deadline.due_ms > latest_ms:
@@ -116,7 +104,7 @@ def _set_for_task(state: State, task: Task, wanted_s: float | None, ctx: Context
         raise Refused(f"task {task.id} has ended already ({task.status.value}); it needs no deadline")
     if task.cancelling or state.runs[task.run_id].cancelling:
         raise Refused(f"task {task.id} is being stopped already; it needs no deadline")
-    deadline = None if wanted_s is None else _made(_after_ms(wanted_s), WARN_AT, ctx)
+    deadline = None if wanted_s is None else _made(round(wanted_s * 1000), WARN_AT, ctx)
     above_ms = deadline_above(state, task)
     if deadline is not None and above_ms is not None and deadline.due_ms > above_ms:
         left_s = max(0, above_ms - ctx.now_ms) / 1000

@@ -9,7 +9,7 @@ from engine.core.decide.applied import Applied
 from engine.core.decide.merging import Merge, added
 from engine.core.decide.mint import Mint
 from engine.core.decide.moving import may_be_so_deep, with_warning
-from engine.core.decide.settings import check_numbers, check_options
+from engine.core.decide.settings import check_options
 from engine.core.decide.team import name_is_free
 from engine.core.decide.trust import trust
 from engine.core.discovery import nearest
@@ -28,7 +28,7 @@ from engine.core.events import (
 )
 from engine.core.hierarchy import DEEPEST, depth_of, height_of, warning_of
 from engine.core.queries.targets import find_supervisor
-from engine.core.spec import AgentSpec, check_name, spec_hash
+from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import State, Supervisor
 from engine.core.strategies import strategy_named
 
@@ -167,7 +167,6 @@ def check_tree(team: SupervisorSpec) -> None:
     Raises:
         Refused: With the first thing that is wrong.
     """
-    check_name(team.name, "supervisor")
     strategy_named(team.mode)
     names = [member.name for member in team.members]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -180,7 +179,6 @@ def check_tree(team: SupervisorSpec) -> None:
     if team.aggregation == "synthesis" and team.aggregator is None:
         raise Refused(f"supervisor {team.name!r} makes a synthesis but names no aggregator; name one of its agents")
     check_options(team.name, team.mode, team.options, names)
-    check_numbers(team.name, team.max_parallel, team.max_agents)
     _check_depth(team)
     for member in team.members:
         if isinstance(member, SupervisorSpec):

@@ -12,9 +12,10 @@ from engine.core.decide.dispatch import agent_for, started
 from engine.core.events import Event, PreemptionAsked
 from engine.core.fold.openings import has_slot, is_full
 from engine.core.inheritance import above_and_self, inherited
-from engine.core.options import LOWEST_PRIORITY, Preempt
+from engine.core.options import Preempt
 from engine.core.prompts import GiveSlot, TakeSlot
 from engine.core.state import Queue, State, Supervisor, Task
+from engine.core.validation.bounds import LOWEST_PRIORITY
 
 
 def take_slot(state: State, prompt: TakeSlot, ctx: Context) -> list[Event]:

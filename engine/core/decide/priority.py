@@ -6,27 +6,13 @@ from engine.core.decide.applied import Applied
 from engine.core.decide.stopping import below
 from engine.core.errors import Refused
 from engine.core.events import PrioritySet
-from engine.core.options import DEFAULT_PRIORITY, LOWEST_PRIORITY
 from engine.core.queries.targets import find_work
 from engine.core.state import Run, RunSummary, State, Task
 
 
-def priority_or_default(wanted: int | None) -> int:
-    """Return the priority that was asked for, or that of work for which none was.
-
-    Raises:
-        Refused: If there is no such priority.
-    """
-    if wanted is None:
-        return DEFAULT_PRIORITY
-    if not 0 <= wanted <= LOWEST_PRIORITY:
-        raise Refused(f"a priority is 0, the most urgent, to {LOWEST_PRIORITY}, not {wanted}")
-    return wanted
-
-
 def set_priority(state: State, command: SetPriority, ctx: Context) -> Applied:
     """Give a run, or a task and all below it, another priority; what waits keeps since when it waits."""
-    priority = priority_or_default(command.priority)
+    priority = command.priority
     subject = _found(state, command.target)
     if isinstance(subject, Run):
         what, run_id, task_id = f"run {subject.id}", subject.id, None

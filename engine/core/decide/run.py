@@ -6,16 +6,16 @@ from engine.core.commands import Cancel, RetryWork, Submit
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.budgets import why_exhausted
-from engine.core.decide.casting import cast_for, members_in
+from engine.core.decide.casting import cast_for, check_category, members_in
 from engine.core.decide.deadlines import deadline_for
 from engine.core.decide.find import member_name
 from engine.core.decide.following import still_open
 from engine.core.decide.mending import must_work
 from engine.core.decide.mint import Mint
-from engine.core.decide.priority import priority_or_default
 from engine.core.decide.stopping import below
 from engine.core.errors import Refused
 from engine.core.events import CancelRequested, Event, RetryDue, RunSubmitted, TaskReopened
+from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.targets import at, find_supervisor, find_work
 from engine.core.state import Run, RunSummary, State, Task, TaskStatus
 from engine.core.strategies import check_settings
@@ -35,6 +35,7 @@ def submit(state: State, command: Submit, ctx: Context) -> Applied:
     spent = why_exhausted(state, supervisor)
     if spent is not None:
         raise Refused(f"{spent}; change the limits of who has spent it first")
+    check_category(supervisor, command.category)
     cast = cast_for(state, supervisor, text, command.category)  # refuses now rather than in the run
     check_settings(cast.mode, cast.settings, [member_name(state, one) for one in members_in(state, supervisor)])
     deadline = deadline_for(state, supervisor, command.deadline_s, command.limits, ctx)
@@ -46,8 +47,8 @@ def submit(state: State, command: Submit, ctx: Context) -> Applied:
         root_id=mint("t"),
         request=command.request,
         sender="",
-        on_failure=command.on_failure,
-        priority=priority_or_default(command.priority),
+        on_failure=list(command.on_failure),
+        priority=DEFAULT_PRIORITY if command.priority is None else command.priority,
         deadline_ms=None if deadline is None else deadline.due_ms,
         warn_ms=None if deadline is None else deadline.warn_ms,
         category=command.category,

@@ -8,7 +8,6 @@ from engine.core.commands import ChangeSupervisor, SupervisorSpec
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.find import member_name
-from engine.core.decide.team import must
 from engine.core.discovery import nearest
 from engine.core.errors import Refused, UnknownAgent
 from engine.core.events import SupervisorChanged
@@ -37,7 +36,6 @@ def change_supervisor(state: State, command: ChangeSupervisor, ctx: Context) -> 
     event = settings_changed(supervisor, wanted, ctx)
     if event is None:
         raise Refused(f"supervisor {supervisor.name!r} has these settings already; nothing to change")
-    check_numbers(supervisor.name, event.max_parallel, event.max_agents)
     may_stay_so_deep(state, supervisor, event.options)
     return Applied(
         events=[event],
@@ -83,16 +81,6 @@ def check_options(name: str, mode: str, options: SupervisorOptions, members: Col
     check_settings(mode, options.settings, list(members))
     if options.lead is not None and options.lead not in members:
         raise UnknownAgent(options.lead, nearest(options.lead, members))
-
-
-def check_numbers(name: str, max_parallel: int, max_agents: int) -> None:
-    """Refuse a supervisor that could never do anything.
-
-    Raises:
-        Refused: If a number is below 1.
-    """
-    must(max_parallel >= 1, f"supervisor {name!r}: max_parallel must be at least 1")
-    must(max_agents >= 1, f"supervisor {name!r}: max_agents must be at least 1")
 
 
 def may_stay_so_deep(state: State, supervisor: Supervisor, options: SupervisorOptions) -> None:

@@ -13,7 +13,6 @@ from engine.core.errors import Refused, UnknownWork
 from engine.core.events import Event, StrategySwitched
 from engine.core.fact import changed
 from engine.core.queries.targets import find_supervisor
-from engine.core.spec import AGGREGATIONS
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies import STRATEGIES, check_settings, settings_for, strategy_named
 
@@ -65,8 +64,6 @@ def _wanted(state: State, current: Supervisor, command: SwitchStrategy) -> Super
     Raises:
         Refused: If it cannot be so.
     """
-    if command.aggregation is not None and command.aggregation not in AGGREGATIONS:
-        raise Refused(f"no aggregation {command.aggregation!r}; there are {', '.join(AGGREGATIONS)}")
     mode = strategy_named(command.mode or current.mode).name
     settings = _settings(current, mode) if command.settings is None else dict(command.settings)
     check_settings(mode, settings, [member_name(state, one) for one in members_in(state, current)] if settings else ())

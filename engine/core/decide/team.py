@@ -31,7 +31,7 @@ from engine.core.events import (
     SupervisorResumed,
 )
 from engine.core.queries.targets import find_any, find_supervisor
-from engine.core.spec import AgentSpec, check_name
+from engine.core.spec import AgentSpec
 from engine.core.state import Agent, Run, State, Supervisor
 
 
@@ -39,7 +39,7 @@ def add_agent(state: State, command: AddAgent, ctx: Context) -> Applied:
     """Add one agent, from a spec or from the registry."""
     supervisor = find_supervisor(state, command.supervisor)
     spec = wanted(state, command.spec, command.registered)
-    name = check_name(command.name or spec.name, "agent")
+    name = command.name or spec.name
     events = trust(state, [spec], command.trusted, ctx.now_ms)
     gone = room_for_one(state, supervisor, evict=command.evict)
     if gone is None or gone.name != name:

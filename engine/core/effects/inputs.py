@@ -1,7 +1,7 @@
 """What a task is given to work on: outputs before it in its graph, and in the graphs around it."""
 
 from engine.core.effects.records import Input, Look
-from engine.core.state import State, Task
+from engine.core.state import State, Task, TaskStatus
 
 
 def inputs_of(state: State, task: Task) -> list[Input]:
@@ -10,7 +10,7 @@ def inputs_of(state: State, task: Task) -> list[Input]:
         return []
     if task.sees is not None:
         seen_tasks = (state.tasks[task_id] for task_id in task.sees)
-        return [_input(state, one) for one in seen_tasks if one.output is not None and one.kind != "check"]
+        return [_input(state, one) for one in seen_tasks if _has_said(task, one) and one.kind != "check"]
     seen: set[str] = set()
     front = list(task.after)
     while front:
@@ -23,8 +23,13 @@ def inputs_of(state: State, task: Task) -> list[Input]:
     return [
         _input(state, before)
         for before in (state.tasks[task_id] for task_id in ordered)
-        if before.output is not None and before.kind not in ("join", "check")
+        if _has_said(task, before) and before.kind not in ("join", "check")
     ]
+
+
+def _has_said(task: Task, before: Task) -> bool:
+    """Return whether an output counts: None is no answer, but keeps its place in a list."""
+    return before.output is not None or (task.join == "list" and before.status is TaskStatus.DONE)
 
 
 def _input(state: State, task: Task) -> Input:

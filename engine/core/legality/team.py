@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 
 from engine.core.decide.leaving import own_tasks
 from engine.core.hierarchy import DEEPEST
-from engine.core.spec import NAME
 from engine.core.state import Agent, State, Supervisor, TaskStatus
 from engine.core.strategies import STRATEGIES
+from engine.core.validation.bounds import NAME
 
 
 def supervisors_stand_in_a_tree(state: State) -> Iterator[str]:

@@ -10,6 +10,14 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from engine.core.errors import BadValue
+from engine.core.validation.bounds import Label, Seconds, UpToADay
+from engine.core.validation.records import check_fields
+from engine.core.validation.rules import Also, OutOfPlace
+
+Several: TypeAlias = Annotated[int, Field(ge=1, le=100)]
+Names: TypeAlias = Annotated[Sequence[Label], Field(max_length=50)]
+
 
 @dataclass(slots=True)
 class Retry:
@@ -23,45 +31,48 @@ class Retry:
     """How many times to try again after the first attempt."""
     base_s: Annotated[float, Field(gt=0, le=3600)] = 0.5
     """Ceiling of the first back-off, in seconds."""
-    cap_s: Annotated[float, Field(gt=0, le=86400)] = 30.0
+    cap_s: UpToADay = 30.0
     """Largest ceiling, in seconds."""
     type: Literal["retry"] = "retry"
-    on: Sequence[str] = ()
+    on: Names = ()
     """Names of exception classes that are worth it, their subclasses included; empty is every one but those in
     `never_on` and those that say themselves that they are final."""
-    never_on: Sequence[str] = ()
+    never_on: Names = ()
     """Names of exception classes that are not."""
 
     def __post_init__(self) -> None:
-        """Keep seconds as floats, as JSON gives them back: the hash of a spec depends on it."""
-        self.base_s = float(self.base_s)
-        self.cap_s = float(self.cap_s)
-        self.on = tuple(self.on)
-        self.never_on = tuple(self.never_on)
+        """Bring values into one shape and refuse what cannot be right."""
+        check_fields(self, "retry")
+        if self.cap_s < self.base_s:
+            raise BadValue("retry", ("cap_s",), f"must be at least base_s, {self.base_s:g}, not {self.cap_s:g}")
 
 
 @dataclass(slots=True)
 class Failover:
     """Give the task to another agent that can do it, never to one that failed on it while another is left."""
 
-    agents: Annotated[int, Field(ge=1, le=100)] | None = None
+    agents: Several | None = None
     """How many others to try; None tries all there are."""
     type: Literal["failover"] = "failover"
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be right."""
+        check_fields(self, "failover")
 
 
 @dataclass(slots=True)
 class Escalate:
     """Ask a person what is to become of the task."""
 
-    after_s: Annotated[float, Field(gt=0, le=31_536_000)] | None = None
+    after_s: Seconds | None = None
     """How long to wait for an answer, in seconds; None waits for ever."""
     default: Literal["reject", "retry", "skip"] = "reject"
     """The answer when nobody gave one in time."""
     type: Literal["escalate"] = "escalate"
 
     def __post_init__(self) -> None:
-        """Keep seconds as floats, as JSON gives them back: the hash of a spec depends on it."""
-        self.after_s = None if self.after_s is None else float(self.after_s)
+        """Bring values into one shape and refuse what cannot be right."""
+        check_fields(self, "escalate")
 
 
 @dataclass(slots=True)
@@ -81,6 +92,17 @@ class Skip:
 FailurePolicy: TypeAlias = Retry | Failover | Escalate | Fail | Skip
 
 
+def _ends_with_its_last(chain: Sequence[FailurePolicy]) -> None:
+    for place, policy in enumerate(chain[:-1]):
+        if isinstance(policy, Fail | Skip):
+            after = chain[place + 1]
+            raise OutOfPlace(f"comes after {policy.type}, which is always the last; remove it", after, (place + 1,))
+
+
+Chain: TypeAlias = Annotated[Sequence[FailurePolicy], Field(max_length=10), Also(_ends_with_its_last)]
+"""Policies in the order in which they are asked; nothing stands behind one that never hands over."""
+
+
 @dataclass(slots=True)
 class Restart:
     """What a supervisor does when one of its agents crashes: OTP's words and meaning.
@@ -92,11 +114,11 @@ class Restart:
     """Who is started anew: the one that crashed, all of them, or it and those declared after it."""
     intensity: Annotated[int, Field(ge=0, le=1000)] = 3
     """How many restarts within `period_s` are allowed; one more, and the supervisor itself fails."""
-    period_s: Annotated[float, Field(gt=0, le=86400)] = 60.0
+    period_s: UpToADay = 60.0
 
     def __post_init__(self) -> None:
-        """Keep seconds as floats, as JSON gives them back."""
-        self.period_s = float(self.period_s)
+        """Bring values into one shape and refuse what cannot be right."""
+        check_fields(self, "restart")
 
 
 @dataclass(slots=True)
@@ -108,9 +130,9 @@ class Circuit:
 
     failures: Annotated[int, Field(ge=1, le=1000)] = 5
     """Failed attempts in a row that open it."""
-    cool_s: Annotated[float, Field(gt=0, le=86400)] = 30.0
+    cool_s: UpToADay = 30.0
     """How long it stays open before one attempt is let through, in seconds."""
 
     def __post_init__(self) -> None:
-        """Keep seconds as floats, as JSON gives them back: the hash of a spec depends on it."""
-        self.cool_s = float(self.cool_s)
+        """Bring values into one shape and refuse what cannot be right."""
+        check_fields(self, "circuit")

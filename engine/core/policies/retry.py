@@ -2,9 +2,7 @@
 
 from engine.core.policies.records import Retry
 from engine.core.policies.verdicts import Failures, TryAgain
-
-LONGEST_S = 86_400.0
-"""The longest back-off, in seconds, whatever an exception asks for: a day."""
+from engine.core.validation.bounds import DAY_S
 
 
 def after(policy: Retry, failures: Failures) -> TryAgain | None:
@@ -12,7 +10,7 @@ def after(policy: Retry, failures: Failures) -> TryAgain | None:
     if failures.retries >= policy.retries or not is_worth_it(policy, failures):
         return None
     delay_s = backoff_s(failures.retries + 2, base_s=policy.base_s, cap_s=policy.cap_s, jitter=failures.jitter)
-    asked_s = min(failures.retry_after_s or 0.0, LONGEST_S)
+    asked_s = min(failures.retry_after_s or 0.0, DAY_S)  # whatever an exception asks for
     # Rounded up where it was asked for: a millisecond too early is too early.
     return TryAgain(delay_ms=max(int(delay_s * 1000), -int(-asked_s * 1000 // 1)))
 

@@ -1,4 +1,49 @@
-"""Bounds."""
+"""The types of what a person writes, with their bounds: each stands here once.
 
+Records of the core and blocks of the team file are made of them, so a value is right in both or in neither. Python, the
+inbox and the YAML reader all check by these annotations.
+"""
+
+import re
+from decimal import Decimal
+from typing import Annotated, TypeAlias
+
+from pydantic import Field
+
+from engine.core.validation.rules import Says
+
+NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
+NAME = re.compile(NAME_PATTERN)
+"""What names of agents and supervisors look like."""
 LONGEST_S = 315_360_000
 """The longest that anything may be told to take or to wait, in seconds: ten years."""
+DAY_S = 86_400
+LOWEST_PRIORITY = 9
+"""Priorities go from 0, the most urgent, to this one."""
+
+Name: TypeAlias = Annotated[
+    str, Field(pattern=NAME_PATTERN), Says("a letter, then up to 63 letters, digits, '_' or '-'")
+]
+Participants: TypeAlias = Annotated[list[Name], Field(min_length=1)]
+Label: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
+Reference: TypeAlias = Annotated[str, Field(min_length=1, max_length=500)]
+"""`module:qualname`, or what stands for a callable of the running process."""
+Text: TypeAlias = Annotated[str, Field(max_length=100_000)]
+Seconds: TypeAlias = Annotated[float, Field(gt=0, le=LONGEST_S)]
+UpToADay: TypeAlias = Annotated[float, Field(gt=0, le=DAY_S)]
+"""Seconds."""
+NoneToADay: TypeAlias = Annotated[float, Field(ge=0, le=DAY_S)]
+"""Seconds."""
+Share: TypeAlias = Annotated[float, Field(gt=0, le=1)]
+Weight: TypeAlias = Annotated[float, Field(ge=0.001, le=1_000_000)]
+"""Bounded below too: what is dealt out by weights is counted in whole numbers."""
+Priority: TypeAlias = Annotated[
+    int, Field(ge=0, le=LOWEST_PRIORITY), Says(f"a whole number from 0, the most urgent, to {LOWEST_PRIORITY}")
+]
+Slots: TypeAlias = Annotated[int, Field(ge=1, le=10_000)]
+Members: TypeAlias = Annotated[int, Field(ge=1, le=100_000)]
+Matches: TypeAlias = Annotated[int, Field(ge=1, le=100)]
+Attempts: TypeAlias = Annotated[int, Field(ge=1, le=10**9)]
+Tokens: TypeAlias = Annotated[int, Field(ge=1, le=10**12)]
+Dollars: TypeAlias = Annotated[Decimal, Field(ge=Decimal("0.000001"), le=10**9, strict=False)]
+Depth: TypeAlias = Annotated[int, Field(ge=1, le=64)]

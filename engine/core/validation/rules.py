@@ -1,0 +1,387 @@
+"""From annotations to checks: what the type of a field says of its values, in Python as at the JSON boundary.
+
+One rule holds inside: the annotation is all there is. pydantic reads it where JSON and YAML come in, and a law holds
+the two against each other.
+"""
+
+import math
+import re
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, fields
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
+
+from pydantic import JsonValue
+
+Check: TypeAlias = Callable[[Any], Any]
+"""Returns the value in the one shape that it has in records; raises `Wrong`."""
+
+MOST_DIGITS = 30
+DEEPEST_JSON = 100
+WIDEST_INTEGER = 13_000
+"""In bits: Python reads no longer numbers back from JSON."""
+
+
+class Wrong(Exception):
+    """A value is not what is wanted.
+
+    Attributes:
+        wanted: What it has to be.
+        value: What it is.
+        path: Where it stands in what was looked at.
+    """
+
+    def __init__(self, wanted: str, value: object, path: tuple[str | int, ...] = ()) -> None:
+        super().__init__(wanted)
+        self.wanted = wanted
+        self.value = value
+        self.path = path
+
+    @property
+    def text(self) -> str:
+        """What is to be said of the value."""
+        return f"must be {self.wanted}, not {shown(self.value)}"
+
+    def under(self, part: str | int) -> "Wrong":
+        """Return the same fault, as seen from what holds the value."""
+        self.path = (part, *self.path)
+        return self
+
+
+class OutOfPlace(Wrong):
+    """A value that is right by itself stands where nothing comes of it."""
+
+    @property
+    def text(self) -> str:
+        """As `wanted` says it."""
+        return self.wanted
+
+
+def shown(value: object) -> str:
+    """Return a value as it is named in a fault."""
+    try:
+        text = repr(value)
+    except BaseException:  # the value is the user's: describing it may raise anything
+        return f"a {type(value).__name__}"
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a value has to be, in words and as a check."""
+
+    wanted: str
+    check: Check
+
+
+@dataclass(frozen=True, slots=True)
+class Says:
+    """Beside a type: what values of it are called."""
+
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Also:
+    """Beside a type: something more to look at, once the type is right; raises `Wrong`."""
+
+    look: Callable[[Any], None]
+
+
+def rule_for(hint: Any) -> Rule:
+    """Return the rule that an annotation says."""
+    return _rule(hint, ())
+
+
+def _rule(hint: Any, beside: tuple[Any, ...]) -> Rule:
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _with_more(_rule(args[0], (*args[1:], *beside)), args[1:])
+    if origin in (Union, types.UnionType):
+        return _union([_rule(one, beside) for one in args])
+    if origin is Literal:
+        return _one_of(args)
+    if hint in _PLAIN:
+        return _PLAIN[hint](_Bounds.of(beside))
+    if hint is JsonValue:
+        return Rule("a JSON value", _json)
+    if hint in (Any, object):
+        return Rule("anything", _as_it_is)
+    if hint is Callable or origin is Callable:
+        return Rule("a function", _callable)
+    if origin in (list, tuple, Sequence, Iterable):
+        return _sequence(origin, rule_for(args[0]), _Bounds.of(beside))
+    if origin in (dict, Mapping):
+        return _mapping(rule_for(args[0]), rule_for(args[1]))
+    return _instance(origin or hint)
+
+
+def _with_more(rule: Rule, beside: tuple[Any, ...]) -> Rule:
+    """Return a rule with its own words, and what it looks at besides."""
+    words = next((one.words for one in beside if isinstance(one, Says)), rule.wanted)
+    looks = [one.look for one in beside if isinstance(one, Also)]
+
+    def check(value: Any) -> Any:
+        try:
+            found = rule.check(value)
+        except Wrong as wrong:
+            raise (wrong if wrong.path or words == rule.wanted else Wrong(words, value)) from None
+        for look in looks:
+            look(found)
+        return found
+
+    return rule if words == rule.wanted and not looks else Rule(words, check)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """What stands beside a type, as `pydantic.Field` and its like say it."""
+
+    gt: Any = None
+    ge: Any = None
+    le: Any = None
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str | None = None
+
+    @classmethod
+    def of(cls, beside: tuple[Any, ...]) -> "_Bounds":
+        said: dict[str, Any] = {}
+        for one in _flat(beside):
+            for name in (each.name for each in fields(cls)):
+                if (value := getattr(one, name, None)) is not None:
+                    said[name] = value
+        return cls(**said)
+
+    def hold(self, number: Any) -> bool:
+        """Tell whether a number lies within; NaN lies nowhere."""
+        return (
+            (self.gt is None or number > self.gt)
+            and (self.ge is None or number >= self.ge)
+            and (self.le is None or number <= self.le)
+        )
+
+    def has_room(self, length: int) -> bool:
+        return (self.min_length or 0) <= length and (self.max_length is None or length <= self.max_length)
+
+    @property
+    def words(self) -> str:
+        if self.ge is not None:
+            return f", {self.ge:,} or more" if self.le is None else f", {self.ge:,} to {self.le:,}"
+        low = "" if self.gt is None else f" above {self.gt:,}"
+        return low if self.le is None else f"{low} and at most {self.le:,}"
+
+
+def _flat(beside: tuple[Any, ...]) -> Iterator[Any]:
+    for one in beside:
+        yield from _flat(tuple(one.metadata)) if hasattr(one, "metadata") else (one,)
+
+
+def _whole(bounds: _Bounds) -> Rule:
+    wanted = f"a whole number{bounds.words}"
+
+    def check(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not bounds.hold(value):
+            raise Wrong(wanted, value)
+        return int(value)
+
+    return Rule(wanted, check)
+
+
+def _number(bounds: _Bounds) -> Rule:
+    wanted = f"a number{bounds.words}"
+
+    def check(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not bounds.hold(value):
+            raise Wrong(wanted, value)
+        try:
+            found = float(value)
+        except OverflowError:
+            raise Wrong(wanted, value) from None
+        if not math.isfinite(found):
+            raise Wrong(wanted, value)
+        return found
+
+    return Rule(wanted, check)
+
+
+def _decimal(bounds: _Bounds) -> Rule:
+    wanted = f"an amount{bounds.words}"
+
+    def check(value: Any) -> Decimal:
+        if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+            raise Wrong(wanted, value)
+        try:
+            found = Decimal(str(value))
+        except InvalidOperation:
+            raise Wrong(wanted, value) from None
+        if not (found.is_finite() and bounds.hold(found) and len(found.as_tuple().digits) <= MOST_DIGITS):
+            raise Wrong(wanted, value)
+        return found
+
+    return Rule(wanted, check)
+
+
+def _text(bounds: _Bounds) -> Rule:
+    wanted = "a text"
+    if bounds.max_length is not None:
+        least = f"{bounds.min_length} to " if bounds.min_length else "at most "
+        wanted = f"a text of {least}{bounds.max_length:,} characters"
+    shape = None if bounds.pattern is None else re.compile(bounds.pattern)
+
+    def check(value: Any) -> str:
+        if not isinstance(value, str) or not bounds.has_room(len(value)) or not _is_unicode(value):
+            raise Wrong(wanted, value)
+        if shape is not None and not shape.fullmatch(value):
+            raise Wrong(wanted, value)
+        return str.__str__(value)
+
+    return Rule(wanted, check)
+
+
+def _is_unicode(value: str) -> bool:
+    """Tell whether a text has no halves of characters, so that it can be written as UTF-8."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _flag(bounds: _Bounds) -> Rule:
+    return _instance(bool, "True or False")
+
+
+def _nothing(bounds: _Bounds) -> Rule:
+    return _instance(types.NoneType, "None")
+
+
+_PLAIN: dict[Any, Callable[[_Bounds], Rule]] = {
+    bool: _flag,
+    int: _whole,
+    float: _number,
+    str: _text,
+    Decimal: _decimal,
+    None: _nothing,
+    types.NoneType: _nothing,
+}
+
+
+def _instance(cls: type, wanted: str | None = None) -> Rule:
+    wanted = wanted or f"{cls.__name__}(…)"
+    if getattr(cls, "_is_protocol", False):
+        return Rule(wanted, _as_it_is)
+
+    def check(value: Any) -> Any:
+        if not isinstance(value, cls):
+            raise Wrong(wanted, value)
+        return value
+
+    return Rule(wanted, check)
+
+
+def _one_of(allowed: tuple[Any, ...]) -> Rule:
+    wanted = _listed([str(one) for one in allowed])
+
+    def check(value: Any) -> Any:
+        for one in allowed:
+            if isinstance(value, type(one)) and value == one:
+                return one
+        raise Wrong(wanted, value)
+
+    return Rule(wanted, check)
+
+
+def _union(rules: list[Rule]) -> Rule:
+    wanted = _listed([rule.wanted for rule in rules])
+
+    def check(value: Any) -> Any:
+        deepest: Wrong | None = None
+        for rule in rules:
+            try:
+                return rule.check(value)
+            except Wrong as wrong:
+                deepest = wrong if wrong.path else deepest
+        raise deepest or Wrong(wanted, value)
+
+    return Rule(wanted, check)
+
+
+def _sequence(origin: Any, item: Rule, bounds: _Bounds) -> Rule:
+    most = "" if bounds.max_length is None else f" of at most {bounds.max_length:,}"
+    wanted, made = f"a list{most}{', not empty' if bounds.min_length else ''}", list if origin is list else tuple
+
+    def check(value: Any) -> Any:
+        # A set has no order of its own: the same team would be another in the next process.
+        if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping | Set):
+            raise Wrong(wanted, value)
+        found = []
+        for place, one in enumerate(value):
+            if bounds.max_length is not None and place == bounds.max_length:
+                raise Wrong(wanted, value)
+            found.append(_inside(item, place, one))
+        if not bounds.has_room(len(found)):
+            raise Wrong(wanted, value)
+        return made(found)
+
+    return Rule(wanted, check)
+
+
+def _mapping(key: Rule, item: Rule) -> Rule:
+    def check(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            raise Wrong("a mapping", value)
+        return {_inside(key, "key", name): _inside(item, str(name), one) for name, one in value.items()}
+
+    return Rule("a mapping", check)
+
+
+def _inside(rule: Rule, part: str | int, value: Any) -> Any:
+    try:
+        return rule.check(value)
+    except Wrong as wrong:
+        raise wrong.under(part) from None
+
+
+def _callable(value: Any) -> Any:
+    if not callable(value):
+        raise Wrong("a function", value)
+    return value
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+_TEXT = _text(_Bounds())
+
+
+def _json(value: Any, depth: int = 0) -> Any:
+    """Return a copy of a JSON value, tuples as lists."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _TEXT.check(value)
+    if isinstance(value, int) and value.bit_length() <= WIDEST_INTEGER:
+        return int(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    if depth < DEEPEST_JSON and isinstance(value, list | tuple):
+        return [_inside_json(place, one, depth) for place, one in enumerate(value)]
+    if depth < DEEPEST_JSON and isinstance(value, Mapping):
+        return {_inside(_TEXT, "key", name): _inside_json(str(name), one, depth) for name, one in value.items()}
+    raise Wrong("a JSON value", value)
+
+
+def _inside_json(part: str | int, value: Any, depth: int) -> Any:
+    try:
+        return _json(value, depth + 1)
+    except Wrong as wrong:
+        raise wrong.under(part) from None
+
+
+def _listed(words: list[str]) -> str:
+    if words[-1] == "None" and len(words) > 1:
+        return f"{_listed(words[:-1])}, or None"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
