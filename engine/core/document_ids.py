@@ -87,6 +87,7 @@ FIELDS: dict[str, dict[str, Ids]] = {
         "id": Ids(each=_one, of="t"),
         "run_id": Ids(each=_one, of="r"),
         "parent_id": Ids(each=_one, of="t"),
+        "asked_by": Ids(each=_one, of="t"),
         "supervisor_id": Ids(each=_one, of="s", gone=True),
         "queue": Ids(each=_queue, of="sa", gone=True),
         "worker_id": Ids(each=_one, of="sa", gone=True),

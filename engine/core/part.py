@@ -65,8 +65,8 @@ def _cut(part: State, ids: set[str]) -> None:
     calls: dict[tuple[str, str], None] = {}
     now = Context(now_ms=part.at_ms, jitter=0.0)
     while (task := next((one for one in part.tasks.values() if _is_cut(part, one, ids)), None)) is not None:
-        if task.call_key is not None and task.parent_id is not None:
-            calls[task.parent_id, task.call_key] = None
+        if task.call_key is not None and task.asker_id is not None:
+            calls[task.asker_id, task.call_key] = None
         reason = "not part of what was exported"
         step(part, Order(id=f"cut {task.id}", command=Cancel(target=task.id, reason=reason)), now)
         _lose_begun(part)
@@ -92,9 +92,12 @@ def _is_cut(part: State, task: Task, ids: set[str]) -> bool:
 def _forget_call(part: State, task: Task, key: str) -> None:
     """Forget that an attempt asked, so that it asks again."""
     call = task.calls.pop(key, None)
-    for child_id in call.children if call is not None else ():
-        task.children.remove(child_id)
-        _forget(part, part.tasks[child_id])
+    for child in (part.tasks[child_id] for child_id in (call.children if call is not None else ())):
+        if child.asked_by is not None:  # it is a node of the graph by now
+            child.call_key, child.asked_by = None, None
+            continue
+        task.children.remove(child.id)
+        _forget(part, child)
 
 
 def _forget(part: State, task: Task) -> None:

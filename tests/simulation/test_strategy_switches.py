@@ -13,9 +13,9 @@ from engine.core.events import StrategySwitched
 from engine.core.fold import fold
 from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
-from engine.core.state import RunStatus, State
+from engine.core.state import RunStatus, State, TaskStatus
 from engine.core.strategies import BUILT_IN
-from tests.story import ended, found, submitted
+from tests.story import ended, found, only, submitted
 from tests.world import World, agent, team_world
 
 NAMES = ("ada", "bob", "cyd", "dan")
@@ -84,6 +84,32 @@ def with_delegations(world: World) -> None:
         world.ask(next(iter(world.started)), "work", ["x", "y", "z"])
 
 
+def with_delegations_to_members(world: World) -> None:
+    """Whoever is at work has asked three by name: one is done, one is at work, one waits where there are slots."""
+    if world.started:
+        asker = next(iter(world.started))
+        for name in NAMES:
+            if name != world.started[asker].agent:
+                world.ask(asker, name, [f"for {name}"], call=name)
+        one_asked_done(world, asker)
+
+
+def with_delegations_in_every_state(world: World) -> None:
+    """Whoever is at work has asked for five things: some are done, some at work, some wait."""
+    if world.started:
+        asker = next(iter(world.started))
+        world.ask(asker, "work", ["v", "w", "x", "y", "z"])
+        one_asked_done(world, asker)
+        one_asked_done(world, asker)
+
+
+def one_asked_done(world: World, asker: tuple[str, int]) -> None:
+    """What was asked for first and is at work has ended."""
+    at_work = [key for key in world.started if world.state.tasks[key[0]].asker_id == asker[0]]
+    if at_work:
+        world.succeed(at_work[0], "asked")
+
+
 def after_a_crash(world: World) -> None:
     """One is done, and the engine was lost."""
     one_done(world)
@@ -96,7 +122,17 @@ def after_a_failed_one(world: World) -> None:
         world.fail(next(iter(world.started)))
 
 
-MOMENTS = [at_once, one_done, two_done, in_the_middle_of_a_look, with_delegations, after_a_crash, after_a_failed_one]
+MOMENTS = [
+    at_once,
+    one_done,
+    two_done,
+    in_the_middle_of_a_look,
+    with_delegations,
+    with_delegations_to_members,
+    with_delegations_in_every_state,
+    after_a_crash,
+    after_a_failed_one,
+]
 moments = pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.__name__)
 pairs = pytest.mark.parametrize(("old", "new"), PAIRS, ids=lambda mode: str(mode))
 
@@ -134,6 +170,55 @@ def test_from_any_to_any_what_is_done_stays_and_the_run_ends(old: str, new: str,
     assert_legal(world.state)
     world.settle()
     assert_ended_well(world, failing=moment is after_a_failed_one)
+
+
+DELEGATING = [with_delegations, with_delegations_to_members, with_delegations_in_every_state]
+NAMED = {"graph", "hierarchical_review"}
+"""Strategies whose settings here name members for parts; an item or a delegation that a member has done is no part."""
+OTHER_WORK = {"map", "parallel_then_synthesis"}
+"""Strategies that have work of another kind for members that are done: items of a list, and the synthesis."""
+
+
+@pytest.mark.parametrize("moment", [one_done, two_done, *DELEGATING], ids=lambda moment: moment.__name__)
+@pytest.mark.parametrize("preserve", [True, False], ids=["kept", "stopped"])
+@pairs
+def test_from_any_to_any_nobody_works_twice_and_nothing_done_is_lost(
+    old: str, new: str, preserve: bool, moment: Any
+) -> None:
+    world = begun(old)
+    moment(world)
+    if not world.state.runs:
+        return
+    before = dict(world.state.tasks)
+    done = [task for task in before.values() if task.kind == "agent" and task.status is TaskStatus.DONE]
+    is_whole = {task.id: task.takes != "own" and task.asker_id is None for task in done}
+    seen = len(world.starts)
+
+    (change,) = only(world.order(to(new, preserve_agent_states=preserve)), "strategy_switched").groups
+
+    if old == "delegate":
+        asked = {task.id for task in before.values() if task.asker_id is not None}
+        assert asked <= {*change.kept, *change.cancelled, *change.removed}
+    nodes = set(world.state.tasks[change.task_id].children)
+    used = settled(world)
+    assert_ended_well(world)
+    again = [start for start in world.starts[seen:] if start.task_id not in before]
+    recorded = {task.agent_id for task in done if task.id in nodes and (is_whole[task.id] or new not in NAMED)}
+    assert new in OTHER_WORK or not [start.agent for start in again if start.agent_id in recorded]
+    if again and new != "map":  # an item is given nothing but itself
+        assert {task.id for task in done if task.id in nodes} <= used
+
+
+def settled(world: World) -> set[str]:
+    """Let everything come to its end; return whose outputs were looked at, joined or given to somebody by then."""
+    used = {one.task_id for start in world.started.values() for one in start.inputs}
+    seen, goes_on = len(world.starts), True
+    while goes_on:
+        used |= {one.task_id for join in world.joins.values() for one in join.inputs}
+        used |= {one.task_id for check in world.checks.values() for one in check.looks}
+        used |= {one.task_id for start in world.starts[seen:] for one in start.inputs}
+        seen, goes_on = len(world.starts), world._settle_one()
+    return used
 
 
 @pairs

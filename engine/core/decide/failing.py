@@ -136,7 +136,8 @@ def _beside(state: State, task: Task) -> list[Task]:
     if parent is None:
         return []
     tasks = (state.tasks[task_id] for task_id in parent.children if task_id != task.id)
-    return [one for one in tasks if not one.ended and not one.cancelling and one.call_key == task.call_key]
+    tasks = (one for one in tasks if parent.kind == "group" or one.call_key == task.call_key)
+    return [one for one in tasks if not one.ended and not one.cancelling]
 
 
 def retry_due(state: State, timer: Timer, ctx: Context) -> list[Event]:

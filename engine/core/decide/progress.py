@@ -77,13 +77,11 @@ def after_end(state: State, prompt: AfterEnd, ctx: Context) -> list[Event]:
         events += _following(state, task, state.tasks[task_id], ctx, mint)
     if task.parent_id is None:
         return events
-    parent = state.tasks[task.parent_id]
-    if parent.kind == "group":
-        return events + check_group(state, CheckGroup(task_id=parent.id), ctx)
-    attempt = parent.attempt
-    if attempt is not None and task.call_key in attempt.owed and attempt.waits:
-        events.append(_answered(parent, attempt.number, task.call_key or "", ctx))
-    return events
+    asker = state.tasks.get(task.asker_id or "")
+    attempt = asker.attempt if asker is not None else None
+    if asker is not None and attempt is not None and task.call_key in attempt.owed and attempt.waits:
+        events.append(_answered(asker, attempt.number, task.call_key or "", ctx))
+    return events + check_group(state, CheckGroup(task_id=task.parent_id), ctx)
 
 
 def _answered(task: Task, attempt: int, call_key: str, ctx: Context) -> CallAnswered:

@@ -25,12 +25,14 @@ class _Parts:
 
     done: list[str]
     running: list[str]
-    """They go on, or are stopped, as the operator chose; those adopted among them."""
+    """They go on, or are stopped, as the operator chose; one that led comes last, after what it has asked for."""
+    stopping: list[str]
     unstarted: list[str]
     removed: list[str]
     adopted: list[str]
-    leads: list[str]
-    """Nodes at work that led, and lead no more."""
+    """Delegations that become nodes: done ones, and those at work."""
+    waiting: list[str]
+    """Delegations that have not begun and stay with a lead that goes on."""
 
 
 def rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, preserve: bool, at_ms: int) -> GroupChange:
@@ -46,25 +48,23 @@ def rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, preser
         return GroupChange(
             task_id=group.id, run_id=group.run_id, mode=wanted.mode, kept=[outcome.id], outcome_id=outcome.id
         )
-    parts = _parts(state, group, nodes, leads=wanted.mode == "delegate")
-    there = [*nodes, *(state.tasks[one] for one in parts.adopted)]
+    parts = _parts(state, group, nodes, leads=wanted.mode == "delegate", preserve=preserve)
+    # Whose delegation is stopped takes part anew.
+    there = [*nodes, *(state.tasks[one] for one in parts.adopted if one not in parts.stopping)]
     fresh = {f"+m{place}": one for place, one in enumerate(_without_a_node(state, wanted, group, there))}
-    view = _view(state, wanted, parts, fresh, preserve=preserve)
+    view = _view(state, wanted, parts, fresh)
     wiring = wired(wanted.mode, view)
     graph = drawn(state, wanted, wiring, fresh, mint, at_ms=at_ms)
     if graph.queues:
         raise Refused(f"the strategy {wanted.mode} asks for anybody who is able before it has looked at anything")
-    stopping = view.stopping
-    cancelled = [
-        task_id for task_id in parts.running if task_id in stopping and state.tasks[task_id].attempt is not None
-    ]
+    _must_leave_something(state, group, parts, wiring)
     tasks = state.tasks
     return GroupChange(
         task_id=group.id,
         run_id=group.run_id,
         mode=wanted.mode,
-        kept=[*parts.done, *(one for one in parts.running if one not in cancelled)],
-        cancelled=cancelled,
+        kept=[*parts.done, *(one for one in parts.running if one not in parts.stopping), *parts.waiting],
+        cancelled=parts.stopping,
         added=graph.nodes,
         removed=[*parts.removed, *(one for one in wiring.dropped if one in tasks)],
         after={node: graph.all(after) for node, after in wiring.after.items() if node in tasks},
@@ -82,7 +82,30 @@ def rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, preser
     )
 
 
-def _view(state: State, wanted: Supervisor, parts: _Parts, fresh: dict[str, str], *, preserve: bool) -> Nodes:
+def _must_leave_something(state: State, group: Task, parts: _Parts, wiring: Wiring) -> None:
+    """Refuse a switch that would stop all that is left of a graph in which nothing is done.
+
+    Raises:
+        Refused: If it would.
+    """
+    stopping = set(parts.stopping)
+    if parts.done or not stopping or set(parts.running) - stopping:
+        return
+    if any(state.tasks[child].status is TaskStatus.FAILED for child in group.children):
+        return  # it fails for that
+    built_in = {made.key for made in wiring.added if made.kind != "work"}
+    for node, after in wiring.after.items():
+        sources = set(wiring.sees.get(node, after))
+        if node not in built_in or not sources or not sources <= stopping:
+            return
+    titles = ", ".join(state.tasks[one].title for one in parts.stopping)
+    raise Refused(
+        f"all that is left of {group.run_id} is {titles}, which would be stopped; "
+        "let what is at work go on, or cancel the run"
+    )
+
+
+def _view(state: State, wanted: Supervisor, parts: _Parts, fresh: dict[str, str]) -> Nodes:
     """Return what the strategy is shown of a graph in progress.
 
     Args:
@@ -90,12 +113,12 @@ def _view(state: State, wanted: Supervisor, parts: _Parts, fresh: dict[str, str]
         wanted: The supervisor as it is to be.
         parts: The nodes that there are.
         fresh: Members that get a node, by the key that stands for it; an aggregator without one is added.
-        preserve: Whether what is at work goes on.
     """
     settings = settings_for(wanted.mode, wanted.options.settings, wanted.mode)
     aggregator = _aggregator(state, wanted, parts.unstarted, fresh, settings)  # may be one of the fresh from now on
     names = {one: member_name(state, one) for one in wanted.members}
     members = _whose(state, _every(parts), names) | {key: names[one] for key, one in fresh.items()}
+    asked = {one for one in _every(parts) if one in parts.adopted or state.tasks[one].asked_by is not None}
     return Nodes(
         done=parts.done,
         ends=_ends(state, parts.done),
@@ -105,15 +128,16 @@ def _view(state: State, wanted: Supervisor, parts: _Parts, fresh: dict[str, str]
         aggregation=wanted.aggregation,
         aggregator=aggregator,
         members=members,
-        cast=list(dict.fromkeys(name for key, name in members.items() if name and key not in parts.leads)),
+        cast=list(dict.fromkeys(name for key, name in members.items() if name and key not in asked)),
         groups=groups_in(state, wanted),
         settings=settings,
         lead=wanted.options.lead,
-        stopping=frozenset(parts.leads if preserve else parts.running),
+        stopping=frozenset(parts.stopping),
+        asked=frozenset(asked),
     )
 
 
-def _parts(state: State, group: Task, nodes: list[Task], *, leads: bool) -> _Parts:
+def _parts(state: State, group: Task, nodes: list[Task], *, leads: bool, preserve: bool) -> _Parts:
     """Sort the nodes of a graph.
 
     Args:
@@ -121,28 +145,56 @@ def _parts(state: State, group: Task, nodes: list[Task], *, leads: bool) -> _Par
         group: Whose graph it is.
         nodes: Its nodes.
         leads: Whoever leads may go on leading.
+        preserve: What is at work goes on.
     """
     work = [node for node in nodes if node.kind not in ("join", "check")]
-    at_work = [node for node in work if _at_work(node)]
-    leading = [node for node in at_work if group.mode == "delegate" and node.role == "lead" and not leads]
-    asked = [state.tasks[child] for lead in leading for child in lead.children]
-    adopted = [child.id for child in asked if _at_work(child)]
+    leading = [node for node in work if _at_work(node) and group.mode == "delegate" and node.role == "lead"]
+    leading = [] if leads else leading
+    led = {node.id for node in leading}
+    at_work = [*(node for node in work if _at_work(node) and node.id not in led), *leading]
+    stopping = [] if preserve else [node for node in at_work if node.attempt is not None]
+    adopted, waiting, dropped = _asked_for(state, leading, stopping)
     begun = {node.id for node in at_work}
     return _Parts(
-        done=[
-            node.id
-            for node in work
-            if node.ended and lets_pass(node) and (node.output is not None or node.status is TaskStatus.DONE)
-        ],
-        running=[*(node.id for node in at_work), *adopted],
+        done=[node.id for node in (*work, *adopted) if _is_done(node)],
+        running=[node.id for node in (*adopted, *at_work) if not node.ended],
+        stopping=[node.id for node in stopping],
         unstarted=[node.id for node in work if not node.ended and node.id not in begun],
         removed=[
             *(node.id for node in nodes if node.kind in ("join", "check") and not node.ended),
-            *(child.id for child in asked if not child.ended and child.id not in set(adopted)),
+            *(node.id for node in dropped),
         ],
-        adopted=adopted,
-        leads=[node.id for node in leading],
+        adopted=[node.id for node in adopted],
+        waiting=[node.id for node in waiting],
     )
+
+
+def _asked_for(state: State, leading: list[Task], stopping: list[Task]) -> tuple[list[Task], list[Task], list[Task]]:
+    """Return the delegations that become nodes of the graph, and those that have not begun: that stay, or are dropped.
+
+    They go on, or are stopped, with who asked for them: those that are stopped are added to `stopping`.
+    """
+    adopted: list[Task] = []
+    waiting: list[Task] = []
+    dropped: list[Task] = []
+    stopped = {node.id for node in stopping}
+    askers = [*stopping, *(node for node in leading if node.id not in stopped)]
+    for asker in askers:  # grows as it goes
+        for child in (state.tasks[child_id] for child_id in asker.children):
+            if _is_done(child) or _at_work(child):
+                adopted.append(child)
+            elif not child.ended:
+                (dropped if asker.id in stopped else waiting).append(child)
+            if child.attempt is not None and asker.id in stopped:
+                stopping.append(child)
+                stopped.add(child.id)
+                askers.append(child)
+    return adopted, waiting, dropped
+
+
+def _is_done(node: Task) -> bool:
+    """It has ended, and what it brought may be used."""
+    return node.ended and lets_pass(node) and (node.output is not None or node.status is TaskStatus.DONE)
 
 
 def _every(parts: _Parts) -> list[str]:
@@ -155,10 +207,10 @@ def _at_work(node: Task) -> bool:
 
 
 def _whose(state: State, nodes: list[str], names: dict[str, str]) -> dict[str, str]:
-    """Return whose each node is; one that works on an item of its own is nobody's place in another graph."""
+    """Return whose each node is; one that works on an item of a list is nobody's place in another graph."""
     tasks = [state.tasks[task_id] for task_id in nodes]
     return {
-        task.id: "" if task.takes == "own" or task.call_key else names.get(task.worker_id or task.agent_id or "", "")
+        task.id: "" if task.takes == "own" and task.call_key is None else names.get(_worker(task) or "", "")
         for task in tasks
     }
 

@@ -97,7 +97,7 @@ class Task:
     id: str
     run_id: str
     parent_id: str | None
-    """The group that planned it, or the task whose attempt asked for it."""
+    """The group of whose graph it is a node, or the task whose attempt asked for it."""
     supervisor_id: str
     kind: Literal["agent", "group", "join", "check"]
     """Work of an agent; of a sub-supervisor with its own graph; of the engine, joining results or looking at them."""
@@ -194,7 +194,9 @@ class Task:
     exceeded: str | None = None
     """The deadline or the budget that ended it and all below it, in words."""
     call_key: str | None = None
-    """The parent's call that asked for it."""
+    """The call that asked for it, of its parent or of `asked_by`."""
+    asked_by: str | None = None
+    """The task whose attempt asked for it, where a switch of the strategy has made it a node of a graph."""
     output: Held = None
     error: str | None = None
     created_ms: int = 0
@@ -205,6 +207,11 @@ class Task:
     def ended(self) -> bool:
         """True when it has its outcome."""
         return self.status in ENDED
+
+    @property
+    def asker_id(self) -> str | None:
+        """The task whose attempt asked for it; None for what was planned."""
+        return None if self.call_key is None else self.asked_by or self.parent_id
 
 
 @entity

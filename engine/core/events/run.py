@@ -83,12 +83,12 @@ class GroupChange:
     run_id: str
     mode: str
     kept: list[str] = field(default_factory=list)
-    """Nodes that are done or go on."""
+    """What is done or goes on: nodes, and delegations of a lead that goes on."""
     cancelled: list[str] = field(default_factory=list)
     """Nodes at work that are asked to stop."""
     added: list[NodePlan] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
-    """Nodes that had not started and have no place in the new graph."""
+    """What had not started and has no place in the new graph: nodes, and delegations of a lead that is stopped."""
     after: dict[str, list[str]] = field(default_factory=dict)
     """What each rewired node now waits for."""
     takes: dict[str, Takes] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class GroupChange:
     tolerated: list[str] = field(default_factory=list)
     """Nodes whose failure does not stop the graph."""
     adopted: list[str] = field(default_factory=list)
-    """Delegations at work of a lead that leads no more: they become nodes of the graph."""
+    """Delegations, done or at work, of whoever leads no more or is stopped: they become nodes of the graph."""
     settings: dict[str, JsonValue] = field(default_factory=dict)
 
 

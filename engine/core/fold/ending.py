@@ -97,16 +97,17 @@ def _tell_parent(state: State, task: Task, parent: Task) -> None:
     parent.open -= 1
     if task.call_key is None:
         return
-    call = parent.calls.get(task.call_key)
+    asker = parent if task.asked_by is None else state.tasks[task.asked_by]
+    call = asker.calls.get(task.call_key)
     if call is None:
         return
     call.open -= 1
-    attempt = parent.attempt
+    attempt = asker.attempt
     if call.open == 0 and attempt is not None and call.key in attempt.waits:
         del attempt.waits[call.key]
         attempt.owed.append(call.key)
         if not attempt.waits:
-            wait_for_slot(state, parent)
+            wait_for_slot(state, asker)
 
 
 def _unblock(state: State, task: Task) -> None:

@@ -114,7 +114,7 @@ def _rewire(state: State, group: Task, change: GroupChange) -> None:
         pass_by(state, task, "strategy switched")
     for task_id in group.children:
         task = state.tasks[task_id]
-        task.role, task.tolerated, task.sees, task.need = "", False, None, None
+        task.role, task.tolerated, task.sees, task.need = "", task.asked_by is not None, None, None
     for task_id in change.adopted:
         _adopt(state, group, state.tasks[task_id])
     for node in change.added:
@@ -143,16 +143,15 @@ def _rewire(state: State, group: Task, change: GroupChange) -> None:
 
 
 def _adopt(state: State, group: Task, task: Task) -> None:
-    """Make a delegation that is at work a node of the graph; the one that asked for it waits for it no more."""
+    """Make a delegation a node of the graph; the one that asked for it still gets its answer."""
     asker = state.tasks[task.parent_id or ""]
-    call = asker.calls[task.call_key or ""]
-    call.children.remove(task.id)
-    call.open -= 1
     asker.children.remove(task.id)
-    asker.open -= 1
-    task.parent_id, task.call_key, task.takes = group.id, None, "own"
     group.children.append(task.id)
-    group.open += 1
+    if not task.ended:
+        asker.open -= 1
+        group.open += 1
+    task.parent_id, task.asked_by, task.takes = group.id, asker.id, "own"
+    task.tolerated = True  # who asked for it decides what its failure means
 
 
 def _run_finished(state: State, event: RunFinished) -> None:

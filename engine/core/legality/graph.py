@@ -75,7 +75,13 @@ def graphs_go_in_no_circle(state: State) -> Iterator[str]:
 
 
 def calls_know_what_they_asked_for(state: State) -> Iterator[str]:
-    """A child of an agent's task was asked for by one of its calls, or by none; both know the same."""
+    """What was asked for knows by which call of which task, and that task knows it; so does a node that was adopted."""
+    adopted: dict[str, list[str]] = {}
+    for task in state.tasks.values():
+        if task.asked_by is not None:
+            adopted.setdefault(task.asked_by, []).append(task.id)
+            if state.tasks[task.asked_by].run_id != task.run_id or task.call_key is None:
+                yield f"{task.id} was asked for by {task.asked_by}, which cannot be"
     for task in state.tasks.values():
         if task.calls and task.kind != "agent":
             yield f"{task.id} is no agent's work and has asked for some"
@@ -85,7 +91,9 @@ def calls_know_what_they_asked_for(state: State) -> Iterator[str]:
         for key, call in task.calls.items():
             if call.key != key:
                 yield f"{task.id} has the call {call.key!a} under another key"
-        for child_id in task.children:
+        for child_id in (*task.children, *adopted.get(task.id, ())):
+            if child_id in task.children and state.tasks[child_id].asked_by is not None:
+                continue  # a node of the graph of this group
             if state.tasks[child_id].call_key != asked.pop(child_id, None):
                 yield f"{child_id} was asked for by another call of {task.id} than it says"
         if asked:

@@ -43,9 +43,9 @@ def _others(state: State, task: Task) -> Iterator[Agent]:
 
 
 def asker_of(state: State, task: Task) -> str | None:
-    """Return the id of the agent whose attempt asked for a task; None for a node of a graph."""
-    parent = state.tasks.get(task.parent_id or "")
-    return parent.agent_id if parent is not None and parent.kind == "agent" else None
+    """Return the id of the agent whose attempt asked for a task; None for what was planned."""
+    asker = state.tasks.get(task.asker_id or "")
+    return None if asker is None else asker.agent_id
 
 
 def home_of(state: State, task: Task) -> Supervisor:

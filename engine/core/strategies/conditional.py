@@ -92,7 +92,8 @@ def _who_is_first(nodes: Nodes, then: Sequence[str]) -> str:
     if named:
         return str(named)
     others = {one for branch in _list(nodes.settings.get("branches")) for one in _to(branch)} | set(then)
-    begun = [nodes.members[node] for node in (*nodes.running[::-1], *nodes.done[::-1]) if node in nodes.members]
+    aside = nodes.stopping | nodes.asked
+    begun = [nodes.members[node] for node in (*nodes.running[::-1], *nodes.done[::-1]) if node not in aside]
     return next((one for one in (*begun, *nodes.cast) if one and one not in others), "")
 
 

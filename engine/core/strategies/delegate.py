@@ -7,6 +7,7 @@
 
 Without a lead the one member that matches the request best gets it. Switched to in the middle of a run, what has not
 started is dropped, and the lead gets the request with all outputs so far; it begins when what is at work has ended.
+The output of a lead that is done, or at work, already is that of the graph.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ class Delegate:
         layout = Layout(nodes, nodes.settings)
         if not isinstance(lead, str):
             return layout.finished(None)
-        return layout.finished(layout.again(lead, role="lead"))
+        return layout.finished(layout.work(lead, role="lead"))
 
     def grow(self, nodes: Nodes, verdict: Verdict) -> Growth:
         """Looks at nothing: the lead decides."""

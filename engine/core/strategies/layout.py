@@ -31,7 +31,8 @@ class Layout:
             for node in nodes.unstarted:
                 self._waiting.setdefault(nodes.members.get(node, ""), []).append(node)
             for node in (*nodes.done, *nodes.running):
-                self._there[nodes.members.get(node, "")] = node
+                if node not in nodes.asked:
+                    self._there[nodes.members.get(node, "")] = node
 
     def work(
         self, member: str, after: Iterable[str] = (), *, takes: Takes = "request", sees: Sequence[str] | None = None,
@@ -51,16 +52,9 @@ class Layout:
         node = waiting.pop(0) if waiting else self._new(Made(key=self._key(), member=member, title=title))
         return self._edges(node, after, takes, sees, role)
 
-    def again(self, member: str, after: Iterable[str] = (), *, takes: Takes = "request", role: str = "") -> str:
-        """Return the node of a member like `work`, and a new one where the member is done already, or is stopped."""
-        there = self._there.get(member)
-        if there in self.nodes.done or there in self.nodes.stopping:
-            del self._there[member]
-        return self.work(member, after, takes=takes, role=role)
-
     def has_begun(self, member: str) -> bool:
         """Return True when a member is done or at work, and has not been placed."""
-        return member in self._there
+        return member in self._there and self._there[member] not in self.nodes.stopping
 
     def is_open(self, node: str) -> bool:
         """Return True when nothing that has begun came after `node`, so that what comes next goes on from it."""
@@ -101,17 +95,33 @@ class Layout:
         """Return the wiring; what is left over becomes context of what begins first, or is dropped."""
         wiring, nodes = self.wiring, self.nodes
         wiring.dropped.extend(node for waiting in self._waiting.values() for node in waiting)
-        ended = set(nodes.used)
-        extra = [node for node in nodes.ends if node not in self._placed and node not in ended]
-        extra += [node for node in nodes.running if node not in self._placed]
-        checks = {made.key for made in wiring.added if made.kind == "check"}
-        for node, after in wiring.after.items():
-            if extra and not after and wiring.takes[node] != "own" and node not in checks:
-                after.extend(extra)
-                wiring.takes[node] = "context"
+        if not self._anew:
+            self._take_along()
         if outcome is None and not self._anew:
             outcome = next(iter((*nodes.running[-1:], *nodes.done[-1:])), None)
         return _with_outcome(wiring, outcome)
+
+    def _take_along(self) -> None:
+        """Let what begins first have the outputs of what has begun and has no place."""
+        wiring, nodes = self.wiring, self.nodes
+        extra = [node for node in nodes.ends if node not in self._placed and node not in nodes.used]
+        extra += [node for node in nodes.running if node not in self._placed]
+        for node in self._first_to_begin() if extra else ():
+            wiring.takes[node] = "context"
+            for lists in (wiring.after, wiring.sees):
+                if node in lists:
+                    lists[node].extend(one for one in extra if one not in lists[node])
+
+    def _first_to_begin(self) -> list[str]:
+        """Return the nodes of work that come after nothing that has not begun, but for checks."""
+        after = self.wiring.after
+        kinds = {made.key: made.kind for made in self.wiring.added}
+
+        def is_first(node: str) -> bool:
+            return all(one not in after or (kinds.get(one) == "check" and is_first(one)) for one in after[node])
+
+        works = [node for node in after if kinds.get(node, "work") == "work" and self.wiring.takes[node] != "own"]
+        return [node for node in works if is_first(node)]
 
     def _edges(self, node: str, after: Iterable[str], takes: Takes, sees: Sequence[str] | None, role: str) -> str:
         self._placed.add(node)

@@ -35,12 +35,13 @@ class Map:
 
     def wire(self, nodes: Nodes) -> Wiring:
         """Return the look at the request, or at what is made of it."""
-        begun = [node for node in nodes.running if node not in nodes.stopping]
-        begun += [node for node in nodes.ends if node not in nodes.used]
+        aside = nodes.stopping.union(nodes.asked, nodes.used)
+        begun = [node for node in (*nodes.running, *nodes.ends) if node not in aside]
         over = nodes.settings.get("over")
         splitter = str(over or next(iter(nodes.cast), ""))
         to = nodes.settings.get("to")
-        workers = [one for one in nodes.cast if one != splitter or (to is None and len(nodes.cast) == 1)]
+        able = dict.fromkeys([*nodes.cast, *(nodes.members[node] for node in nodes.asked if nodes.members[node])])
+        workers = [one for one in able if one != splitter or (to is None and len(nodes.cast) == 1)]
         settings = {"join": "list", "optional": False, **nodes.settings}
         settings |= {"splitter": splitter, "workers": list(workers), "aggregation": nodes.aggregation}
         layout = Layout(nodes, settings)

@@ -35,6 +35,8 @@ class Nodes:
     running: list[str] = field(default_factory=list)
     stopping: frozenset[str] = frozenset()
     """Those of them that are being stopped; what they have said so far is context."""
+    asked: frozenset[str] = frozenset()
+    """Done and running ones that were delegations: they answer what a member had asked for, and not the request."""
     unstarted: list[str] = field(default_factory=list)
     aggregation: Aggregation = "concat"
     aggregator: str | None = None
