@@ -154,7 +154,10 @@ def spent_of(state: State, subject: Subject, name: Amount, now_ms: int | None = 
 
 
 def time_at_work(state: State, subject: Subject, now_ms: int) -> tuple[int, int]:
-    """Return how many attempts of a run or a task are at work, and how long they have been, in milliseconds."""
+    """Return how many attempts of a run or a task hold a slot, and the time that is not charged yet, in milliseconds.
+
+    Time counts while an attempt holds a slot, and not while it waits for what it delegated.
+    """
     if isinstance(subject, Run):
         return subject.at_work, subject.at_work * now_ms - subject.since_ms
     if not isinstance(subject, Task):
@@ -162,8 +165,8 @@ def time_at_work(state: State, subject: Subject, now_ms: int) -> tuple[int, int]
     front, count, time_ms = [subject], 0, 0
     for task in front:
         if task.attempt is not None and task.attempt.agent_id is not None:
-            count += 1
-            time_ms += now_ms - task.attempt.since_ms
+            count += not task.attempt.parked
+            time_ms += (0 if task.attempt.parked else now_ms) - task.attempt.since_ms
         front += [state.tasks[child] for child in task.children]
     return count, time_ms
 

@@ -23,7 +23,7 @@ class Limits:
     attempts: Attempts | None = None
     """Attempts begun, retries included."""
     time_s: Seconds | None = None
-    """Time that attempts were at work, summed over all of them, in seconds."""
+    """Time that attempts held a slot, summed over all of them, in seconds; not while they waited for delegations."""
     tokens: Tokens | None = None
     """Tokens in and out."""
     cost_usd: Dollars | None = None

@@ -17,7 +17,7 @@ DEFAULT_PRIORITY = 5
 AGEING_S = 60.0
 """How long a task waits until it is as urgent as one of the next priority, where nobody set it."""
 GRACE_S = 5.0
-"""How long work may go on to its next step after its deadline, where nobody set it."""
+"""How long work that is asked to stop may go on to its next step, where nobody set it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -88,7 +88,7 @@ class SupervisorOptions:
     circuit: Circuit | None = None
     """For agents whose specs have none; None everywhere up never opens one."""
     grace_s: NoneToADay | None = None
-    """How long work may go on to its next step after its deadline, in seconds."""
+    """How long work that is asked to stop may go on to its next step, in seconds: at a deadline, or cancelled."""
     optimize: Optimize | None = None
     """What it may change by itself; not taken from above."""
 

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from engine.core.effects import AnswerCall, StartAttempt, StopAttempt
 from engine.core.fact import changed
+from engine.core.options import GRACE_S
 from engine.core.signals import AgentUnusable, AttemptErred, AttemptStopped, AttemptSucceeded
 from engine.core.values import NO_USAGE, Usage
 from engine.errors import AttemptInterrupted, Unusable
@@ -18,9 +19,6 @@ from engine.runtimes.driver import driven
 from engine.runtimes.failures import traits
 from engine.runtimes.values import json_value, one_line, type_name
 from engine.runtimes.work import Services, Work
-
-GRACE_S = 2.0
-"""How long an attempt that is asked to stop may go on to its next step."""
 
 THROWS = 3
 """How often code is told that the engine ends before it is given up: it may clean up, and no more."""
@@ -290,8 +288,8 @@ def _interrupted(work: Work) -> Ended:
 
 
 def _spent(work: Work) -> Usage:
-    """Return what an attempt that ends has spent since its last report, and its whole time."""
-    spent, whole = work.take_spent(), Usage(time_ms=work.duration_ms)
+    """Return what an attempt that ends has spent since its last report, and its whole time at work."""
+    spent, whole = work.take_spent(), Usage(time_ms=work.worked_ms)
     return whole if spent is NO_USAGE else spent.plus(whole)
 
 

@@ -17,13 +17,14 @@ from engine.core.codec import kind_of
 from engine.core.commands import Command, ImportState, Order
 from engine.core.errors import BadValue
 from engine.core.events import CommandRefused, RunFinished, StateImported
+from engine.core.options import GRACE_S
 from engine.core.signals import EngineBegan, EngineEnds, Signal
 from engine.core.state import RunSummary, State
 from engine.core.validation.records import checked
 from engine.core.values import Held
 from engine.errors import CommandRefusedError, HostStopped, UnknownRun
 from engine.folding import summary_in
-from engine.host.attempts import GRACE_S, Attempts
+from engine.host.attempts import Attempts
 from engine.host.batch import Batch, Given, Then
 from engine.host.crew import Crew
 from engine.host.disk import encoded, save, writer_for
@@ -71,7 +72,8 @@ class Host:
         bound: Callables of this process, by the references that specs hold.
         folder: Where the agents' code is searched and what they see as their folder, until a team file says it.
         importer: Reads and checks an archive for `ImportState`; without it that command is refused.
-        grace_s: How long an attempt that is asked to stop may go on to its next step, in seconds.
+        grace_s: How long an attempt that is asked to stop may go on to its next step where its supervisor says
+            nothing, in seconds.
         seed: Makes the draws of back-offs repeatable; None draws from the system.
         pid: What the journal says which process this is; this one's by default.
         batch_ms: How long deciding may go on before what was decided is written, in milliseconds of real time; with

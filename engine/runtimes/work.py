@@ -100,6 +100,8 @@ class Work:
         self._slots: dict[int, Slot[Any]] = {}
         self._calls: dict[str, Slot[Any]] = {}
         self._waits = 0
+        self._parked_since_ms = 0
+        self._parked_ms = 0
         self._occurrences: Counter[str] | None = None
         self._spent = NO_USAGE
         self._emitted: list[str] = []
@@ -233,6 +235,8 @@ class Work:
         """
         self._raise_if_over()
         slot: Slot[AnswerCall] = self._waiting_slot()
+        if not self._calls:
+            self._parked_since_ms = self.now_ms()
         self._calls[key] = slot
         signal = DelegationAsked(
             task_id=self.effect.task_id,
@@ -248,6 +252,8 @@ class Work:
             answer = await slot.wait()
         finally:
             self._calls.pop(key, None)
+            if not self._calls:
+                self._parked_ms += self.now_ms() - self._parked_since_ms
         if answer.refused is not None:
             raise DelegationFailed(target, answer.refused)
         text = self._services.text
@@ -304,6 +310,12 @@ class Work:
     def duration_ms(self) -> int:
         """How long it has been at work, waiting included."""
         return self.now_ms() - self._began_ms
+
+    @property
+    def worked_ms(self) -> int:
+        """How long it has held a slot: without the time for which it waited for what it delegated."""
+        parked_now_ms = self.now_ms() - self._parked_since_ms if self._calls else 0
+        return self.duration_ms - self._parked_ms - parked_now_ms
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the engine's clock.

@@ -263,3 +263,31 @@ def test_an_engine_that_is_lost_in_the_grace_has_stopped_what_was_at_work() -> N
     assert "run_finished" in kinds(events)
     assert ended(world).status is RunStatus.FAILED
     assert not world.state.timers
+
+
+def test_delegated_work_has_the_grace_of_the_supervisor_however_it_is_stopped() -> None:
+    world = team_world(
+        agent("lead"), agent("hand", "dig"), mode="delegate", options=SupervisorOptions(lead="lead", grace_s=30)
+    )
+    run_id = submitted(world, deadline_s=60)
+    lead = attempt(world, "lead")
+    world.ask(lead, "dig", ["here"])
+    hand = attempt(world, "hand")
+
+    world.due(f"deadline:{run_id}")
+    at_the_deadline = {stop.task_id: stop.grace_ms for stop in world.effects if isinstance(stop, StopAttempt)}
+    world.stop(lead)
+    as_nobody_waits = {stop.task_id: stop.grace_ms for stop in world.effects if isinstance(stop, StopAttempt)}
+
+    assert at_the_deadline == {lead[0]: 30_000, hand[0]: 30_000}
+    assert as_nobody_waits == {hand[0]: 30_000}
+
+
+def test_cancelled_work_has_the_grace_of_its_supervisor_and_the_hosts_where_none_is_set() -> None:
+    for options, grace_ms in ((SupervisorOptions(grace_s=0.5), 500), (SupervisorOptions(), None)):
+        world = team_world(agent("ada"), options=options)
+        run_id = submitted(world)
+
+        applied(world, Cancel(target=run_id))
+
+        assert [stop.grace_ms for stop in world.effects if isinstance(stop, StopAttempt)] == [grace_ms]

@@ -59,7 +59,8 @@ from engine.core.events import (
 from engine.core.events.team import AgentRemoving
 from engine.core.fold.ending import lets_pass
 from engine.core.fold.timers import timer_id
-from engine.core.state import Agent, State, StopReason, SwapMode, Task, TaskStatus
+from engine.core.inheritance import inherited
+from engine.core.state import Agent, Attempt, State, StopReason, SwapMode, Task, TaskStatus
 
 
 def effects_of(state: State, event: Event) -> list[Effect]:
@@ -152,10 +153,26 @@ def _stop(
 ) -> list[Effect]:  # fmt: skip
     found = ((task_id, state.tasks[task_id].attempt) for task_id in task_ids)
     return [
-        StopAttempt(task_id=task_id, attempt=a.number, now=now, grace_ms=grace_ms, patient=patient, leave=leave)
+        StopAttempt(
+            task_id=task_id,
+            attempt=a.number,
+            now=now,
+            grace_ms=_grace_ms(state, a) if grace_ms is None else grace_ms,
+            patient=patient,
+            leave=leave,
+        )
         for task_id, a in found
         if a is not None
     ]
+
+
+def _grace_ms(state: State, attempt: Attempt) -> int | None:
+    """Return how long an attempt may go on to its next step, as its agent's supervisor says; None where none says."""
+    agent = state.agents.get(attempt.agent_id or "")
+    if agent is None:
+        return None
+    said: float | None = inherited(state, state.supervisors[agent.supervisor_id], "grace_s", None)
+    return None if said is None else round(said * 1000)
 
 
 def _cancel_requested(state: State, event: CancelRequested) -> list[Effect]:

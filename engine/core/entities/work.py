@@ -68,7 +68,7 @@ class Attempt:
     generation: int
     started_ms: int
     since_ms: int = 0
-    """From when on its time is not yet counted as spent."""
+    """From when on its time is not yet counted as spent; while it is parked, the time that is not, below 0."""
     parked: bool = False
     """It waits for its delegations and holds no slot."""
     waits: dict[str, None] = field(default_factory=dict)

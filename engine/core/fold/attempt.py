@@ -19,7 +19,7 @@ from engine.core.fold.hand_overs import note_first_attempt
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.pressing import take_back
 from engine.core.fold.queues import back_queue, enqueue, occupy, refresh_agent, stop_waiting_for_slot, vacate
-from engine.core.fold.spending import charge, count_begun
+from engine.core.fold.spending import charge, count_begun, start_clock
 from engine.core.fold.swapping import begin_again, took_part
 from engine.core.state import DURATIONS, Agent, Attempt, State, Task, TaskStatus
 from engine.core.values import held
@@ -61,6 +61,7 @@ def _attempt_resumed(state: State, event: AttemptResumed) -> None:
     agent = state.agents[event.agent_id]
     agent.parked.pop(task.id, None)
     attempt.parked = False
+    start_clock(state, task, attempt)
     attempt.owed = [key for key in attempt.owed if key not in event.call_keys]
     if attempt.stopping == "migrate" or attempt.waits:  # its new code, if it is let, asks again for what it waits for
         attempt.owed, attempt.waits = [], {}
@@ -104,7 +105,7 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
         task.attempt = None
         return None
     agent = state.agents[attempt.agent_id]
-    run.at_work -= 1
+    run.at_work -= not attempt.parked
     run.since_ms -= attempt.since_ms
     if attempt.parked:
         stop_waiting_for_slot(state, task)

@@ -14,7 +14,7 @@ from engine.core.fold.queues import (
     stands,
 )
 from engine.core.fold.timers import drop_timer, set_timer
-from engine.core.state import Agent, Ledger, Run, State, Supervisor, Task
+from engine.core.state import Agent, Attempt, Ledger, Run, State, Supervisor, Task
 from engine.core.values import Usage
 
 
@@ -105,6 +105,22 @@ def count_begun(state: State, task: Task, run: Run, agent: Agent, since_ms: int)
         supervisor = state.supervisors[above]
         supervisor.begun += 1
         above = supervisor.parent_id
+
+
+def stop_clock(state: State, task: Task, attempt: Attempt) -> None:
+    """Count no time for an attempt from now on: it gives its slot away and waits for others."""
+    run = state.runs[task.run_id]
+    run.at_work -= 1
+    run.since_ms -= state.at_ms
+    attempt.since_ms -= state.at_ms
+
+
+def start_clock(state: State, task: Task, attempt: Attempt) -> None:
+    """Count time for an attempt again, which has its slot back."""
+    run = state.runs[task.run_id]
+    run.at_work += 1
+    run.since_ms += state.at_ms
+    attempt.since_ms += state.at_ms
 
 
 def forget_budget(state: State, subject_id: str) -> None:

@@ -32,6 +32,7 @@ from engine.core.fold.queues import (
     stop_waiting_for_slot,
     vacate,
 )
+from engine.core.fold.spending import stop_clock
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.state import ENDED, Call, State, Task, TaskStatus
 from engine.core.values import Held, held
@@ -174,6 +175,7 @@ def park(state: State, task: Task, call_key: str) -> None:
     stop_waiting_for_slot(state, task)
     if not attempt.parked:
         attempt.parked = True
+        stop_clock(state, task, attempt)
         agent = state.agents[attempt.agent_id]
         agent.parked[task.id] = attempt.generation
         vacate(state, agent, task)

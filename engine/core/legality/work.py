@@ -55,10 +55,11 @@ def backing_off_has_a_timer(state: State) -> Iterator[str]:
 def runs_know_the_time_that_is_being_spent(state: State) -> Iterator[str]:
     """A run knows how many attempts of agents are at work in it, and since when in sum."""
     for run in state.runs.values():
-        found = (state.tasks[task_id].attempt for task_id in run.tasks)
-        since = [one.since_ms for one in found if one is not None and one.agent_id is not None]
-        if (run.at_work, run.since_ms) != (len(since), sum(since)):
-            yield f"{run.id} says {run.at_work} at work since {run.since_ms} in sum; {len(since)} are, {sum(since)}"
+        attempts = [state.tasks[task_id].attempt for task_id in run.tasks]
+        of_agents = [one for one in attempts if one is not None and one.agent_id is not None]
+        count, since_ms = sum(not one.parked for one in of_agents), sum(one.since_ms for one in of_agents)
+        if (run.at_work, run.since_ms) != (count, since_ms):
+            yield f"{run.id} says {run.at_work} at work since {run.since_ms} in sum; {count} are, {since_ms}"
 
 
 LAWS_OF_WORK: tuple[Callable[[State], Iterator[str]], ...] = (

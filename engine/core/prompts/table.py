@@ -83,7 +83,16 @@ def prompts_of(state: State, event: Event) -> list[Prompt]:
 
 
 _SPENDING = frozenset(
-    {AttemptStarted, StepRecorded, AttemptDone, AttemptFailed, AttemptCancelled, AttemptSetAside, AttemptMigrated}
+    {
+        AttemptStarted,
+        AttemptResumed,
+        StepRecorded,
+        AttemptDone,
+        AttemptFailed,
+        AttemptCancelled,
+        AttemptSetAside,
+        AttemptMigrated,
+    }
 )
 
 
