@@ -9,7 +9,17 @@ from engine.core.effects import Effect, effects_of, restart_effects
 from engine.core.errors import ChangesNothing
 from engine.core.events import EngineStarted, Event
 from engine.core.fold import apply
-from engine.core.prompts import CheckLeaving, Dispatch, FinishRun, LookAtPool, Prompt, TakeSlot, prompts_of
+from engine.core.prompts import (
+    CHANGES_WHO_IS_ABLE,
+    CheckLeaving,
+    Dispatch,
+    FinishRun,
+    LookAtPool,
+    PlaceAgain,
+    Prompt,
+    TakeSlot,
+    prompts_of,
+)
 from engine.core.signals import Signal
 from engine.core.state import State
 
@@ -29,6 +39,7 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
     prompts: deque[Prompt] = deque()
     now: Order | Signal | Prompt = message
     is_news = True
+    is_changed = False
     since = state.seq
     pressing: _Pressing | None = None
     last: list[Event] = []
@@ -44,10 +55,13 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
             events.append(event)
             effects += effects_of(state, event)
             prompts += prompts_of(state, event)
+            is_changed = is_changed or type(event) in CHANGES_WHO_IS_ABLE
             if type(event) is EngineStarted:
                 effects += restart_effects(state)
         if prompts:
             now = prompts.popleft() if type(prompts[0]) is not FinishRun else _next(prompts)
+        elif is_changed:
+            now, is_changed = PlaceAgain(), False
         elif state.offers.heap:
             now = Dispatch()
         elif state.urgent and (task_id := (pressing := pressing or _Pressing()).next(state, since)):

@@ -76,3 +76,29 @@ async def test_two_teams_with_the_same_names_ask_their_own_members() -> None:
 
     assert diary.counts() == {"left/lead": 1, "right/lead": 1, "left/ada": 4, "right/ada": 4}
     assert {one.ended_s for one in diary.of("lead")} == {4}
+
+
+async def test_a_map_to_a_capability_that_only_a_team_below_has_is_done_there() -> None:
+    diary = Diary()
+    below = diary.supervisor("below", diary.agent("ada", "dig", team="below"))
+    root = await over(diary, below, coordination_mode="map", coordination_settings={"to": "dig"})
+
+    async with root:
+        result = await told(root, ["x", "y"])
+
+    assert (result.output, diary.counts()) == (["ada(x)", "ada(y)"], {"below/ada": 2})
+
+
+@pytest.mark.parametrize("options", [{"coordination_mode": "delegate"}, {"auto_discover": True}])
+async def test_a_team_is_chosen_for_what_its_members_are_able_to_do(options: dict[str, Any]) -> None:
+    diary = Diary()
+    teams = [
+        diary.supervisor(name, diary.agent("ada", skill, team=name))
+        for name, skill in (("kitchen", "cooking"), ("garden", "gardening"))
+    ]
+    root = await over(diary, *teams, **options)
+
+    async with root:
+        await told(root, "some gardening, please")
+
+    assert diary.counts() == {"garden/ada": 1}

@@ -12,7 +12,7 @@ from engine.core.decide.indexing import index_of
 from engine.core.discovery import choose, choose_category, nearest
 from engine.core.errors import NoAgentMatches, Refused
 from engine.core.fact import fact
-from engine.core.queries.rings import gets_work_from
+from engine.core.queries.rings import agents_in, gets_work_from, teams_in
 from engine.core.queries.suiting import candidate_of
 from engine.core.state import Agent, State, Supervisor
 from engine.core.strategies import settings_for
@@ -138,20 +138,34 @@ def _speaks_of_combining(state: State, able: Sequence[str]) -> str | None:
     return found[0].id if found else next(iter(able[-1:]), None)
 
 
+def _reached(state: State, able: Sequence[str]) -> dict[str, str]:
+    """Return the agents that members bring, each with its member: a team is able to do what its members can do."""
+    found: dict[str, str] = {}
+    for member_id in able:
+        if member_id in state.agents:
+            found[member_id] = member_id
+            continue
+        front = [state.supervisors[member_id]]
+        for team in front:
+            front += teams_in(state, team)
+            found.update((agent.id, member_id) for agent in agents_in(state, team) if agent.removing is None)
+    return found
+
+
 def _discovered(state: State, supervisor: Supervisor, able: list[str], text: str) -> tuple[list[str], str]:
-    agents = [state.agents[member_id] for member_id in able if member_id in state.agents]
-    choice = choose(text, index_of(state, agents), limit=supervisor.max_matches)
+    reached = _reached(state, able)
+    choice = choose(text, index_of(state, [state.agents[one] for one in reached]), limit=supervisor.max_matches)
     if choice.matches:
-        return [match.id for match in choice.matches], choice.explanation
+        return list(dict.fromkeys(reached[match.id] for match in choice.matches)), choice.explanation
     return [
-        _default(supervisor, agents, text, choice.nearest)
+        _default(state, supervisor, able, text, choice.nearest)
     ], f"nobody matches; {supervisor.default_agent} is the default agent"
 
 
-def _default(supervisor: Supervisor, agents: Sequence[Agent], text: str, near: Sequence[str]) -> str:
-    for agent in agents:
-        if agent.name == supervisor.default_agent:
-            return agent.id
+def _default(state: State, supervisor: Supervisor, able: Sequence[str], text: str, near: Sequence[str]) -> str:
+    for member_id in able:
+        if member_name(state, member_id) == supervisor.default_agent:
+            return member_id
     raise NoAgentMatches(text[:60], near)
 
 
@@ -162,15 +176,13 @@ def _lead(
     named = supervisor.options.lead or settings.get("lead")
     if named is not None:
         return [lead_of(state, supervisor, str(named))], f"{named} leads"
-    agents = [state.agents[member_id] for member_id in able if member_id in state.agents]
-    if not agents:
-        return able[:1], "the only one"
-    choice = choose(text, index_of(state, agents), limit=1)
+    reached = _reached(state, able)
+    choice = choose(text, index_of(state, [state.agents[one] for one in reached]), limit=1)
     if choice.matches:
-        return [choice.matches[0].id], choice.explanation
+        return [reached[choice.matches[0].id]], choice.explanation
     if len(able) == 1:
         return able, "the only one"
-    return [_default(supervisor, agents, text, choice.nearest)], "nobody matches; the default agent"
+    return [_default(state, supervisor, able, text, choice.nearest)], "nobody matches; the default agent"
 
 
 def lead_of(state: State, supervisor: Supervisor, name: str) -> str:
@@ -197,7 +209,7 @@ def _category(
         if found is None:
             return None, f"no strategy for the category {said}, so {supervisor.mode}"
         return found, f"the category {found} was named, so {strategies[found]}"
-    agents = [state.agents[one] for one in able if one in state.agents]
+    agents = [state.agents[one] for one in _reached(state, able)]
     found = choose_category(text, strategies, index_of(state, agents))
     if found is None:
         return None, f"no category fits the request, so {supervisor.mode}"
@@ -229,7 +241,8 @@ def _of_category(
 ) -> tuple[list[str], str]:
     """Return who of the members belongs to a category, with those that the settings name; all where nobody does."""
     stems = frozenset(category_stem(category).split())
-    claiming = [one for one in able if one in state.agents and _claims(state, state.agents[one], stems)]
+    claims = {member for one, member in _reached(state, able).items() if _claims(state, state.agents[one], stems)}
+    claiming = [one for one in able if one in claims]
     if not claiming:
         return able, ""
     named = {name for key in _NAMING if key in settings for name in strings(settings[key])}

@@ -1,19 +1,18 @@
 """From what a strategy says to nodes with ids: whose they are, where they wait, what they look at."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
-from engine.core.candidate import names_it, suits
 from engine.core.decide.casting import members_in
 from engine.core.decide.find import member_name
 from engine.core.decide.mint import Mint
 from engine.core.discovery import nearest
-from engine.core.errors import NoAgentMatches, Refused
+from engine.core.errors import Refused
 from engine.core.events import NodePlan, QueueMade
 from engine.core.fact import changed, fact
 from engine.core.fold.queues import able_queue
 from engine.core.policies.chain import chain_of_agent, is_optional
-from engine.core.queries.suiting import candidate_of
+from engine.core.queries.placement import Place, place_for
 from engine.core.state import State, Supervisor
 from engine.core.strategies import strategy_named
 from engine.core.strategies.validation import validate
@@ -170,6 +169,7 @@ class _Places:
         self._at_ms = at_ms
         self._known: dict[str, str] | None = None
         self._queues: dict[str, str] = {}
+        self._places: dict[str, Place] = {}
         self.made: list[QueueMade] = []
 
     @property
@@ -190,45 +190,48 @@ class _Places:
 
     def anybody(self, task_id: str, made: Made) -> NodePlan:
         """Return a node for whoever is free of those that may do it."""
-        if made.able is not None and made.able in self._members:
-            return changed(node_plan(self._state, task_id, self._members[made.able]), title=made.title)
-        if made.able is None and len(made.anyone) == 1:
+        if made.able is not None:
+            place = self._placed(made.able)
+            if place.worker_id is not None:
+                return changed(node_plan(self._state, task_id, place.worker_id), title=made.title)
+            queue, supervisor_id = place.queue, place.supervisor_id
+        elif len(made.anyone) == 1:
             return changed(node_plan(self._state, task_id, self.member(made.anyone[0])), title=made.title)
-        capability = made.able or f"any of {', '.join(made.anyone)}"
-        if capability not in self._queues:
-            self._queues[capability] = self._queue(capability, made)
+        else:
+            queue, supervisor_id = self._queue_of(made.anyone), self._supervisor.id
         return NodePlan(
             task_id=task_id,
             kind="agent",
             title=made.title,
             worker_id=None,
-            supervisor_id=self._supervisor.id,
-            queue=self._queues[capability],
+            supervisor_id=supervisor_id,
+            queue=queue,
         )
 
-    def _queue(self, capability: str, made: Made) -> str:
-        state, key = self._state, able_queue(self._supervisor.id, capability)
-        few = [self.member(name) for name in made.anyone]
-        agents = few if made.able is None else self._able(capability)
-        known = state.queues[key].agents if key in state.queues else []
-        if any(one not in known for one in agents):
-            self.made.append(
-                QueueMade(
-                    at_ms=self._at_ms,
-                    key=key,
-                    supervisor_id=self._supervisor.id,
-                    capability=capability,
-                    agent_ids=[one for one in agents if one not in known],
-                )
-            )
-        return key
+    def _placed(self, target: str) -> Place:
+        """Return where work for a name or a capability goes: near the supervisor first."""
+        if target not in self._places:
+            self._places[target] = place_for(self._state, self._supervisor, target, self._at_ms, asker=None)
+            made = self._places[target].made
+            if made is not None:
+                self.made.append(made)
+        return self._places[target]
 
-    def _able(self, capability: str) -> list[str]:
-        state = self._state
-        agents = [candidate_of(state, state.agents[one]) for one in self._members.values() if one in state.agents]
-        able = [one for one in agents if suits(one, capability)]
-        named = [one.id for one in able if names_it(one, capability)]
-        if not able:
-            skills = [skill for one in agents for skill in one.specialties]
-            raise NoAgentMatches(capability, nearest(capability, [*skills, *self._members]))
-        return named or [one.id for one in able]
+    def _queue_of(self, names: Sequence[str]) -> str:
+        """Return the queue of work for whoever is free of a few members."""
+        capability = f"any of {', '.join(names)}"
+        if capability not in self._queues:
+            key = self._queues[capability] = able_queue(self._supervisor.id, capability)
+            known = self._state.queues[key].agents if key in self._state.queues else []
+            agents = [one for one in map(self.member, names) if one not in known]
+            if agents:
+                self.made.append(
+                    QueueMade(
+                        at_ms=self._at_ms,
+                        key=key,
+                        supervisor_id=self._supervisor.id,
+                        capability=capability,
+                        agent_ids=agents,
+                    )
+                )
+        return self._queues[capability]

@@ -148,8 +148,8 @@ def _parts(state: State, group: Task, nodes: list[Task], *, leads: bool, preserv
         preserve: What is at work goes on.
     """
     work = [node for node in nodes if node.kind not in ("join", "check")]
-    leading = [node for node in work if _at_work(node) and group.mode == "delegate" and node.role == "lead"]
-    leading = [] if leads else leading
+    leading = [node for node in work if _at_work(node) and node.kind == "agent" and node.role == "lead"]
+    leading = [] if leads or group.mode != "delegate" else leading  # a team that leads has asked for nothing itself
     led = {node.id for node in leading}
     at_work = [*(node for node in work if _at_work(node) and node.id not in led), *leading]
     stopping = [] if preserve else [node for node in at_work if node.attempt is not None]

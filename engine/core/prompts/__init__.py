@@ -22,6 +22,7 @@ from engine.core.prompts.records import (
     LookAtCircuit,
     LookAtPool,
     MemberCrashed,
+    PlaceAgain,
     PlanGroup,
     Prompt,
     Requeue,
@@ -29,9 +30,10 @@ from engine.core.prompts.records import (
     TakeSlot,
     Tune,
 )
-from engine.core.prompts.table import prompts_of
+from engine.core.prompts.table import CHANGES_WHO_IS_ABLE, prompts_of
 
 __all__ = [
+    "CHANGES_WHO_IS_ABLE",
     "AfterEnd",
     "AnswerNow",
     "Answered",
@@ -50,6 +52,7 @@ __all__ = [
     "LookAtCircuit",
     "LookAtPool",
     "MemberCrashed",
+    "PlaceAgain",
     "PlanGroup",
     "Prompt",
     "Requeue",

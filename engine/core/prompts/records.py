@@ -143,6 +143,14 @@ class Requeue:
 
 
 @fact
+class PlaceAgain:
+    """Somebody may be able no more, or anew: work that nobody able can take is looked at again."""
+
+    queue: str | None = None
+    """The one queue to look at; None looks at all."""
+
+
+@fact
 class StopLeftOver:
     """A task begins again from its input: what it had asked for is of no use any more."""
 
@@ -207,6 +215,7 @@ Prompt: TypeAlias = (
     | MemberCrashed
     | AnswerNow
     | Requeue
+    | PlaceAgain
     | StopLeftOver
     | CheckGeneration
     | Answered  # keep one a line

@@ -5,6 +5,11 @@ from typing import Any
 
 from engine.core.budget import is_empty, is_limited, limits_of, touched
 from engine.core.events import (
+    AgentAdded,
+    AgentBroke,
+    AgentMended,
+    AgentRemoved,
+    AgentRemoving,
     AttemptCancelled,
     AttemptDone,
     AttemptFailed,
@@ -18,6 +23,10 @@ from engine.core.events import (
     BudgetExtended,
     CallRejoined,
     CancelRequested,
+    CapabilitiesChanged,
+    CircuitClosed,
+    CircuitHalfOpened,
+    CircuitOpened,
     DeadlinePassed,
     Delegated,
     DoubtSettled,
@@ -27,13 +36,19 @@ from engine.core.events import (
     GroupEnded,
     GroupGrown,
     GroupPlanned,
+    MemberMoved,
     NeedMet,
+    RetryDue,
     RunFinished,
+    RunResumed,
     RunSubmitted,
     StateImported,
     StepRecorded,
     StrategySwitched,
     SupervisorFailed,
+    SupervisorLeaving,
+    SupervisorMended,
+    SupervisorRemoved,
     TaskAnswered,
     TaskFailed,
     TaskReopened,
@@ -60,6 +75,7 @@ from engine.core.prompts.records import (
     LookAt,
     LookAtCircuit,
     MemberCrashed,
+    PlaceAgain,
     PlanGroup,
     Prompt,
     Requeue,
@@ -82,6 +98,14 @@ def prompts_of(state: State, event: Event) -> list[Prompt]:
     return prompts
 
 
+CHANGES_WHO_IS_ABLE = frozenset(
+    {
+        AgentAdded, AgentBroke, AgentMended, AgentRemoved, AgentRemoving, AgentSwapped, BudgetExhausted, BudgetExtended,
+        CapabilitiesChanged, CircuitClosed, CircuitHalfOpened, CircuitOpened, EngineStarted, MemberMoved, RunResumed,
+        StateImported, SupervisorFailed, SupervisorLeaving, SupervisorMended, SupervisorRemoved, SwapRolledBack,
+    }
+)  # fmt: skip
+"""After these somebody may be able to work no more, or anew, so that what waits may have to wait elsewhere."""
 _SPENDING = frozenset(
     {
         AttemptStarted,
@@ -294,6 +318,12 @@ def _may_open(state: State, agent: Agent) -> bool:
     return state.specs[agent.spec].circuit is not None or inherited(state, supervisor, "circuit", None) is not None
 
 
+def _retry_due(state: State, event: RetryDue) -> list[Prompt]:
+    """Whoever was able when the task failed may be able no more."""
+    queue = state.queues.get(state.tasks[event.task_id].queue or "")
+    return [PlaceAgain(queue=queue.key)] if queue is not None and queue.ready and not queue.free else []
+
+
 def _supervisor_failed(state: State, event: SupervisorFailed) -> list[Prompt]:
     checks: list[Prompt] = [CheckGroup(task_id=task_id) for task_id in event.groups]
     return [*checks, MemberCrashed(member_id=event.supervisor_id, because=event.error)]
@@ -383,6 +413,7 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     CallRejoined: _call_rejoined,
     TaskFailed: _ended,
     TaskAnswered: _ended,
+    RetryDue: _retry_due,
     SupervisorFailed: _supervisor_failed,
     TaskSkipped: _ended,
     TaskReopened: _task_reopened,

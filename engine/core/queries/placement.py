@@ -8,12 +8,12 @@ which somebody would be, and `waiting` says for what.
 from engine.core.discovery import nearest
 from engine.core.errors import NoAgentMatches
 from engine.core.events import QueueMade
-from engine.core.fact import fact
+from engine.core.fact import changed, fact
 from engine.core.fold.queues import able_queue, own_queue
 from engine.core.queries.able import has_anybody_able, is_able, why_team_is_not_able
 from engine.core.queries.rings import Ring, agents_in, rings, teams_in
 from engine.core.queries.suiting import Fit, fit_of
-from engine.core.state import Agent, State, Supervisor
+from engine.core.state import Agent, Queue, State, Supervisor
 
 
 @fact
@@ -27,29 +27,45 @@ class Place:
     supervisor_id: str
     made: QueueMade | None = None
     """The queue, where it did not exist yet."""
+    waits: bool = False
+    """Nobody is able to do it now, and it waits for who will be."""
 
 
-def place_for(state: State, asker: Agent, target: str, at_ms: int) -> Place:
-    """Return where work for `target`, the name of a member or a capability, goes; the asker is asked by its name only.
+def capability_of(queue: Queue) -> str:
+    """Return what a queue by capability is for."""
+    return queue.key.split(":", 2)[2]
+
+
+def place_for(state: State, home: Supervisor, target: str, at_ms: int, *, asker: Agent | None) -> Place:
+    """Return where work for `target`, the name of a member or a capability, goes.
+
+    Args:
+        state: The state of the moment.
+        home: The supervisor around which somebody is looked for.
+        target: What is asked for.
+        at_ms: The time.
+        asker: The agent that asks, which is asked by its name only; None for the graph of `home`.
 
     Raises:
         NoAgentMatches: If nobody has that name or that capability.
     """
     waits: Place | None = None
-    for ring in rings(state, state.supervisors[asker.supervisor_id]):
+    for ring in rings(state, home):
         for must_be_able in (True, False) if waits is None else (True,):
             found = _in_ring(state, ring, asker, target, at_ms, must_be_able=must_be_able)
             if found is not None and must_be_able:
                 return found
             waits = waits or found
     if waits is not None:
-        return waits
+        return changed(waits, waits=True)
     names = (agent.name for agent in state.agents.values())
     skills = (skill for agent in state.agents.values() for skill in state.spec_of(agent).specialties)
     raise NoAgentMatches(target, nearest(target, [*skills, *names]))
 
 
-def _in_ring(state: State, ring: Ring, asker: Agent, target: str, at_ms: int, *, must_be_able: bool) -> Place | None:
+def _in_ring(
+    state: State, ring: Ring, asker: Agent | None, target: str, at_ms: int, *, must_be_able: bool
+) -> Place | None:
     for supervisor in ring.supervisors:
         found = _by_name(state, supervisor, target, must_be_able=must_be_able)
         if found is not None:
@@ -80,19 +96,19 @@ def _is_team_able(state: State, team: Supervisor) -> bool:
     return why_team_is_not_able(state, team) is None and has_anybody_able(state, team)
 
 
-def able_agents(state: State, supervisor: Supervisor, capability: str, *, but: Agent) -> list[str]:
+def able_agents(state: State, supervisor: Supervisor, capability: str, *, but: Agent | None) -> list[str]:
     """Return the members of a supervisor that answer best to a capability, of those that are able if any is."""
     known = state.queues.get(able_queue(supervisor.id, capability))
     if known is not None and any(_may_be_asked(state, agent_id, but) for agent_id in known.agents):
         return known.agents
     fits: dict[Fit, list[Agent]] = {}
     for agent in agents_in(state, supervisor):
-        fit = fit_of(state, agent, capability) if agent.id != but.id and agent.removing is None else None
+        fit = fit_of(state, agent, capability) if agent is not but and agent.removing is None else None
         if fit is not None:
             fits.setdefault(max(fit, Fit.SPECIALTY), []).append(agent)
     best = next((fit for fit in sorted(fits) if any(is_able(state, one) for one in fits[fit])), min(fits, default=None))
     return [] if best is None else [agent.id for agent in fits[best]]
 
 
-def _may_be_asked(state: State, agent_id: str, asker: Agent) -> bool:
-    return agent_id != asker.id and is_able(state, state.agents[agent_id])
+def _may_be_asked(state: State, agent_id: str, asker: Agent | None) -> bool:
+    return (asker is None or agent_id != asker.id) and is_able(state, state.agents[agent_id])

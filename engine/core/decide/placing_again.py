@@ -1,0 +1,60 @@
+"""Work that waits for a capability goes to the next ring when nobody who serves its queue is able any more."""
+
+from collections.abc import Iterator
+
+from engine.core.context import Context
+from engine.core.errors import NoAgentMatches
+from engine.core.events import Event, TaskRequeued
+from engine.core.prompts import PlaceAgain
+from engine.core.queries.able import is_able
+from engine.core.queries.placement import Place, capability_of, place_for
+from engine.core.queries.stand_in import asker_of, home_of
+from engine.core.state import Queue, State, Task
+
+
+def place_again(state: State, prompt: PlaceAgain, ctx: Context) -> list[Event]:
+    """Look again for somebody able, for what is ready in queues that nobody able serves."""
+    events: list[Event] = []
+    made: set[str] = set()
+    for queue in _left(state, prompt.queue):
+        places: dict[tuple[str, str | None], Place | None] = {}
+        for task_id in queue.ready:
+            task = state.tasks[task_id]
+            key = home_of(state, task).id, asker_of(state, task)
+            if key not in places:
+                places[key] = _elsewhere(state, task, queue, ctx)
+            place = places[key]
+            if place is None or place.queue is None:
+                continue
+            if place.made is not None and place.queue not in made:
+                made.add(place.queue)
+                events.append(place.made)
+            events.append(
+                TaskRequeued(
+                    at_ms=ctx.now_ms,
+                    run_id=task.run_id,
+                    task_id=task.id,
+                    queue=place.queue,
+                    reason=f"nobody near by can {capability_of(queue)} now",
+                )
+            )
+    return events
+
+
+def _left(state: State, key: str | None) -> Iterator[Queue]:
+    """Yield queues by capability in which something is ready, and which nobody able serves."""
+    for queue in [state.queues[key]] if key is not None else list(state.queues.values()):
+        by_capability = queue.key.startswith("able:") and not capability_of(queue).startswith("any of ")
+        able = (is_able(state, state.agents[agent_id]) for agent_id in queue.agents)
+        if queue.ready and by_capability and not any(able):
+            yield queue
+
+
+def _elsewhere(state: State, task: Task, queue: Queue, ctx: Context) -> Place | None:
+    """Return where a task goes; None where it stays, because nobody else is able either."""
+    asker = state.agents.get(asker_of(state, task) or "")
+    try:
+        place = place_for(state, home_of(state, task), capability_of(queue), ctx.now_ms, asker=asker)
+    except NoAgentMatches:
+        return None
+    return None if place.waits or place.queue == queue.key else place

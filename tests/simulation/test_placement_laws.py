@@ -1,0 +1,120 @@
+"""Where delegated work goes, against an oracle that looks at everybody and measures how far away they are."""
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine.core.commands import SupervisorSpec
+from engine.core.errors import NoAgentMatches
+from engine.core.queries.placement import place_for
+from engine.core.state import Agent, State, Supervisor
+from tests.world import World, agent, team_world
+
+NAMES = ("ada", "bob", "dig", "team")
+SKILLS = ("dig", "sing", "ada")
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+
+def tree(draw: Draw, depth: int, name: str) -> SupervisorSpec:
+    """Draw a team in which names and skills come again on other levels."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True))
+    members: list[Any] = []
+    for one in names:
+        if depth and draw(st.booleans()):
+            members.append(tree(draw, depth - 1, one))
+        else:
+            members.append(agent(one, draw(st.sampled_from(SKILLS))))
+    return SupervisorSpec(name=name, members=members)
+
+
+@st.composite
+def teams(draw: Draw) -> World:
+    """Draw a tree whose members are paused, in error, exhausted, shut out or leaving."""
+    top = tree(draw, 3, "top")
+    world = team_world(*top.members, agent("asker", "dig"), mode="parallel")
+    for one in world.state.agents.values():
+        trouble = draw(st.sampled_from(["", "", "", "paused", "error", "exhausted", "open", "removing"]))
+        if one.name == "asker":
+            continue
+        if trouble == "paused":
+            one.paused = True  # type: ignore[misc]
+        elif trouble == "error":
+            one.error = "no code"  # type: ignore[misc]
+        elif trouble == "exhausted":
+            one.exhausted = "spent"  # type: ignore[misc]
+        elif trouble == "open":
+            one.circuit = "open"  # type: ignore[misc]
+        elif trouble == "removing":
+            one.removing = "drain"  # type: ignore[misc]
+    for team in world.state.supervisors.values():
+        if team.parent_id is not None and draw(st.integers(0, 5)) == 0:
+            team.exhausted = "spent"  # type: ignore[misc]
+    return world
+
+
+def up(state: State, supervisor: Supervisor) -> list[str]:
+    """Return a supervisor and all above it."""
+    return [
+        supervisor.id,
+        *([] if supervisor.parent_id is None else up(state, state.supervisors[supervisor.parent_id])),
+    ]
+
+
+def distance(state: State, home: Supervisor, there: Supervisor) -> tuple[int, int]:
+    """Return how many levels up, and then down, it is from one supervisor to another."""
+    mine, theirs = up(state, home), up(state, there)
+    common = next(one for one in mine if one in theirs)
+    return mine.index(common), theirs.index(common)
+
+
+def can(state: State, one: Agent) -> bool:
+    """Return whether an agent is able to work at all."""
+    broken = one.removing or one.error or one.exhausted or one.circuit != "closed"
+    above = [state.supervisors[each] for each in up(state, state.supervisors[one.supervisor_id])]
+    return not broken and not any(team.exhausted or team.error for team in above)
+
+
+def does(state: State, one: Agent, target: str) -> bool:
+    """Return whether an agent has a name or a capability."""
+    return target == one.name or target in state.spec_of(one).specialties
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@given(teams(), st.sampled_from(["dig", "sing", "ada", "team"]), st.data())
+def test_work_goes_to_the_nearest_who_are_able(world: World, target: str, data: st.DataObject) -> None:
+    state = world.state
+    asker = data.draw(st.sampled_from([one for one in state.agents.values() if one.removing is None]))
+    home = state.supervisors[asker.supervisor_id]
+    named: dict[tuple[int, int], set[str]] = {}
+    able: dict[tuple[int, int], set[str]] = {}
+    for one in state.agents.values():
+        where = distance(state, home, state.supervisors[one.supervisor_id])
+        if can(state, one) and one.name == target:
+            named.setdefault(where, set()).add(one.id)
+        if can(state, one) and does(state, one, target) and one.id != asker.id:
+            able.setdefault(where, set()).add(one.id)
+    for team in state.supervisors.values():
+        inside = [one for one in state.agents.values() if team.id in up(state, state.supervisors[one.supervisor_id])]
+        if team.name == target and team.parent_id is not None and any(can(state, one) for one in inside):
+            named.setdefault(distance(state, home, state.supervisors[team.parent_id]), set()).add(team.id)
+    try:
+        place = place_for(state, home, target, 0, asker=asker)
+    except NoAgentMatches:
+        assert not named
+        assert not able
+        return
+
+    nearest = min([*named, *able], default=None)
+    if nearest is None:
+        assert place.waits
+    elif nearest in named:
+        assert not place.waits
+        assert place.worker_id in named[nearest]
+    else:
+        takers = place.made.agent_ids if place.made is not None else state.queues[place.queue or ""].agents
+        assert not place.waits
+        assert able[nearest] & set(takers)
+        assert distance(state, home, state.supervisors[place.supervisor_id]) == nearest

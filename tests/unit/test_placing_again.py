@@ -1,0 +1,127 @@
+"""Work that waits for a capability goes to the next ring when the last who was able near by goes."""
+
+from collections.abc import Callable
+
+import pytest
+
+from engine.core.commands import (
+    AddSupervisor,
+    ChangeCapabilities,
+    Pause,
+    RemoveMember,
+    Resume,
+    SupervisorSpec,
+    SwapAgent,
+    SwitchStrategy,
+)
+from engine.core.legality import assert_legal
+from engine.core.limits import Limits
+from engine.core.options import SupervisorOptions
+from engine.core.signals import AgentUnusable, AgentUsable
+from engine.core.spec import Circuit
+from engine.core.values import Usage
+from engine.core.waiting import why_waits
+from tests.story import Key, applied, attempt, member, submitted, works
+from tests.world import World, agent, team_world
+
+
+def two_teams(**fields: object) -> tuple[World, Key]:
+    """A lead of one team asks for three sums; its own ada is at the first, bob of the other team has nothing to do."""
+    own = SupervisorSpec(name="own", members=[agent("lead"), agent("ada", "sum", **fields)], participants=["lead"])
+    world = team_world(own, SupervisorSpec(name="other", members=[agent("bob", "sum")]), participants=["own"])
+    submitted(world)
+    lead = attempt(world, "lead")
+    world.ask(lead, "sum", ["x", "y", "z"])
+    assert works(world) == ["lead", "ada"]
+    return world, lead
+
+
+def broken(world: World, name: str) -> None:
+    one = member(world, name)
+    world.say(AgentUnusable(agent_id=one.id, generation=one.generation, error="no code"))
+
+
+def removed(world: World) -> None:
+    applied(world, RemoveMember(target="ada", mode="drain"))
+
+
+def swapped(world: World) -> None:
+    applied(world, SwapAgent(agent="ada", spec=agent("ada", "sing")))
+
+
+def changed(world: World) -> None:
+    applied(world, ChangeCapabilities(agent="ada", remove=["sum"], add=["sing"]))
+
+
+@pytest.mark.parametrize("goes", [lambda world: broken(world, "ada"), removed, swapped, changed])
+def test_what_waits_goes_to_another_team_when_the_last_who_was_able_goes(goes: Callable[[World], None]) -> None:
+    world, _ = two_teams()
+
+    goes(world)
+
+    assert works(world) == ["lead", "ada", "bob"]
+    assert_legal(world.state)
+    world.settle()
+    assert not world.state.runs
+
+
+def test_what_waits_goes_on_elsewhere_while_a_circuit_is_open_or_when_a_budget_is_spent() -> None:
+    failing, _ = two_teams(circuit=Circuit(1, 60.0))
+    failing.fail(attempt(failing, "ada"))
+    spent, _ = two_teams(limits=Limits(tokens=5))
+    spent.succeed(attempt(spent, "ada"), usage=Usage(tokens_in=9))
+
+    assert works(failing) == ["lead", "bob"]
+    assert works(spent) == ["lead", "bob"]
+
+
+def test_what_waits_goes_to_another_team_when_its_own_has_spent_the_budget_of_all() -> None:
+    own = SupervisorSpec(name="own", members=[agent("ada", "sum")], options=SupervisorOptions(limits=Limits(tokens=5)))
+    world = team_world(agent("lead"), own, participants=["lead"])
+    far = SupervisorSpec(name="far", members=[SupervisorSpec(name="deep", members=[agent("bob", "sum")])])
+    applied(world, AddSupervisor(parent="chief", team=far, trusted=["crew:bob"]))
+    submitted(world)
+    world.ask(attempt(world, "lead"), "sum", ["x", "y"])
+
+    world.succeed(attempt(world, "ada"), usage=Usage(tokens_in=9))
+
+    assert works(world) == ["lead", "bob"]
+
+
+def test_where_nobody_is_able_it_waits_and_says_for_what_until_somebody_comes() -> None:
+    world, _ = two_teams()
+    broken(world, "bob")
+    swapped(world)
+    world.succeed(attempt(world, "ada"))
+    waiting = next(task for task in world.state.tasks.values() if task.title == "y")
+
+    wait = why_waits(world.state, waiting)
+    assert wait is not None
+    assert (wait.why, wait.words) == ("nobody", "no agent can 'sum'")
+    one = member(world, "bob")
+    world.say(AgentUsable(agent_id=one.id, generation=one.generation))
+
+    assert works(world) == ["lead", "bob"]
+
+
+def test_a_pause_is_waited_for() -> None:
+    world, _ = two_teams()
+    applied(world, Pause(target="ada"))
+
+    assert works(world) == ["lead", "ada"]
+    applied(world, Resume(target="ada"))
+    world.settle()
+    assert [start.agent for start in world.starts] == ["lead", "ada", "ada", "ada"]
+
+
+def test_a_switch_from_a_team_that_leads_keeps_its_work_where_it_is() -> None:
+    team = SupervisorSpec(name="garden", members=[agent("ada", "gardening"), agent("bob")])
+    world = team_world(team, agent("cook", "cooking"), mode="delegate")
+    submitted(world, "gardening")
+
+    applied(world, SwitchStrategy(mode="sequential"))
+    assert_legal(world.state)
+    world.settle()
+
+    assert [start.agent for start in world.starts][:2] == ["ada", "bob"]
+    assert not world.state.runs
