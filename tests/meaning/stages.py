@@ -2,17 +2,20 @@
 
 `alone` is the team as it is written. In `teams` each worker stands in a team of its own. In `twins` another team with
 the same names and specialties stands beside it, and in `above` over it, which must get nothing. In `paused` a worker
-with every specialty stands among the others and is paused, and must get nothing either.
+with every specialty stands among the others and is paused, and must get nothing either. In `attached` the program gives
+its requests by way of the file of a team whose engine is elsewhere.
 """
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from engine import AgentSpec, DynamicSupervisor
 from tests.meaning.diary import Diary
 
-STAGES = ("alone", "twins", "above", "paused")
+STAGES = ("alone", "twins", "above", "paused", "attached")
 OTHER = "other"
 """The team of those in the diary who must get nothing."""
 
@@ -33,6 +36,12 @@ async def staged(
     Yields:
         The supervisor `chief`.
     """
+    if stage == "attached":
+        with TemporaryDirectory() as folder:
+            options["store"] = Path(folder) / "team.db"
+            async with staged("alone", diary, *workers, lead=lead, **options):
+                yield DynamicSupervisor.attach(options["store"])  # type: ignore[misc] # it has the same calls
+        return
     own = [lead] if lead is not None else []
     chief = DynamicSupervisor(
         "chief", agent_specs=[*own, *([] if stage == "teams" else workers)], clock=diary.clock, **options
