@@ -2,6 +2,7 @@
 
 from engine.core.commands import Cancel, RemoveMember, Submit, SupervisorSpec
 from engine.core.effects import StopAttempt
+from engine.core.spec import Escalate
 from engine.core.state import AgentStatus, RunStatus, TaskStatus
 from tests.story import applied, attempt, ended, kinds, member, only, refused, start_of, submitted
 from tests.world import World, agent, team_world
@@ -176,3 +177,15 @@ def test_when_the_last_that_names_a_capability_leaves_one_that_merely_suits_it_t
     world.succeed(attempt(world, "ada"))
 
     assert start_of(world, "bob").input == "two"
+
+
+def test_it_goes_when_what_was_left_of_its_work_ends_without_an_attempt() -> None:
+    world = team_world(agent("ada", "sum", on_failure=[Escalate(60, "skip")]), agent("bob"))
+    submitted(world)
+    world.order(RemoveMember(target="ada", mode="drain"))
+    world.fail(attempt(world, "ada"))
+    assert "ada" in names(world)
+
+    world.due(next(iter(world.timers)))
+
+    assert names(world) == ["bob"]
