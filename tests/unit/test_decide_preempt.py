@@ -4,6 +4,7 @@ from engine.core.commands import Cancel, Pause, Resume, SetPriority, SupervisorS
 from engine.core.effects import StopAttempt
 from engine.core.events import AttemptPreempted
 from engine.core.legality import assert_legal
+from engine.core.limits import Limits
 from engine.core.options import Preempt, SupervisorOptions
 from engine.core.signals import ThreadCameBack
 from engine.core.state import TaskStatus
@@ -287,3 +288,16 @@ def test_a_thread_that_has_not_returned_keeps_the_slot_from_the_urgent_task_unti
     world.say(ThreadCameBack(agent_id=member(world, "a0").id))
 
     assert world.starts[-1].run_id == urgent
+
+
+def test_a_slot_is_not_given_to_a_task_whose_run_has_spent_its_attempts_meanwhile() -> None:
+    world = busy(2)
+    first, second = attempt(world, "a0"), attempt(world, "a1")
+    urgent = submitted(world, "now", priority=0, limits=Limits(attempts=1))
+    world.stop(first)
+
+    events = world.stop(second)
+
+    assert only(events, "budget_exhausted").subject == urgent
+    assert [start.run_id for start in world.starts].count(urgent) == 1
+    assert_legal(world.state)

@@ -8,6 +8,7 @@ left alone. What becomes of the one that stopped: `stopping`.
 from collections.abc import Iterator
 
 from engine.core.context import Context
+from engine.core.decide.budgets import before_start
 from engine.core.decide.dispatch import agent_for, started
 from engine.core.events import Event, PreemptionAsked
 from engine.core.fold.openings import has_slot, is_full
@@ -103,4 +104,5 @@ def give_slot(state: State, prompt: GiveSlot, ctx: Context) -> list[Event]:
     supervisor = state.supervisors[queue.supervisor_id]
     if not has_slot(state, supervisor) or _is_held(state, supervisor):
         return []
-    return [started(task, agent_for(state, queue), ctx)]
+    agent = agent_for(state, queue)
+    return before_start(state, task, agent, ctx) or [started(task, agent, ctx)]
