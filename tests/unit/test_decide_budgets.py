@@ -440,3 +440,52 @@ def test_of_a_task_that_is_asked_about_twice_no_question_is_left_behind() -> Non
 
     assert works(world) == ["bob"]
     assert world.state.escalations == {}
+
+
+def asking_of_both() -> World:
+    """An attempt that fails while a person is asked whether its task may have another."""
+    world = team_world(agent("ada", task_limits=asks(attempts=1)), agent("bob"), participants=["ada"])
+    submitted(world)
+    world.ask(attempt(world, "ada"), "bob", ["x"])
+    assert [one.kind for one in world.state.escalations.values()] == ["budget"]
+    return world
+
+
+def test_a_task_that_fails_while_a_person_is_asked_for_more_fails_by_its_policies() -> None:
+    world = asking_of_both()
+
+    world.fail(attempt(world, "ada"))
+
+    assert ended(world).status is RunStatus.FAILED
+    assert not world.state.escalations
+
+
+def test_a_question_about_a_failure_beside_one_about_a_budget_leaves_both_to_be_answered() -> None:
+    world = asking_of_both()
+    spec = agent("ada", task_limits=asks(attempts=1), on_failure=[Escalate()])
+    world.order(SwapAgent(agent="ada", spec=spec))
+    world.fail(attempt(world, "ada"))
+    budget, failure = world.state.escalations
+
+    world.order(Answer(escalation=failure, answer="retry"))
+
+    assert works(world) == []
+    world.order(Answer(escalation=budget, answer="continue"))
+    assert works(world) == ["ada"]
+
+
+def test_a_question_about_a_budget_does_not_take_the_place_of_one_about_a_failure() -> None:
+    spec = agent("ada", task_limits=asks(tokens=10), on_failure=[Escalate()])
+    world = team_world(spec, agent("bob"), participants=["ada"])
+    submitted(world)
+    lead = attempt(world, "ada")
+    world.ask(lead, "bob", ["x"])
+    world.fail(lead)
+    world.record(attempt(world, "bob"), "one", usage=spent(10))
+    failure, budget = world.state.escalations.values()
+    assert (failure.kind, budget.kind) == ("failure", "budget")
+
+    world.order(Answer(escalation=failure.id, answer="use", output="by hand"))
+
+    assert lead[0] not in world.state.tasks or world.state.tasks[lead[0]].output == "by hand"
+    assert not world.state.escalations

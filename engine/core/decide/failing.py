@@ -31,8 +31,8 @@ who wait for it go on without it; or its output is the one given."""
 def apply_policy(state: State, prompt: ApplyPolicy, ctx: Context) -> list[Event]:
     """Ask the policies of a task whose attempt failed what is next."""
     task = state.tasks.get(prompt.task_id)
-    if task is None or task.status is not TaskStatus.WAITING or task.escalation_id is not None:
-        return []
+    if task is None or task.status is not TaskStatus.WAITING or task.calling:
+        return []  # ended meanwhile, or in doubt: what a person says of that comes first
     if task.kind != "agent" or is_cancelled(state, task):
         return [_failed(task, ctx)]
     chain = chain_of(state, task)
