@@ -24,6 +24,7 @@ from engine.errors import AttemptInterrupted, DelegationFailed, Unusable
 from engine.runtimes.code import Code
 from engine.runtimes.context import Context
 from engine.runtimes.slot import Slot
+from engine.runtimes.task import Task
 from engine.runtimes.work import Work
 from engine.simulation.drawing import NAMES, SKILLS
 
@@ -57,6 +58,9 @@ class Stage(Protocol):
 
     def begins(self, work: Work) -> None:
         """Take note of an attempt that is begun."""
+
+    def reads(self, work: Work, task: Task) -> None:
+        """Take note of what an attempt is given."""
 
     def ends(self, work: Work) -> None:
         """Take note that an attempt is left, however."""
@@ -114,6 +118,7 @@ class SimulatedRuntime:
 
     async def _play(self, work: Work) -> JsonValue:
         stage, task = self._stage, await work.task()
+        stage.reads(work, task)
         key = f"{work.effect.agent} at {preview(task.request, 40)!r} ({task.title[:40]}), attempt {work.effect.attempt}"
         draw = Random(f"{self._seed} {key}")
         scene = Scene(stage, work, Context(work, task, {}), draw, self._longest_s, self._given)

@@ -1,7 +1,7 @@
 """Books of one history, kept from its journal alone, by other means than the core's.
 
-`Chronicle` folds each event into a state of its own, as any reader of the file does, and notes beside it what the
-invariants are held against: who is at work where, what every task came to, what everything has cost.
+`Chronicle` folds each event into a state of its own, as any reader of the file does, lets the ledgers take it, which
+know nothing of that state, and notes what reports tell: waits, attempts of each agent, kinds of events.
 """
 
 from collections import Counter
@@ -13,18 +13,16 @@ from engine.core.events import (
     AttemptDone,
     AttemptFailed,
     AttemptLost,
+    AttemptMigrated,
     AttemptPreempted,
-    AttemptResumed,
     AttemptSetAside,
     AttemptStarted,
-    CallRejoined,
     CommandApplied,
     CommandRefused,
-    Delegated,
     Event,
-    PreemptionAsked,
     RetryDue,
     RunFinished,
+    StateImported,
     StepRecorded,
     TaskFailedOver,
     TaskReassigned,
@@ -34,7 +32,15 @@ from engine.core.events import (
 )
 from engine.core.fold import fold
 from engine.core.state import State, TaskStatus
-from engine.core.values import NO_USAGE, Usage
+from engine.core.values import Held, TextRef
+from engine.simulation.ledger.counts import CountLedger
+from engine.simulation.ledger.failures import FailureLedger
+from engine.simulation.ledger.inputs import joined
+from engine.simulation.ledger.spending import SpendingLedger
+from engine.simulation.ledger.team import TeamLedger
+from engine.simulation.ledger.turns import TurnLedger
+from engine.simulation.ledger.work import WorkLedger
+from engine.texts import walk
 
 ENDS = (AttemptDone, AttemptFailed, AttemptCancelled, AttemptPreempted, AttemptSetAside, AttemptLost)
 """Events that end an attempt; a new one has to be added here."""
@@ -47,16 +53,16 @@ class Chronicle:
 
     def __init__(self) -> None:
         self.state = State()
-        self.live: dict[str, int] = {}
-        """Attempts that have begun and not ended: task to number."""
-        self.attempts: dict[str, int] = {}
-        """The last attempt of each task that ever had one."""
+        self.events: list[Event] = []
+        """The journal so far."""
+        self.team = TeamLedger()
+        self.work = WorkLedger(self.text)
+        self.spending = SpendingLedger()
+        self.failures = FailureLedger()
+        self.turns = TurnLedger()
+        self.counts = CountLedger()
         self.started_seq: dict[tuple[str, int], int] = {}
         """Where each attempt began."""
-        self.holders: dict[str, str] = {}
-        """Who holds a slot: task to agent."""
-        self.busy: Counter[str] = Counter()
-        """Slots in use of each agent."""
         self.outcomes: dict[str, TaskStatus] = {}
         """What each task of an open run came to that has ended."""
         self.ended: Counter[str] = Counter()
@@ -67,10 +73,6 @@ class Chronicle:
         """Recorded steps by task and key, with their seq."""
         self.commands: dict[str, int] = {}
         """Commands with an outcome, and its seq."""
-        self.usage: dict[str, Usage] = {"": NO_USAGE}
-        """By id of agent or run; the total stands under an empty id."""
-        self.promised: set[str] = set()
-        """Urgent tasks for which an attempt was asked to stop: its slot is theirs, before what was ready earlier."""
         self.since_ms: dict[str, int] = {}
         """Since when a task that was ready again waits."""
         self.waits_ms: dict[str, list[int]] = {}
@@ -85,27 +87,55 @@ class Chronicle:
         """Seq of the event that is being noted."""
         return self.state.seq + 1
 
+    def text(self, value: Held) -> Any:
+        """Return what the state holds by reference."""
+        return walk(self.events[value.seq - 1], value.path) if isinstance(value, TextRef) else value
+
     def take(self, event: Event) -> None:
         """Note what an event means, and fold it."""
+        self.events.append(event)
         note = _NOTES.get(type(event))
         if note is not None:
             note(self, event)
-        self._charge(event)
+        self.turns.take(event, self.next_seq, self.team)
+        self.counts.take(event, self.work)
+        self.spending.take(event, self.team, self.work)
+        self.failures.take(event, self.work)
+        before = {task_id: job.outcome for task_id, job in self.work.jobs.items()}
+        if not isinstance(event, RunFinished):
+            self.work.take(event)
+            self.counts.count_outcomes(before, self.work)
+        else:
+            self.work.take(event)
+        self.team.take(event)
+        self.turns.follow(event, self.work)
+        if isinstance(event, AttemptStarted | AttemptMigrated):
+            self._begin(event)
         run_id = getattr(event, "run_id", None)
         if isinstance(event, RunFinished):
             self._finish(event)
         fold(self.state, (event,))
+        if isinstance(event, StateImported):
+            self._adopt()
         self.kinds[event.type] += 1
         for one in (run_id,) if run_id is not None else self.state.runs:
             self._look_at_outcomes(one, event)
 
-    def _charge(self, event: Any) -> None:
-        usage = getattr(event, "usage", None)
-        if usage is None:
-            return
-        for owner in ("", event.run_id, event.agent_id):
-            if owner is not None:
-                self.usage[owner] = self.usage.get(owner, NO_USAGE).plus(usage)
+    def _begin(self, event: AttemptStarted | AttemptMigrated) -> None:
+        """Note what an attempt runs, or what a built-in join has to come to."""
+        job = self.work.jobs[event.task_id]
+        if event.agent_id is not None and job.attempt is not None:
+            job.attempt.spec = self.team.agents[event.agent_id].spec
+        elif job.kind == "join":
+            self.counts.joins[event.task_id, event.attempt] = joined(self, job)
+
+    def _adopt(self) -> None:
+        """Let the ledgers take what an import brought."""
+        self.team.adopt(self.state)
+        self.work.adopt(self.state)
+        self.spending.adopt(self.state)
+        self.failures.adopt(self.state)
+        self.counts.adopt(self.state)
 
     def _finish(self, event: RunFinished) -> None:
         for task_id in self.state.runs[event.run_id].tasks:
@@ -126,17 +156,6 @@ class Chronicle:
                     self.undone.append(f"{task_id} was {before} and became {task.status} by {event.type}")
                 del self.outcomes[task_id]
 
-    def hold(self, task_id: str, agent_id: str) -> None:
-        """Give a task a slot of an agent."""
-        self.holders[task_id] = agent_id
-        self.busy[agent_id] += 1
-
-    def let_go(self, task_id: str) -> None:
-        """Free the slot that a task holds, if it holds one."""
-        agent_id = self.holders.pop(task_id, None)
-        if agent_id is not None:
-            self.busy[agent_id] -= 1
-
     def waits_since_ms(self, task_id: str) -> int:
         """Return since when a task that waits could have begun."""
         task = self.state.tasks[task_id]
@@ -146,28 +165,11 @@ class Chronicle:
 
 def _started(books: Chronicle, event: AttemptStarted) -> None:
     task_id = event.task_id
-    books.promised.discard(task_id)
-    books.live[task_id] = books.attempts[task_id] = event.attempt
     books.started_seq[task_id, event.attempt] = books.next_seq
     if event.agent_id is not None:
-        books.hold(task_id, event.agent_id)
         name = books.state.agents[event.agent_id].name
         books.workers[name] += 1
         books.waits_ms.setdefault(name, []).append(event.at_ms - books.waits_since_ms(task_id))
-
-
-def _resumed(books: Chronicle, event: AttemptResumed) -> None:
-    books.hold(event.task_id, event.agent_id)
-
-
-def _delegated(books: Chronicle, event: Delegated) -> None:
-    if event.children:
-        books.let_go(event.task_id)
-
-
-def _rejoined(books: Chronicle, event: CallRejoined) -> None:
-    if books.state.tasks[event.task_id].calls[event.call_key].open:
-        books.let_go(event.task_id)
 
 
 def _recorded(books: Chronicle, event: StepRecorded) -> None:
@@ -175,8 +177,6 @@ def _recorded(books: Chronicle, event: StepRecorded) -> None:
 
 
 def _attempt_over(books: Chronicle, event: Any) -> None:
-    books.live.pop(event.task_id, None)
-    books.let_go(event.task_id)
     books.since_ms[event.task_id] = event.at_ms
     if isinstance(event, AttemptCancelled) and event.restarted:  # it begins again, without its finished steps
         books.steps = {key: seq for key, seq in books.steps.items() if key[0] != event.task_id}
@@ -191,22 +191,14 @@ def _reopened(books: Chronicle, event: TaskReopened) -> None:
         books.since_ms[task_id] = event.at_ms
 
 
-def _preempting(books: Chronicle, event: PreemptionAsked) -> None:
-    books.promised.add(event.for_task_id)
-
-
 def _command(books: Chronicle, event: CommandApplied | CommandRefused) -> None:
     books.commands[event.command_id] = books.next_seq
 
 
 _NOTES: dict[type, Callable[[Chronicle, Any], None]] = {
     AttemptStarted: _started,
-    AttemptResumed: _resumed,
-    Delegated: _delegated,
-    CallRejoined: _rejoined,
     StepRecorded: _recorded,
     **dict.fromkeys(ENDS, _attempt_over),
-    PreemptionAsked: _preempting,
     TaskReopened: _reopened,
     RetryDue: _again,
     TaskRequeued: _again,

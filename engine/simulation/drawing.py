@@ -17,8 +17,8 @@ from engine.core.spec import AgentSpec
 from engine.core.state import Agent, Run, State, Supervisor
 from engine.core.strategies import STRATEGIES
 
-NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay", "gus", "hal")
-"""Few, so that teams under one root share names."""
+NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay", "gus", "hal", "a3", "s2")
+"""Few, so that teams under one root share names; two are what other objects have as ids."""
 SKILLS = ("parse", "write", "sum", "draw", "check")
 WRONG = 0.04
 """Share of the names that nobody has, and of the numbers that cannot be."""
@@ -28,11 +28,17 @@ TRIES = 5
 
 
 def _agent(draw: Random, state: State) -> str:
-    return one_of(draw, [*state.agents, *(one.name for one in state.agents.values())])
+    return one_of(draw, [word for one in state.agents.values() for word in words_for(state, one)])
 
 
 def _supervisor(draw: Random, state: State) -> str:
-    return one_of(draw, [*state.supervisors, *(one.name for one in state.supervisors.values())])
+    return one_of(draw, [word for one in state.supervisors.values() for word in words_for(state, one)])
+
+
+def words_for(state: State, one: Agent | Supervisor) -> list[str]:
+    """Return targets that may name a member: its id, its name, its path."""
+    above = state.supervisors.get((one.supervisor_id if isinstance(one, Agent) else one.parent_id) or "")
+    return [one.id, f"@{one.id}", one.name, f"/{one.name}" if above is None else f"{above.name}/{one.name}"]
 
 
 def _task(draw: Random, state: State) -> str:
@@ -56,7 +62,7 @@ def _member(draw: Random, state: State) -> str:
 
 
 def _changed(draw: Random, state: State) -> str:
-    return one_of(draw, [one.id for one in state.agents.values() if one.previous is not None])
+    return one_of(draw, [f"@{one.id}" for one in state.agents.values() if one.previous is not None])
 
 
 def _open_task(draw: Random, state: State) -> str:
@@ -65,7 +71,7 @@ def _open_task(draw: Random, state: State) -> str:
 
 def _paused(draw: Random, state: State) -> str:
     owners: list[Run | Supervisor | Agent] = [*state.runs.values(), *state.supervisors.values(), *state.agents.values()]
-    return one_of(draw, [one.id for one in owners if one.paused])
+    return one_of(draw, [f"@{one.id}" for one in owners if one.paused])
 
 
 def one_of(draw: Random, known: Sequence[str]) -> str:

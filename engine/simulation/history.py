@@ -1,7 +1,7 @@
 """One history: a plan that happens, engine after engine on the same disk, until the team has come to rest.
 
 One rule holds inside: nothing depends on anything but the plan. Real time is looked at for one thing only: to give up a
-history in which time stands still.
+history in which nothing happens any more.
 """
 
 import logging
@@ -21,6 +21,7 @@ from engine.core.signals import Signal
 from engine.core.state import State
 from engine.errors import CommandRefusedError, DiskStayedFull, EngineError, HostStopped
 from engine.host import Host
+from engine.runtimes.task import Task
 from engine.runtimes.work import Work
 from engine.simulation import invariants
 from engine.simulation.agents import simulated_runtime
@@ -28,6 +29,7 @@ from engine.simulation.chronicle import Chronicle
 from engine.simulation.crew import SIMULATED, load_command
 from engine.simulation.disk import Disk, EngineKilled, Mishaps
 from engine.simulation.faults import FAULTS, mend
+from engine.simulation.laws.seen import Law
 from engine.simulation.operators import considered, drawn_command
 from engine.simulation.past import Broken, Line, Past, in_words
 from engine.simulation.plan import HOUR_MS, Decision, Plan
@@ -38,7 +40,9 @@ START_MS = 1_750_000_000_000
 MOST_EVENTS = 40_000
 """A history that is longer never comes to rest."""
 PATIENCE_S = 20.0
-"""Real seconds after which time is taken to stand still."""
+"""Real seconds without an event or a tick of the clock after which a history is given up."""
+LOOK_S = 0.1
+"""How often that is looked at. Looks are counted and not seconds: a busy machine delays them with everything else."""
 DAY_MS = 24 * HOUR_MS
 FAR_MS = 3_000 * DAY_MS
 SNAPSHOT_EVENTS = 60
@@ -51,7 +55,7 @@ def live_through(plan: Plan, *, patience_s: float = PATIENCE_S) -> Past:
 
     Args:
         plan: Every decision.
-        patience_s: Real seconds after which time is taken to stand still.
+        patience_s: Real seconds without any progress after which it is given up.
     """
     with _quiet():
         history = History(plan)
@@ -89,6 +93,7 @@ class History:
         self.acting: set[tuple[str, int]] = set()
         self.batch: list[Event] = []
         self.inbox_ids: list[str] = []
+        self.commands: dict[str, Command] = {}
         self.broken: Broken | None = None
         self._lines: list[Line] = []
         self._wrong: dict[str, str] = {}
@@ -101,18 +106,27 @@ class History:
         self._unanswered: dict[str, Command] = {}
         """Commands whose sender saw the engine end before it heard what became of them."""
         self._over = False
-        self._events: list[Event] = []
         self._last_ms = START_MS
 
     async def happen(self, patience_s: float) -> None:
         """Let engine follow engine until the plan is over and the team is at rest."""
-        with anyio.move_on_after(patience_s) as limit:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._watch, patience_s, group.cancel_scope)
             while not self._over and self.broken is None:
                 await self._one_life()
             if self.broken is None:
                 self._check(invariants.AT_THE_END)
-        if limit.cancel_called:
-            self.breaks("time_goes_on", "Time goes on", f"nothing has happened for {patience_s:g} real seconds")
+            group.cancel_scope.cancel()
+
+    async def _watch(self, patience_s: float, scope: anyio.CancelScope) -> None:
+        """Give up when nothing has happened for too long."""
+        looks, seen = 0, (-1, -1, -1)
+        while looks * LOOK_S < patience_s:
+            await anyio.sleep(LOOK_S)
+            now = (self._lives, self.books.state.seq, self.clock.now_ms())
+            looks, seen = (looks + 1, seen) if now == seen else (0, now)
+        self.breaks("time_goes_on", "Time goes on", f"nothing has happened for {patience_s:g} real seconds")
+        scope.cancel()
 
     def told(self) -> Past:
         """Return what has happened."""
@@ -124,7 +138,7 @@ class History:
             books=self.books,
             digest=self.disk.end[1].hex(),
             hours=max(0, self._last_ms - START_MS) / HOUR_MS,
-            events=self._events,
+            events=self.books.events,
             engines=self._lives,
             left=self._left,
         )
@@ -164,10 +178,15 @@ class History:
 
     def begins(self, work: Work) -> None:
         """Hold the begin of an attempt against the journal."""
+        self._check(invariants.ON_BEGIN, work)
         key = (work.effect.task_id, work.effect.attempt)
         if key not in self.books.started_seq:
             self.breaks("disk_before_deed", "Nothing is done before it is on disk", f"{key} begins, and is not on disk")
         self.acting.add(key)
+
+    def reads(self, work: Work, task: Task) -> None:
+        """Hold what an attempt is given against the journal."""
+        self._check(invariants.ON_READ, (work, task))
 
     def ends(self, work: Work) -> None:
         """Take note that an agent is done with an attempt."""
@@ -315,6 +334,7 @@ class History:
             self._order(self._host, order_id, command)
 
     def _put(self, order_id: str, command: Command) -> None:
+        self.commands[order_id] = command
         try:
             body = encode_command(command)
         except ValueError:
@@ -326,7 +346,7 @@ class History:
         self._group.start_soon(self._ask, host, order_id, command)
 
     async def _ask(self, host: Host, order_id: str, command: Command) -> None:
-        self._unanswered[order_id] = command
+        self._unanswered[order_id] = self.commands[order_id] = command
         try:
             applied = await host.order(command, sender="simulated", id=order_id)
         except CommandRefusedError:
@@ -367,12 +387,11 @@ class History:
             return
         self._batches += 1
         for event in self.batch:
-            self._events.append(event)
             if not isinstance(event, EngineStopped):
                 self._last_ms = event.at_ms
-            for law in (*invariants.ON_EVERY_EVENT, *invariants.ON_EVENT.get(type(event), ())):
-                if (what := law(self, event)) is not None:
-                    self._break(law, what)
+            if not self._check((*invariants.ON_EVERY_EVENT, *invariants.ON_EVENT.get(type(event), ())), event):
+                books.events.append(event)
+                return
             books.take(event)
         self._check(invariants.AFTER_BATCH)
         if self._batches % invariants.SAMPLE == 0:
@@ -380,12 +399,14 @@ class History:
         if books.state.seq > MOST_EVENTS:
             self.breaks("rest_comes", "A team comes to rest", f"it still goes on after {MOST_EVENTS} events")
 
-    def _check(self, laws: tuple[invariants.Law, ...]) -> None:
+    def _check(self, laws: tuple[Law, ...], about: object = None) -> bool:
+        """Return whether laws hold; the first one that does not ends the history."""
         for law in laws:
-            if self.broken is None and (what := law(self, None)) is not None:
+            if self.broken is None and (what := law(self, about)) is not None:
                 self._break(law, what)
+        return self.broken is None
 
-    def _break(self, law: invariants.Law, what: str) -> None:
+    def _break(self, law: Law, what: str) -> None:
         self.breaks(law.__name__, (law.__doc__ or "").split("\n")[0].rstrip("."), what)
 
     def breaks(self, law: str, says: str, what: str) -> None:

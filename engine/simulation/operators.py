@@ -29,7 +29,7 @@ from engine.core.queries.targets import at
 from engine.core.state import State, Supervisor
 from engine.simulation.coordination import drawn_mode, drawn_settings
 from engine.simulation.crew import drawn_chain, drawn_options
-from engine.simulation.drawing import BY_NAME, SKILLS, WRONG, drawn, one_of
+from engine.simulation.drawing import BY_NAME, SKILLS, WRONG, drawn, one_of, words_for
 
 LONG = "a request that is longer than what the state keeps, so that it is read from the journal each time. " * 3
 RECKLESS = 0.06
@@ -138,7 +138,7 @@ def _submit(draw: Random, state: State, number: int) -> Command:
 
 def _wants_list(state: State, supervisor: str | None) -> bool:
     """Tell whether who gets the request makes one task for each item of a list."""
-    found = next((one for one in state.supervisors.values() if supervisor in (None, one.id, one.name)), None)
+    found = next((one for one in state.supervisors.values() if supervisor in (None, *words_for(state, one))), None)
     return found is not None and found.mode == "map"
 
 

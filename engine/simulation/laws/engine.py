@@ -1,0 +1,142 @@
+"""The engine itself: time, the journal and the state, snapshots, timers, and that a team comes to rest."""
+
+from engine.core.codec import decode_state, encode_state
+from engine.core.context import Context
+from engine.core.decide import decide
+from engine.core.effects import effects_of
+from engine.core.events import Event
+from engine.core.fold import fold
+from engine.core.legality import faults_of
+from engine.core.state import Agent, State, Task, TaskStatus
+from engine.simulation.laws.seen import Seen
+
+
+def time_does_not_go_back(past: Seen, event: Event) -> str | None:
+    """Time does not go back."""
+    before_ms = past.books.state.at_ms
+    return None if event.at_ms >= before_ms else f"{event.type} at {event.at_ms}, after {before_ms}"
+
+
+def the_state_is_legal(past: Seen, _: object) -> str | None:
+    """The parts of the state fit together."""
+    return next(faults_of(past.books.state), None)
+
+
+def the_journal_is_the_state(past: Seen, _: object) -> str | None:
+    """The journal alone gives the state that the engine decides on."""
+    if encode_state(past.books.state) == encode_state(past.state):
+        return None
+    return f"at seq {past.books.state.seq} the engine's state is another than what its journal gives"
+
+
+def looking_changes_nothing(past: Seen, _: object) -> str | None:
+    """Deciding, and working out effects, leave the state as it was."""
+    state = past.books.state
+    before = encode_state(state)
+    order = past.next_order()
+    if order is not None:
+        decide(state, order, Context(now_ms=state.at_ms, jitter=0.5))
+    for event in past.batch[-1:]:
+        effects_of(state, event)
+    return None if encode_state(state) == before else f"looking at {order} changed the state"
+
+
+def what_is_limited_is_known(past: Seen, _: object) -> str | None:
+    """Whoever says what may be spent is known to, so that budgets are looked at."""
+    state = past.books.state
+    wanted = [run.id for run in past.books.work.runs.values() if run.limits is not None]
+    for supervisor in past.books.team.supervisors.values():
+        said = supervisor.options
+        if any(one is not None for one in (said.limits, said.run_limits, said.agent_limits, said.task_limits)):
+            wanted.append(supervisor.id)
+    wanted += [key for key, spec in state.specs.items() if spec.limits is not None or spec.task_limits is not None]
+    return None if set(wanted) == set(state.limited) else f"{[*state.limited]} are known; {wanted} say something"
+
+
+# When time has just moved
+
+
+def timers_fire(past: Seen, _: object) -> str | None:
+    """What is due happens: no timer is left behind by the clock."""
+    for timer in past.state.timers.values():
+        if timer.due_ms < past.now_ms:
+            return f"{timer.id} was due {past.now_ms - timer.due_ms} ms ago"
+    return None
+
+
+def attempts_are_really_at_work(past: Seen, _: object) -> str | None:
+    """Whatever the state says is at work really is."""
+    for task in past.state.tasks.values():
+        attempt = task.attempt
+        if attempt is not None and attempt.agent_id is not None and (task.id, attempt.number) not in past.acting:
+            return f"{task.id}, attempt {attempt.number}: {attempt.agent_id} is not at it"
+    return None
+
+
+# At rest
+
+
+def whatever_can_move_has_moved(past: Seen, _: object) -> str | None:
+    """No deadlock: when nothing is at work and nothing is paused, nothing is left that could move."""
+    for task in past.state.tasks.values():
+        if not (task.ended or task.blockers or task.open) and (why := _could_move(past.state, task)) is not None:
+            return f"{task.id} ({task.kind}, {task.status}) waits for ever: {why}"
+    return None
+
+
+def _could_move(state: State, task: Task) -> str | None:
+    """Return why a task that nothing open stands before should not be waiting; None where it waits with a reason."""
+    if task.escalation_id is not None or task.status is TaskStatus.IN_DOUBT:
+        return None
+    run = state.runs[task.run_id]
+    if any(one.run_id == run.id for one in state.escalations.values()):
+        return None
+    if run.paused or any(other in state.runs for other in run.after):
+        return None
+    if task.attempt is not None:
+        return "an attempt that nobody is at"
+    if task.status is TaskStatus.RETRYING:
+        return "a timer that never fires"
+    if task.kind != "agent":
+        return "nobody looks at it"
+    queue = state.queues.get(task.queue or "")
+    if queue is None:
+        return f"there is no queue {task.queue}"
+    supervisor = state.supervisors[queue.supervisor_id]
+    able = [state.agents[one].name for one in queue.agents if _works(state.agents[one])]
+    if not able or supervisor.paused:
+        return None
+    place = "in the queue" if task.id in queue.ready else "and does not stand in the queue"
+    return f"{', '.join(able)} could do it; it waits {place} {queue.key}"
+
+
+def _works(agent: Agent) -> bool:
+    return agent.removing is None and agent.error is None and not agent.paused and agent.has_room
+
+
+def no_timer_is_left(past: Seen, _: object) -> str | None:
+    """At rest no timer is set."""
+    return f"{next(iter(past.state.timers))} is set" if past.state.timers else None
+
+
+def every_command_has_an_outcome(past: Seen, _: object) -> str | None:
+    """Every command that is on disk comes to an outcome, and its sender is told."""
+    for command_id in past.inbox_ids:
+        if command_id not in past.books.commands:
+            return f"{command_id} was acknowledged and never decided"
+    left = past.disk.pending()
+    return f"{left[0]} was decided, and its sender was not told" if left else None
+
+
+# At the end
+
+
+def a_snapshot_is_only_a_shortcut(past: Seen, _: object) -> str | None:
+    """Folding from any snapshot equals folding from the start."""
+    whole = encode_state(past.books.state)
+    for seq, body in past.disk.snapshots.items():
+        resumed = decode_state(body)
+        fold(resumed, past.disk.events(seq))
+        if encode_state(resumed) != whole:
+            return f"from the snapshot at seq {seq} the journal leads elsewhere"
+    return None

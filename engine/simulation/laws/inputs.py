@@ -1,0 +1,48 @@
+"""What attempts and joins are given: the outputs before them, the steps that are done, the code of their generation."""
+
+from engine.core.events import AttemptDone
+from engine.core.spec import spec_hash
+from engine.runtimes.task import Task
+from engine.runtimes.work import Work
+from engine.simulation.laws.seen import Seen
+from engine.simulation.ledger.inputs import inputs_of
+
+
+def an_attempt_is_given_what_came_before(past: Seen, given: tuple[Work, Task]) -> str | None:
+    """An attempt is given the outputs before it, the steps that earlier attempts finished, and nothing else."""
+    work, task = given
+    books, effect = past.books, work.effect
+    job = books.work.jobs.get(effect.task_id)
+    if job is None or job.attempt is None or job.attempt.number != effect.attempt:
+        return None  # what made it needless came in the same batch
+    wanted = [one.id for one in inputs_of(books, job)]
+    if [one.task_id for one in effect.inputs] != wanted:
+        return f"{job.id} is given {[one.task_id for one in effect.inputs]}, and {wanted} come before it"
+    outputs = [books.work.jobs[one].output for one in wanted]
+    if [one.output for one in task.inputs] != outputs:
+        return f"{job.id} is given other outputs than {wanted} had"
+    if set(effect.steps) != set(job.steps):
+        return f"{job.id} is told of the steps {sorted(effect.steps)}; {sorted(job.steps)} are recorded"
+    run = books.work.runs[job.run_id]
+    return None if task.request == run.request else f"{job.id} is told that the request is {task.request!r:.60}"
+
+
+def an_attempt_runs_the_code_of_its_generation(past: Seen, work: Work) -> str | None:
+    """An attempt runs the spec of the generation that it began on, or migrated to."""
+    books, effect = past.books, work.effect
+    job, agent = books.work.jobs.get(effect.task_id), books.team.agents.get(effect.agent_id)
+    if job is None or agent is None or job.attempt is None or job.attempt.number != effect.attempt:
+        return None
+    if job.attempt.generation != effect.generation:
+        return f"{job.id} runs on g{effect.generation}, and is on g{job.attempt.generation}"
+    if job.attempt.spec is not None and spec_hash(work.spec) != spec_hash(job.attempt.spec):
+        return f"{job.id} runs another spec than that of g{agent.generation} of {agent.id}"
+    return None
+
+
+def a_join_has_what_it_joins(past: Seen, event: AttemptDone) -> str | None:
+    """A built-in join gives what the outputs that were done before it are together, and nothing else."""
+    expected = past.books.counts.joins.get((event.task_id, event.attempt))
+    if expected is None or event.output == expected.value:
+        return None
+    return f"{event.task_id} joined {expected.of} to {event.output!r:.80}, not {expected.value!r:.80}"

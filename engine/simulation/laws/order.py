@@ -1,0 +1,126 @@
+"""Who goes first: priorities with ageing, turns, slots taken from what is less urgent, the balance between agents."""
+
+from engine.core.events import AttemptPreempted, AttemptStarted, PreemptionAsked
+from engine.core.options import AGEING_S, Preempt
+from engine.simulation.chronicle import Chronicle
+from engine.simulation.laws.seen import Seen
+from engine.simulation.laws.slots import holding
+from engine.simulation.ledger.jobs import Job
+from engine.simulation.ledger.team import AgentEntry
+from engine.simulation.ledger.turns import Place
+
+NEVER_MS = 10**15
+
+
+def first_come_first_served(past: Seen, event: AttemptStarted) -> str | None:
+    """Among tasks of a run that are as urgent, the one that was ready first begins first."""
+    state = past.books.state
+    task = state.tasks[event.task_id]
+    queue = state.queues.get(task.queue or "")
+    if event.agent_id is None or queue is None or task.id not in queue.ready or task.id in past.books.turns.given:
+        return None
+    for other_id, seq in queue.ready.items():
+        other = state.tasks[other_id]
+        is_alike = other.priority == task.priority and other.run_id == task.run_id
+        if is_alike and seq < queue.ready[task.id]:
+            return f"{task.id}, ready since seq {queue.ready[task.id]}, begins before {other_id}, ready since {seq}"
+    return None
+
+
+def the_more_urgent_goes_first(past: Seen, event: AttemptStarted) -> str | None:
+    """Of what an agent could begin, that with the least priority x ageing + waiting since begins; runs take turns."""
+    books = past.books
+    job = books.work.jobs[event.task_id]
+    mine = _place(job)
+    if event.agent_id is None or job.id in books.turns.given or mine not in books.turns.turns:
+        return None
+    agent = books.team.agents[event.agent_id]
+    rank = _rank(books, mine, agent)
+    queues = books.team.queues_of(agent.id) if agent.works else []
+    for place in books.turns.turns:
+        other = _rank(books, place, agent) if place[0] in queues else None
+        if rank is not None and other is not None and other < rank:
+            waits_ms = event.at_ms - (books.turns.turns[place].since_ms or 0)
+            return f"{job.id} of {mine} begins on {agent.id} before what waits for {waits_ms} ms in {place}"
+    return None
+
+
+def _place(job: Job) -> Place:
+    return job.queue, job.priority, job.run_id
+
+
+def _rank(books: Chronicle, place: Place, agent: AgentEntry) -> int | None:
+    """Return what goes first, the least; None where it is not known since when it waits."""
+    ageing_s = books.team.inherited(agent.supervisor_id, "ageing_s", AGEING_S)
+    since_ms = books.turns.turns[place].since_ms
+    return None if since_ms is None else place[1] * (round(ageing_s * 1000) or NEVER_MS) + since_ms
+
+
+def only_the_less_urgent_makes_way(past: Seen, event: PreemptionAsked) -> str | None:
+    """An attempt is asked to make way for an urgent task, the least urgent first, and not more often than allowed."""
+    books = past.books
+    victim, urgent = books.work.jobs[event.task_id], books.work.jobs[event.for_task_id]
+    attempt = victim.attempt
+    if attempt is None or attempt.agent_id != event.agent_id or attempt.number != event.attempt:
+        return f"{victim.id} is asked to make way, attempt {event.attempt} of which is not at work"
+    supervisor_id = books.team.home_of(urgent.queue)
+    preempt: Preempt = books.team.inherited(supervisor_id, "preempt", Preempt())
+    if preempt.at == "never" or urgent.priority > preempt.urgent:
+        return f"{urgent.id} of priority {urgent.priority} takes a slot under {supervisor_id}: {preempt}"
+    if event.now != (preempt.at == "now"):
+        return f"{victim.id} is asked to stop {'now' if event.now else 'at its next step'}: {preempt}"
+    if victim.priority <= urgent.priority or attempt.parked or victim.preemptions >= preempt.limit:
+        return f"{victim.id} of priority {victim.priority} makes way for {urgent.id} of priority {urgent.priority}"
+    if attempt.asked - {"migrate"}:
+        return f"{victim.id} is asked to make way, and was asked to stop already ({sorted(attempt.asked)})"
+    if not books.work.is_ready(urgent) or urgent.id in books.turns.makes_way.values():
+        return f"{urgent.id} takes a slot and is not ready, or has one to come"
+    for other in holding(books, {event.agent_id}):
+        could = other.attempt is not None and not other.attempt.asked and other.preemptions < preempt.limit
+        if could and other.priority > victim.priority:
+            return f"{victim.id} of priority {victim.priority} makes way, {other.id} of {other.priority} goes on"
+    return None
+
+
+def who_makes_way_was_asked(past: Seen, event: AttemptPreempted) -> str | None:
+    """An attempt makes way for the task that asked for its slot."""
+    attempt = past.books.work.jobs[event.task_id].attempt
+    if attempt is None or "preempt" not in attempt.asked:
+        return f"{event.task_id} makes way, and nobody asked it to"
+    if event.for_task_id is not None and past.books.turns.makes_way.get(event.task_id) != event.for_task_id:
+        return (
+            f"{event.task_id} makes way for {event.for_task_id}; {past.books.turns.makes_way.get(event.task_id)} asked"
+        )
+    return None
+
+
+def agents_are_chosen_by_the_balance(past: Seen, event: AttemptStarted) -> str | None:
+    """Of several free agents, the one that waits longest gets a task, or the one with the least to do."""
+    books = past.books
+    job = books.work.jobs[event.task_id]
+    if event.agent_id is None or not (job.queue or "").startswith("able:"):
+        return None
+    chosen = books.team.agents[event.agent_id]
+    others = [books.team.agents[one] for one in books.team.served.get(job.queue or "", ()) if one != chosen.id]
+    free = [one for one in others if _is_free(books, one)]
+    rule = books.team.inherited(chosen.supervisor_id, "balance", "round_robin")
+    if rule == "least_load":
+        for other in free:
+            if _load(books, other) < _load(books, chosen):
+                return f"{chosen.id} gets {job.id}; {other.id} has less to do"
+    if rule == "round_robin":
+        began_seq = books.turns.began_seq.get(chosen.id, -1)
+        for other in free:
+            if books.turns.touched_seq.get(other.id, 0) < began_seq:
+                return f"{chosen.id}, which began something at seq {began_seq}, gets {job.id}; {other.id} waits longer"
+    return None
+
+
+def _is_free(books: Chronicle, agent: AgentEntry) -> bool:
+    in_use = len(holding(books, {agent.id})) + agent.stuck
+    circuit = books.failures.circuit(agent.id)
+    return agent.works and circuit.stands == "closed" and in_use < agent.slots
+
+
+def _load(books: Chronicle, agent: AgentEntry) -> float:
+    return (len(books.work.at_work(agent.id)) + agent.stuck) / agent.slots

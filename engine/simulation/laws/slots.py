@@ -1,0 +1,134 @@
+"""Slots: nobody has too many, and none is free while something could use it."""
+
+from collections.abc import Iterator
+
+from engine.core.events import AttemptResumed, AttemptStarted, PoolResized
+from engine.simulation.chronicle import Chronicle
+from engine.simulation.laws.seen import Seen
+from engine.simulation.ledger.jobs import Job
+from engine.simulation.ledger.team import AgentEntry
+
+
+def holding(books: Chronicle, agents: set[str]) -> list[Job]:
+    """Return the tasks whose attempts hold a slot of one of these agents."""
+    jobs = books.work.jobs.values()
+    attempts = ((job, job.attempt) for job in jobs if job.attempt is not None and not job.attempt.parked)
+    return [job for job, attempt in attempts if attempt.agent_id in agents]
+
+
+def _full(books: Chronicle, agent: AgentEntry) -> Iterator[str]:
+    """Yield each limit that one more attempt of an agent would pass, in words."""
+    in_use = len(holding(books, {agent.id})) + agent.stuck
+    if in_use >= agent.slots:
+        yield f"{agent.id} has {in_use} of {agent.slots} slots in use"
+    team = books.team
+    supervisor = team.supervisors[agent.supervisor_id]
+    own = {one.id for one in team.agents.values() if one.supervisor_id == supervisor.id}
+    in_use = len(holding(books, own))
+    if in_use >= supervisor.max_parallel:
+        yield f"{supervisor.id} has {in_use} of {supervisor.max_parallel} attempts at work"
+    for above in team.up(supervisor.id):
+        most = above.options.max_total
+        if most is not None:
+            in_use = len(holding(books, {one.id for one in team.under(above.id)}))
+            if in_use >= most:
+                yield f"{above.id} has {in_use} of {most} attempts at work under it"
+
+
+def nobody_is_over_a_limit(past: Seen, event: AttemptStarted | AttemptResumed) -> str | None:
+    """No agent has more attempts at work than slots, and no supervisor more than allowed in it and under it."""
+    if event.agent_id is None:
+        return None
+    full = next(_full(past.books, past.books.team.agents[event.agent_id]), None)
+    return None if full is None else f"{event.task_id} takes a slot of {event.agent_id}, although {full}"
+
+
+def slots_are_those_of_attempts(past: Seen, _: object) -> str | None:
+    """Who is at work, counted from begins and ends alone, is who the state says is at work."""
+    agents = past.books.state.agents.values()
+    running = {task_id: agent.id for agent in agents for task_id in agent.running}
+    parked = {task_id: agent.id for agent in agents for task_id in agent.parked}
+    for job in past.books.work.jobs.values():
+        attempt = job.attempt
+        if attempt is None or attempt.agent_id is None:
+            continue
+        found = (parked if attempt.parked else running).pop(job.id, None)
+        if found != attempt.agent_id:
+            where = "waits for its delegations" if attempt.parked else "is at work"
+            return f"{job.id} {where} on {attempt.agent_id}; the state says {found}"
+    left = [*running.items(), *parked.items()]
+    return f"the state has {left} at work, whose attempts have ended" if left else None
+
+
+def generations_are_those_of_attempts(past: Seen, _: object) -> str | None:
+    """The state says of each attempt at work which generation of its agent is at it."""
+    for agent in past.books.state.agents.values():
+        for task_id, generation in (*agent.running.items(), *agent.parked.items()):
+            attempt = past.books.work.jobs[task_id].attempt
+            if attempt is not None and attempt.generation != generation:
+                return f"g{attempt.generation} of {agent.id} is at {task_id}; the state says g{generation}"
+    return None
+
+
+def whatever_can_start_has_started(past: Seen, _: object) -> str | None:
+    """No task is ready while an agent that may take it has a free slot, and no attempt waits for one that is free."""
+    books = past.books
+    ready = [job for job in books.work.jobs.values() if books.work.is_ready(job)]
+    answered = [one for one in books.work.jobs.values() if books.work.is_answered(one) and _goes_on(one)]
+    if not ready and not answered:
+        return None
+    for agent in books.team.agents.values():
+        queues = _open_to(books, agent)
+        wanted = [job for job in ready if job.queue in queues]
+        waits = [job for job in answered if job.attempt is not None and job.attempt.agent_id == agent.id]
+        if (wanted or waits) and next(_full(books, agent), None) is None:
+            what = f"{waits[0].id} could go on" if waits else f"{wanted[0].id} in {wanted[0].queue} could begin"
+            return f"{what} on {agent.id}, which has a free slot"
+    return None
+
+
+def _goes_on(job: Job) -> bool:
+    """Tell whether an attempt is not on its way out; one that is may have lost what it waits for to another graph."""
+    return job.attempt is not None and "cancel" not in job.attempt.asked
+
+
+def _open_to(books: Chronicle, agent: AgentEntry) -> list[str]:
+    """Return the queues from which an agent would take a new task now."""
+    circuit = books.failures.circuit(agent.id)
+    above = list(books.team.up(agent.supervisor_id))
+    is_shut = circuit.stands == "open" or (circuit.stands == "half_open" and circuit.probe is not None)
+    if agent.paused or agent.error is not None or agent.exhausted or is_shut:
+        return []
+    if any(one.paused or one.exhausted for one in above):
+        return []
+    if agent.removing is not None:
+        return [f"agent:{agent.id}"] if agent.removing == "drain" else []
+    return books.team.queues_of(agent.id)
+
+
+def a_pool_grows_and_shrinks_for_a_reason(past: Seen, event: PoolResized) -> str | None:
+    """A pool keeps its bounds, grows by one while too much waits, and shrinks once one was idle for long enough."""
+    books = past.books
+    agent = books.team.agents[event.agent_id]
+    pool = agent.spec.pool
+    if pool is None or not pool.min <= event.size <= pool.max:
+        return f"{agent.id} has {event.size} instances, of {pool}"
+    if event.previous != agent.size or abs(event.size - agent.size) != 1:
+        return f"{agent.id} goes from {agent.size} to {event.size}, and the event says from {event.previous}"
+    in_use = len(holding(books, {agent.id})) + agent.stuck
+    waiting = [job for job in books.work.jobs.values() if _waits_for(books, job, agent)]
+    if event.size > agent.size:
+        is_due = in_use >= agent.slots and len(waiting) > pool.grow_at * agent.size
+        return None if is_due else f"{agent.id} grows with {in_use} of {agent.slots} in use and {len(waiting)} waiting"
+    if in_use > event.size * agent.spec.max_concurrency:
+        return f"{agent.id} shrinks to {event.size} with {in_use} slots in use"
+    since_ms = agent.resized_ms if agent.resized_ms is not None else None
+    if since_ms is not None and event.at_ms - since_ms < pool.idle_s * 1000 - 1:
+        return f"{agent.id} shrinks {event.at_ms - since_ms} ms after it grew"
+    return None
+
+
+def _waits_for(books: Chronicle, job: Job, agent: AgentEntry) -> bool:
+    if job.attempt is not None and job.attempt.agent_id == agent.id:
+        return books.work.is_answered(job) or (job.attempt.parked and "migrate" in job.attempt.asked)
+    return books.work.is_ready(job) and job.queue in books.team.queues_of(agent.id)

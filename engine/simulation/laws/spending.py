@@ -1,0 +1,164 @@
+"""Usage at every level, budgets, and what it costs to hand work through a supervisor."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from engine.core.budget import Amount
+from engine.core.events import AttemptStarted, BudgetExhausted
+from engine.core.limits import Limits
+from engine.core.values import NO_USAGE
+from engine.simulation.chronicle import Chronicle
+from engine.simulation.laws.seen import Seen
+from engine.simulation.ledger.jobs import Job, RunEntry
+from engine.simulation.ledger.spending import TOTAL
+from engine.simulation.ledger.team import AgentEntry, SupervisorEntry
+
+COUNTED: tuple[Amount, ...] = ("attempts", "tokens", "cost_usd")
+"""Amounts that are known exactly; time at work is spent while nothing happens."""
+Spender = Job | RunEntry | AgentEntry | SupervisorEntry
+
+
+def usage_adds_up(past: Seen, _: object) -> str | None:
+    """Usage and begun attempts add up from attempts to tasks, runs, agents, all supervisors above, and the total."""
+    spending, state = past.books.spending, past.books.state
+    if state.usage != spending.of(TOTAL):
+        return f"the total says {state.usage}; attempts come to {spending.of(TOTAL)}"
+    everybody: list[Any] = [
+        *state.runs.values(), *state.tasks.values(), *state.agents.values(), *state.supervisors.values(),
+    ]  # fmt: skip
+    for one in everybody:
+        if (one.usage or NO_USAGE) != spending.of(one.id):
+            return f"{one.id} says {one.usage}; its attempts come to {spending.of(one.id)}"
+        if one.begun != spending.begun[one.id]:
+            return f"{one.id} says that {one.begun} attempts began; {spending.begun[one.id]} did"
+    return None
+
+
+def agents_count_their_attempts(past: Seen, _: object) -> str | None:
+    """An agent counts how many of its attempts were done, failed and were cancelled."""
+    spending = past.books.spending
+    for agent in past.books.state.agents.values():
+        counted = (spending.done[agent.id], spending.failed[agent.id], spending.cancelled[agent.id])
+        if (agent.done, agent.failed, agent.cancelled) != counted:
+            said = (agent.done, agent.failed, agent.cancelled)
+            return f"{agent.id} says {said} were done, failed, cancelled; it is {counted}"
+    return None
+
+
+def hand_overs_are_measured(past: Seen, _: object) -> str | None:
+    """A supervisor knows how many graphs it handed through, and what they took besides the work below."""
+    for supervisor in past.books.state.supervisors.values():
+        wanted = past.books.counts.hand_overs.get(supervisor.id, (0, 0))
+        found = (supervisor.hand_overs, supervisor.hand_over_ms)
+        if found != wanted:
+            return f"{supervisor.id} counts {found} hand-overs and milliseconds; they come to {wanted}"
+    return None
+
+
+def nothing_begins_on_a_spent_budget(past: Seen, event: AttemptStarted) -> str | None:
+    """No attempt begins when anybody who would pay for it has spent what may be spent."""
+    books = past.books
+    if event.agent_id is None:
+        return None
+    job = books.work.jobs[event.task_id]
+    for spender in _payers(books, job, books.team.agents[event.agent_id]):
+        for amount, spent, limit in _budgets(books, spender, event.agent_id if spender is job else None):
+            if spent >= limit:
+                return f"{event.task_id} begins on {event.agent_id}; {spender.id} has spent {spent} of {limit} {amount}"
+    return None
+
+
+def a_spent_budget_is_noticed(past: Seen, _: object) -> str | None:
+    """Whoever has paid for what an attempt reported, and has spent a budget by it, goes on with nothing."""
+    books = past.books
+    paid, books.counts.paid = books.counts.paid, []
+    for task_id, agent_id in paid:
+        job, agent = books.work.jobs.get(task_id), books.team.agents.get(agent_id)
+        for spender in _payers(books, job, agent) if job is not None and agent is not None else ():
+            if _has_stopped(books, spender):
+                continue
+            for amount, spent, limit in _budgets(books, spender, None):
+                if amount != "attempts" and spent >= limit:
+                    return f"{spender.id} has spent {spent} of {limit} {amount}, and goes on"
+    return None
+
+
+def a_budget_ends_with_what_was_spent(past: Seen, event: BudgetExhausted) -> str | None:
+    """What is said of a spent budget is what was spent, and what may be."""
+    books = past.books
+    spender = _spender(books, event.subject)
+    if spender is None or event.amount not in COUNTED:
+        return None
+    # What may be spent on a task is said by whoever is about to begin it.
+    by = [None, *books.team.agents] if isinstance(spender, Job) else [None]
+    found = [one for agent_id in by for one in _budgets(books, spender, agent_id, every=True)]
+    limits = [limit for amount, _, limit in found if amount == event.amount]
+    if event.spent != _spent(books, spender.id, event.amount):
+        return f"{spender.id} spent {_spent(books, spender.id, event.amount)}; the event says {event.spent}"
+    if limits and event.limit not in limits:
+        return f"{spender.id} may spend {limits} {event.amount}; the event says {event.limit}"
+    return f"{spender.id} has something left of {event.limit}" if event.spent < event.limit else None
+
+
+def _payers(books: Chronicle, job: Job, agent: AgentEntry) -> Iterator[Spender]:
+    yield from (one for one in books.work.up(job) if one.kind == "agent")
+    yield books.work.runs[job.run_id]
+    yield agent
+    yield from books.team.up(agent.supervisor_id)
+
+
+def _spender(books: Chronicle, subject: str) -> Spender | None:
+    kinds: tuple[dict[str, Any], ...] = (
+        books.work.jobs, books.work.runs, books.team.agents, books.team.supervisors,
+    )  # fmt: skip
+    return next((kind[subject] for kind in kinds if subject in kind), None)
+
+
+def _budgets(
+    books: Chronicle, spender: Spender, agent_id: str | None, *, every: bool = False
+) -> Iterator[tuple[Amount, Decimal, Decimal]]:
+    """Yield each amount that is limited, with what was spent and what may be; `every` limit, or the tightest."""
+    for amount in COUNTED:
+        said = [getattr(limits, amount) for limits in _limits(books, spender, agent_id)]
+        limits = sorted(Decimal(str(one)) for one in said if one is not None)
+        times = 1 + books.spending.granted.get((spender.id, amount), 0)
+        for limit in limits if every else limits[:1]:
+            yield amount, _spent(books, spender.id, amount), limit * times
+
+
+def _spent(books: Chronicle, owner: str, amount: Amount) -> Decimal:
+    if amount == "attempts":
+        return Decimal(books.spending.begun[owner])
+    usage = books.spending.of(owner)
+    if amount == "tokens":
+        return Decimal((usage.tokens_in or 0) + (usage.tokens_out or 0))
+    return usage.cost_usd or Decimal(0)
+
+
+def _limits(books: Chronicle, spender: Spender, agent_id: str | None) -> list[Limits]:
+    """Return what was set for somebody: its own, or what it inherits; of a task, by who is about to begin it."""
+    team = books.team
+    if isinstance(spender, SupervisorEntry):
+        found = [spender.options.limits]
+    elif isinstance(spender, AgentEntry):
+        found = [spender.spec.limits or team.inherited(spender.supervisor_id, "agent_limits", None)]
+    elif isinstance(spender, RunEntry):
+        found = [spender.limits, team.inherited(spender.supervisor_id, "run_limits", None)]
+    else:
+        agent = team.agents.get(agent_id or spender.agent_id or spender.worker_id or "")
+        above = spender.supervisor_id if agent is None else agent.supervisor_id
+        own = agent.spec.task_limits if agent is not None else None
+        found = [own or team.inherited(above, "task_limits", None)]
+    return [one for one in found if one is not None]
+
+
+def _has_stopped(books: Chronicle, spender: Spender) -> bool:
+    """Tell whether somebody goes on with nothing: it is held, over, or has nothing at work."""
+    if isinstance(spender, AgentEntry | SupervisorEntry):
+        return spender.exhausted
+    if spender.held or spender.cancelling or spender.exceeded:
+        return True
+    if isinstance(spender, RunEntry):
+        return books.work.jobs[spender.root_id].outcome is not None
+    return spender.outcome is not None or books.work.is_over(spender)

@@ -1,0 +1,89 @@
+"""What everything has cost, and how often anything was begun or ended, at every level that pays for it."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from engine.core.events import (
+    AttemptCancelled,
+    AttemptDone,
+    AttemptFailed,
+    AttemptStarted,
+    BudgetExtended,
+    Event,
+)
+from engine.core.state import State
+from engine.core.values import NO_USAGE, Usage
+from engine.simulation.ledger.team import TeamLedger
+from engine.simulation.ledger.work import WorkLedger
+
+TOTAL = ""
+"""Who stands for everybody together."""
+
+
+class SpendingLedger:
+    """Usage and counts by id of task, run, agent or supervisor."""
+
+    def __init__(self) -> None:
+        self.usage: dict[str, Usage] = {}
+        self.begun: Counter[str] = Counter()
+        self.done: Counter[str] = Counter()
+        self.failed: Counter[str] = Counter()
+        self.cancelled: Counter[str] = Counter()
+        self.granted: dict[tuple[str, str], int] = {}
+        """How many times an amount was granted on top of the first, by whose it is and its name."""
+
+    def take(self, event: Any, team: TeamLedger, work: WorkLedger) -> None:
+        """Note what an event costs; the other parts have not taken it yet."""
+        usage = getattr(event, "usage", None)
+        if usage is not None:
+            for payer in payers(event, team, work):
+                self.usage[payer] = self.usage.get(payer, NO_USAGE).plus(usage)
+        if isinstance(event, AttemptStarted) and event.agent_id is not None:
+            self.begun.update(payers(event, team, work))
+        self._count(event)
+        if isinstance(event, BudgetExtended) and event.amount is not None:
+            self.granted[event.subject, event.amount] = event.granted
+
+    def _count(self, event: Event) -> None:
+        if isinstance(event, AttemptDone | AttemptFailed | AttemptCancelled) and event.agent_id is not None:
+            counts = {AttemptDone: self.done, AttemptFailed: self.failed, AttemptCancelled: self.cancelled}
+            counts[type(event)][event.agent_id] += 1
+
+    def adopt(self, state: State) -> None:
+        """Take the figures of whoever an import brought."""
+        everybody: list[Any] = [
+            *state.supervisors.values(), *state.agents.values(), *state.runs.values(), *state.tasks.values(),
+        ]  # fmt: skip
+        self.usage[TOTAL] = state.usage.plus(NO_USAGE)
+        for one in everybody:
+            if one.id not in self.usage and one.usage is not None:
+                self.usage[one.id] = one.usage.plus(NO_USAGE)
+            self.begun.setdefault(one.id, one.begun)
+        for agent in state.agents.values():
+            for counter, count in (
+                (self.done, agent.done), (self.failed, agent.failed), (self.cancelled, agent.cancelled),
+            ):  # fmt: skip
+                counter.setdefault(agent.id, count)
+        for ledger in state.ledgers.values():
+            for amount, times in ledger.granted.items():
+                self.granted.setdefault((ledger.id, amount), times)
+
+    def of(self, owner: str) -> Usage:
+        """Return what an owner has spent."""
+        return self.usage.get(owner, NO_USAGE)
+
+
+def payers(event: Any, team: TeamLedger, work: WorkLedger) -> Iterator[str]:
+    """Yield the ids of everybody who pays for what an event of an attempt reports."""
+    job = work.jobs.get(event.task_id or "")
+    yield TOTAL
+    supervisor_id = None
+    if job is not None:
+        yield job.run_id
+        yield from (above.id for above in work.up(job))
+        supervisor_id = job.supervisor_id
+    if event.agent_id is not None:
+        yield event.agent_id
+        supervisor_id = team.agents[event.agent_id].supervisor_id
+    yield from (above.id for above in team.up(supervisor_id))

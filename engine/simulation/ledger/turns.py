@@ -1,0 +1,113 @@
+"""Who had a turn when, whose slot was promised to whom, when each agent was heard of last."""
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from engine.core.events import (
+    AttemptCancelled,
+    AttemptDone,
+    AttemptFailed,
+    AttemptLost,
+    AttemptPreempted,
+    AttemptSetAside,
+    AttemptStarted,
+    EngineStarted,
+    Event,
+    PreemptionAsked,
+    QueueMade,
+)
+from engine.simulation.ledger.team import TeamLedger
+from engine.simulation.ledger.work import WorkLedger
+
+Place: TypeAlias = tuple[str | None, int, str]
+"""A queue, a priority and a run: ready tasks of the same place take turns with those of other runs."""
+
+
+@dataclass(slots=True)
+class Turn:
+    """The ready tasks of one place."""
+
+    since_ms: int | None
+    """Since when they wait: since the first became ready, or since the last turn; None where that is not known."""
+    tasks: set[str] = field(default_factory=set)
+
+
+class TurnLedger:
+    """What the order in which things begin is held against."""
+
+    def __init__(self) -> None:
+        self.makes_way: dict[str, str] = {}
+        """For which urgent task each attempt at work was asked to make way, by its task."""
+        self.given: set[str] = set()
+        """Urgent tasks whose slot is free in this very step: it is theirs, before what was ready earlier."""
+        self.turns: dict[Place, Turn] = {}
+        """Of each run in each queue at each priority."""
+        self._places: dict[str, Place] = {}
+        """Where each ready task waits."""
+        self._since_ms: dict[str, int] = {}
+        """Since when each task waits for nothing but a slot, from the first time on; a pause does not count."""
+        self._seen: set[str] = set()
+        """Tasks that were ready once: what comes back has a place of its own, which is not followed here."""
+        self.began_seq: dict[str, int] = {}
+        """Where each agent began something last."""
+        self.touched_seq: dict[str, int] = {}
+        """Where each agent was mentioned last: its place among the free ones may be another since."""
+
+    def take(self, event: Event, seq: int, team: TeamLedger) -> None:
+        """Note what an event means for the order; the other parts have not taken it yet."""
+        for agent_id in _mentioned(event, team):
+            self.touched_seq[agent_id] = seq
+        match event:
+            case AttemptStarted(agent_id=str()):
+                self.began_seq[event.agent_id or ""] = seq
+                self.given.discard(event.task_id)
+            case PreemptionAsked():
+                self.makes_way[event.task_id] = event.for_task_id
+            case (
+                AttemptDone()
+                | AttemptFailed()
+                | AttemptCancelled()
+                | AttemptLost()
+                | AttemptPreempted()
+                | AttemptSetAside()
+            ) if event.task_id in self.makes_way:
+                self.given.add(self.makes_way.pop(event.task_id))
+
+    def follow(self, event: Any, work: WorkLedger) -> None:
+        """Note which tasks have become ready or are no longer; the ledger of work has taken the event."""
+        run_id = getattr(event, "run_id", None)
+        for run in [work.runs[run_id]] if run_id in work.runs else work.runs.values():
+            for job in (work.jobs[task_id] for task_id in run.tasks):
+                if work.waits_for_nothing(job):
+                    self._since_ms.setdefault(job.id, event.at_ms)
+                now = (job.queue, job.priority, job.run_id) if work.is_ready(job) else None
+                was = self._places.get(job.id)
+                if was is not None and was != now:
+                    self._leave(job.id, was, event)
+                if now is not None and was != now:
+                    self._enter(job.id, now)
+
+    def _enter(self, task_id: str, place: Place) -> None:
+        self._places[task_id] = place
+        turn = self.turns.get(place)
+        if turn is None:
+            turn = self.turns[place] = Turn(None if task_id in self._seen else self._since_ms[task_id])
+        turn.tasks.add(task_id)
+        self._seen.add(task_id)
+
+    def _leave(self, task_id: str, place: Place, event: Any) -> None:
+        del self._places[task_id]
+        turn = self.turns[place]
+        turn.tasks.remove(task_id)
+        if not turn.tasks:
+            del self.turns[place]
+        elif isinstance(event, AttemptStarted):
+            turn.since_ms = event.at_ms
+
+
+def _mentioned(event: Any, team: TeamLedger) -> list[str]:
+    if isinstance(event, EngineStarted | QueueMade):
+        return [*team.agents]
+    names = ("agent_id", "subject", "member_id", "to_id", "from_id")
+    found = [getattr(event, name, None) for name in names]
+    return [one for one in (*found, *getattr(event, "agent_ids", ())) if one is not None]

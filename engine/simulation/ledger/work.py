@@ -1,0 +1,177 @@
+"""Runs, tasks, attempts and questions, and what follows from them: what could begin, what it would be given."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from engine.core.events import Event
+from engine.core.state import State, TaskStatus
+from engine.core.values import Held
+from engine.simulation.ledger import attempts, questions, runs
+from engine.simulation.ledger.jobs import Job, Question, RunEntry
+
+_NOTES: dict[type, Callable[["WorkLedger", Any], None]] = {**runs.NOTES, **attempts.NOTES, **questions.NOTES}
+
+
+class WorkLedger:
+    """Every open run with its tasks; every open question."""
+
+    def __init__(self, resolve: Callable[[Held], Any]) -> None:
+        self.resolve = resolve
+        """Returns what stands in the journal for what an event holds by reference."""
+        self.runs: dict[str, RunEntry] = {}
+        self.jobs: dict[str, Job] = {}
+        self.questions: dict[str, Question] = {}
+
+    def take(self, event: Event) -> None:
+        """Note what an event means for work."""
+        note = _NOTES.get(type(event))
+        if note is not None:
+            note(self, event)
+
+    # Questions
+
+    def up(self, job: Job) -> Iterator[Job]:
+        """Yield a task and everything that it is part of."""
+        above: Job | None = job
+        while above is not None:
+            yield above
+            above = self.jobs.get(above.parent_id or "")
+
+    def below(self, task_id: str) -> list[Job]:
+        """Return a task and everything under it."""
+        found = [self.jobs[task_id]]
+        for job in found:
+            found += [self.jobs[child] for child in job.children]
+        return found
+
+    def open_under(self, run_id: str, task_id: str | None) -> list[Job]:
+        """Return what has no outcome of a run, or of a task and all under it."""
+        jobs = [self.jobs[one] for one in self.runs[run_id].tasks] if task_id is None else self.below(task_id)
+        return [job for job in jobs if job.outcome is None]
+
+    def passes(self, task_id: str) -> bool:
+        """Tell whether those that come after a task may go on after its outcome."""
+        job = self.jobs[task_id]
+        if job.outcome is TaskStatus.SKIPPED:
+            return job.optional
+        return job.outcome in (TaskStatus.DONE, TaskStatus.CANCELLED) or (
+            job.outcome is TaskStatus.FAILED and (job.optional or job.tolerated)
+        )
+
+    def is_held(self, job: Job) -> bool:
+        """Tell whether a pause of its run, or a question about a budget, keeps a task from beginning."""
+        run = self.runs[job.run_id]
+        return run.paused or run.held or any(one.held for one in self.up(job))
+
+    def is_over(self, job: Job) -> bool:
+        """Tell whether a task is being cancelled, or anything that it is part of."""
+        return self.runs[job.run_id].cancelling or any(one.cancelling for one in self.up(job))
+
+    def is_ready(self, job: Job) -> bool:
+        """Tell whether nothing but a slot keeps the task of an agent from beginning."""
+        return self.waits_for_nothing(job) and not self.is_held(job)
+
+    def waits_for_nothing(self, job: Job) -> bool:
+        """Tell whether nothing but a slot, or a pause, keeps the task of an agent from beginning."""
+        at_rest = job.outcome is None and job.attempt is None and job.retrying_until_ms is None
+        asked = job.question is not None or job.in_doubt or bool(job.calling)
+        if job.kind != "agent" or not at_rest or asked:
+            return False
+        return all(self.jobs[one].outcome is not None for one in job.after)
+
+    def is_answered(self, job: Job) -> bool:
+        """Tell whether all calls are answered for which an attempt is parked."""
+        attempt = job.attempt
+        if attempt is None or not attempt.parked:
+            return False
+        return all(self.jobs[child].outcome is not None for key in attempt.waits for child in job.calls.get(key, ()))
+
+    def deadline_ms(self, job: Job) -> int | None:
+        """Return by when a task has to have ended: the earliest of its own and of what it is part of."""
+        moments = [self.runs[job.run_id].deadline_ms, *(one.deadline_ms for one in self.up(job))]
+        return min((one for one in moments if one is not None), default=None)
+
+    def at_work(self, agent_id: str) -> list[Job]:
+        """Return the tasks with an attempt of an agent, parked ones included."""
+        return [one for one in self.jobs.values() if one.attempt is not None and one.attempt.agent_id == agent_id]
+
+    # Writing
+
+    def add(self, job: Job) -> None:
+        """Take a new task."""
+        self.jobs[job.id] = job
+        self.runs[job.run_id].tasks.append(job.id)
+        if job.parent_id is not None:
+            self.jobs[job.parent_id].children.append(job.id)
+
+    def end(self, task_id: str, outcome: TaskStatus, at_ms: int, error: str | None = None) -> None:
+        """Give a task its outcome; nobody is asked about it any more."""
+        job = self.jobs[task_id]
+        job.outcome, job.error, job.ended_ms = outcome, error, at_ms
+        job.attempt, job.retrying_until_ms = None, None
+        self.withdraw(None, task_id)
+
+    def pass_by(self, task_id: str, at_ms: int, why: str) -> None:
+        """Leave out a task whose place in its graph is gone."""
+        self.jobs[task_id].passed_by, self.jobs[task_id].optional = True, False
+        self.end(task_id, TaskStatus.SKIPPED, at_ms, why)
+
+    def ask_to_stop(self, task_ids: list[str], reason: str) -> None:
+        """Note why attempts were asked to stop."""
+        for task_id in task_ids:
+            attempt = self.jobs[task_id].attempt
+            if attempt is not None:
+                attempt.asked.add(reason)
+
+    def withdraw(self, kind: str | None, subject: str) -> None:
+        """Ask nobody about something any more; None is any kind of question."""
+        for one in [*self.questions.values()]:
+            if one.subject == subject and kind in (None, one.kind):
+                del self.questions[one.id]
+        if subject in self.jobs:
+            self.ask_about(self.jobs[subject])
+
+    def ask_about(self, job: Job) -> None:
+        """Let a task wait for the question about its work, or else for that about its budget."""
+        mine = [one for one in self.questions.values() if one.subject == job.id]
+        mine.sort(key=lambda one: one.kind == "budget")
+        job.question = mine[0].id if mine else None
+
+    def adopt(self, state: State) -> None:
+        """Take the work that an import brought from the state that it was folded into."""
+        for run in state.runs.values():
+            if run.id in self.runs:
+                continue
+            self.runs[run.id] = RunEntry(
+                id=run.id, supervisor_id=run.supervisor_id, root_id=run.root_id, request=self.resolve(run.request),
+                priority=run.priority, submitted_ms=run.started_ms, on_failure=[*run.on_failure], limits=run.limits,
+                category=run.category, after=[*run.after], deadline_ms=run.deadline_ms, tasks=[*run.tasks],
+                paused=run.paused, cancelling=run.cancelling, exceeded=run.exceeded is not None, held=run.held,
+            )  # fmt: skip
+            for task_id in run.tasks:
+                self._adopt_task(state, task_id)
+        for one in state.escalations.values():
+            self.questions.setdefault(one.id, Question(one.id, one.kind, one.subject, one.run_id, one.due_ms))
+
+    def _adopt_task(self, state: State, task_id: str) -> None:
+        task = state.tasks[task_id]
+        own_ms = None
+        timer = state.timers.get(f"deadline:{task_id}")
+        if timer is not None:
+            own_ms = timer.due_ms
+        self.jobs[task_id] = Job(
+            id=task.id, run_id=task.run_id, parent_id=task.parent_id, kind=task.kind, title=task.title,
+            worker_id=task.worker_id, supervisor_id=task.supervisor_id, queue=task.queue, priority=task.priority,
+            created_ms=task.created_ms, after=[*task.after], sees=task.sees, takes=task.takes, need=task.need,
+            join=task.join, check=task.check, optional=task.optional, tolerated=task.tolerated,
+            passed_by=task.passed_by, call_key=task.call_key, children=[*task.children],
+            calls={call.key: [*call.children] for call in task.calls.values()},
+            outcome=task.status if task.ended else None, output=self.resolve(task.output), error=task.error,
+            ended_ms=task.ended_ms, attempts=task.attempts, agent_id=task.agent_id,
+            steps={key: self.resolve(value) for key, value in task.steps.items()}, calling=dict(task.calling),
+            question=task.escalation_id, in_doubt=task.status is TaskStatus.IN_DOUBT,
+            retrying_until_ms=task.retry_at_ms, cancelling=task.cancelling, exceeded=task.exceeded is not None,
+            held=task.held, deadline_ms=own_ms, preemptions=task.preemptions, planned=task.mode is not None,
+            outcome_id=task.outcome_id, failed=task.error if task.kind == "group" and not task.ended else None,
+
+        )  # fmt: skip
