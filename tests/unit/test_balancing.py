@@ -84,6 +84,15 @@ def test_weight_does_not_make_up_for_the_time_before_an_agent_came() -> None:
     assert Counter(done_one_by_one(world, 4)) == {"ada": 2, "bob": 2}
 
 
+def test_weight_begins_anew_with_each_engine() -> None:
+    world = hands("weight", agent("ada", "sum", weight=3), agent("bob", "sum", weight=1))
+    done_one_by_one(world, 5)
+
+    world.crash()
+
+    assert_legal(world.state)
+
+
 def test_performance_gives_work_to_the_faster_of_two_that_succeed() -> None:
     world = hands("performance", agent("slow", "sum"), agent("fast", "sum"))
     for name, ms in (("slow", 90), ("fast", 10)):

@@ -1,6 +1,8 @@
 """A strategy switched in the middle of a run: done stays done, what is at work goes on, the rest is rewired."""
 
-from engine.core.commands import Cancel, Pause, Resume, Submit, SupervisorSpec, SwitchStrategy
+from engine.core.commands import Cancel, Pause, Resume, SetDeadline, Submit, SupervisorSpec, SwitchStrategy
+from engine.core.legality import assert_legal
+from engine.core.options import SupervisorOptions
 from engine.core.spec import Retry, Skip
 from engine.core.state import RunStatus, TaskStatus
 from tests.story import (
@@ -293,3 +295,23 @@ def test_switching_to_what_it_is_already_changes_nothing_for_those_that_wait() -
     (start,) = world.started.values()
     assert start.takes == "previous"
     assert [one.output for one in start.inputs] == ["from ada", "from bob"]
+
+
+def test_what_ended_before_its_turn_makes_no_circle_with_what_is_wired_after_it() -> None:
+    nodes = [
+        {"name": "one", "agent": "ada"},
+        {"name": "two", "agent": "bob", "after": ["one"], "optional": True},
+        {"name": "three", "agent": "cyd", "after": ["two"]},
+        {"name": "four", "agent": "dan", "after": ["one", "three"]},
+    ]
+    world = team_world(*FOUR, mode="graph", options=SupervisorOptions(settings={"nodes": nodes}))
+    world.order(Pause(target="ada"))
+    submitted(world)
+    between = next(task.id for task in world.state.tasks.values() if task.title == "bob")
+    world.order(SetDeadline(target=between, deadline_s=1))
+    world.due(f"deadline:{between}")
+    world.succeed(attempt(world, "cyd"))
+
+    world.order(SwitchStrategy(mode="sequential"))
+
+    assert_legal(world.state)

@@ -10,6 +10,7 @@ from engine.core.events import (
     StateImported,
     TeamLoaded,
 )
+from engine.core.fold.free import rank_anew
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.importing import fold_import
 from engine.core.fold.queues import refresh_agent
@@ -21,13 +22,14 @@ def _engine_started(state: State, event: EngineStarted) -> None:
     state.engine = Engine(pid=event.pid, token=event.token, version=event.version, started_ms=event.at_ms)
     for run in state.runs.values():
         run.suspended = False
-    for queue in state.queues.values():
-        queue.pace = 0
     for agent in state.agents.values():
         agent.pace = 0
         if agent.stuck:
             agent.stuck = 0
             refresh_agent(state, agent)
+    for queue in state.queues.values():
+        queue.pace = 0
+        rank_anew(state, queue)
 
 
 def _engine_stopped(state: State, event: EngineStopped) -> None:

@@ -61,15 +61,17 @@ def edges_are_known_at_both_ends(state: State) -> Iterator[str]:
 
 
 def graphs_go_in_no_circle(state: State) -> Iterator[str]:
-    """No task of a graph waits for itself, by whatever way."""
+    """No task of a graph waits for itself, by whatever way; one that has ended waits for nothing."""
     for group in state.tasks.values():
-        waits = {child: len(state.tasks[child].after) for child in group.children if state.tasks[child].after}
+        nodes = (state.tasks[child] for child in group.children)
+        waits = {node.id: len(node.after) for node in nodes if node.after and not node.ended}
         free = [child for child in group.children if child not in waits] if waits else []
         while free:
             for after in state.tasks[free.pop()].before:
-                waits[after] = waits.get(after, 0) - 1
-                if not waits[after]:
-                    free.append(after)
+                if after in waits:
+                    waits[after] -= 1
+                    if not waits[after]:
+                        free.append(after)
         if any(waits.values()):
             yield f"the graph of {group.id} goes in a circle"
 
