@@ -1,5 +1,7 @@
 """A strategy switched in the middle of a run: done stays done, what is at work goes on, the rest is rewired."""
 
+from pydantic import JsonValue
+
 from engine.core.commands import Cancel, Pause, Resume, SetDeadline, Submit, SupervisorSpec, SwitchStrategy
 from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
@@ -298,7 +300,7 @@ def test_switching_to_what_it_is_already_changes_nothing_for_those_that_wait() -
 
 
 def test_what_ended_before_its_turn_makes_no_circle_with_what_is_wired_after_it() -> None:
-    nodes = [
+    nodes: list[JsonValue] = [
         {"name": "one", "agent": "ada"},
         {"name": "two", "agent": "bob", "after": ["one"], "optional": True},
         {"name": "three", "agent": "cyd", "after": ["two"]},

@@ -37,8 +37,8 @@ def _why_not(books: Chronicle, question: Question) -> str | None:
         return None if is_held else "which is not held"
     if job is None or job.outcome is not None:
         return "which is not open"
-    if job.attempt is not None or job.question != question.id:
-        return f"which is at work, or waits for {job.question}"
+    if job.attempt is not None or job.question is None:
+        return "which is at work, or waits for nobody"
     return None if question.kind != "doubt" or job.calling else "which is not in doubt"
 
 

@@ -35,11 +35,9 @@ def _escalated(work: "WorkLedger", event: Escalated) -> None:
 
 def _escalation_answered(work: "WorkLedger", event: EscalationAnswered) -> None:
     job = work.jobs.get(event.subject)
-    was_waited_for = job is not None and job.question == event.escalation_id
     del work.questions[event.escalation_id]
     if job is not None:
         work.ask_about(job)
-    if job is not None and was_waited_for:
         if event.answer == "use":
             job.output = event.output
         elif event.kind == "doubt" and event.answer == "ran":

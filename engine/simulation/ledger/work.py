@@ -132,10 +132,8 @@ class WorkLedger:
             self.ask_about(self.jobs[subject])
 
     def ask_about(self, job: Job) -> None:
-        """Let a task wait for the question about its work, or else for that about its budget."""
-        mine = [one for one in self.questions.values() if one.subject == job.id]
-        mine.sort(key=lambda one: one.kind == "budget")
-        job.question = mine[0].id if mine else None
+        """Let a task wait for the first question about it."""
+        job.question = next((one.id for one in self.questions.values() if one.subject == job.id), None)
 
     def adopt(self, state: State) -> None:
         """Take the work that an import brought from the state that it was folded into."""
