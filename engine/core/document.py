@@ -23,7 +23,7 @@ OF_ONE_FILE = ("seq", "engine", "team", "trusted", "commands")
 DERIVED = {
     "supervisors": ("running", "total", "at_work", "own", "offers", "ageing_ms", "balance", "restarts_ms"),
     "agents": ("running", "parked", "stuck", "created_seq", "drained", "idle_since_ms", "idle_ms", "pace", "probe"),
-    "queues": ("ready", "lanes", "free", "best", "pace"),
+    "queues": ("shared", "ready", "lanes", "free", "best", "pace"),
     "runs": ("running", "suspended", "deadline_ms", "at_work", "since_ms"),
     "tasks": (
         "held_back",
@@ -38,7 +38,7 @@ DERIVED = {
     ),
 }
 """What is built anew on import, by the kind of entity."""
-INDEXES = ("urgent_to", "urgent", "offers", "pools", "resizable", "leaving", "limited")
+INDEXES = ("urgent_to", "urgent", "offers", "shared", "pools", "resizable", "leaving", "limited")
 """Fields of the state that follow from its entities, and are built anew on import."""
 CLOCK_AND_PAUSE = {
     "supervisors": ("paused",),

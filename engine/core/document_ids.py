@@ -29,7 +29,10 @@ def _queue(key: str | None, new_id: NewId) -> str | None:
     if key is None:
         return None
     kind, owner, *capability = key.split(":", 2)
-    return ":".join([kind, new_id(owner), *capability])
+    owner, plus, depth = owner.partition("+")
+    if plus and (kind != "able" or not depth.isdecimal()):
+        raise ValueError(f"{key[:80]!a}, which is no queue")
+    return ":".join([kind, f"{new_id(owner)}{plus}{depth}", *capability])
 
 
 def _queues(values: list[str], new_id: NewId) -> list[str | None]:

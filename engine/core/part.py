@@ -122,6 +122,10 @@ def _keep(part: State, ids: set[str]) -> None:
         del part.agents[agent.id]
     for queue in [one for one in part.queues.values() if one.supervisor_id not in ids]:
         del part.queues[queue.key]
+    for queue in part.queues.values():
+        queue.agents[:] = [one for one in queue.agents if one in part.agents]
+    for agent in part.agents.values():
+        agent.queues[:] = [key for key in agent.queues if key in part.queues]
     for run in [one for one in part.runs.values() if one.supervisor_id not in ids]:
         del part.runs[run.id]
     for run in part.runs.values():

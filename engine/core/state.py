@@ -73,6 +73,8 @@ class State:
     """Urgent tasks that are ready and have no slot to come, each with the event that put it here."""
     offers: Ranking = field(default_factory=Ranking)
     """Roots under which something can begin, by the best of that: what dispatch has to look at, and nothing else."""
+    shared: Ids = field(default_factory=OrderedDict)
+    """Queues that several teams take from."""
     pools: Ids = field(default_factory=OrderedDict)
     """Agents that are pools."""
     resizable: Ids = field(default_factory=OrderedDict)

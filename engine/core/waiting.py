@@ -6,6 +6,7 @@ tasks are asked about.
 """
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Literal, TypeAlias
 
 from engine.core.fact import fact
@@ -192,7 +193,25 @@ def _closed(state: State, queue: Queue) -> Wait | None:
     spent = next((one for one in above if one.held or one.exhausted is not None), None)
     if spent is not None:
         return Wait(why="budget", words=f"the budget of {spent.name} is spent", ids=(spent.id,))
+    if queue.shared and not queue.free:
+        return _nobody_works(state, agents) or _no_team_is_let(state, agents, supervisor)
     return _nobody_works(state, agents) or (_full(above) if queue.free else None)
+
+
+def _no_team_is_let(state: State, agents: Sequence[Agent], anchor: Supervisor) -> Wait | None:
+    """Return why none of the teams that share a queue may begin anything; None where one may, once an agent is free."""
+    first: Wait | None = None
+    for agent in agents:
+        team = state.supervisors[agent.supervisor_id]
+        between = list(takewhile(lambda one: one.id != anchor.id, above_and_self(state, team)))
+        paused = next((one for one in between if one.paused), None)
+        refusal = _refuses(state, agent) or _full(between)
+        if paused is not None:
+            refusal = Wait(why="pause", words=f"supervisor {paused.name} is paused", ids=(paused.id,))
+        if refusal is None:
+            return None
+        first = first or refusal
+    return first
 
 
 def _nobody_works(state: State, agents: Sequence[Agent]) -> Wait | None:

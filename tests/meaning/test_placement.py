@@ -27,9 +27,11 @@ def led(diary: Diary, name: str, body: Body, *specs: AgentSpec, **options: Any) 
     return diary.supervisor(name, lead, *specs, coordination_mode="delegate", lead="lead", **options)
 
 
-async def over(diary: Diary, *teams: DynamicSupervisor, **options: Any) -> DynamicSupervisor:
-    """Return a supervisor with these teams under it."""
-    root = diary.supervisor("root", **options)
+async def over(
+    diary: Diary, *teams: DynamicSupervisor, agents: Sequence[AgentSpec] = (), **options: Any
+) -> DynamicSupervisor:
+    """Return a supervisor with these teams, and agents, under it."""
+    root = diary.supervisor("root", *agents, **options)
     for team in teams:
         await root.add_sub_supervisor(team.name, team)
     return root
@@ -102,3 +104,50 @@ async def test_a_team_is_chosen_for_what_its_members_are_able_to_do(options: dic
         await told(root, "some gardening, please")
 
     assert diary.counts() == {"garden/ada": 1}
+
+
+async def test_equally_near_teams_share_a_map_and_whoever_is_free_takes_the_next_item() -> None:
+    diary = Diary()
+    teams = [
+        diary.supervisor(name, diary.agent("ada", "dig", takes_s=takes_s, team=name))
+        for name, takes_s in (("slow", 4), ("fast", 1), ("quick", 1))
+    ]
+    root = await over(
+        diary, *teams, agents=[diary.agent("lead", body=maps("dig", range(9)))], coordination_mode="delegate",
+        lead="lead",
+    )  # fmt: skip
+
+    async with root:
+        await told(root)
+
+    assert diary.counts() == {"lead": 1, "slow/ada": 1, "fast/ada": 4, "quick/ada": 4}
+    assert diary.of("lead")[0].ended_s == 4
+
+
+async def test_a_paused_team_keeps_nothing_of_what_several_teams_share() -> None:
+    diary = Diary()
+    teams = {name: diary.supervisor(name, diary.agent("ada", "dig", takes_s=1, team=name)) for name in ("on", "off")}
+    lead = diary.agent("lead", body=maps("dig", range(4)))
+    root = await over(diary, *teams.values(), agents=[lead], coordination_mode="delegate", lead="lead")
+
+    async with root:
+        await root.pause("off")
+        await told(root)
+
+    assert diary.counts() == {"lead": 1, "on/ada": 4}
+
+
+async def test_teams_that_share_work_keep_their_own_limits() -> None:
+    diary = Diary()
+    teams = [
+        diary.supervisor(name, *(diary.agent(one, "dig", takes_s=1, team=name) for one in "abcd"), max_parallel=limit)
+        for name, limit in (("one", 1), ("three", 3))
+    ]
+    lead = diary.agent("lead", body=maps("dig", range(8)))
+    root = await over(diary, *teams, agents=[lead], coordination_mode="delegate", lead="lead")
+
+    async with root:
+        await told(root)
+
+    assert Counter(one.team for one in diary.entries) == {"": 1, "one": 2, "three": 6}
+    assert diary.of("lead")[0].ended_s == 2

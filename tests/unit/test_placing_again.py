@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from engine.core.commands import (
+    AddAgent,
     AddSupervisor,
     ChangeCapabilities,
     Pause,
@@ -21,7 +22,7 @@ from engine.core.signals import AgentUnusable, AgentUsable
 from engine.core.spec import Circuit
 from engine.core.values import Usage
 from engine.core.waiting import why_waits
-from tests.story import Key, applied, attempt, member, submitted, works
+from tests.story import Key, applied, attempt, attempts, member, submitted, works
 from tests.world import World, agent, team_world
 
 
@@ -125,3 +126,39 @@ def test_a_switch_from_a_team_that_leads_keeps_its_work_where_it_is() -> None:
 
     assert [start.agent for start in world.starts][:2] == ["ada", "bob"]
     assert not world.state.runs
+
+
+def test_work_that_teams_share_says_why_none_of_them_begins_it_and_goes_to_the_next_who_comes() -> None:
+    teams = [SupervisorSpec(name=name, members=[agent(f"{name}-ada", "sum")]) for name in ("left", "right")]
+    world = team_world(agent("lead"), *teams, participants=["lead"])
+    applied(world, Pause(target="left"))
+    applied(world, Pause(target="right"))
+    submitted(world)
+    world.ask(attempt(world, "lead"), "sum", ["x", "y", "z"])
+    waiting = next(task for task in world.state.tasks.values() if task.title == "y")
+
+    wait = why_waits(world.state, waiting)
+    assert wait is not None
+    assert (wait.why, wait.words) == ("pause", "supervisor left is paused")
+    applied(world, Resume(target="right"))
+    assert works(world) == ["lead", "right-ada"]
+    applied(world, AddAgent(supervisor="right", spec=agent("bob", "sum"), trusted=["crew:bob"]))
+
+    assert works(world) == ["lead", "right-ada", "bob"]
+    assert_legal(world.state)
+
+
+def test_an_urgent_task_that_teams_share_takes_the_slot_of_a_less_urgent_one_in_any_of_them() -> None:
+    teams = [SupervisorSpec(name=name, members=[agent(f"{name}-ada", "sum")]) for name in ("left", "right")]
+    world = team_world(agent("lead", max_concurrency=9), *teams, participants=["lead"])
+    submitted(world, priority=3)
+    submitted(world, priority=0)
+    slow, urgent = attempts(world, "lead")
+    world.ask(slow, "sum", ["x", "y"])
+
+    world.ask(urgent, "sum", ["now"])
+
+    (stopping,) = world.stopping
+    world.stop(stopping)
+    assert "now" in [start.input for start in world.started.values()]
+    assert_legal(world.state)

@@ -7,10 +7,11 @@ from engine.core.discovery import nearest
 from engine.core.errors import UnknownSpec
 from engine.core.events import Event, QueueMade
 from engine.core.fold.queues import able_queue
-from engine.core.queries.placement import able_agents
+from engine.core.hierarchy import above_of
+from engine.core.queries.placement import able_agents, capability_of
 from engine.core.queries.suiting import candidate_from, candidate_of
 from engine.core.spec import AgentSpec
-from engine.core.state import Agent, State
+from engine.core.state import Agent, Queue, State
 
 
 def member_name(state: State, member_id: str) -> str:
@@ -34,12 +35,13 @@ def able_queues_for(
     state: State, supervisor_id: str, spec: AgentSpec, name: str, *, but: Agent | None = None
 ) -> list[str]:
     """Return the queues by capability of a supervisor that an agent of `spec` takes tasks from, once `but` is gone."""
-    prefix = able_queue(supervisor_id, "")
     candidate = candidate_from(spec, "", name)
     found: list[str] = []
     for key, queue in state.queues.items():
-        capability = key[len(prefix) :]
-        if not key.startswith(prefix) or not suits(candidate, capability):
+        if not _is_near(state, queue, supervisor_id):
+            continue
+        capability = capability_of(queue)
+        if not suits(candidate, capability):
             continue
         others = (
             candidate_of(state, state.agents[agent_id])
@@ -49,6 +51,15 @@ def able_queues_for(
         if names_it(candidate, capability) or not any(names_it(other, capability) for other in others):
             found.append(key)
     return found
+
+
+def _is_near(state: State, queue: Queue, supervisor_id: str) -> bool:
+    """Return whether agents of a supervisor may serve a queue by capability: of its own, or of teams as near as it."""
+    if not queue.key.startswith("able:"):
+        return False
+    _, _, depth = queue.key.split(":", 2)[1].partition("+")
+    above = [one.id for one in above_of(state, state.supervisors[supervisor_id])]
+    return queue.supervisor_id in above and above.index(queue.supervisor_id) == int(depth or 0)
 
 
 def left_behind(state: State, agent: Agent, served: Sequence[str], at_ms: int) -> list[Event]:

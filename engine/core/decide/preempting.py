@@ -74,14 +74,32 @@ def _last_begun(
 def _in_the_way(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str] | None]:
     """Return whose attempts hold what `queue` needs, and on which agents; None is on any of theirs."""
     supervisor = state.supervisors[queue.supervisor_id]
+    if queue.shared and not queue.free:
+        return _in_teams(state, queue)
     if not queue.free:
         return [supervisor], frozenset(agent_id for agent_id in queue.agents if state.agents[agent_id].works)
-    if supervisor.running >= supervisor.max_parallel:
+    if not queue.shared and supervisor.running >= supervisor.max_parallel:
         return [supervisor], None
     for above in above_and_self(state, supervisor):
         if is_full(above):
             return list(_under(state, above)), None
     return [], None
+
+
+def _in_teams(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str]]:
+    """Return whose attempts hold what a queue of several teams needs: its agents, or anybody in a team that is full."""
+    teams: dict[str, list[str]] = {}
+    for agent_id in queue.agents:
+        agent = state.agents[agent_id]
+        if agent.works:
+            teams.setdefault(agent.supervisor_id, []).append(agent_id)
+    found = [state.supervisors[team_id] for team_id in teams if not _is_held(state, state.supervisors[team_id])]
+    agents = [
+        agent_id
+        for team in found
+        for agent_id in (team.members if team.running >= team.max_parallel else teams[team.id])
+    ]
+    return found, frozenset(agents)
 
 
 def _is_held(state: State, supervisor: Supervisor) -> bool:
@@ -102,7 +120,7 @@ def give_slot(state: State, prompt: GiveSlot, ctx: Context) -> list[Event]:
     if task is None or queue is None or task.id not in queue.ready or not queue.free:
         return []
     supervisor = state.supervisors[queue.supervisor_id]
-    if not has_slot(state, supervisor) or _is_held(state, supervisor):
+    if not (queue.shared or has_slot(state, supervisor)) or _is_held(state, supervisor):
         return []
     agent = agent_for(state, queue)
     return before_start(state, task, agent, ctx) or [started(task, agent, ctx)]

@@ -270,12 +270,14 @@ Lane: TypeAlias = OrderedDict[str, Turn]
 class Queue:
     """Tasks that are ready for one agent, or for any agent with one capability.
 
-    Keys: `agent:<id>`, `able:<supervisor id>:<capability>`, and `back:<agent id>` for attempts that wait for a slot to
-    go on with what their delegations answered.
+    Keys: `agent:<id>`, `able:<supervisor id>:<capability>`, `able:<supervisor id>+<levels below>:<capability>`, and
+    `back:<agent id>` for attempts that wait for a slot to go on with what their delegations answered.
     """
 
     key: str
     supervisor_id: str
+    shared: bool = False
+    """Its agents are not those of `supervisor_id`, but of equally near teams below it."""
     agents: list[str] = field(default_factory=list)
     """Who may take from it."""
     ready: dict[str, int] = field(default_factory=dict)

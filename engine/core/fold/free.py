@@ -25,7 +25,7 @@ def set_busy(queue: Queue, agent_id: str) -> None:
 
 def rank_again(state: State, agent: Agent) -> None:
     """Bring the place of an agent up to date wherever it is free, after a change of what a rule looks at."""
-    if state.supervisors[agent.supervisor_id].balance == "round_robin":
+    if state.supervisors[agent.supervisor_id].balance == "round_robin" and not state.shared:
         return
     for key in agent.queues:
         queue = state.queues[key]

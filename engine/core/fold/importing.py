@@ -6,7 +6,7 @@ from engine.core.fold.limited import note_run, note_spec, note_supervisor
 from engine.core.fold.limits import follow_deadline
 from engine.core.fold.openings import look_up_settings
 from engine.core.fold.pressing import press_again
-from engine.core.fold.queues import enqueue, is_ready, refresh_agent
+from engine.core.fold.queues import enqueue, is_ready, is_shared, refresh_agent
 from engine.core.fold.timers import timer_id
 from engine.core.state import SUMMARIES, State
 
@@ -78,6 +78,9 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
         look_up_settings(state, supervisor)
         note_supervisor(state, supervisor)
     for queue in imported.queues.values():
+        queue.shared = is_shared(queue.key)
+        if queue.shared:
+            state.shared[queue.key] = 0
         rank_anew(state, queue)
     for agent in imported.agents.values():
         agent.created_seq = state.seq

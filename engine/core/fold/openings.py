@@ -12,6 +12,7 @@ from engine.core.fold.lanes import ageing_ms, rank_of
 from engine.core.fold.pools import look_at_pool
 from engine.core.fold.ranking import drop, put
 from engine.core.inheritance import above_and_self, inherited
+from engine.core.queries.able import is_able
 from engine.core.state import Agent, Queue, Ranking, State, Supervisor
 
 Entry: TypeAlias = tuple[int, int, str]
@@ -26,7 +27,7 @@ def refresh_queue(state: State, queue: Queue) -> None:
 
 def rank_queue(state: State, supervisor: Supervisor, queue: Queue) -> bool:
     """Bring the rank of a queue of `supervisor` up to date, and return whether it has changed."""
-    own, key = supervisor.own, queue.key
+    own, key = supervisor.offers if queue.shared else supervisor.own, queue.key
     known = own.ranks.get(key)
     if queue.ready and queue.free:
         rank = rank_of(supervisor, queue)
@@ -106,12 +107,46 @@ def refresh_below(state: State, supervisor: Supervisor) -> None:
         for queue in state.queues.values():
             if queue.supervisor_id == supervisor.id:
                 rank_anew(state, queue)
-    for key in list(supervisor.own.ranks):
+    for key in [*supervisor.own.ranks, *(key for key in supervisor.offers.ranks if key in state.queues)]:
         rank_queue(state, supervisor, state.queues[key])
     for member_id in supervisor.members:
         if member_id in state.supervisors:
             refresh_below(state, state.supervisors[member_id])
+    regate(state, supervisor, below=False)
     offer(state, supervisor)
+
+
+def is_let(state: State, queue: Queue, agent: Agent) -> bool:
+    """Return True while no supervisor between a shared queue and one of its agents is full or paused.
+
+    A team that has spent its budget takes nothing as long as another can.
+    """
+    if not queue.shared:
+        return True
+    supervisor = state.supervisors[agent.supervisor_id]
+    if supervisor.running >= supervisor.max_parallel:
+        return False
+    for one in above_and_self(state, supervisor):
+        if one.id == queue.supervisor_id:
+            return True
+        if one.paused or one.held or is_full(one):
+            return False
+        if one.exhausted is not None and any(is_able(state, state.agents[other]) for other in queue.agents):
+            return False
+    return False
+
+
+def regate(state: State, supervisor: Supervisor, *, below: bool = True) -> None:
+    """Bring agents under a supervisor that is full or paused, or no more, up to date in the queues that teams share."""
+    if not state.shared:
+        return
+    for member_id in supervisor.members:
+        agent = state.agents.get(member_id)
+        if agent is None:
+            if below:
+                regate(state, state.supervisors[member_id])
+        elif any(key in state.shared for key in agent.queues):
+            refresh_agent(state, agent)
 
 
 def look_up_settings(state: State, supervisor: Supervisor) -> None:
@@ -128,7 +163,9 @@ def refresh_agent(state: State, agent: Agent) -> None:
     if works and agent.removing is None and agent.exhausted is None and agent.circuit == "closed":
         for key in agent.queues:
             queue = queues[key]
-            if agent_id not in queue.free:
+            if queue.shared:
+                _refresh_free(state, queue, agent, is_let(state, queue, agent))
+            elif agent_id not in queue.free:
                 set_free(state, queue, agent)
                 if queue.ready:
                     refresh_queue(state, queue)
@@ -137,16 +174,21 @@ def refresh_agent(state: State, agent: Agent) -> None:
         for key in agent.queues:
             queue = queues[key]
             is_free = takes if takes or not room else _is_free_for(state, queue, agent, works=works)
-            if is_free != (agent_id in queue.free):
-                if is_free:
-                    set_free(state, queue, agent)
-                else:
-                    set_busy(queue, agent_id)
-                if queue.ready:
-                    refresh_queue(state, queue)
+            _refresh_free(state, queue, agent, is_free and is_let(state, queue, agent))
     rank_again(state, agent)
     if agent_id in state.pools:
         look_at_pool(state, agent)
+
+
+def _refresh_free(state: State, queue: Queue, agent: Agent, is_free: bool) -> None:
+    if is_free == (agent.id in queue.free):
+        return
+    if is_free:
+        set_free(state, queue, agent)
+    else:
+        set_busy(queue, agent.id)
+    if queue.ready:
+        refresh_queue(state, queue)
 
 
 def _is_free_for(state: State, queue: Queue, agent: Agent, *, works: bool) -> bool:

@@ -57,11 +57,23 @@ def able_queue(supervisor_id: str, capability: str) -> str:
     return f"able:{supervisor_id}:{capability}"
 
 
+def shared_queue(supervisor_id: str, depth: int, capability: str) -> str:
+    """Return the key of the queue of tasks for agents with a capability in all teams so many levels below."""
+    return f"able:{supervisor_id}+{depth}:{capability}"
+
+
+def is_shared(key: str) -> bool:
+    """Return True for the key of a queue that several teams take from."""
+    return key.startswith("able:") and "+" in key.split(":", 2)[1]
+
+
 def queue_with(state: State, key: str, supervisor_id: str) -> Queue:
     """Return the queue of a key, made where it is not there yet."""
     queue = state.queues.get(key)
     if queue is None:
-        queue = state.queues[key] = Queue(key=key, supervisor_id=supervisor_id)
+        queue = state.queues[key] = Queue(key=key, supervisor_id=supervisor_id, shared=is_shared(key))
+        if queue.shared:
+            state.shared[key] = 0
         rank_anew(state, queue)
     return queue
 
@@ -107,6 +119,7 @@ def forget_idle_queues(state: State) -> None:
     used = {task.queue for task in state.tasks.values()}
     for key in able:
         if key not in used:
+            state.shared.pop(key, None)
             for agent_id in state.queues.pop(key).agents:
                 state.agents[agent_id].queues.remove(key)
 

@@ -2,7 +2,7 @@
 
 from engine.core.fold.free import rank_again, set_busy
 from engine.core.fold.lanes import take
-from engine.core.fold.openings import is_full, offer, rank_queue, refresh_agent
+from engine.core.fold.openings import is_full, offer, rank_queue, refresh_agent, refresh_queue, regate
 from engine.core.fold.pools import look_at_pool, look_at_pools_of
 from engine.core.fold.ranking import drop
 from engine.core.state import Agent, Queue, State, Supervisor, Task
@@ -42,10 +42,16 @@ def occupy(state: State, agent: Agent, task: Task, generation: int, queue: Queue
                 one.free.move_to_end(agent_id)
             else:
                 set_busy(one, agent_id)
-                if not one.free:
+                if one.shared:
+                    refresh_queue(state, one)
+                elif not one.free:
                     drop(supervisor.own, key)
-    if queue is not None:
+    if queue is not None and queue.shared:
+        refresh_queue(state, queue)
+    elif queue is not None:
         rank_queue(state, supervisor, queue)
+    if state.shared and supervisor.running == supervisor.max_parallel:
+        regate(state, supervisor, below=False)
     if has_room:
         rank_again(state, agent)
     count_above(state, supervisor, 1)
@@ -64,6 +70,8 @@ def vacate(state: State, agent: Agent, task: Task) -> None:
     supervisor = state.supervisors[agent.supervisor_id]
     supervisor.running -= 1
     forget(supervisor, task)
+    if state.shared and supervisor.running == supervisor.max_parallel - 1:
+        regate(state, supervisor, below=False)
     if len(running) + agent.stuck == agent.max_concurrency - 1:  # it was full until now
         refresh_agent(state, agent)
     else:
@@ -81,6 +89,7 @@ def count_above(state: State, supervisor: Supervisor, by: int) -> None:
         was_full = is_full(above)
         above.total += by
         if is_full(above) != was_full:
+            regate(state, above)
             offer(state, above)
         above = state.supervisors[above.parent_id] if above.parent_id is not None else None
 

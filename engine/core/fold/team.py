@@ -22,7 +22,7 @@ from engine.core.fold.free import set_free
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.limited import note_spec, note_supervisor
-from engine.core.fold.openings import look_up_settings, offer
+from engine.core.fold.openings import is_let, look_up_settings, offer, regate
 from engine.core.fold.pools import forget, suit
 from engine.core.fold.pressing import urgent_from
 from engine.core.fold.queues import leave, queue_with, refresh_agent, refresh_queue, refresh_spent, serve
@@ -85,15 +85,18 @@ def _supervisor_removed(state: State, event: SupervisorRemoved) -> None:
         gone_from.members.remove(gone.id)
     for key in [key for key, queue in state.queues.items() if queue.supervisor_id == gone.id]:
         del state.queues[key]
+        state.shared.pop(key, None)
 
 
 def _supervisor_paused(state: State, event: SupervisorPaused) -> None:
     state.supervisors[event.supervisor_id].paused = True
+    regate(state, state.supervisors[event.supervisor_id])
     offer(state, state.supervisors[event.supervisor_id])
 
 
 def _supervisor_resumed(state: State, event: SupervisorResumed) -> None:
     state.supervisors[event.supervisor_id].paused = False
+    regate(state, state.supervisors[event.supervisor_id])
     offer(state, state.supervisors[event.supervisor_id])
 
 
@@ -183,7 +186,7 @@ def _queue_made(state: State, event: QueueMade) -> None:
         agent = state.agents[agent_id]
         queue.agents.append(agent_id)
         agent.queues.append(event.key)
-        if agent.takes_tasks:
+        if agent.takes_tasks and is_let(state, queue, agent):
             set_free(state, queue, agent)
     refresh_queue(state, queue)
     refresh_spent(state, queue)

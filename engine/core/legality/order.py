@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 
 from engine.core.balancing import RULES
 from engine.core.fold.lanes import ageing_ms, rank_of
@@ -98,8 +99,12 @@ def open_queues_are_ranked(state: State) -> Iterator[str]:
         if queue.ready and queue.free:
             rank = rank_of(state.supervisors[queue.supervisor_id], queue)
             opened[queue.supervisor_id][queue.key] = rank
+            ranking = state.supervisors[queue.supervisor_id]
+            if (queue.key in ranking.offers.ranks) != queue.shared:
+                yield f"{queue.key} stands among queues of another kind"
     for supervisor in state.supervisors.values():
-        ranked = {key: rank for key, (rank, _) in supervisor.own.ranks.items()}
+        both = (*supervisor.own.ranks.items(), *supervisor.offers.ranks.items())
+        ranked = {key: rank for key, (rank, _) in both if key in state.queues}
         if ranked != opened[supervisor.id]:
             yield f"{supervisor.id} ranks {ranked}; open are {opened[supervisor.id]}"
 
@@ -118,6 +123,28 @@ def free_agents_are_ranked(state: State) -> Iterator[str]:
                 yield f"{queue.key} ranks {ranked} by {rule}; that is {due}"
 
 
+def shared_queues_know_who_is_let(state: State) -> Iterator[str]:
+    """Of a queue that several teams share, those are free who could begin something were it their own team's."""
+    if {key for key, queue in state.queues.items() if queue.shared} != set(state.shared):
+        yield f"the state says that {list(state.shared)} are shared"
+    for queue in (state.queues[key] for key in state.shared if key in state.queues):
+        for agent_id in queue.agents:
+            agent = state.agents[agent_id]
+            team = state.supervisors[agent.supervisor_id]
+            between = list(takewhile(lambda one: one.id != queue.supervisor_id, above_of(state, team)))  # noqa: B023
+            shut = team.running >= team.max_parallel or any(
+                one.paused or one.held or (one.options.max_total is not None and one.total >= one.options.max_total)
+                for one in between
+            )
+            if agent_id in queue.free and (shut or not agent.has_room):
+                yield f"{agent_id} is free for {queue.key} and may begin nothing"
+            spent = any(one.exhausted for one in between) or queue.supervisor_id not in {
+                one.id for one in above_of(state, team)
+            }
+            if agent_id not in queue.free and agent.takes_tasks and not shut and not spent:
+                yield f"{agent_id} could take a task of {queue.key} and is not free for it"
+
+
 def what_begins_next_is_known(state: State) -> Iterator[str]:
     """Of all open queues with a slot at every level, and nobody above who is paused, the best begins next."""
     able: list[tuple[int, str]] = []
@@ -125,9 +152,11 @@ def what_begins_next_is_known(state: State) -> Iterator[str]:
         above = list(above_of(state, supervisor))
         full = any(one.options.max_total is not None and one.total >= one.options.max_total for one in above)
         stands_still = any(one.paused or one.held for one in above)
-        if not full and supervisor.running < supervisor.max_parallel:
-            ranks = ((rank, key) for key, (rank, _) in supervisor.own.ranks.items())
-            able += [(rank, key) for rank, key in ranks if rank < 0 or not stands_still]
+        own = supervisor.own.ranks if supervisor.running < supervisor.max_parallel else {}
+        shared = {key: each for key, each in supervisor.offers.ranks.items() if key in state.queues}
+        for key, (rank, _) in () if full else (*own.items(), *shared.items()):
+            if rank < 0 or not stands_still:
+                able.append((rank, key))
     if bool(able) != bool(state.offers.heap):
         yield f"{len(able)} queues can begin something, and the state says {state.offers.heap[:1]}"
     elif able and (rank_next := min(able)[0]) != state.offers.heap[0][0]:
@@ -200,6 +229,7 @@ LAWS_OF_ORDER: tuple[Callable[[State], Iterator[str]], ...] = (
     rankings_are_right_on_top,
     open_queues_are_ranked,
     free_agents_are_ranked,
+    shared_queues_know_who_is_let,
     what_begins_next_is_known,
     slots_are_counted_at_every_level,
     preempted_tasks_wait,

@@ -45,7 +45,7 @@ def supervisors_keep_their_limits(state: State) -> Iterator[str]:
 
 
 def queues_know_who_serves_them(state: State) -> Iterator[str]:
-    """An agent serves its two own queues, and those of its supervisor by capability that know it."""
+    """An agent serves its two own queues, and those by capability, of its supervisor or shared, that know it."""
     for agent in state.agents.values():
         if agent.queues[:2] != [f"agent:{agent.id}", f"back:{agent.id}"] or len(set(agent.queues)) != len(agent.queues):
             yield f"{agent.id} has not its own two queues, or one queue twice"
@@ -55,14 +55,15 @@ def queues_know_who_serves_them(state: State) -> Iterator[str]:
     for key, queue in state.queues.items():
         kind, _, owner = key.partition(":")
         if kind == "able":
-            known = owner.partition(":")[0] == queue.supervisor_id and len(set(queue.agents)) == len(queue.agents)
+            whose = owner.partition(":")[0].partition("+")[0]
+            known = whose == queue.supervisor_id and len(set(queue.agents)) == len(queue.agents)
         else:
             known = kind in ("agent", "back") and queue.agents == [owner]
         if key != queue.key or not known:
             yield f"{key!a} is no queue of {queue.supervisor_id}"
         for agent_id in queue.agents:
             agent = state.agents[agent_id]
-            if key not in agent.queues or agent.supervisor_id != queue.supervisor_id:
+            if key not in agent.queues or not (queue.shared or agent.supervisor_id == queue.supervisor_id):
                 yield f"{key!a} is served by {agent_id}, which does not know it"
 
 

@@ -9,7 +9,7 @@ from engine.core.discovery import nearest
 from engine.core.errors import NoAgentMatches
 from engine.core.events import QueueMade
 from engine.core.fact import changed, fact
-from engine.core.fold.queues import able_queue, own_queue
+from engine.core.fold.queues import able_queue, own_queue, shared_queue
 from engine.core.queries.able import has_anybody_able, is_able, why_team_is_not_able
 from engine.core.queries.rings import Ring, agents_in, rings, teams_in
 from engine.core.queries.suiting import Fit, fit_of
@@ -70,16 +70,33 @@ def _in_ring(
         found = _by_name(state, supervisor, target, must_be_able=must_be_able)
         if found is not None:
             return found
+    teams: dict[str, list[str]] = {}
     for supervisor in ring.supervisors:
-        able = able_agents(state, supervisor, target, but=asker)
-        if able and not (must_be_able and not any(is_able(state, state.agents[one]) for one in able)):
-            key = able_queue(supervisor.id, target)
-            known = state.queues[key].agents if key in state.queues else []
-            made = None
-            if any(one not in known for one in able):
-                made = QueueMade(at_ms=at_ms, key=key, supervisor_id=supervisor.id, capability=target, agent_ids=able)
-            return Place(kind="agent", queue=key, worker_id=None, supervisor_id=supervisor.id, made=made)
-    return None
+        agents = able_agents(state, supervisor, target, but=asker)
+        if agents and (not must_be_able or any(is_able(state, state.agents[one]) for one in agents)):
+            teams[supervisor.id] = agents
+    if len(teams) > 1:
+        teams = _best(state, teams, target)
+    if not teams:
+        return None
+    (first, *others), takers = teams, [one for agents in teams.values() for one in agents]
+    owner = ring.anchor_id if others else first
+    key = shared_queue(owner, ring.depth, target) if others else able_queue(first, target)
+    known = state.queues[key].agents if key in state.queues else []
+    made = None
+    if any(one not in known for one in takers):
+        made = QueueMade(at_ms=at_ms, key=key, supervisor_id=owner, capability=target, agent_ids=takers)
+    return Place(kind="agent", queue=key, worker_id=None, supervisor_id=owner, made=made)
+
+
+def _best(state: State, found: dict[str, list[str]], target: str) -> dict[str, list[str]]:
+    """Return the teams whose agents answer best: those that name the capability, where any does."""
+    naming = {
+        team: agents
+        for team, agents in found.items()
+        if any(fit_of(state, state.agents[one], target) is not Fit.CLAIM for one in agents)
+    }
+    return naming or found
 
 
 def _by_name(state: State, supervisor: Supervisor, name: str, *, must_be_able: bool) -> Place | None:
