@@ -136,7 +136,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
             members=[*specs],
         )
         self._engine = LocalEngine(
-            AddSupervisor(parent=None, team=team),
+            AddSupervisor(parent=None, team=team, forming=True),
             store=None if store is None else Path(store),
             durability=durability,
             clock=clock,
@@ -176,11 +176,13 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
         Raises:
             StoreError: If the files of the team cannot be held, such as `StoreBusy`.
             Unusable: If an agent of the program cannot work.
+            CommandRefusedError: If a supervisor names a member that is not there.
         """
         if self._kept is not None:
             raise AlreadyStarted(self.name)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._engine.running())
+            self._engine.check_whole()
             self._kept = stack.pop_all()
         return self
 
@@ -230,7 +232,8 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
             raise AlreadyStarted(unstarted.name)
         self._engine.callables.take_over(theirs.callables)
         team = tree_of(theirs.state, unstarted._here, theirs.callables, name=name)
-        applied = await self._order(lambda: AddSupervisor(parent=self._target, team=team))
+        forming = not self._engine.is_whole
+        applied = await self._order(lambda: AddSupervisor(parent=self._target, team=team, forming=forming))
         depth = len(unstarted._path)
         for node in theirs.nodes:
             node._engine = self._engine

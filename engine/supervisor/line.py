@@ -68,6 +68,13 @@ class Line(Protocol):
     def events(self) -> AbstractContextManager[AsyncIterator[tuple[int, Event]]]:
         """Return the events from now on, each with its seq."""
 
+    def check_whole(self) -> None:
+        """Return when everybody is there whom the supervisors that this program describes name.
+
+        Raises:
+            CommandRefusedError: If somebody is missing.
+        """
+
     @property
     def posted(self) -> list[Command]:
         """What was posted and is not carried out yet."""

@@ -32,6 +32,8 @@ from engine.core.commands import (
     SwapAgents,
 )
 from engine.core.decide.loading import specs_in
+from engine.core.decide.naming import check_whole
+from engine.core.errors import Refused
 from engine.core.signals import AgentUnusable, AgentUsable, Signal, StateReady
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import RunSummary, State
@@ -88,6 +90,8 @@ class LocalEngine:
         self._shared = Shared(self._live, self._home)
         self._posted = Posted()
         self._checked: set[str] = set()
+        self.is_whole = False
+        """The program has described its team: from now on members are added before they are named."""
         self._decided_at_rest(team)
         if store is None:
             self._team = None
@@ -114,6 +118,20 @@ class LocalEngine:
         """True while nothing was ever worked on and it is all in memory."""
         state = self.state
         return self.store is None and not self._home.is_used and not state.runs_total and not state.finished
+
+    def check_whole(self) -> None:
+        """Return when every supervisor has the members that it names; looked at until it was so once.
+
+        Raises:
+            CommandRefusedError: If one is missing.
+        """
+        if self.is_whole:
+            return
+        try:
+            check_whole(self.state)
+        except Refused as refusal:
+            raise CommandRefusedError(refusal.code, refusal.reason) from refusal
+        self.is_whole = True
 
     def restored(self, spec: AgentSpec) -> AgentSpec:
         """Return `spec` with the callables of this program in place of their references."""

@@ -201,6 +201,7 @@ class Requests(Node):
                 raise UnknownOption("a request", name, RunDuties.__annotations__)
         with refusals():
             check_arguments("a request", RunDuties, duties)
+        self._line.check_whole()
         self._refuse_broken(as_text(value), duties.get("category"))
         await checkpoint_if_cancelled()
         with anyio.CancelScope(shield=True):

@@ -73,9 +73,11 @@ def test_an_unknown_agent_type_is_refused_with_the_nearest() -> None:
         DynamicSupervisor("team", agent_specs=[AgentSpec(name="one", agent_type="ReactAgnt", run=echo)])
 
 
-def test_a_participant_that_is_not_there_is_refused() -> None:
+async def test_a_participant_that_is_not_there_is_refused_when_the_team_is_whole() -> None:
+    team = DynamicSupervisor("team", agent_specs=[ONE], participants=["onne"])
+
     with pytest.raises(CommandRefusedError, match="did you mean one"):
-        DynamicSupervisor("team", agent_specs=[ONE], participants=["onne"])
+        await team.arun("go")
 
 
 def test_more_agents_than_there_may_be_are_refused() -> None:

@@ -66,6 +66,8 @@ class AddSupervisor:
     """None makes a root."""
     team: SupervisorSpec
     trusted: list[str] = field(default_factory=list)
+    forming: bool = False
+    """A program describes it in any order: members that it names may be added later, before the first request."""
 
 
 @fact

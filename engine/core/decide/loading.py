@@ -9,11 +9,11 @@ from engine.core.decide.applied import Applied
 from engine.core.decide.merging import Merge, added
 from engine.core.decide.mint import Mint
 from engine.core.decide.moving import may_be_so_deep, with_warning
+from engine.core.decide.naming import check_named
 from engine.core.decide.settings import check_options
 from engine.core.decide.team import name_is_free
 from engine.core.decide.trust import trust
-from engine.core.discovery import nearest
-from engine.core.errors import DuplicateName, Refused, UnknownAgent
+from engine.core.errors import DuplicateName, Refused
 from engine.core.events import (
     AgentAdded,
     AgentRemoving,
@@ -84,7 +84,7 @@ def add_supervisor(state: State, command: AddSupervisor, ctx: Context) -> Applie
     """Add a supervisor with everything under it."""
     parent = find_supervisor(state, command.parent) if command.parent is not None else None
     events = trust(state, specs_in(command.team), command.trusted, ctx.now_ms)
-    check_tree(command.team)
+    check_tree(command.team, forming=command.forming)
     depth = height_in(command.team)
     if parent is not None:
         name_is_free(state, parent, command.team.name)
@@ -161,8 +161,12 @@ def height_in(team: SupervisorSpec) -> int:
     return 1 + max((height_in(member) for member in team.members if isinstance(member, SupervisorSpec)), default=0)
 
 
-def check_tree(team: SupervisorSpec) -> None:
+def check_tree(team: SupervisorSpec, *, forming: bool = False) -> None:
     """Refuse a tree that cannot be right: names twice, unknown strategy, missing participants or aggregator.
+
+    Args:
+        team: The tree.
+        forming: Members that it names may still be missing.
 
     Raises:
         Refused: With the first thing that is wrong.
@@ -172,17 +176,15 @@ def check_tree(team: SupervisorSpec) -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise DuplicateName(twice, f"supervisor {team.name!r}")
-    named = [*(team.participants or ()), *(one for one in (team.aggregator, team.default_agent) if one is not None)]
-    for name in named:
-        if name not in names:
-            raise UnknownAgent(name, nearest(name, names))
     if team.aggregation == "synthesis" and team.aggregator is None:
         raise Refused(f"supervisor {team.name!r} makes a synthesis but names no aggregator; name one of its agents")
-    check_options(team.name, team.mode, team.options, names)
+    check_options(team.name, team.mode, team.options, ())
+    if not forming:
+        check_named(team, names)
     _check_depth(team)
     for member in team.members:
         if isinstance(member, SupervisorSpec):
-            check_tree(member)
+            check_tree(member, forming=forming)
 
 
 def _check_depth(team: SupervisorSpec) -> None:

@@ -71,7 +71,7 @@ def overlaid(options: SupervisorOptions, by: SupervisorOptions) -> SupervisorOpt
 
 
 def check_options(name: str, mode: str, options: SupervisorOptions, members: Collection[str]) -> None:
-    """Refuse options that cannot be right for a supervisor in this strategy with these members.
+    """Refuse options that cannot be right for a supervisor in this strategy; without members, names are not looked at.
 
     Raises:
         Refused: With the first thing that is wrong.
@@ -79,7 +79,7 @@ def check_options(name: str, mode: str, options: SupervisorOptions, members: Col
     for strategy in options.strategies.values():
         strategy_named(strategy)
     check_settings(mode, options.settings, list(members))
-    if options.lead is not None and options.lead not in members:
+    if members and options.lead is not None and options.lead not in members:
         raise UnknownAgent(options.lead, nearest(options.lead, members))
 
 
