@@ -11,7 +11,7 @@ from engine.core.policies.records import Escalate, Fail, Failover, FailurePolicy
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.simulation.coordination import drawn_mode, drawn_settings
-from engine.simulation.drawing import NAMES, SKILLS, drawn, field_value, hints_of, often_drawn
+from engine.simulation.drawing import NAMES, SKILLS, field_value, hints_of, often_drawn
 
 T = TypeVar("T")
 
@@ -85,7 +85,7 @@ def drawn_spec(draw: Random, name: str | None = None) -> AgentSpec:
 
 def drawn_chain(draw: Random) -> tuple[FailurePolicy, ...]:
     """Return a chain of failure policies with their numbers drawn."""
-    return tuple(drawn(policy, draw, State()) for policy in draw.choice(CHAINS))
+    return tuple(often_drawn(policy, draw, State()) or policy() for policy in draw.choice(CHAINS))
 
 
 def drawn_options(draw: Random, mode: str, members: Sequence[str], agents: Sequence[str]) -> SupervisorOptions:

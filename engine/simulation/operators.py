@@ -131,15 +131,26 @@ def _submit(draw: Random, state: State, number: int) -> Command:
         priority=BY_NAME["priority"](draw, state) if draw.random() < 0.6 else None,
         deadline_s=BY_NAME["deadline_s"](draw, state) if draw.random() < 0.2 else None,
         limits=drawn(Limits, draw, state, left_out=0.8) if draw.random() < 0.15 else None,
-        category=draw.choice(SKILLS) if draw.random() < 0.15 else None,
+        category=_category(draw, state, supervisor) if draw.random() < 0.15 else None,
         after=BY_NAME["after"](draw, state) if draw.random() < 0.2 else [],
     )
 
 
 def _wants_list(state: State, supervisor: str | None) -> bool:
     """Tell whether who gets the request makes one task for each item of a list."""
-    found = next((one for one in state.supervisors.values() if supervisor in (None, *words_for(state, one))), None)
+    found = _receiver(state, supervisor)
     return found is not None and found.mode == "map"
+
+
+def _category(draw: Random, state: State, supervisor: str | None) -> str | None:
+    """Return a category that who gets the request has a strategy for; at times one that it may not have."""
+    found = _receiver(state, supervisor)
+    known = [] if found is None else list(found.options.strategies)
+    return draw.choice(SKILLS) if draw.random() < WRONG else draw.choice(known) if known else None
+
+
+def _receiver(state: State, supervisor: str | None) -> Supervisor | None:
+    return next((one for one in state.supervisors.values() if supervisor in (None, *words_for(state, one))), None)
 
 
 def _stop_engine(draw: Random, state: State, number: int) -> Command:

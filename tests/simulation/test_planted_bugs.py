@@ -124,7 +124,7 @@ def last_come_first_served(patch: Patch) -> None:
 BUGS: dict[Callable[[Patch], None], set[str]] = {
     a_lost_wake_up: {"whatever_can_move_has_moved"},
     a_double_slot: {"nobody_is_over_a_limit", "the_state_is_legal", "no_message_runs_into_a_defect"},
-    a_skipped_outcome: {"whatever_can_move_has_moved", "nothing_of_a_finished_run_is_open"},
+    a_skipped_outcome: {"whatever_can_move_has_moved", "nothing_of_a_finished_run_is_open", "the_state_is_legal"},
     a_stale_token: {
         "acknowledged_is_on_disk",
         "disk_before_deed",
