@@ -7,6 +7,9 @@ from dashboard.views.names import Names
 from engine.core.events import (
     CoordinationTuned,
     MemberMoved,
+    MemberRenamed,
+    MembersDeclared,
+    MembersOrdered,
     PoolResized,
     PoolWatched,
     SupervisorChanged,
@@ -19,6 +22,19 @@ _GOES = {"drain": "once its work is done", "abort": "its work is stopped"}
 def _moved(event: MemberMoved, names: Names) -> str:
     before = f"from {names.of(event.previous_id)} " if event.previous_id else ""
     return f"{names.of(event.member_id)} went {before}under {names.of(event.parent_id)}"
+
+
+def _renamed(event: MemberRenamed, names: Names) -> str:
+    return f"{event.previous} is called {names.of(event.member_id)}"
+
+
+def _ordered(event: MembersOrdered, names: Names) -> str:
+    return f"{names.of(event.supervisor_id)} has its members in this order: {', '.join(map(names.of, event.members))}"
+
+
+def _declared(event: MembersDeclared, names: Names) -> str:
+    said = f"{len(event.same) + len(event.different):,} members are declared"
+    return f"{said}, {len(event.dropped):,} no longer" if event.dropped else said
 
 
 def _changed(event: SupervisorChanged, names: Names) -> str:
@@ -50,6 +66,9 @@ def _tuned(event: CoordinationTuned, names: Names) -> str:
 SENTENCES: dict[type, Callable[[Any, Names], str]] = {
     CoordinationTuned: _tuned,
     MemberMoved: _moved,
+    MemberRenamed: _renamed,
+    MembersDeclared: _declared,
+    MembersOrdered: _ordered,
     SupervisorChanged: _changed,
     SupervisorLeaving: _leaving,
     PoolResized: _resized,

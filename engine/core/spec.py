@@ -141,14 +141,14 @@ def spec_hash(spec: AgentSpec) -> str:
     for key in _LATER:
         if values[key] is None:
             del values[key]
-    text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=_plain)
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=plain)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 _LATER = ("step_timeout_s", "pool", "limits", "task_limits", "circuit")
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """Return what JSON is made of in place of a policy, a budget or an amount."""
     if isinstance(value, Decimal):
         return str(value)
@@ -175,5 +175,6 @@ __all__ = [
     "Retry",
     "RunIn",
     "Skip",
+    "plain",
     "spec_hash",
 ]

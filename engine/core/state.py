@@ -14,6 +14,7 @@ from engine.core.entities.team import (
     DURATIONS,
     Agent,
     AgentStatus,
+    Declaration,
     Ids,
     Lane,
     Probation,
@@ -66,6 +67,8 @@ class State:
     trusted: dict[str, None] = field(default_factory=dict)
     """References that the operator allowed to be imported."""
     agents: dict[str, Agent] = field(default_factory=dict)
+    declared: dict[str, Declaration] = field(default_factory=dict)
+    """Members that a program or a team file declared; who was added otherwise is not among them."""
     queues: dict[str, Queue] = field(default_factory=dict)
     urgent_to: int = 0
     """Tasks less urgent than of this priority take no slots, under whichever supervisor."""
@@ -124,6 +127,7 @@ __all__ = [
     "AgentStatus",
     "Attempt",
     "Call",
+    "Declaration",
     "Engine",
     "Escalation",
     "Ids",

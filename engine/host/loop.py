@@ -120,17 +120,25 @@ class Loop:
         Raises:
             StoreError, EngineError: If what was decided cannot be written.
         """
-        while self.stopped is None:
-            if not self._messages and self._failure is None:
-                self._asleep, self._wake = True, anyio.Event()
-                self._clock.release()
-                await self._wake.wait()
-            if self._failure is not None:
-                raise self._failure
-            await self._turn()
-            if self._defect is not None:
-                await self._recover(self._defect)
-            after_turn()
+        try:
+            while self.stopped is None:
+                await self._next()
+                after_turn()
+        finally:
+            if not self._asleep:
+                self._clock.release()  # another engine may go on by the same clock
+            self._asleep = False
+
+    async def _next(self) -> None:
+        if not self._messages and self._failure is None:
+            self._asleep, self._wake = True, anyio.Event()
+            self._clock.release()
+            await self._wake.wait()
+        if self._failure is not None:
+            raise self._failure
+        await self._turn()
+        if self._defect is not None:
+            await self._recover(self._defect)
 
     def _rouse(self) -> None:
         if self._asleep:

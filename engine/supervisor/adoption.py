@@ -1,145 +1,143 @@
 """From what a program says to what the core is asked: references in place of callables, and what is there already.
 
 A program that starts again on its file says the same once more. Members that an earlier process left there are taken
-over by name: callables are bound again, a changed spec is swapped in, what is new is added. A member is taken over
+over: callables are bound again, and what differs is merged by the same rules as a team file. A member is taken over
 once; to say it a second time in the same process is a duplicate.
 """
 
-from collections.abc import Iterator
-from typing import TypeVar
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TypeAlias, TypeVar
 
 from engine.core.commands import (
     AddAgent,
     AddSupervisor,
-    ChangeSupervisor,
     Command,
+    Declare,
     RegisterSpec,
     SupervisorSpec,
     SwapAgent,
     SwapAgents,
-    SwitchStrategy,
+    Winner,
 )
-from engine.core.decide.loading import specs_in
+from engine.core.context import Context
+from engine.core.decide.loading import declaring, root_declared, specs_in
+from engine.core.decide.matching import Described, Matching, Path
 from engine.core.decide.trust import references_of
+from engine.core.declared import described
 from engine.core.errors import Refused
-from engine.core.fact import changed
+from engine.core.fact import changed, fact
 from engine.core.queries.targets import at, find_supervisor
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import State, Supervisor
+from engine.core.team_plan import sentence
 from engine.supervisor.callables import Callables
 
 WithSpec = TypeVar("WithSpec", AddAgent, RegisterSpec, SwapAgent)
+Added: TypeAlias = AddAgent | AddSupervisor
+
+log = logging.getLogger(__name__)
 
 
 class Adoption:
-    """Who of a state was left by an earlier process and is not taken over yet."""
+    """Who of a state was left by an earlier process and is not taken over yet.
 
-    def __init__(self, callables: Callables) -> None:
+    Args:
+        callables: What this program was given.
+        declares: Whether what it adds is declared again when it starts again: on a file.
+        on_conflict: Who wins where a member was changed since it was declared last.
+    """
+
+    def __init__(self, callables: Callables, *, declares: bool = False, on_conflict: Winner = "declared") -> None:
         self._callables = callables
+        self._declares = declares
+        self._on_conflict = on_conflict
         self._left: set[str] = set()
-        self._keep_modes = False
+        self._removed: set[tuple[str, str]] = set()
+        """Names of members that an earlier process declared under a supervisor, and that are gone."""
 
-    def begin(self, state: State, *, keep_modes: bool = False) -> None:
-        """Count all of `state` as left by an earlier process.
-
-        Args:
-            state: What stands there.
-            keep_modes: Supervisors go on in the strategies that they have, whatever the program says.
-        """
-        self._keep_modes = keep_modes
+    def begin(self, state: State) -> None:
+        """Count all of `state` as left by an earlier process."""
         self._left = {*state.agents, *state.supervisors}
+        self._removed = {(one_id, name) for one_id, one in state.declared.items() for name in one.removed}
 
     def bind_ahead(self, state: State, command: Command) -> None:
         """Bind the callables that `command` brings to who is there already; nobody is taken over yet.
 
         An engine looks at its agents when it starts: by then their code has to be there.
         """
-        left = set(self._left)
-        self.asked(state, command)
-        self._left = left
+        if isinstance(command, AddAgent | AddSupervisor) and (place := _place_of(state, command)) is not None:
+            self._referred(state, place.team, place.ids)
 
     def is_ours(self, member_id: str) -> bool:
         """Tell whether a member was made or taken over by this program."""
         return member_id not in self._left
 
-    def asked(self, state: State, command: Command) -> list[Command]:
+    def asked(self, state: State, command: Command, *, settings: bool = True) -> list[Command]:
         """Return what the core is asked in place of `command`; nothing where all of it is there.
+
+        Args:
+            state: The team as it is.
+            command: What the program says.
+            settings: Supervisors that are there get the settings that it says; else they keep theirs.
 
         Raises:
             Unusable: If something that is to be called cannot be.
         """
-        if isinstance(command, AddAgent) and command.spec is not None:
-            return self._agent(state, _found(state, command.supervisor), command.spec, command)
-        if isinstance(command, AddSupervisor):
-            return self._supervisor(state, command)
+        if isinstance(command, AddAgent | AddSupervisor):
+            return self._declared(state, command, settings=settings)
         if isinstance(command, SwapAgent):
             return [self._with_references(command)]
         if isinstance(command, SwapAgents):
             return [changed(command, swaps=[self._with_references(one) for one in command.swaps])]
         if isinstance(command, RegisterSpec):
-            return self._registered(state, self._with_references(command))
+            wanted = self._with_references(command)
+            return [] if state.registry.get(wanted.spec.name) == spec_hash(wanted.spec) else [wanted]
         return [command]
 
-    def _registered(self, state: State, command: RegisterSpec) -> list[Command]:
-        """Return nothing where the registry has this very spec."""
-        return [] if state.registry.get(command.spec.name) == spec_hash(command.spec) else [command]
-
-    def _agent(self, state: State, above: Supervisor | None, spec: AgentSpec, command: AddAgent) -> list[Command]:
-        present = next(
-            (
-                agent
-                for agent in (state.agents.get(member_id) for member_id in (above.members if above else ()))
-                if agent is not None and agent.id in self._left and agent.name == (command.name or spec.name)
-            ),
-            None,
+    def _declared(self, state: State, command: Added, *, settings: bool) -> list[Command]:
+        place = _place_of(state, command)
+        if place is None or not (self._left.intersection(place.found) or place.name in self._removed):
+            return [self._added(command)]
+        self._removed.discard(place.name)
+        self._left.difference_update(place.found)
+        member = self._referred(state, place.team, place.ids)
+        declare = Declare(
+            parent=None if place.parent_id is None else at(place.parent_id),
+            member=member if place.parent_id is None else member.members[0],
+            on_conflict=self._on_conflict,
+            settings=settings,
+            trusted=_trusted(member),
         )
-        if present is None:
-            return [self._with_references(command)]
-        self._left.discard(present.id)
-        found = state.spec_of(present)
-        wanted = self._callables.in_place_of(spec, found)
-        if spec_hash(wanted) == spec_hash(found):
-            return []
-        return [SwapAgent(agent=at(present.id), spec=wanted, trusted=references_of(wanted))]
+        try:
+            merge = declaring(state, declare, Context(now_ms=state.at_ms, jitter=0.0))
+        except Refused:
+            return [declare]  # the core says so when it is asked
+        for change in merge.changes:
+            if change.since is not None:
+                log.warning("%s", sentence(change))
+        return [declare] if merge.events else []
 
-    def _supervisor(self, state: State, command: AddSupervisor) -> list[Command]:
-        present = self._left_supervisor(state, command)
-        if present is None:
-            return [self._tree(command)]
-        return list(self._merged(state, present, command.team))
+    def _added(self, command: Added) -> Command:
+        if isinstance(command, AddAgent):
+            return changed(self._with_references(command), declared=self._declares)
+        team = self._referred(State(), command.team, {})
+        return changed(command, team=team, trusted=_trusted(team), declared=self._declares)
 
-    def _left_supervisor(self, state: State, command: AddSupervisor) -> Supervisor | None:
-        above = _found(state, command.parent) if command.parent is not None else None
-        candidates = state.roots if command.parent is None else _supervisors_of(state, above)
-        return next((one for one in candidates if one.id in self._left and one.name == command.team.name), None)
-
-    def _merged(self, state: State, present: Supervisor, team: SupervisorSpec) -> Iterator[Command]:
-        self._left.discard(present.id)
+    def _referred(self, state: State, team: SupervisorSpec, ids: Mapping[Path, str], path: Path = ()) -> SupervisorSpec:
+        """Return a description with references in place of callables; those of agents that are there stay theirs."""
+        members: list[Described] = []
         for member in team.members:
-            if isinstance(member, AgentSpec):
-                yield from self._agent(state, present, member, AddAgent(supervisor=at(present.id), spec=member))
+            here = (*path, member.name)
+            if isinstance(member, SupervisorSpec):
+                members.append(self._referred(state, member, ids, here))
+            elif (agent := state.agents.get(ids.get(here, ""))) is not None:
+                present = state.spec_of(agent)
+                taken = self._callables.in_place_of(member.with_name(present.name), present)
+                members.append(taken.with_name(member.name))
             else:
-                yield from self._supervisor(state, AddSupervisor(parent=at(present.id), team=member))
-        if team.options != present.options:
-            yield ChangeSupervisor(supervisor=at(present.id), options=team.options)
-        if not self._keep_modes and _ways(team) != _ways(present):
-            yield SwitchStrategy(
-                supervisor=at(present.id),
-                mode=team.mode,
-                aggregation=team.aggregation,
-                aggregator=team.aggregator,
-                scope="new",
-            )
-
-    def _tree(self, command: AddSupervisor) -> AddSupervisor:
-        team = self._referred(command.team)
-        trusted = {one for spec in specs_in(team) for one in references_of(spec)}
-        return changed(command, team=team, trusted=sorted(trusted))
-
-    def _referred(self, team: SupervisorSpec) -> SupervisorSpec:
-        members = [
-            self._callables.referred(one) if isinstance(one, AgentSpec) else self._referred(one) for one in team.members
-        ]
+                members.append(self._callables.referred(member))
         return changed(team, members=members)
 
     def _with_references(self, command: WithSpec) -> WithSpec:
@@ -149,6 +147,51 @@ class Adoption:
         return changed(command, spec=spec, trusted=references_of(spec))
 
 
+@fact
+class _Place:
+    """Where a program declares a member, and who is there of it."""
+
+    team: SupervisorSpec
+    """A root with everything under it, or the supervisor above with the member alone."""
+    parent_id: str | None
+    """None of a root."""
+    ids: dict[Path, str]
+    """Of those that are there, by the way to them in `team`."""
+    name: tuple[str, str]
+    """What it is called, and under which supervisor."""
+
+    @property
+    def found(self) -> list[str]:
+        """Ids of the member and of those under it that are there."""
+        return [one for path, one in self.ids.items() if path or self.parent_id is None]
+
+
+def _place_of(state: State, command: Added) -> _Place | None:
+    """Return where a member is declared; None where nobody is who could be above it, or could be it."""
+    if isinstance(command, AddSupervisor):
+        member: Described = command.team
+        parent = None if command.parent is None else _found(state, command.parent)
+    elif command.spec is None:
+        return None
+    else:
+        member = command.spec.with_name(command.name or command.spec.name)
+        parent = _found(state, command.supervisor)
+    if parent is not None:
+        team = SupervisorSpec(name=parent.name, members=[member])
+        return _Place(team=team, parent_id=parent.id, ids=_ids(state, parent, team), name=(parent.id, member.name))
+    root = root_declared(state, member.name)
+    if root is None or isinstance(member, AgentSpec):
+        return None
+    return _Place(team=member, parent_id=None, ids=_ids(state, root, member), name=("", member.name))
+
+
+def _ids(state: State, top: Supervisor, team: SupervisorSpec) -> dict[Path, str]:
+    matching = Matching(state, top.id, team)
+    with suppress(Refused):  # the core says so when it is asked
+        matching.by_place()
+    return matching.ids
+
+
 def _found(state: State, target: str | None) -> Supervisor | None:
     try:
         return find_supervisor(state, target)
@@ -156,13 +199,8 @@ def _found(state: State, target: str | None) -> Supervisor | None:
         return None  # the core says so when it is asked
 
 
-def _supervisors_of(state: State, above: Supervisor | None) -> list[Supervisor]:
-    members = above.members if above is not None else ()
-    return [state.supervisors[member_id] for member_id in members if member_id in state.supervisors]
-
-
-def _ways(one: SupervisorSpec | Supervisor) -> tuple[str, str, str | None]:
-    return one.mode, one.aggregation, one.aggregator
+def _trusted(team: SupervisorSpec) -> list[str]:
+    return sorted({one for spec in specs_in(team) for one in references_of(spec)})
 
 
 def tree_of(state: State, supervisor: Supervisor, callables: Callables, *, name: str | None = None) -> SupervisorSpec:
@@ -174,24 +212,6 @@ def tree_of(state: State, supervisor: Supervisor, callables: Callables, *, name:
         callables: What its references stand for.
         name: Of the top, in place of its own.
     """
-    members: list[AgentSpec | SupervisorSpec] = []
-    for member_id in supervisor.members:
-        if member_id in state.supervisors:
-            members.append(tree_of(state, state.supervisors[member_id], callables))
-        else:
-            agent = state.agents[member_id]
-            members.append(callables.restored(state.spec_of(agent)).with_name(agent.name))
-    return SupervisorSpec(
-        name=name or supervisor.name,
-        mode=supervisor.mode,
-        aggregation=supervisor.aggregation,
-        aggregator=supervisor.aggregator,
-        participants=supervisor.participants,
-        auto_discover=supervisor.auto_discover,
-        max_matches=supervisor.max_matches,
-        default_agent=supervisor.default_agent,
-        max_parallel=supervisor.max_parallel,
-        max_agents=supervisor.max_agents,
-        options=supervisor.options,
-        members=members,
-    )
+    team = described(state, supervisor.id, callables.restored)
+    assert isinstance(team, SupervisorSpec)
+    return changed(team, name=name or team.name)

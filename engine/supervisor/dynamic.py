@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from pydantic import JsonValue
 
 from engine.clock import Clock
-from engine.core.commands import AddAgent, AddSupervisor, RegisterSpec, SupervisorSpec
+from engine.core.commands import AddAgent, AddSupervisor, RegisterSpec, SupervisorSpec, Winner
 from engine.core.limits import Limits
 from engine.core.options import Optimize, SupervisorOptions
 from engine.core.policies.records import Chain
@@ -68,6 +68,8 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
         options: Everything else that may be set for a supervisor, and what of the above is set there.
         store: Path of the team's file, resolved now where it is relative; None keeps everything in memory.
         durability: Whether what is acknowledged is on disk (`full`) or may be lost in a power cut (`normal`).
+        on_conflict: Who wins where the team in the file was changed since this program declared it last, by whom ever:
+            `declared` sets it as this program says, `current` leaves it. Either is said in the log.
         clock: Where its time comes from; the computer's by default.
         enable_auto_evolution: Not in this version.
 
@@ -102,6 +104,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
         enable_auto_evolution: bool = False,
         store: str | os.PathLike[str] | None = None,
         durability: Durability = "full",
+        on_conflict: Winner = "declared",
         clock: Clock | None = None,
         **unknown: NoReturn,
     ) -> None:
@@ -139,6 +142,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
             AddSupervisor(parent=None, team=team, forming=True),
             store=None if store is None else Path(store),
             durability=durability,
+            on_conflict=on_conflict,
             clock=clock,
         )
         self._engine.add_nodes([self])

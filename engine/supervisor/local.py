@@ -22,6 +22,7 @@ from engine.core.commands import (
     AddSupervisor,
     Cancel,
     Command,
+    Declare,
     HandOver,
     ImportState,
     Ping,
@@ -30,6 +31,7 @@ from engine.core.commands import (
     Submit,
     SwapAgent,
     SwapAgents,
+    Winner,
 )
 from engine.core.decide.loading import specs_in
 from engine.core.decide.naming import check_whole
@@ -43,7 +45,7 @@ from engine.host.host import Host
 from engine.host.opening import folded
 from engine.host.orders import Applied
 from engine.host.subscriptions import Subscription
-from engine.supervisor.adoption import Adoption
+from engine.supervisor.adoption import Adoption, tree_of
 from engine.supervisor.callables import Callables
 from engine.supervisor.checking import check_code, check_kind, check_usable
 from engine.supervisor.errors import NotEmpty
@@ -65,6 +67,7 @@ class LocalEngine:
         team: The supervisor at the top, as the program declares it.
         store: Its file; None keeps everything in memory.
         durability: Whether an acknowledged command is on disk (`full`) or may be lost in a power cut (`normal`).
+        on_conflict: Who wins where a member of the file was changed since the program declared it last.
         clock: Where its time comes from.
 
     Raises:
@@ -72,10 +75,16 @@ class LocalEngine:
     """
 
     def __init__(
-        self, team: AddSupervisor, *, store: Path | None, durability: Durability = "full", clock: Clock | None = None
+        self,
+        team: AddSupervisor,
+        *,
+        store: Path | None,
+        durability: Durability = "full",
+        on_conflict: Winner = "declared",
+        clock: Clock | None = None,
     ) -> None:
         self.callables = Callables()
-        self.adoption = Adoption(self.callables)
+        self.adoption = Adoption(self.callables, declares=store is not None, on_conflict=on_conflict)
         self.store = None if store is None else store.absolute()
         self._folder = Path.cwd()
         self._durability: Durability = durability
@@ -252,9 +261,9 @@ class LocalEngine:
         for spec in _specs_of(self.state, command):
             check_kind(self.callables.referred(spec), self.callables.by_reference)
 
-    async def _ordered(self, host: Host, command: Command) -> Applied:
+    async def _ordered(self, host: Host, command: Command, *, settings: bool = True) -> Applied:
         outcome = Applied(host.state.seq, "is there already", {})
-        for asked in self.adoption.asked(host.state, command):
+        for asked in self.adoption.asked(host.state, command, settings=settings):
             host.bind(self.callables.by_reference)
             for spec in _specs_of(host.state, asked):
                 await self._check(spec, host)
@@ -286,34 +295,42 @@ class LocalEngine:
     async def take_in(self, signal: StateReady) -> None:
         """Take in a checked state in place of the declared team, whose agents are then said again on top of it.
 
+        All of it, or nothing: both are decided in memory before anything is changed.
+
         Raises:
             NotEmpty: If anything was worked on here, or the file holds a team.
             CommandRefusedError: If the core refuses it.
         """
         team = self._declared
+        if self._home.is_used or not (self.is_untouched if self.store is None else self._team is not None):
+            raise NotEmpty(team.team.name)
+        rest, adoption = self._taken_in(signal)
         if self.store is None:
-            if not self.is_untouched:
-                raise NotEmpty(team.team.name)
-            rest = Rest()
-            rest.decide(signal, self._now_ms())
-            self._rest = rest
-            self.adoption.begin(rest.state, keep_modes=True)
-            self._decided_at_rest(team)
+            self._rest, self.adoption = rest, adoption
             self._find(self.nodes, rest.state)
             return
-        if self._home.is_used or self._team is None:
-            raise NotEmpty(team.team.name)
         self._team = None
         try:
             async with self.running():
                 host = self._running_host()
                 await _taken_in(host, signal, team.team.name)
-                self.adoption.begin(host.state, keep_modes=True)
-                await self._ordered(host, team)
+                self.adoption.begin(host.state)
+                await self._ordered(host, team, settings=False)
                 self._find(self.nodes, host.state)
         except BaseException:
             self._team = team
             raise
+
+    def _taken_in(self, signal: StateReady) -> tuple[Rest, Adoption]:
+        """Return what a checked state comes to in memory, with what the program has said so far on top of it."""
+        said = tree_of(self._rest.state, self._rest.state.roots[0], self.callables)
+        rest, adoption = Rest(), Adoption(self.callables)
+        rest.decide(signal, self._now_ms())
+        adoption.begin(rest.state)
+        for asked in adoption.asked(rest.state, AddSupervisor(parent=None, team=said), settings=False):
+            self._check_kinds(asked)
+            rest.order(asked, self._now_ms())
+        return rest, adoption
 
     # The engine's life
 
@@ -436,6 +453,8 @@ def _specs_of(state: State, command: Command) -> list[AgentSpec]:
     """Return every spec that a command brings to work, also by its name in the registry."""
     if isinstance(command, AddSupervisor):
         return specs_in(command.team)
+    if isinstance(command, Declare):
+        return [command.member] if isinstance(command.member, AgentSpec) else specs_in(command.member)
     if isinstance(command, SwapAgents):
         return [spec for one in command.swaps for spec in _specs_of(state, one)]
     if not isinstance(command, AddAgent | SwapAgent):

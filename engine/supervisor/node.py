@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from engine.core.commands import Command
+from engine.core.decide.loading import root_declared
 from engine.core.discovery import nearest
 from engine.core.errors import Refused, UnknownSupervisor, UnknownTarget
 from engine.core.queries.targets import at, find_agent, find_any
@@ -91,13 +92,18 @@ class Node:
 
 
 def supervisor_at(state: State, path: tuple[str, ...]) -> Supervisor | None:
-    """Return the supervisor that the names of `path` lead to, from a root down; None if there is none."""
-    found = next((root for root in state.roots if root.name == path[0]), None)
+    """Return the supervisor that the names of `path` lead to, from a root down; None if there is none.
+
+    One that was moved since it was declared is found where it was declared.
+    """
+    found, above_id = root_declared(state, path[0]), ""
     for name in path[1:]:
         if found is None:
             return None
-        below = (state.supervisors.get(member_id) for member_id in found.members)
-        found = next((one for one in below if one is not None and one.name == name), None)
+        above_id = found.id
+        named = [one for one in state.supervisors.values() if one.name == name]
+        moved = (one for one in named if one.id in state.declared and state.declared[one.id].parent_id == above_id)
+        found = next((one for one in named if one.parent_id == above_id), next(moved, None))
     return found
 
 

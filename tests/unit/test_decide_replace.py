@@ -42,7 +42,8 @@ def test_what_differs_is_swapped_what_is_new_is_added_and_the_rest_is_removed() 
 
     assert result == {
         "supervisor_id": "s2", "agents_added": 1, "agents_swapped": 1, "agents_removed": 1, "supervisors_added": 0,
-        "supervisors_removed": 0, "supervisors_changed": 0, "strategies_switched": 0,
+        "supervisors_removed": 0, "supervisors_changed": 0, "strategies_switched": 0, "members_moved": 0,
+        "members_renamed": 0,
     }  # fmt: skip
     assert names(world) == ["ada", "chief", "cyd", "deep", "lead", "left", "new"]
     assert member(world, "ada").generation == 2

@@ -19,6 +19,7 @@ from engine.core.commands import (
     UnregisterSpec,
 )
 from engine.core.effects import StopLoop
+from engine.core.fact import changed
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec
 from engine.core.state import RunStatus
@@ -80,12 +81,22 @@ def test_what_a_changed_file_leaves_out_stays() -> None:
     assert names(world) == ["ada", "bob"]
 
 
-def test_a_file_with_another_root_makes_another_root() -> None:
+def test_another_file_with_another_root_makes_another_root() -> None:
+    world = team_world(agent("ada"))
+    second = load(SupervisorSpec(name="second", members=[agent("ada")]))
+
+    applied(world, changed(second, path="second.yaml"))
+
+    assert [one.name for one in world.state.roots] == ["chief", "second"]
+
+
+def test_the_same_file_with_another_root_renames_its_root() -> None:
     world = team_world(agent("ada"))
 
     loaded(world, agent("ada"), name="second")
 
-    assert [one.name for one in world.state.roots] == ["chief", "second"]
+    assert [one.name for one in world.state.roots] == ["second"]
+    assert [one.name for one in world.state.agents.values()] == ["ada"]
 
 
 def test_code_that_nobody_allowed_is_refused_by_its_references_and_nothing_changes() -> None:

@@ -19,6 +19,7 @@ from engine.core.commands.team import (
     AddSupervisor,
     ChangeCapabilities,
     ChangeSupervisor,
+    Declare,
     LoadTeam,
     Move,
     Pause,
@@ -34,6 +35,7 @@ from engine.core.commands.team import (
     Target,
     TrustReferences,
     UnregisterSpec,
+    Winner,
 )
 from engine.core.fact import fact
 
@@ -43,6 +45,7 @@ Command: TypeAlias = (
     | RetryWork
     | SwitchStrategy
     | LoadTeam
+    | Declare
     | AddSupervisor
     | AddAgent
     | RegisterSpec
@@ -94,6 +97,7 @@ __all__ = [
     "ChangeCapabilities",
     "ChangeSupervisor",
     "Command",
+    "Declare",
     "HandOver",
     "ImportState",
     "LoadTeam",
@@ -120,4 +124,5 @@ __all__ = [
     "Target",
     "TrustReferences",
     "UnregisterSpec",
+    "Winner",
 ]

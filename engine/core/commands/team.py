@@ -41,6 +41,10 @@ Target: TypeAlias = str
 """An id, a name, or `supervisor/name` where a name alone is not unique."""
 
 
+Winner: TypeAlias = Literal["declared", "current"]
+"""Who wins where a member was changed since it was declared last: what is declared now, or how it is."""
+
+
 @fact
 class LoadTeam:
     """Make the team of a file: all of it in an empty database, else what is new or changed in it."""
@@ -55,6 +59,23 @@ class LoadTeam:
     """Specs that are known without an agent of their own."""
     trusted: list[str] = field(default_factory=list)
     """References of the file that the operator allowed."""
+    on_conflict: Winner = "declared"
+    prune: bool = False
+    """Remove members that were declared and are not in the file any more, once their work is done."""
+
+
+@fact
+class Declare:
+    """Make a member that is there like a program declares it when it starts again; add it where it is not."""
+
+    type: Literal["declare"] = "declare"
+    parent: Target | None
+    """The supervisor under which it is declared; None is for a root."""
+    member: AgentSpec | SupervisorSpec
+    on_conflict: Winner = "declared"
+    settings: bool = True
+    """Supervisors that are there get the settings of the description; else they keep theirs."""
+    trusted: list[str] = field(default_factory=list)
 
 
 @fact
@@ -68,6 +89,8 @@ class AddSupervisor:
     trusted: list[str] = field(default_factory=list)
     forming: bool = False
     """A program describes it in any order: members that it names may be added later, before the first request."""
+    declared: bool = False
+    """A program declares it, and will declare it again when it starts again."""
 
 
 @fact
@@ -85,6 +108,8 @@ class AddAgent:
     evict: bool = False
     """Where the supervisor is full: let the agent go that has been idle for longest; never one at work."""
     trusted: list[str] = field(default_factory=list)
+    declared: bool = False
+    """A program declares it, and will declare it again when it starts again."""
 
 
 @fact

@@ -61,6 +61,7 @@ ON_COMMAND: dict[type, Callable[[State, Any, Context], Applied]] = {
     commands.RetryWork: run.retry_work,
     commands.SwitchStrategy: strategy.switch_strategy,
     commands.LoadTeam: loading.load_team,
+    commands.Declare: loading.declare,
     commands.AddSupervisor: loading.add_supervisor,
     commands.AddAgent: team.add_agent,
     commands.RegisterSpec: team.register_spec,

@@ -3,22 +3,27 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from engine.core.commands import AddSupervisor, LoadTeam, ReplaceTeam, SupervisorSpec
+from pydantic import JsonValue
+
+from engine.core.commands import AddSupervisor, Declare, LoadTeam, ReplaceTeam, SupervisorSpec
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.merging import Merge, added
+from engine.core.decide.merging import Merge, Terms, added
 from engine.core.decide.mint import Mint
 from engine.core.decide.moving import may_be_so_deep, with_warning
 from engine.core.decide.naming import check_named
 from engine.core.decide.settings import check_options
 from engine.core.decide.team import name_is_free
 from engine.core.decide.trust import trust
-from engine.core.errors import DuplicateName, Refused
+from engine.core.discovery import nearest
+from engine.core.errors import DuplicateName, Refused, UnknownSupervisor
 from engine.core.events import (
     AgentAdded,
     AgentRemoving,
     AgentSwapped,
     Event,
+    MemberMoved,
+    MemberRenamed,
     SpecRegistered,
     StrategySwitched,
     SupervisorAdded,
@@ -26,11 +31,13 @@ from engine.core.events import (
     SupervisorLeaving,
     TeamLoaded,
 )
+from engine.core.fact import changed
 from engine.core.hierarchy import DEEPEST, depth_of, height_of, warning_of
 from engine.core.queries.targets import find_supervisor
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import State, Supervisor
 from engine.core.strategies import strategy_named
+from engine.core.team_plan import Change, sentence
 
 _COUNTED: dict[type, str] = {
     AgentAdded: "agents_added",
@@ -40,6 +47,8 @@ _COUNTED: dict[type, str] = {
     SupervisorLeaving: "supervisors_removed",
     SupervisorChanged: "supervisors_changed",
     StrategySwitched: "strategies_switched",
+    MemberMoved: "members_moved",
+    MemberRenamed: "members_renamed",
 }
 _MODES = {
     "drain": ("drain", "drain"),
@@ -53,31 +62,99 @@ _MODES = {
 def load_team(state: State, command: LoadTeam, ctx: Context) -> Applied:
     """Make the team of a file; where one is there already, add what is new and change what differs."""
     now = ctx.now_ms
-    events = trust(state, [*specs_in(command.team), *command.registry], command.trusted, now)
-    check_tree(command.team)
-    events.append(
+    merge, root = _loading(state, command, ctx)
+    is_new = root.id not in state.supervisors
+    events: list[Event] = [
         TeamLoaded(at_ms=now, path=command.path, folder=command.folder, sha256=command.sha256, text=command.text)
-    )
+    ]
     for spec in command.registry:
         if state.registry.get(spec.name) != spec_hash(spec):
             events.append(SpecRegistered(at_ms=now, spec=spec))
-    there = next((root for root in state.roots if root.name == command.team.name), None)
-    if there is None:
-        made, depth = added(command.team, None, ctx, Mint(state)), height_in(command.team)
-    else:
-        made, depth = _merged(Merge(state, ctx), there, command.team)
-    counts = _counts(made)
+    counts = _counts(merge.events)
     new, swapped = counts.get("agents_added", 0), counts.get("agents_swapped", 0)
-    what = f"{new} agents" if there is None else f"{new} agents added, {swapped} swapped{_besides(counts)}"
-    told = {name: count for name, count in counts.items() if there is not None and name in _SETTINGS}
+    what = f"{new} agents" if is_new else f"{new} agents added, {swapped} swapped{_besides(counts)}"
+    besides = () if is_new else _BESIDES
+    told: dict[str, JsonValue] = {name: count for name, count in counts.items() if name in besides}
     return with_warning(
         Applied(
-            events=events + made,
+            events=events + merge.events,
             summary=f"loaded team {command.team.name}: {what}",
-            result={"agents_added": new, "agents_swapped": swapped, **told},
+            result={"agents_added": new, "agents_swapped": swapped, **told, **_conflicts(merge)},
         ),
-        warning_of(state, depth),
+        warning_of(state, _depth(merge, root)),
     )
+
+
+def plan_of(state: State, command: LoadTeam, ctx: Context) -> list[Change]:
+    """Return what loading a team file would change; nothing where its team is not there yet.
+
+    Raises:
+        Refused: If it would be refused.
+    """
+    merge, root = _loading(state, command, ctx)
+    return merge.changes if root.id in state.supervisors else []
+
+
+def _loading(state: State, command: LoadTeam, ctx: Context) -> tuple[Merge, Supervisor]:
+    """Return what a file means for the team, and the root as it is then."""
+    check_tree(command.team)
+    merge = Merge(state, ctx, Terms(on_conflict=command.on_conflict, removals="drain" if command.prune else None))
+    merge.take(trust(state, [*specs_in(command.team), *command.registry], command.trusted, ctx.now_ms))
+    there = _loaded_root(state, command)
+    if there is not None:
+        merge.finish(there.id, command.team)
+        return merge, merge.state.supervisors[there.id]
+    merge.take(added(command.team, None, ctx, Mint(state), declared=True))
+    return merge, next(root for root in merge.state.roots if root.name == command.team.name)
+
+
+def _loaded_root(state: State, command: LoadTeam) -> Supervisor | None:
+    """Return the root that a file describes: by its name, else the one that the file at this path declared before."""
+    named = root_declared(state, command.team.name)
+    if named is not None or state.team is None or state.team.path != command.path:
+        return named
+    declared = [root for root in state.roots if root.id in state.declared]
+    return declared[0] if len(declared) == 1 else None
+
+
+def root_declared(state: State, name: str) -> Supervisor | None:
+    """Return the root of this name; it may stand under another one since it was declared."""
+    named = [one for one in state.supervisors.values() if one.name == name]
+    moved = (one for one in named if (was := state.declared.get(one.id)) is not None and was.parent_id == "")
+    return next((one for one in named if one.parent_id is None), next(moved, None))
+
+
+def declare(state: State, command: Declare, ctx: Context) -> Applied:
+    """Make a member like a program declares it again; what was changed since is said in `conflicts`."""
+    merge = declaring(state, command, ctx)
+    return Applied(
+        events=merge.events,
+        summary=f"declared {command.member.name}: {_told(_counts(merge.events)) or 'nothing to change'}",
+        result={"id": next(iter(merge.ids.values()), None), **_conflicts(merge)},
+    )
+
+
+def declaring(state: State, command: Declare, ctx: Context) -> Merge:
+    """Return what a declaration means.
+
+    Raises:
+        Refused: If it cannot be.
+    """
+    member = command.member
+    terms = Terms(whole=False, on_conflict=command.on_conflict, settings=command.settings, scope="new")
+    merge = Merge(state, ctx, terms)
+    specs = [member] if isinstance(member, AgentSpec) else specs_in(member)
+    merge.take(trust(state, specs, command.trusted, ctx.now_ms))
+    if isinstance(member, SupervisorSpec):
+        check_tree(member, forming=True)
+    if command.parent is not None:
+        merge.finish_member(find_supervisor(state, command.parent).id, member)
+        return merge
+    there = root_declared(state, member.name)
+    if isinstance(member, AgentSpec) or there is None:
+        raise UnknownSupervisor(member.name, nearest(member.name, [root.name for root in state.roots]))
+    merge.finish(there.id, member)
+    return merge
 
 
 def add_supervisor(state: State, command: AddSupervisor, ctx: Context) -> Applied:
@@ -92,7 +169,7 @@ def add_supervisor(state: State, command: AddSupervisor, ctx: Context) -> Applie
         depth += depth_of(state, parent)
     elif any(root.name == command.team.name for root in state.roots):
         raise DuplicateName(command.team.name, "this database")
-    made = added(command.team, parent.id if parent else None, ctx, Mint(state))
+    made = added(command.team, parent.id if parent else None, ctx, Mint(state), declared=command.declared)
     top = next(event.supervisor_id for event in made if isinstance(event, SupervisorAdded))
     return with_warning(
         Applied(events=events + made, summary=f"added supervisor {command.team.name}", result={"supervisor_id": top}),
@@ -105,30 +182,32 @@ def replace_team(state: State, command: ReplaceTeam, ctx: Context) -> Applied:
     supervisor = find_supervisor(state, command.supervisor)
     if command.mode not in _MODES:
         raise Refused(f"no mode {command.mode!r}; there are {', '.join(_MODES)}")
-    events = trust(state, specs_in(command.team), command.trusted, ctx.now_ms)
-    check_tree(command.team)
     swaps, removals = _MODES[command.mode]
-    merge = Merge(state, ctx, swaps=swaps, removals=removals)  # type: ignore[arg-type]
-    merge.take(events)
-    made, depth = _merged(merge, supervisor, command.team)
-    counts = _counts(made)
+    merge = Merge(state, ctx, Terms(declares=False, swaps=swaps, removals=removals))  # type: ignore[arg-type]
+    merge.take(trust(state, specs_in(command.team), command.trusted, ctx.now_ms))
+    check_tree(command.team)
+    merge.finish(supervisor.id, changed(command.team, name=supervisor.name))
+    counts = _counts(merge.events)
     if not counts:
         raise Refused(f"supervisor {supervisor.name!r} is like that already; nothing to replace")
     return with_warning(
         Applied(
-            events=made,
+            events=merge.events,
             summary=f"replaced the team of {supervisor.name}: {_told(counts)}",
             result={"supervisor_id": supervisor.id, **{name: counts.get(name, 0) for name in _COUNTED.values()}},
         ),
-        warning_of(state, depth),
+        warning_of(state, _depth(merge, merge.state.supervisors[supervisor.id])),
     )
 
 
-def _merged(merge: Merge, there: Supervisor, team: SupervisorSpec) -> tuple[list[Event], int]:
-    """Return what has to happen, and how deep the team is then."""
-    merge.finish(there, team)
-    now = merge.state.supervisors[there.id]
-    return merge.events, depth_of(merge.state, now) - 1 + height_of(merge.state, now)
+def _depth(merge: Merge, supervisor: Supervisor) -> int:
+    """Return how deep the deepest level under a supervisor is, once all has happened."""
+    return depth_of(merge.state, supervisor) - 1 + height_of(merge.state, supervisor)
+
+
+def _conflicts(merge: Merge) -> dict[str, JsonValue]:
+    found: list[JsonValue] = [sentence(change) for change in merge.changes if change.since is not None]
+    return {"conflicts": found} if found else {}
 
 
 def _counts(events: Sequence[Event]) -> dict[str, int]:
@@ -136,11 +215,12 @@ def _counts(events: Sequence[Event]) -> dict[str, int]:
     return {name: found[name] for name in _COUNTED.values() if found[name]}
 
 
-_SETTINGS = ("supervisors_changed", "strategies_switched")
+_BESIDES = ("supervisors_changed", "strategies_switched", "members_moved", "members_renamed", "agents_removed")
+"""What is said of a file that is loaded again besides the agents that it adds and swaps."""
 
 
 def _besides(counts: dict[str, int]) -> str:
-    said = {name: count for name, count in counts.items() if name in _SETTINGS}
+    said = {name: count for name, count in counts.items() if name in _BESIDES}
     return f", {_told(said)}" if said else ""
 
 

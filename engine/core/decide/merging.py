@@ -4,117 +4,321 @@ One rule holds inside: each change is decided on a copy of the state that has ta
 the same change as a command. What is refused there is refused whole, and nothing has happened.
 """
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
-from engine.core.commands import RemoveMember, SupervisorSpec, SwapAgent, SwitchStrategy
+from engine.core.commands import RemoveMember, SupervisorSpec, SwapAgent, SwitchStrategy, Winner
 from engine.core.context import Context
 from engine.core.decide.find import able_queues_for, member_name
 from engine.core.decide.leaving import sent_away
+from engine.core.decide.matching import Described, Matching, Path
 from engine.core.decide.mint import Mint
+from engine.core.decide.moving import moved
+from engine.core.decide.noting import Noted, differences
 from engine.core.decide.removing import remove_member
-from engine.core.decide.scratch import Scratch
-from engine.core.decide.settings import may_stay_so_deep, settings_changed, settings_of
-from engine.core.decide.strategy import switched
+from engine.core.decide.settings import may_stay_so_deep, settings_changed
+from engine.core.decide.strategy import switched_to
 from engine.core.decide.swapping import swap_agent
-from engine.core.decide.team import must
-from engine.core.errors import Refused
-from engine.core.events import AgentAdded, Event, SupervisorAdded
+from engine.core.decide.team import must, name_is_free
+from engine.core.declared import OPTIONS, ORDER, OWN, SETTINGS, STRATEGY, as_json, digest, setting
+from engine.core.events import (
+    AgentAdded,
+    Event,
+    MemberRenamed,
+    MembersDeclared,
+    MembersOrdered,
+    SupervisorAdded,
+)
+from engine.core.events.hierarchy import Declared
+from engine.core.fact import changed, fact
 from engine.core.hierarchy import DEEPEST, below_of, depth_of
 from engine.core.queries.targets import at
 from engine.core.spec import AgentSpec, spec_hash
-from engine.core.state import Agent, State, Supervisor
+from engine.core.state import Agent, Declaration, State, Supervisor
+from engine.core.team_plan import Difference
 
 
-class Merge(Scratch):
-    """What has to happen, as far as it is decided, and the state that it leads to."""
+@fact
+class Terms:
+    """How a description is taken."""
 
-    def __init__(
-        self,
-        state: State,
-        ctx: Context,
-        *,
-        swaps: str = "drain",
-        removals: Literal["drain", "requeue", "abort"] | None = None,
-    ) -> None:
-        """Begin with nothing changed.
+    whole: bool = True
+    """It describes everybody: who is not in it was renamed, moved or dropped."""
+    declares: bool = True
+    """What it says is remembered as declared; only who was declared is dropped."""
+    on_conflict: Winner = "declared"
+    swaps: str = "drain"
+    """What becomes of attempts at work on agents whose spec is another."""
+    removals: Literal["drain", "requeue", "abort"] | None = None
+    """What becomes of the work of members that are dropped; None keeps them."""
+    settings: bool = True
+    """Supervisors that are there get its settings."""
+    scope: Literal["open", "new"] = "open"
+    """Whether graphs in progress follow a changed strategy."""
 
-        Args:
-            state: What is there; left as it is.
-            ctx: The moment.
-            swaps: What becomes of attempts at work on agents whose spec is another.
-            removals: What becomes of the work of members that the description does not name; None keeps them.
-        """
+
+class Merge(Noted):
+    """What has to happen, as far as it is decided, and the state that it leads to.
+
+    Args:
+        state: What is there; left as it is.
+        ctx: The moment.
+        terms: How the description is taken.
+
+    Attributes:
+        changes: What happens, and what is left as it is although it is described otherwise.
+        ids: Of the members that are described, by the way to them.
+    """
+
+    def __init__(self, state: State, ctx: Context, terms: Terms) -> None:
         super().__init__(state)
+        self.ids: dict[Path, str] = {}
+        self._base = state.declared
         self._ctx = ctx
-        self._swaps = swaps
-        self._removals = removals
-        self._switches: list[SwitchStrategy] = []
+        self._terms = terms
+        self._mint = Mint(state)
+        self._switches: list[Supervisor] = []
+        self._otherwise: dict[str, Declaration] = {}
 
-    def finish(self, there: Supervisor, team: SupervisorSpec) -> None:
-        """Decide everything that makes `there` like `team`.
+    def finish(self, top_id: str, team: SupervisorSpec) -> None:
+        """Decide everything that makes a supervisor like `team`.
 
         Raises:
             Refused: If any of it cannot be.
         """
-        top = self.state.supervisors[there.id]
-        self._supervisor(top, team)
-        for switch in self._switches:
-            self.take([switched(self.state, switch, self._ctx.now_ms)])
-        for below in below_of(self.state, top):
+        self._match(top_id, team)
+        self._rename(top_id, team.name)
+        self._supervisor((), top_id, team)
+        self._end(top_id)
+
+    def finish_member(self, above_id: str, member: Described) -> None:
+        """Decide everything that makes one member of a supervisor like `member`.
+
+        Raises:
+            Refused: If any of it cannot be.
+        """
+        above = self.state.supervisors[above_id]
+        self._match(above_id, SupervisorSpec(name=above.name, members=[member]))
+        self._member((), above_id, member)
+        del self.ids[()]
+        self._end(above_id)
+
+    def _match(self, top_id: str, team: SupervisorSpec) -> None:
+        matching = Matching(self.state, top_id, team)
+        matching.by_place()
+        if self._terms.whole:
+            matching.by_content()
+        self.ids = matching.ids
+
+    def _end(self, top_id: str) -> None:
+        for wanted in self._switches:
+            switch = SwitchStrategy(supervisor=at(wanted.id), scope=self._terms.scope)
+            now = self.state.supervisors[wanted.id]
+            self.take([switched_to(self.state, changed(wanted, options=now.options), switch, self._ctx.now_ms)])
+        dropped = self._dropped() if self._terms.whole else []
+        if self._terms.declares:
+            self._declare(dropped)
+        if self._terms.removals is not None:
+            for member_id in dropped:
+                self._remove(member_id, self._terms.removals)
+        for below in below_of(self.state, self.state.supervisors[top_id]):
             may_stay_so_deep(self.state, below, below.options)
             must(depth_of(self.state, below) <= DEEPEST, f"supervisors go {DEEPEST} levels deep at most")
 
-    def _supervisor(self, supervisor: Supervisor, team: SupervisorSpec) -> None:
+    # One member
+
+    def _supervisor(self, path: Path, supervisor_id: str, team: SupervisorSpec) -> None:
+        supervisor = self.state.supervisors[supervisor_id]
         must(supervisor.leaving is None, f"supervisor {supervisor.name!r} is being removed; try again once it has left")
-        if (event := settings_changed(supervisor, settings_of(team), self._ctx)) is not None:
-            self.take([event])
-        if _strategy_of(supervisor) != (team.mode, team.aggregation, team.aggregator or supervisor.aggregator):
-            self._switches.append(
-                SwitchStrategy(
-                    supervisor=at(supervisor.id),
-                    mode=team.mode,
-                    aggregation=team.aggregation,
-                    aggregator=team.aggregator,
-                )
-            )
-        there = {member_name(self.state, member_id): member_id for member_id in supervisor.members}
+        self._settings(supervisor, team)
         for member in team.members:
-            self._member(supervisor, member, there.pop(member.name, None))
-        if self._removals is not None:
-            for member_id in there.values():
-                self._remove(member_id, self._removals)
+            self._member(path, supervisor_id, member)
+        if self._terms.settings:
+            self._order(path, supervisor_id, team)
 
-    def _member(self, above: Supervisor, member: AgentSpec | SupervisorSpec, member_id: str | None) -> None:
+    def _member(self, path: Path, above_id: str, member: Described) -> None:
+        here = (*path, member.name)
+        member_id = self.ids.get(here)
+        if member_id is None:
+            self._add(here, above_id, member)
+            return
+        self._place(above_id, member_id)
+        self._rename(member_id, member.name)
         if isinstance(member, SupervisorSpec):
-            if member_id is None:
-                self.take(added(member, above.id, self._ctx, Mint(self.state)))
-            elif member_id in self.state.supervisors:
-                self._supervisor(self.state.supervisors[member_id], member)
-            else:
-                raise Refused(f"{member.name} is an agent of {above.name} and would be a supervisor; remove it first")
-        elif member_id is None:
-            self.take([self._new_agent(above, member)])
-        elif member_id in self.state.agents:
-            self._agent(self.state.agents[member_id], member)
+            self._supervisor(here, member_id, member)
         else:
-            raise Refused(f"{member.name} is a supervisor under {above.name} and would be an agent; remove it first")
+            self._agent(member_id, member)
 
-    def _new_agent(self, above: Supervisor, spec: AgentSpec) -> AgentAdded:
+    def _add(self, here: Path, above_id: str, member: Described) -> None:
+        base = self._base.get(above_id)
+        since = self._since(base is not None and member.name in base.removed)
+        is_agent = isinstance(member, AgentSpec)
+        path = f"{self.path_of(above_id)}/{member.name}"
+        if since == "current":
+            self.note("added", None, path=path, since=since, subject="agent" if is_agent else "supervisor")
+            self._keep(above_id, removed=[*self._kept(above_id).removed, member.name])
+            return
+        new = self._mint("a" if is_agent else "s")
+        if isinstance(member, SupervisorSpec):
+            self.take([supervisor_added(member, new, above_id, self._ctx, declared=self._terms.declares)])
+        else:
+            self.take([self._agent_added(member, new, above_id)])
+        self.note("added", new, path=path, since=since)
+        self.ids[here] = new
+        for one in member.members if isinstance(member, SupervisorSpec) else ():
+            self._member(here, new, one)
+
+    def _agent_added(self, spec: AgentSpec, agent_id: str, above_id: str) -> AgentAdded:
         return AgentAdded(
             at_ms=self._ctx.now_ms,
-            agent_id=Mint(self.state)("a"),
+            agent_id=agent_id,
             name=spec.name,
-            supervisor_id=above.id,
+            supervisor_id=above_id,
             spec=spec,
-            queues=able_queues_for(self.state, above.id, spec, spec.name),
+            queues=able_queues_for(self.state, above_id, spec, spec.name),
+            declared=self._terms.declares,
         )
 
-    def _agent(self, agent: Agent, spec: AgentSpec) -> None:
-        if agent.spec == spec_hash(spec):
+    def _place(self, above_id: str, member_id: str) -> None:
+        member = self.live(member_id)
+        if above_id == (member.parent_id if isinstance(member, Supervisor) else member.supervisor_id):
+            return
+        base = self._base.get(member_id)
+        since = self._since(base is not None and base.parent_id is not None)
+        self.note("moved", member_id, to=f"{self.path_of(above_id)}/{member.name}", since=since)
+        if since == "current":
+            self._keep(member_id, parent_id=above_id)
+        else:
+            self.take(moved(self.state, member, self.state.supervisors[above_id], self._ctx))
+
+    def _rename(self, member_id: str, name: str) -> None:
+        member = self.live(member_id)
+        if member.name == name:
+            return
+        parent_id = member.parent_id if isinstance(member, Supervisor) else member.supervisor_id
+        if parent_id is not None:
+            name_is_free(self.state, self.state.supervisors[parent_id], name)
+        event = MemberRenamed(at_ms=self._ctx.now_ms, member_id=member_id, name=name, previous=member.name)
+        if isinstance(member, Agent):
+            spec = self.state.spec_of(member).with_name(name)
+            queues = able_queues_for(self.state, member.supervisor_id, spec, name, but=member)
+            event = changed(event, spec=spec, queues=queues)
+        path = self.path_of(member_id)
+        self.note("renamed", member_id, to=path[: len(path) - len(member.name)] + name)
+        self.take([event])
+
+    def _agent(self, agent_id: str, spec: AgentSpec) -> None:
+        agent = self.state.agents[agent_id]
+        now = self.state.spec_of(agent)
+        if spec_hash(spec.with_name(now.name)) == agent.spec:
+            return
+        base = self._base.get(agent_id)
+        since = self._since(base is None or base.spec is not None)
+        self.note("swapped", agent_id, fields=differences(now, spec), since=since)
+        if since == "current":
+            self._keep(agent_id, spec=spec_hash(spec))
             return
         must(agent.removing is None, f"{agent.name} is being removed; load the team again once it has left")
         must(not agent.draining, f"{agent.name} is swapping already; load the team again once it has drained")
-        self.take(swap_agent(self.state, SwapAgent(agent=at(agent.id), spec=spec, mode=self._swaps), self._ctx).events)
+        swap = SwapAgent(agent=at(agent.id), spec=spec, mode=self._terms.swaps)
+        self.take(swap_agent(self.state, swap, self._ctx).events)
+
+    def _settings(self, supervisor: Supervisor, team: SupervisorSpec) -> None:
+        differ = [name for name in SETTINGS if setting(supervisor, name) != setting(team, name)]
+        if not self._terms.settings:
+            self._keep(supervisor.id, settings={name: digest(setting(team, name)) for name in differ})
+            return
+        base = self._base.get(supervisor.id)
+        since = {name: self._since(base is None or name in base.settings) for name in differ}
+        for winner in (None, "declared", "current"):
+            names = [name for name in differ if since[name] == winner]
+            fields = [
+                Difference(field=name, was=as_json(setting(supervisor, name)), now=as_json(setting(team, name)))
+                for name in names
+            ]
+            if names:
+                self.note("changed", supervisor.id, fields=fields, since=winner)
+            if winner == "current":
+                self._keep(supervisor.id, settings={name: digest(setting(team, name)) for name in names})
+        self._set(supervisor, {name: setting(team, name) for name in differ if since[name] != "current"})
+
+    def _set(self, supervisor: Supervisor, values: dict[str, Any]) -> None:
+        options = changed(supervisor.options, **{name: values[name] for name in OPTIONS if name in values})
+        wanted = {name: values[name] for name in OWN if name in values} | {"options": options}
+        strategy = {name: values[name] for name in STRATEGY if name in values}
+        if strategy:
+            self._switches.append(changed(supervisor, **strategy))
+        if (event := settings_changed(supervisor, wanted, self._ctx)) is not None:
+            self.take([event])
+
+    def _order(self, path: Path, supervisor_id: str, team: SupervisorSpec) -> None:
+        """Let members take part in the order in which they are described, before those that are not."""
+        members = self.state.supervisors[supervisor_id].members
+        described = [self.ids.get((*path, member.name), "") for member in team.members]
+        ordered = [one for one in described if one in members]
+        ordered += [one for one in members if one not in described]
+        if ordered == members:
+            return
+        added = {change.id for change in self.changes if change.change == "added"}
+        was, now = ([member_name(self.state, one) for one in ids if one not in added] for ids in (members, ordered))
+        base = self._base.get(supervisor_id)
+        others = [one for one in described if one in members and one not in added and one not in self._base]
+        since = self._since(bool(others) or (base is not None and ORDER in base.settings)) if was != now else None
+        if was != now:
+            fields = [Difference(field=ORDER, was=as_json(was), now=as_json(now))]
+            self.note("changed", supervisor_id, fields=fields, since=since)
+        if since == "current":
+            self._keep(supervisor_id, settings=self._kept(supervisor_id).settings | {ORDER: ""})
+        else:
+            self.take([MembersOrdered(at_ms=self._ctx.now_ms, supervisor_id=supervisor_id, members=ordered)])
+
+    # Who is not described, and what was
+
+    def _dropped(self) -> list[str]:
+        """Return the members that are described no longer; those under them go with them."""
+        described = set(self.ids.values())
+        dropped = []
+        for supervisor_id in [one for one in described if one in self.state.supervisors]:
+            for member_id in self.state.supervisors[supervisor_id].members:
+                if member_id not in described and self._goes(member_id):
+                    self.note("dropped", member_id)
+                    dropped.append(member_id)
+        return dropped
+
+    def _goes(self, member_id: str) -> bool:
+        if self._terms.declares:
+            return member_id in self.state.declared
+        agent = self.state.agents.get(member_id)
+        return agent is None or agent.removing != self._terms.removals
+
+    def _declare(self, dropped: Sequence[str]) -> None:
+        """Remember what is declared from now on."""
+        same: list[str] = []
+        different: dict[str, Declared] = {}
+        for path, member_id in self.ids.items():
+            kept, base = self._kept(member_id), self.state.declared.get(member_id)
+            if base is not None and not self._terms.whole:
+                kept = changed(kept, removed=list(base.removed))  # they may still be declared one by one
+            if base is not None and not path:
+                kept = changed(kept, parent_id=base.parent_id)  # the top is taken where it stands
+            if base == kept:
+                continue
+            if kept == Declaration():
+                same.append(member_id)
+            else:
+                values = {name: getattr(kept, name) for name in ("spec", "settings", "parent_id", "removed")}
+                different[member_id] = Declared(**values)
+        gone = [one for member_id in dropped for one in self._all_under(member_id) if one in self.state.declared]
+        if same or different or gone:
+            now_ms = self._ctx.now_ms
+            self.take([MembersDeclared(at_ms=now_ms, same=same, different=different, dropped=gone)])
+
+    def _all_under(self, member_id: str) -> list[str]:
+        if member_id in self.state.agents:
+            return [member_id]
+        below = list(below_of(self.state, self.state.supervisors[member_id]))
+        agents = (one for supervisor in below for one in supervisor.members if one in self.state.agents)
+        return [*(supervisor.id for supervisor in below), *agents]
 
     def _remove(self, member_id: str, mode: Literal["drain", "requeue", "abort"]) -> None:
         agent = self.state.agents.get(member_id)
@@ -124,33 +328,48 @@ class Merge(Scratch):
         elif agent.removing != mode:
             self.take(remove_member(self.state, RemoveMember(target=at(agent.id), mode=mode), self._ctx).events)
 
+    def _since(self, is_otherwise: bool) -> Winner | None:
+        """Return who wins, where something is not as it was declared last."""
+        return self._terms.on_conflict if is_otherwise and self._terms.declares and self._terms.settings else None
 
-def _strategy_of(supervisor: Supervisor) -> tuple[str, str, str | None]:
-    return supervisor.mode, supervisor.aggregation, supervisor.aggregator
+    def _keep(self, member_id: str, **values: Any) -> None:
+        """Remember what is declared of a member and not done."""
+        self._otherwise[member_id] = changed(self._kept(member_id), **values)
+
+    def _kept(self, member_id: str) -> Declaration:
+        return self._otherwise.get(member_id, Declaration())
 
 
-def added(team: SupervisorSpec, parent_id: str | None, ctx: Context, mint: Mint) -> list[Event]:
+def supervisor_added(
+    team: SupervisorSpec, supervisor_id: str, parent_id: str | None, ctx: Context, *, declared: bool
+) -> SupervisorAdded:
+    """Return the event that makes a supervisor with nobody in it."""
+    return SupervisorAdded(
+        at_ms=ctx.now_ms,
+        supervisor_id=supervisor_id,
+        name=team.name,
+        parent_id=parent_id,
+        declared=declared,
+        **{name: getattr(team, name) for name in (*STRATEGY, *OWN, "options")},
+    )
+
+
+def added(team: SupervisorSpec, parent_id: str | None, ctx: Context, mint: Mint, *, declared: bool) -> list[Event]:
     """Return the events that make a supervisor with everything under it."""
     supervisor_id = mint("s")
-    events: list[Event] = [
-        SupervisorAdded(
-            at_ms=ctx.now_ms,
-            supervisor_id=supervisor_id,
-            name=team.name,
-            parent_id=parent_id,
-            mode=team.mode,
-            aggregation=team.aggregation,
-            aggregator=team.aggregator,
-            **settings_of(team),
-        )
-    ]
+    events: list[Event] = [supervisor_added(team, supervisor_id, parent_id, ctx, declared=declared)]
     for member in team.members:
         if isinstance(member, SupervisorSpec):
-            events += added(member, supervisor_id, ctx, mint)
+            events += added(member, supervisor_id, ctx, mint, declared=declared)
         else:
             events.append(
                 AgentAdded(
-                    at_ms=ctx.now_ms, agent_id=mint("a"), name=member.name, supervisor_id=supervisor_id, spec=member
+                    at_ms=ctx.now_ms,
+                    agent_id=mint("a"),
+                    name=member.name,
+                    supervisor_id=supervisor_id,
+                    spec=member,
+                    declared=declared,
                 )
             )
     return events

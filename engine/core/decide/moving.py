@@ -18,9 +18,8 @@ def move(state: State, command: Move, ctx: Context) -> Applied:
     """Move a member, whole; what it is at goes on."""
     member, parent = find_member(state, command.target), find_supervisor(state, command.parent)
     if isinstance(member, Agent):
-        events = _agent_moved(state, member, parent, ctx)
-    else:
-        events = _supervisor_moved(state, member, parent, ctx)
+        _must_have_room(state, parent)
+    events = moved(state, member, parent, ctx)
     depth = depth_of(state, parent) + (0 if isinstance(member, Agent) else height_of(state, member))
     return with_warning(
         Applied(
@@ -30,6 +29,17 @@ def move(state: State, command: Move, ctx: Context) -> Applied:
         ),
         None if isinstance(member, Agent) else warning_of(state, depth),
     )
+
+
+def moved(state: State, member: Agent | Supervisor, parent: Supervisor, ctx: Context) -> list[Event]:
+    """Return the events that put a member under another supervisor.
+
+    Raises:
+        Refused: If it cannot go there.
+    """
+    if isinstance(member, Agent):
+        return _agent_moved(state, member, parent, ctx)
+    return _supervisor_moved(state, member, parent, ctx)
 
 
 def with_warning(applied: Applied, warning: str | None) -> Applied:
@@ -43,15 +53,18 @@ def with_warning(applied: Applied, warning: str | None) -> Applied:
     )
 
 
-def _agent_moved(state: State, agent: Agent, parent: Supervisor, ctx: Context) -> list[Event]:
-    must(agent.supervisor_id != parent.id, f"{agent.name} is under {parent.name} already")
-    must(agent.removing is None, f"{agent.name} is being removed")
-    name_is_free(state, parent, agent.name)
+def _must_have_room(state: State, parent: Supervisor) -> None:
     living = sum(member_id in state.agents for member_id in parent.members)
     if living >= parent.max_agents:
         raise Refused(
             f"supervisor {parent.name!r} has {living} of at most {parent.max_agents} agents; remove one first"
         )
+
+
+def _agent_moved(state: State, agent: Agent, parent: Supervisor, ctx: Context) -> list[Event]:
+    must(agent.supervisor_id != parent.id, f"{agent.name} is under {parent.name} already")
+    must(agent.removing is None, f"{agent.name} is being removed")
+    name_is_free(state, parent, agent.name)
     moved = MemberMoved(
         at_ms=ctx.now_ms,
         member_id=agent.id,

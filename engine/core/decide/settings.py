@@ -4,10 +4,11 @@ from collections.abc import Collection
 from dataclasses import fields
 from typing import Any
 
-from engine.core.commands import ChangeSupervisor, SupervisorSpec
+from engine.core.commands import ChangeSupervisor
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.find import member_name
+from engine.core.declared import OWN
 from engine.core.discovery import nearest
 from engine.core.errors import Refused, UnknownAgent
 from engine.core.events import SupervisorChanged
@@ -18,9 +19,7 @@ from engine.core.queries.targets import find_supervisor
 from engine.core.state import State, Supervisor
 from engine.core.strategies import check_settings, strategy_named
 
-SETTINGS = (
-    "participants", "auto_discover", "max_matches", "default_agent", "max_parallel", "max_agents", "options",
-)  # fmt: skip
+SETTINGS = (*OWN, "options")
 """Fields that a supervisor and its description both have, besides the strategy and its aggregation."""
 
 
@@ -57,11 +56,6 @@ def settings_changed(supervisor: Supervisor, wanted: dict[str, Any], ctx: Contex
     if not differs:
         return None
     return SupervisorChanged(at_ms=ctx.now_ms, supervisor_id=supervisor.id, fields=differs, **after)
-
-
-def settings_of(team: SupervisorSpec) -> dict[str, Any]:
-    """Return the settings that a description says."""
-    return {name: getattr(team, name) for name in SETTINGS}
 
 
 def overlaid(options: SupervisorOptions, by: SupervisorOptions) -> SupervisorOptions:

@@ -36,12 +36,21 @@ def switch_strategy(state: State, command: SwitchStrategy, ctx: Context) -> Appl
 
 def switched(state: State, command: SwitchStrategy, at_ms: int) -> StrategySwitched:
     """Return what a switch does to a supervisor and to its graphs in progress."""
-    current = find_supervisor(state, command.supervisor)
-    wanted = _wanted(state, current, command)
-    mint = Mint(state)
+    return switched_to(state, _wanted(state, find_supervisor(state, command.supervisor), command), command, at_ms)
+
+
+def switched_to(state: State, wanted: Supervisor, command: SwitchStrategy, at_ms: int) -> StrategySwitched:
+    """Return what makes a supervisor coordinate like `wanted`; of the command counts whose graphs are rewired and how.
+
+    Raises:
+        Refused: If a graph in progress cannot be.
+    """
+    current, mint = state.supervisors[wanted.id], Mint(state)
+    in_progress = _groups(state, current, command)
+    if in_progress and wanted.mode == "delegate" and _lead(wanted) is None:
+        raise Refused(_NO_LEAD.format(current.name))
     groups = [
-        rewired(state, wanted, task, mint, preserve=command.preserve_agent_states, at_ms=at_ms)
-        for task in _groups(state, current, command)
+        rewired(state, wanted, task, mint, preserve=command.preserve_agent_states, at_ms=at_ms) for task in in_progress
     ]
     return StrategySwitched(
         at_ms=at_ms,
@@ -75,11 +84,11 @@ def _wanted(state: State, current: Supervisor, command: SwitchStrategy) -> Super
         aggregator=command.aggregator or current.aggregator,
         options=changed(current.options, settings=settings, lead=lead),
     )
-    lead = lead or _text(settings_for(mode, settings, mode).get("lead"))
+    lead = _lead(wanted)
     if lead is not None and (mode == "delegate" or command.lead is not None):
         lead_of(state, wanted, lead)
     if mode == "delegate" and lead is None:
-        raise Refused(f"supervisor {current.name!r} has no lead to delegate; name one of its agents as lead")
+        raise Refused(_NO_LEAD.format(current.name))
     aggregator_of(state, wanted, settings=settings_for(mode, settings, mode))  # refuses one that nobody can make
     return wanted
 
@@ -92,8 +101,13 @@ def _settings(current: Supervisor, mode: str) -> dict[str, JsonValue]:
     }
 
 
-def _text(value: JsonValue) -> str | None:
-    return value if isinstance(value, str) else None
+def _lead(wanted: Supervisor) -> str | None:
+    """Return the name of the lead that is set, as an option or in the settings of the strategy."""
+    value = settings_for(wanted.mode, wanted.options.settings, wanted.mode).get("lead")
+    return wanted.options.lead or (value if isinstance(value, str) else None)
+
+
+_NO_LEAD = "supervisor {!r} has no lead to delegate; name one of its agents as lead"
 
 
 def _groups(state: State, supervisor: Supervisor, command: SwitchStrategy) -> list[Task]:

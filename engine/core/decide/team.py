@@ -56,6 +56,7 @@ def add_agent(state: State, command: AddAgent, ctx: Context) -> Applied:
             supervisor_id=supervisor.id,
             spec=spec,
             queues=able_queues_for(state, supervisor.id, spec, name, but=gone),
+            declared=command.declared,
         )
     )
     said = "" if gone is None else f" in the place of {gone.name}"

@@ -44,6 +44,7 @@ from engine.core.events import (
     Escalated,
     Event,
     GraceEnded,
+    MemberRenamed,
     PlanAsked,
     PoolWatched,
     PreemptionAsked,
@@ -248,6 +249,11 @@ def _check_agent(state: State, event: AgentAdded | AgentCheckAsked | Capabilitie
     return [CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec)]
 
 
+def _check_renamed(state: State, event: MemberRenamed) -> list[Effect]:
+    agent = state.agents.get(event.member_id)
+    return [] if agent is None else [CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec)]
+
+
 def _agent_swapped(state: State, event: AgentSwapped | SwapRolledBack) -> list[Effect]:
     agent = state.agents[event.agent_id]
     look = CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec)
@@ -364,6 +370,7 @@ _EFFECTS: dict[type, Callable[[State, Any], list[Effect]]] = {
     SwapRolledBack: _agent_swapped,
     SwapHurried: _swap_hurried,
     CapabilitiesChanged: _check_agent,
+    MemberRenamed: _check_renamed,
     TaskReassigned: _task_reassigned,
     AttemptMigrated: _attempt_migrated,
     StateImported: _state_imported,

@@ -50,6 +50,20 @@ class Team:
 
 
 @entity
+class Declaration:
+    """How a program or a team file declared a member last, as far as it is different now."""
+
+    spec: str | None = None
+    """Content hash of the spec that was declared, where the agent has another now."""
+    settings: dict[str, str] = field(default_factory=dict)
+    """Digests of declared values, by name, of settings that have other values now."""
+    parent_id: str | None = None
+    """The supervisor under which it was declared, where it stands under another now; empty of a root."""
+    removed: list[str] = field(default_factory=list)
+    """Names of members that were declared under it and have been removed since."""
+
+
+@entity
 class Tuning:
     """What a supervisor changed by itself last, and how its runs went before."""
 

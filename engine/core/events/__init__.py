@@ -43,6 +43,9 @@ from engine.core.events.failure import (
 from engine.core.events.hierarchy import (
     CoordinationTuned,
     MemberMoved,
+    MemberRenamed,
+    MembersDeclared,
+    MembersOrdered,
     PoolResized,
     PoolWatched,
     SupervisorChanged,
@@ -145,6 +148,9 @@ Event: TypeAlias = (
     | ThreadReturned
     | QueueMade
     | MemberMoved
+    | MemberRenamed
+    | MembersDeclared
+    | MembersOrdered
     | CoordinationTuned
     | SupervisorChanged
     | SupervisorLeaving
@@ -267,6 +273,9 @@ __all__ = [
     "GroupGrown",
     "GroupPlanned",
     "MemberMoved",
+    "MemberRenamed",
+    "MembersDeclared",
+    "MembersOrdered",
     "NeedMet",
     "NodePlan",
     "PlanAsked",

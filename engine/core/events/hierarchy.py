@@ -5,6 +5,7 @@ from typing import Literal
 
 from engine.core.fact import fact
 from engine.core.options import Balance, SupervisorOptions
+from engine.core.spec import AgentSpec
 
 
 @fact
@@ -19,6 +20,56 @@ class MemberMoved:
     """Where it was; None where it was a root."""
     queues: list[str] = field(default_factory=list)
     """Of an agent: queues by capability of its new supervisor that it takes tasks from."""
+
+
+@fact
+class MemberRenamed:
+    """An agent or a supervisor is called otherwise; its id, its generation and its work stay."""
+
+    type: Literal["member_renamed"] = "member_renamed"
+    at_ms: int
+    member_id: str
+    name: str
+    previous: str
+    spec: AgentSpec | None = None
+    """Of an agent: its spec, which holds the name too."""
+    queues: list[str] = field(default_factory=list)
+    """Of an agent: queues by capability that it takes tasks from."""
+
+
+@fact
+class MembersOrdered:
+    """The members of a supervisor take part in another order."""
+
+    type: Literal["members_ordered"] = "members_ordered"
+    at_ms: int
+    supervisor_id: str
+    members: list[str]
+    """Ids of all of them."""
+
+
+@fact
+class Declared:
+    """How a member was declared, where that differs from how it is; the fields are those of `Declaration`."""
+
+    spec: str | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+    parent_id: str | None = None
+    removed: list[str] = field(default_factory=list)
+
+
+@fact
+class MembersDeclared:
+    """A program or a team file has declared members; changes from now on are changes of somebody else."""
+
+    type: Literal["members_declared"] = "members_declared"
+    at_ms: int
+    same: list[str]
+    """Ids of those that are as they were declared."""
+    different: dict[str, Declared] = field(default_factory=dict)
+    """By id, those in which something else was kept."""
+    dropped: list[str] = field(default_factory=list)
+    """Ids of those that are declared no longer."""
 
 
 @fact

@@ -29,6 +29,8 @@ class SupervisorAdded:
     max_parallel: int
     max_agents: int
     options: SupervisorOptions = field(default_factory=SupervisorOptions)
+    declared: bool = False
+    """A program or a team file declares it; it is compared with what those declare next."""
 
 
 @fact
@@ -88,6 +90,8 @@ class AgentAdded:
     spec: AgentSpec
     queues: list[str] = field(default_factory=list)
     """Queues by capability that it takes tasks from, besides its own."""
+    declared: bool = False
+    """A program or a team file declares it."""
 
 
 @fact

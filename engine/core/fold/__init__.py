@@ -11,6 +11,7 @@ from engine.core.events import Event
 from engine.core.fold import (
     attempt,
     circuit,
+    declared,
     doubt,
     engine,
     escalation,
@@ -32,6 +33,7 @@ FOLD: Handlers = {
     **engine.HANDLERS,
     **team.HANDLERS,
     **swapping.HANDLERS,
+    **declared.HANDLERS,
     **hierarchy.HANDLERS,
     **run.HANDLERS,
     **scheduling.HANDLERS,

@@ -3,12 +3,15 @@
 from engine.core.events import (
     CoordinationTuned,
     MemberMoved,
+    MemberRenamed,
+    MembersOrdered,
     PoolResized,
     PoolWatched,
     SupervisorChanged,
     SupervisorLeaving,
 )
 from engine.core.fact import changed
+from engine.core.fold.declared import digests, order_changed, parent_changed, settings_changed, spec_changed
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.limited import note_supervisor
 from engine.core.fold.openings import offer, offers_above
@@ -25,6 +28,7 @@ from engine.core.fold.queues import (
     vacate,
 )
 from engine.core.fold.ranking import drop
+from engine.core.fold.team import forget_unused_specs, learn
 from engine.core.hierarchy import above_of
 from engine.core.state import Agent, State, Supervisor, Tuning
 
@@ -40,6 +44,8 @@ def _member_moved(state: State, event: MemberMoved) -> None:
         _move_supervisor(state, state.supervisors[event.member_id], previous, parent)
     else:
         _move_agent(state, agent, parent, event.queues)
+    parent_changed(state, event.member_id, event.previous_id, event.parent_id)
+    order_changed(state, parent.id)
     press_again(state)
 
 
@@ -77,8 +83,27 @@ def _move_agent(state: State, agent: Agent, parent: Supervisor, queues: list[str
     refresh_agent(state, agent)
 
 
+def _member_renamed(state: State, event: MemberRenamed) -> None:
+    agent = state.agents.get(event.member_id)
+    if agent is None:
+        state.supervisors[event.member_id].name = event.name
+        return
+    agent.name = event.name
+    if event.spec is not None:
+        before, agent.spec = agent.spec, learn(state, event.spec)
+        spec_changed(state, agent.id, before, agent.spec)
+        forget_unused_specs(state)
+    serve(state, agent, event.queues)
+
+
+def _members_ordered(state: State, event: MembersOrdered) -> None:
+    state.supervisors[event.supervisor_id].members[:] = event.members
+    order_changed(state, event.supervisor_id)
+
+
 def _supervisor_changed(state: State, event: SupervisorChanged) -> None:
     supervisor = state.supervisors[event.supervisor_id]
+    before = digests(state, supervisor, event.fields)
     supervisor.participants = event.participants
     supervisor.auto_discover = event.auto_discover
     supervisor.max_matches = event.max_matches
@@ -86,6 +111,7 @@ def _supervisor_changed(state: State, event: SupervisorChanged) -> None:
     supervisor.max_parallel = event.max_parallel
     supervisor.max_agents = event.max_agents
     supervisor.options = event.options
+    settings_changed(state, supervisor, before)
     note_supervisor(state, supervisor)
     refresh_below(state, supervisor)
     press_again(state)
@@ -123,6 +149,8 @@ def _coordination_tuned(state: State, event: CoordinationTuned) -> None:
 HANDLERS: Handlers = {
     CoordinationTuned: _coordination_tuned,
     MemberMoved: _member_moved,
+    MemberRenamed: _member_renamed,
+    MembersOrdered: _members_ordered,
     SupervisorChanged: _supervisor_changed,
     SupervisorLeaving: _supervisor_leaving,
     PoolResized: _pool_resized,

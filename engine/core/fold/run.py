@@ -1,5 +1,6 @@
 """Fold: runs submitted, paused, re-planned, cancelled, finished."""
 
+from engine.core.declared import STRATEGY
 from engine.core.events import (
     CancelRequested,
     GroupChange,
@@ -11,6 +12,7 @@ from engine.core.events import (
 )
 from engine.core.fact import changed
 from engine.core.finished import summary_of
+from engine.core.fold.declared import digests, settings_changed
 from engine.core.fold.ending import ask_to_stop, end, pass_by, withdraw
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
@@ -97,10 +99,12 @@ def _cancel_requested(state: State, event: CancelRequested) -> None:
 def _strategy_switched(state: State, event: StrategySwitched) -> None:
     if event.scope != "run":
         supervisor = state.supervisors[event.supervisor_id]
+        before = digests(state, supervisor, (*STRATEGY, "settings", "lead"))
         supervisor.mode = event.mode
         supervisor.aggregation = event.aggregation
         supervisor.aggregator = event.aggregator
         supervisor.options = changed(supervisor.options, settings=event.settings, lead=event.lead)
+        settings_changed(state, supervisor, before)
     for change in event.groups:
         _rewire(state, state.tasks[change.task_id], change)
 

@@ -9,6 +9,7 @@ from engine.core.events import (
     TaskReassigned,
 )
 from engine.core.fold.circuit import shut_no_more
+from engine.core.fold.declared import spec_changed
 from engine.core.fold.ending import ask_to_stop, forget_drain
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.limited import note_spec
@@ -44,6 +45,7 @@ def _begin_generation(
     left = agent.generation
     agent.previous = agent.spec
     agent.spec = learn(state, spec)
+    spec_changed(state, agent.id, agent.previous, agent.spec)
     agent.generation = generation
     suit(state, agent, spec)
     agent.error = None
@@ -88,7 +90,8 @@ def _swap_hurried(state: State, event: SwapHurried) -> None:
 
 def _capabilities_changed(state: State, event: CapabilitiesChanged) -> None:
     agent = state.agents[event.agent_id]
-    agent.spec = spec_hash(event.spec)
+    before, agent.spec = agent.spec, spec_hash(event.spec)
+    spec_changed(state, agent.id, before, agent.spec)
     state.specs[agent.spec] = event.spec
     note_spec(state, agent.spec, event.spec)
     serve(state, agent, event.queues)

@@ -17,6 +17,7 @@ from engine.core.events import (
     SupervisorResumed,
     ThreadReturned,
 )
+from engine.core.fold.declared import declare, forget_declared
 from engine.core.fold.ending import ask_to_stop, forget_drain
 from engine.core.fold.free import set_free
 from engine.core.fold.handlers import Handlers
@@ -52,6 +53,8 @@ def forget_unused_specs(state: State) -> None:
 
 def _supervisor_added(state: State, event: SupervisorAdded) -> None:
     note(state, event.supervisor_id)
+    if event.declared:
+        declare(state, event.supervisor_id, event.name, event.parent_id)
     state.supervisors[event.supervisor_id] = Supervisor(
         id=event.supervisor_id,
         name=event.name,
@@ -80,6 +83,7 @@ def _supervisor_removed(state: State, event: SupervisorRemoved) -> None:
     state.leaving.pop(gone.id, None)
     state.limited.pop(gone.id, None)
     forget_budget(state, gone.id)
+    forget_declared(state, gone.id, gone.name, gone.parent_id)
     gone_from = state.supervisors[gone.parent_id] if gone.parent_id is not None else None
     if gone_from is not None:
         gone_from.members.remove(gone.id)
@@ -121,6 +125,8 @@ def _agent_added(state: State, event: AgentAdded) -> None:
         idle_since_ms=state.at_ms,
     )
     state.agents[agent.id] = agent
+    if event.declared:
+        declare(state, agent.id, agent.name, agent.supervisor_id)
     suit(state, agent, event.spec)
     state.supervisors[agent.supervisor_id].members.append(agent.id)
     serve(state, agent, event.queues)
@@ -141,6 +147,7 @@ def _agent_removed(state: State, event: AgentRemoved) -> None:
     state.leaving.pop(agent.id, None)
     drop_timer(state, "circuit", agent.id)
     forget_budget(state, agent.id)
+    forget_declared(state, agent.id, agent.name, agent.supervisor_id)
     state.supervisors[agent.supervisor_id].members.remove(agent.id)
     forget_drain(state, agent.id)
     forget(state, agent)

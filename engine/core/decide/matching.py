@@ -1,0 +1,136 @@
+"""Which member of the state each member of a description is.
+
+By its name where it is declared; else by where it was declared before it was moved; else, where a description is
+whole, by what it is: one that is not described any more and has the same spec was renamed or moved.
+"""
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from engine.core.commands import SupervisorSpec
+from engine.core.decide.find import member_name
+from engine.core.declared import SETTINGS, described, digest, setting
+from engine.core.errors import Refused
+from engine.core.hierarchy import below_of
+from engine.core.spec import AgentSpec, spec_hash
+from engine.core.state import State
+
+Path: TypeAlias = tuple[str, ...]
+"""Names from the top of a description down to a member; the top itself is the empty one."""
+Described: TypeAlias = AgentSpec | SupervisorSpec
+
+
+def members_of(team: SupervisorSpec, path: Path = ()) -> Iterator[tuple[Path, Described]]:
+    """Yield every member of a description, each before those under it."""
+    for member in team.members:
+        yield (*path, member.name), member
+        if isinstance(member, SupervisorSpec):
+            yield from members_of(member, (*path, member.name))
+
+
+class Matching:
+    """Finds the members of one description.
+
+    Args:
+        state: Where they are looked for.
+        top_id: The supervisor that is described.
+        team: The description.
+    """
+
+    def __init__(self, state: State, top_id: str, team: SupervisorSpec) -> None:
+        self._state = state
+        self._described = dict(members_of(team))
+        self.ids: dict[Path, str] = {(): top_id}
+        """Ids of those that are found, by the way to them in the description."""
+        self._taken = {top_id}
+
+    def by_place(self) -> None:
+        """Find those that stand where they are described, and those that were moved away from there.
+
+        Raises:
+            Refused: If an agent is described as a supervisor, or the other way round.
+        """
+        self._by_name()
+        declared = self._state.declared.items()
+        away = {(one.parent_id, member_name(self._state, key)): key for key, one in declared if one.parent_id}
+        for path, member in self._described.items():
+            if path not in self.ids and (above_id := self.ids.get(path[:-1])) is not None:
+                found = away.get((above_id, path[-1]))
+                if found is not None and found not in self._taken and self._is(found, member):
+                    self._take(path, found)
+
+    def by_content(self) -> None:
+        """Find those that are described elsewhere or by another name, among who is not described any more."""
+        for key in (_supervisor_whole, _supervisor_names, _agent_spec):
+            there: dict[str, list[str]] = {}
+            for member_id in self._left():
+                there.setdefault(key(described(self._state, member_id)), []).append(member_id)
+            there.pop("", None)
+            for path, member in self._described.items():
+                same = [one for one in there.get(key(member), ()) if one not in self._taken]
+                if same and path not in self.ids:
+                    self._take(path, min(same, key=lambda one: self._farness(path, one)))
+
+    def _farness(self, path: Path, member_id: str) -> tuple[bool, bool]:
+        """Prefer those that were only moved to those that were only renamed, and those to the rest."""
+        return member_name(self._state, member_id) != path[-1], self._parent(member_id) != self.ids.get(path[:-1])
+
+    def _parent(self, member_id: str) -> str | None:
+        agent = self._state.agents.get(member_id)
+        return self._state.supervisors[member_id].parent_id if agent is None else agent.supervisor_id
+
+    def _left(self) -> list[str]:
+        """Return the members that were declared and are not found; all of them where nothing was declared."""
+        state, top = self._state, self._state.supervisors[self.ids[()]]
+        return [
+            member_id
+            for supervisor in below_of(state, top)
+            for member_id in supervisor.members
+            if member_id not in self._taken and (top.id not in state.declared or member_id in state.declared)
+        ]
+
+    def _by_name(self, under: Path = ()) -> None:
+        state = self._state
+        for path, member in self._described.items():
+            above_id = self.ids.get(path[:-1])
+            if path in self.ids or above_id is None or path[: len(under)] != under:
+                continue
+            above = state.supervisors[above_id]
+            here = next((one for one in above.members if member_name(state, one) == path[-1]), None)
+            if here is None or here in self._taken:
+                continue
+            if not self._is(here, member):
+                words = ("an agent", "a supervisor")
+                is_what, would_be = words if here in state.agents else words[::-1]
+                raise Refused(f"{path[-1]} is {is_what} of {above.name} and would be {would_be}; remove it first")
+            self.ids[path] = here
+            self._taken.add(here)
+
+    def _is(self, member_id: str, member: Described) -> bool:
+        return (member_id in self._state.agents) == isinstance(member, AgentSpec)
+
+    def _take(self, path: Path, member_id: str) -> None:
+        self.ids[path] = member_id
+        self._taken.add(member_id)
+        if member_id in self._state.supervisors:
+            self._by_name(path)
+
+
+def _supervisor_whole(member: Described) -> str:
+    """Return a digest of a supervisor with everything under it but its own name; empty of an agent."""
+    if isinstance(member, AgentSpec):
+        return ""
+    below = [(one.name, _supervisor_whole(one) or _agent_spec(one)) for one in member.members]
+    return digest([{name: setting(member, name) for name in SETTINGS}, below])
+
+
+def _supervisor_names(member: Described) -> str:
+    """Return a digest of the names of a supervisor and its members; empty of an agent, and where there are none."""
+    if isinstance(member, AgentSpec) or not member.members:
+        return ""
+    return digest([member.name, [one.name for one in member.members]])
+
+
+def _agent_spec(member: Described) -> str:
+    """Return the content hash of an agent's spec under no name; empty of a supervisor."""
+    return "" if isinstance(member, SupervisorSpec) else spec_hash(member.with_name("x"))
