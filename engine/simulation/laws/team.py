@@ -200,7 +200,8 @@ def queues_are_served_by_those_who_were_named(past: Seen, _: object) -> str | No
         wanted = books.team.served.get(key, []) if key.startswith("able:") else [own]
         if sorted(queue.agents) != sorted(wanted):
             return f"{key} is served by {queue.agents}; events named {wanted}"
-        supervisor_id = key.split(":")[1] if key.startswith("able:") else books.team.agents[own].supervisor_id
+        shared_below = own.partition(":")[0].partition("+")[0]
+        supervisor_id = shared_below if key.startswith("able:") else books.team.agents[own].supervisor_id
         if queue.supervisor_id != supervisor_id:
             return f"{key} stands under {queue.supervisor_id}, and belongs to {supervisor_id}"
     missing = [key for key in books.team.served if key not in books.state.queues]

@@ -164,7 +164,8 @@ def _retry_due(work: "WorkLedger", event: RetryDue) -> None:
 def _placed(work: "WorkLedger", event: TaskRequeued | TaskFailedOver | TaskTriedAnew) -> None:
     job = work.jobs[event.task_id]
     job.queue = event.queue
-    job.supervisor_id = event.queue.split(":")[1] if event.queue.startswith("able:") else job.supervisor_id
+    if event.queue.startswith("able:"):
+        job.supervisor_id = event.queue.split(":")[1].partition("+")[0]
 
 
 def _reassigned(work: "WorkLedger", event: TaskReassigned) -> None:

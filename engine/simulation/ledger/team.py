@@ -196,7 +196,8 @@ def _supervisor_removed(team: TeamLedger, event: SupervisorRemoved) -> None:
     gone = team.supervisors.pop(event.supervisor_id)
     if gone.parent_id is not None:
         team.supervisors[gone.parent_id].members.remove(gone.id)
-    team.served = {key: agents for key, agents in team.served.items() if not key.startswith(f"able:{gone.id}:")}
+    gone_keys = (f"able:{gone.id}:", f"able:{gone.id}+")
+    team.served = {key: agents for key, agents in team.served.items() if not key.startswith(gone_keys)}
 
 
 def _supervisor_changed(team: TeamLedger, event: SupervisorChanged) -> None:
