@@ -73,7 +73,7 @@ def only_the_less_urgent_makes_way(past: Seen, event: PreemptionAsked) -> str | 
         return f"{victim.id} of priority {victim.priority} makes way for {urgent.id} of priority {urgent.priority}"
     if attempt.asked - {"migrate"}:
         return f"{victim.id} is asked to make way, and was asked to stop already ({sorted(attempt.asked)})"
-    if not books.work.is_ready(urgent) or urgent.id in books.turns.makes_way.values():
+    if not books.work.is_ready(urgent) or urgent.id in books.turns.taking:
         return f"{urgent.id} takes a slot and is not ready, or has one to come"
     for other in holding(books, {event.agent_id}):
         could = other.attempt is not None and not other.attempt.asked and other.preemptions < preempt.limit

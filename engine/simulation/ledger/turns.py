@@ -38,6 +38,8 @@ class TurnLedger:
     def __init__(self) -> None:
         self.makes_way: dict[str, str] = {}
         """For which urgent task each attempt at work was asked to make way, by its task."""
+        self.taking: set[str] = set()
+        """Urgent tasks that have not begun since an attempt was asked to make way for them, which is still at work."""
         self.given: set[str] = set()
         """Urgent tasks whose slot is free in this very step: it is theirs, before what was ready earlier."""
         self.turns: dict[Place, Turn] = {}
@@ -61,8 +63,10 @@ class TurnLedger:
             case AttemptStarted(agent_id=str()):
                 self.began_seq[event.agent_id or ""] = seq
                 self.given.discard(event.task_id)
+                self.taking.discard(event.task_id)
             case PreemptionAsked():
                 self.makes_way[event.task_id] = event.for_task_id
+                self.taking.add(event.for_task_id)
             case (
                 AttemptDone()
                 | AttemptFailed()
@@ -71,7 +75,9 @@ class TurnLedger:
                 | AttemptPreempted()
                 | AttemptSetAside()
             ) if event.task_id in self.makes_way:
-                self.given.add(self.makes_way.pop(event.task_id))
+                urgent = self.makes_way.pop(event.task_id)
+                self.given.add(urgent)
+                self.taking.discard(urgent)
 
     def follow(self, event: Any, work: WorkLedger) -> None:
         """Note which tasks have become ready or are no longer; the ledger of work has taken the event."""
