@@ -218,3 +218,17 @@ async def test_weights_share_out_the_work(stage: str) -> None:
         await told(chief, list(range(40)))
 
     assert diary.counts() == {"ada": 30, "bob": 10}
+
+
+@pytest.mark.parametrize("stage", ["alone", "twins", "above", "paused"])
+async def test_the_faster_of_two_gets_more_under_performance_after_both_were_tried(stage: str) -> None:
+    diary = Diary()
+    workers = [*diggers(diary, "slow", takes_s=10), *diggers(diary, "fast", takes_s=1)]
+    options = SupervisorOptions(balance="performance")
+
+    async with staged(stage, diary, *workers, max_parallel=1, options=options, **TO_DIG) as chief:
+        await told(chief, list(range(30)))
+
+    counts = diary.counts()
+    assert counts["fast"] > 20
+    assert counts["slow"] >= 1
