@@ -15,7 +15,7 @@ from typing import Any
 from engine import AgentSpec, DynamicSupervisor
 from tests.meaning.diary import Diary
 
-STAGES = ("alone", "twins", "above", "paused", "attached")
+STAGES = ("alone", "teams", "twins", "above", "paused", "attached")
 OTHER = "other"
 """The team of those in the diary who must get nothing."""
 
