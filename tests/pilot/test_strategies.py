@@ -48,16 +48,16 @@ async def test_a_lead_is_asked_for_where_one_leads(tmp_path: Path) -> None:
         assert "--lead auditor" in hand.told("shell")
 
 
-async def test_what_is_at_work_may_be_stopped_and_one_run_alone_switched(tmp_path: Path) -> None:
+async def test_one_run_alone_is_switched_and_not_where_nothing_of_it_would_be_left(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("colon", *"strategy audit sequential --run r3", "enter")
         hand.dialog.query_one("#preserve", Picker).focus()
         await hand.press("right")
-        assert "cancelled 2" in hand.told("consequence")
+        assert "auditor, writer, which would be stopped" in hand.problem
+        await hand.press("left")
+        assert "go on       auditor, writer" in hand.told("consequence")
         await hand.press("enter")
-        assert hand.ordered == SwitchStrategy(
-            supervisor="@s3", mode="sequential", scope="run", run="r3", preserve_agent_states=False
-        )
+        assert hand.ordered == SwitchStrategy(supervisor="@s3", mode="sequential", scope="run", run="r3")
 
 
 async def test_a_run_is_switched_alone_from_its_own_row(tmp_path: Path) -> None:
