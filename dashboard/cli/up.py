@@ -9,10 +9,12 @@ from dashboard.cli.check import check_code
 from dashboard.cli.database import given_database, made_data_folder
 from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, Settings, emit, fail, say
 from dashboard.cli.room import has_terminal, open_dashboard, ways_back
+from dashboard.cli.team_plan import agreed, planned, show
 from dashboard.cli.trust import ensure_trusted
 from dashboard.client import Client, Outcome
 from dashboard.process import end, is_alive, log_of, start_engine, wait_until_up
-from engine.core.commands import LoadTeam
+from engine.core.commands import LoadTeam, Winner
+from engine.core.fact import changed
 from engine.core.state import State
 from engine.folding import folded
 from engine.teamfile import TeamFile, read_team
@@ -50,21 +52,41 @@ class Launched:
 @click.argument("team", type=click.Path(path_type=Path))
 @click.option("--detach", is_flag=True, help="Open no dashboard.")
 @click.option("--trust", "trusting", is_flag=True, help="Trust the file as it is now.")
+@click.option("--prune", is_flag=True, help="Remove who is no longer in the file, once their work is done.")
+@click.option("--keep", is_flag=True, help="Keep who is no longer in the file.")
+@click.option(
+    "--on-conflict",
+    type=click.Choice(["declared", "current"]),
+    default="declared",
+    show_default=True,
+    help="What was changed since the file was loaded: as the file declares it, or as it is.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what an edited file would change; do nothing.")
 @click.pass_context
-def up(ctx: click.Context, team: Path, *, detach: bool, trusting: bool) -> int:
+def up(
+    ctx: click.Context, team: Path, *, detach: bool, trusting: bool, prune: bool, keep: bool, on_conflict: Winner,
+    dry_run: bool,
+) -> int:  # fmt: skip
     """Start the team of the file TEAM and open the dashboard on it.
 
-    The engine outlives the terminal. Where it runs already this attaches to it; of an edited file it takes over what is
-    new or changed.
+    The engine outlives the terminal. Where it runs already this attaches to it; what an edited file would change is
+    shown and asked about first.
     """
+    if prune and keep:
+        fail("usage", "--prune and --keep say the opposite", "give one of them")
     file = read_team(team)
     ensure_trusted(file, allowed=trusting)
     db = given_database(ctx) or made_data_folder() / f"{file.name}.db"
-    command = file.load_command(trusted=True)
+    command = changed(file.load_command(trusted=True), on_conflict=on_conflict)
     state = state_of(db)
     _check_same_team(db, state, file, asked=given_database(ctx) is not None)
+    plan = [] if is_loaded(state, command) else planned(state, command)
+    if dry_run:
+        show(ctx, db, state, plan)
+        return DONE
     if not is_loaded(state, command):
         check_code(file)
+        command = agreed(command, plan, prune=prune, keep=keep)
     launched = launch(db, command)
     settings = ctx.ensure_object(Settings)
     if settings.json or detach or not has_terminal():

@@ -305,3 +305,23 @@ def test_an_engine_that_cannot_start_says_why(console: Console) -> None:
     assert ended.stderr.startswith("quarterdeck: the engine did not start: ")
     assert "team.db-lock" in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
+
+
+def test_an_edited_file_is_shown_first_and_who_is_no_longer_in_it_waits_for_an_answer(console: Console) -> None:
+    console.write("team.yaml", SLOW)
+    console.run("up", "team.yaml", "--detach")
+    console.write("team.yaml", SLOW.replace("name: second,", "name: renamed,").replace("  - {name: first, ", "  # - {"))
+
+    plan = console.json("up", "team.yaml", "--dry-run")
+    unanswered = console.run("up", "team.yaml", "--detach", "--json")
+    loaded = json.loads(console.run("up", "team.yaml", "--detach", "--prune", "--json").stdout)["loaded"]
+
+    assert (plan["kind"], plan["dry_run"]) == ("plan", True)
+    assert plan["items"] == [
+        {"change": "renamed", "subject": "agent", "id": "a2", "path": "slow/second", "to": "slow/renamed",
+         "fields": [], "since": None},
+        {"change": "dropped", "subject": "agent", "id": "a1", "path": "slow/first", "to": None,
+         "fields": [], "since": None},
+    ]  # fmt: skip
+    assert (unanswered.returncode, json.loads(unanswered.stderr.splitlines()[-1])["code"]) == (2, "no_longer_in_file")
+    assert loaded == {"agents_added": 0, "agents_swapped": 0, "agents_removed": 1, "members_renamed": 1}

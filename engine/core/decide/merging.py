@@ -260,9 +260,10 @@ class Merge(Noted):
         if ordered == members:
             return
         added = {change.id for change in self.changes if change.change == "added"}
-        was, now = ([member_name(self.state, one) for one in ids if one not in added] for ids in (members, ordered))
+        old = [one for one in described if one in members and one not in added]
+        was, now = ([member_name(self.state, one) for one in ids if one in old] for ids in (members, ordered))
         base = self._base.get(supervisor_id)
-        others = [one for one in described if one in members and one not in added and one not in self._base]
+        others = [one for one in old if one not in self._base]
         since = self._since(bool(others) or (base is not None and ORDER in base.settings)) if was != now else None
         if was != now:
             fields = [Difference(field=ORDER, was=as_json(was), now=as_json(now))]
