@@ -52,6 +52,8 @@ class Job:
     tolerated: bool = False
     passed_by: bool = False
     call_key: str | None = None
+    asked_by: str | None = None
+    """Who asked for it, where a switch made it a node of a graph; that one is answered all the same."""
     children: list[str] = field(default_factory=list)
     calls: dict[str, list[str]] = field(default_factory=dict)
     outcome: TaskStatus | None = None

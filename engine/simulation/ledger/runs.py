@@ -171,7 +171,7 @@ def _change(work: "WorkLedger", change: GroupChange, at_ms: int) -> None:
         work.pass_by(task_id, at_ms, "strategy switched")
     for task_id in group.children:
         job = work.jobs[task_id]
-        job.tolerated, job.sees, job.need = False, None, None
+        job.tolerated, job.sees, job.need = job.asked_by is not None, None, None
     for task_id in change.adopted:
         _adopted(work, group, work.jobs[task_id])
     for node in change.added:
@@ -190,9 +190,8 @@ def _change(work: "WorkLedger", change: GroupChange, at_ms: int) -> None:
 def _adopted(work: "WorkLedger", group: Job, job: Job) -> None:
     asker = work.jobs[job.parent_id or ""]
     asker.children.remove(job.id)
-    asker.calls[job.call_key or ""].remove(job.id)
     group.children.append(job.id)
-    job.parent_id, job.call_key, job.takes = group.id, None, "own"
+    job.parent_id, job.asked_by, job.takes, job.tolerated = group.id, asker.id, "own", True
 
 
 def _group_ended(work: "WorkLedger", event: GroupEnded) -> None:

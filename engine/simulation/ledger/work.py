@@ -161,7 +161,7 @@ class WorkLedger:
             id=task.id, run_id=task.run_id, parent_id=task.parent_id, kind=task.kind, title=task.title,
             worker_id=task.worker_id, supervisor_id=task.supervisor_id, queue=task.queue, priority=task.priority,
             created_ms=task.created_ms, after=[*task.after], sees=task.sees, takes=task.takes, need=task.need,
-            join=task.join, check=task.check, optional=task.optional, tolerated=task.tolerated,
+            join=task.join, check=task.check, optional=task.optional, tolerated=task.tolerated, asked_by=task.asked_by,
             passed_by=task.passed_by, call_key=task.call_key, children=[*task.children],
             calls={call.key: [*call.children] for call in task.calls.values()},
             outcome=task.status if task.ended else None, output=self.resolve(task.output), error=task.error,
