@@ -53,7 +53,14 @@ def log_of(db: Path) -> Path:
     return db.with_name(f"{db.name}.log")
 
 
-def start_engine(db: Path, *, folder: Path | None = None, bound: bool = False, takeover: bool = False) -> Detached:
+def start_engine(
+    db: Path,
+    *,
+    folder: Path | None = None,
+    bound: bool = False,
+    takeover: bool = False,
+    without_code: bool = False,
+) -> Detached:
     """Start an engine on a database in a session of its own.
 
     Args:
@@ -61,6 +68,7 @@ def start_engine(db: Path, *, folder: Path | None = None, bound: bool = False, t
         folder: Where it runs; None keeps the current folder.
         bound: Let it end when this process does.
         takeover: End an engine that holds the database and hangs.
+        without_code: Start it although agents call code of the program that made them; they wait.
 
     Raises:
         MissingFolder: If there is no folder for it.
@@ -74,6 +82,7 @@ def start_engine(db: Path, *, folder: Path | None = None, bound: bool = False, t
     watched, lifeline = os.pipe() if bound else (None, None)
     command = [sys.executable, "-P", "-m", "dashboard", "engine", "--db", str(db), "--ready-fd", str(told)]
     command += ["--takeover"] if takeover else []
+    command += ["--without-code"] if without_code else []
     command += [] if watched is None else ["--while-fd", str(watched)]
     try:
         process = _spawned(command, log, folder, [end for end in (told, watched) if end is not None])

@@ -84,6 +84,21 @@ class Unusable(EngineError):
         self.reason = reason
 
 
+class BoundElsewhere(Unusable):
+    """An agent calls what is bound to another program; it is there again when that program runs on the team's file.
+
+    Attributes:
+        name: What it calls.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name!r} is code of the program that made this team; run that program again,"
+            " or swap the agent for one with importable code"
+        )
+        self.name = name
+
+
 class UnknownRuntime(Unusable):
     """An agent type that no runtime is registered for.
 

@@ -12,12 +12,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from engine.core.spec import AgentSpec
-from engine.errors import Unusable
+from engine.core.spec import BOUND, AgentSpec
+from engine.errors import BoundElsewhere, Unusable
 from engine.runtimes.values import one_line
-
-BOUND = "bound:"
-"""How references begin that stand for a callable of the running process."""
 
 Bound: TypeAlias = dict[str, Callable[..., Any]]
 
@@ -78,12 +75,11 @@ def resolve(reference: str, folder: Path | None) -> Callable[..., Any]:
         folder: Searched last, so that no file in it takes the place of an installed module.
 
     Raises:
-        Unusable: If it is bound to another process, not there, not importable or not callable; one line.
+        BoundElsewhere: If it is bound to another program.
+        Unusable: If it is not there, not importable or not callable; one line.
     """
     if is_bound(reference):
-        raise Unusable(
-            f"{name_of(reference)!r} was bound to a process that has ended; swap the agent for one with importable code"
-        )
+        raise BoundElsewhere(name_of(reference))
     module_name, colon, qualname = reference.partition(":")
     if not colon or not module_name or not qualname:
         raise Unusable(f"{reference!r} is not a reference; write it as 'module:name'")

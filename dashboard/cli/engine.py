@@ -12,6 +12,7 @@ import click
 from dashboard.cli.database import chosen_database, databases, given_database, made_data_folder
 from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
 from dashboard.cli.trust import ensure_trusted
+from engine.core.state import State
 from engine.folding import folded
 from engine.teamfile import TeamFile, read_team
 from store import Durability
@@ -43,13 +44,16 @@ from store import Durability
     default="full",
     help="normal is faster; a power cut can lose the last moments.",
 )
+@click.option(
+    "--without-code", is_flag=True, help="Begin although agents call code of the program that made them; they wait."
+)
 @click.option("--ready-fd", type=int, hidden=True)
 @click.option("--while-fd", type=int, hidden=True)
 @click.pass_context
 def engine(
     ctx: click.Context, team: Path | None, *, trusting: bool, takeover: bool, standby: bool,
     takeover_after: float | None, handing_over: bool, grace: float | None, durability: Durability,
-    ready_fd: int | None, while_fd: int | None,
+    without_code: bool, ready_fd: int | None, while_fd: int | None,
 ) -> int:  # fmt: skip
     """Run an engine until it is stopped.
 
@@ -80,13 +84,16 @@ def engine(
     for descriptor in (ready_fd, while_fd):
         if descriptor is not None:
             os.set_inheritable(descriptor, False)
-    _go_to_folder(db, file)
+    state = folded(db) if db.is_file() and db.stat().st_size else None
+    _go_to_folder(state, file)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
 
     import anyio  # with the host, 0.2 s that wrong arguments do not cost
 
-    from dashboard.cli.serving import Serving, Terms
+    from dashboard.cli.serving import Serving, Terms, refuse_code_elsewhere
 
+    if state is not None and not (standby or without_code):
+        refuse_code_elsewhere(state, db)
     terms = Terms(
         db=db,
         load=None if file is None else file.load_command(trusted=True),
@@ -96,6 +103,7 @@ def engine(
         standby=standby,
         takeover_after_s=takeover_after,
         json=ctx.ensure_object(Settings).json,
+        without_code=without_code,
     )
     serving = Serving(
         terms, lambda: _announce(ctx, db, ready_fd, serving.took_over_from), lambda: _announce_standby(ctx, db)
@@ -155,12 +163,11 @@ def _database(ctx: click.Context, file: TeamFile | None) -> Path:
     return idle[0].path
 
 
-def _go_to_folder(db: Path, file: TeamFile | None) -> None:
+def _go_to_folder(state: State | None, file: TeamFile | None) -> None:
     """Run in the folder of the team, so that what its agents open by a relative name is the same each time."""
     folder = None if file is None else file.folder
-    if folder is None and db.is_file() and db.stat().st_size:
-        team = folded(db).team
-        folder = None if team is None else Path(team.folder)
+    if folder is None and state is not None and state.team is not None:
+        folder = Path(state.team.folder)
     if folder is not None:
         with suppress(OSError):
             os.chdir(folder)

@@ -61,7 +61,7 @@ def export(ctx: click.Context, file: Path, *, history: bool, force: bool, only: 
 def _say_bound(done: ExportResult | ImportPlan) -> None:
     if done.bound:
         say(f"these functions exist in the program that made them alone: {', '.join(done.bound)}")
-        say("their agents are in error elsewhere, until each is swapped")
+        say("their agents wait elsewhere, until each is swapped")
 
 
 @click.command("import")
@@ -120,7 +120,7 @@ def _engine_on(db: Path, folder: Path | None) -> Iterator[None]:
     if is_alive(db):
         yield
         return
-    engine = start_engine(db, folder=folder, bound=True)
+    engine = start_engine(db, folder=folder, bound=True, without_code=True)
     try:
         wait_until_up(engine)
         yield

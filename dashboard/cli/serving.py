@@ -16,8 +16,10 @@ import anyio.to_thread
 from anyio.abc import TaskGroup, TaskStatus
 
 from dashboard.cli.loss import end_lost, end_when_stuck
+from dashboard.cli.output import REFUSED, Failure, fail
 from dashboard.cli.readiness import Readiness, rehearse
 from dashboard.cli.up import is_loaded
+from dashboard.views.program import program_line
 from engine.archive.hosting import importer
 from engine.core.commands import LoadTeam
 from engine.core.state import State
@@ -48,6 +50,8 @@ class Terms:
     """When it stands by: take over also from one that has not been heard of for so long."""
     json: bool = False
     """Say in JSON why it ends."""
+    without_code: bool = False
+    """Begin although agents call code of the program that made them; they wait."""
 
 
 class Serving:
@@ -89,6 +93,7 @@ class Serving:
     async def _serve_in_turn(self, standby: Standby) -> None:
         readiness = Readiness(self._terms.db)
         await anyio.to_thread.run_sync(readiness.look)
+        self._refuse_code_elsewhere(readiness.state)
         self._waiting()
         while (turn := await self._turn(standby, readiness)) is not None:
             await anyio.to_thread.run_sync(readiness.last_look)
@@ -96,6 +101,11 @@ class Serving:
                 turn.give_up()
                 self.team_was_stopped = True
                 return
+            try:
+                self._refuse_code_elsewhere(readiness.state)
+            except Failure:
+                turn.give_up()
+                raise
             before = readiness.state.engine
             self.took_over_from = None if before is None else before.pid
             try:
@@ -104,6 +114,10 @@ class Serving:
                 log.info("%s", first)
             else:
                 return
+
+    def _refuse_code_elsewhere(self, state: State) -> None:
+        if not self._terms.without_code:
+            refuse_code_elsewhere(state, self._terms.db)
 
     async def _turn(self, standby: Standby, readiness: Readiness) -> Turn | None:
         """Wait; None when this standby is ended first."""
@@ -172,6 +186,18 @@ class Serving:
     async def _watch_starter(self, host: Host, descriptor: int) -> None:
         await anyio.wait_readable(descriptor)
         await host.stop("whoever started it has ended")
+
+
+def refuse_code_elsewhere(state: State, db: Path) -> None:
+    """Refuse to be the engine of a team whose code only the program has that made it.
+
+    Raises:
+        Failure: If it is such a team.
+    """
+    line = program_line(state)
+    if line is not None:
+        hint = f"or let its agents wait here: quarterdeck engine --without-code --db {db}"
+        fail("code_elsewhere", line, hint, REFUSED)
 
 
 def _known(readiness: Readiness | None, file_id: str) -> State | None:

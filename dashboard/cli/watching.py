@@ -21,6 +21,7 @@ from dashboard.cli.output import NO_ENGINE, WRONG_USAGE, fail, say
 from dashboard.process import is_alive
 from dashboard.views.amounts import counted, stopwatch
 from engine.core.fold import fold
+from engine.core.queries.bound import AWAY
 from engine.core.state import State
 from engine.core.values import Held, TextRef, Usage
 from engine.folding import events_of, finished_run, folded_from
@@ -199,10 +200,11 @@ class Progress:
     def _broken(self, state: State) -> None:
         """Say once of each agent why it cannot work: a run may wait for it."""
         for agent in state.agents.values():
-            if agent.error is not None and agent.id not in self._told:
+            why = agent.error or (AWAY if agent.away else None)
+            if why is not None and agent.id not in self._told:
                 self._told.add(agent.id)
                 self.end()
-                say(f"{agent.name} cannot work: {agent.error}")
+                say(f"{agent.name} cannot work: {why}")
 
     def _write(self) -> None:
         with self._guard:

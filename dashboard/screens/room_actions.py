@@ -9,6 +9,7 @@ from dashboard.screens.leading import LeadingDialog
 from dashboard.screens.transfer import ExportDialog, ImportDialog
 from dashboard.views.digest import needs_person
 from dashboard.views.inbox import place_of
+from dashboard.views.program import program_line
 
 
 class RoomActions(Acting):
@@ -22,6 +23,8 @@ class RoomActions(Acting):
             self.deck.say(situation.trouble, "error")
         elif info is not None and info.alive and not info.hung:
             self.app.push_screen(LeadingDialog(), self.deck.order)
+        elif (line := program_line(self.deck.glimpse.state)) is not None:
+            self.deck.say(line, "warn")
         elif self.may():
             self.app.push_screen(EngineDialog())
 

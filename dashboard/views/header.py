@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dashboard.views.amounts import clock, counted, moment, stopwatch
 from dashboard.views.digest import Digest, needs_person
+from dashboard.views.program import program_line
 from dashboard.views.rows import Cell
 from engine.core.state import State
 from store.records import EngineInfo, StandbyInfo
@@ -105,7 +106,7 @@ def banner(state: State, situation: Situation, live_banner: str | None) -> Cell 
 def _without_engine(state: State, situation: Situation) -> Cell | None:
     info = situation.engine
     key = "" if situation.readonly else "E or "
-    go_on = f"{key}{shell(situation)}"
+    go_on = "run its program again" if program_line(state) is not None else f"{key}{shell(situation)}"
     if info is None:
         return Cell(f"○ no engine has worked on this file · start one: {go_on}", "muted")
     if info.alive:

@@ -16,6 +16,7 @@ from dashboard.views.waiting import why
 from dashboard.views.work import circuit_words
 from engine.core.fold.lanes import in_order
 from engine.core.options import DEFAULT_PRIORITY
+from engine.core.queries.bound import AWAY
 from engine.core.queries.targets import at
 from engine.core.state import Agent, Run, State, Task
 
@@ -56,6 +57,8 @@ def agent_page(
     cells += [*_standing(state, agent), *_limits(state, agent_id, now_ms)]
     if agent.error is not None:
         cells.append(_field("error", agent.error, "error"))
+    if agent.away:
+        cells.append(_field("code", AWAY, "warn"))
     if agent.last_error is not None:
         cells.append(_field("last error", agent.last_error, "warn"))
     if agent.circuit != "closed":

@@ -87,7 +87,8 @@ def _resumed(event: AgentResumed, names: Names) -> str:
 
 
 def _broke(event: AgentBroke, names: Names) -> str:
-    return f"{names.of(event.agent_id)} cannot work: {event.error}"
+    how = "waits" if event.away else "cannot work"
+    return f"{names.of(event.agent_id)} {how}: {event.error}"
 
 
 def _mended(event: AgentMended, names: Names) -> str:

@@ -10,6 +10,7 @@ from dashboard.views.rows import Cell
 from dashboard.views.waiting import why
 from engine.core.fold.timers import timer_id
 from engine.core.inheritance import above_and_self
+from engine.core.queries.bound import AWAY
 from engine.core.state import Agent, State, Supervisor, Task
 
 PLAN_NODES = 6
@@ -28,6 +29,8 @@ def now_of_agent(state: State, agent: Agent, counts: Digest, live: Mapping[str, 
     """What an agent does, waits for or suffers from."""
     if agent.error is not None:
         return Cell(agent.error, "error")
+    if agent.away:
+        return Cell(AWAY, "paused")
     if agent.running:
         return Cell(_at_work(state, agent, live), "")
     if (held := _held(state, agent, counts, now_ms)) is not None:

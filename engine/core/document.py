@@ -22,7 +22,18 @@ OF_ONE_FILE = ("seq", "engine", "team", "trusted", "commands", "declared")
 """Fields of the state that mean nothing in another file; trust is the operator's, never an archive's."""
 DERIVED = {
     "supervisors": ("running", "total", "at_work", "own", "offers", "ageing_ms", "balance", "restarts_ms"),
-    "agents": ("running", "parked", "stuck", "created_seq", "drained", "idle_since_ms", "idle_ms", "pace", "probe"),
+    "agents": (
+        "away",
+        "running",
+        "parked",
+        "stuck",
+        "created_seq",
+        "drained",
+        "idle_since_ms",
+        "idle_ms",
+        "pace",
+        "probe",
+    ),
     "queues": ("shared", "ready", "lanes", "free", "best", "pace"),
     "runs": ("running", "suspended", "deadline_ms", "at_work", "since_ms"),
     "tasks": (

@@ -20,6 +20,8 @@ class EngineBegan:
     pid: int
     token: int
     version: str
+    bound: list[str] | None = None
+    """References to callables of this process; None where it is not asked whose code is there."""
 
 
 @fact
@@ -156,6 +158,8 @@ class AgentUnusable:
     agent_id: str
     generation: int
     error: str
+    away: bool = False
+    """It is bound to another program, and there when that program runs again."""
 
 
 @fact

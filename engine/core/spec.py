@@ -31,6 +31,9 @@ from engine.core.validation.bounds import (
 )
 from engine.core.validation.records import check_fields
 
+BOUND = "bound:"
+"""How references begin that stand for a callable of one running program, which no other can import."""
+
 Aggregation: TypeAlias = Literal["concat", "vote", "best", "first", "synthesis"]
 AGGREGATIONS: tuple[Aggregation, ...] = ("concat", "vote", "best", "first", "synthesis")
 RunIn: TypeAlias = Literal["loop", "thread", "process"]

@@ -13,6 +13,7 @@ from engine.core.fact import fact
 from engine.core.fold.lanes import in_order
 from engine.core.fold.timers import timer_id
 from engine.core.inheritance import above_and_self
+from engine.core.queries.bound import AWAY
 from engine.core.state import Agent, Queue, Run, State, Supervisor, Task, TaskStatus
 
 Why: TypeAlias = Literal[
@@ -234,6 +235,8 @@ def _refuses(state: State, agent: Agent) -> Wait | None:
         return Wait(why="agent", words=f"{agent.name} is in error: {agent.error}", ids=ids)
     if agent.removing is not None and agent.removing != "drain":
         return Wait(why="agent", words=f"{agent.name} is leaving", ids=ids)
+    if agent.away:
+        return Wait(why="agent", words=f"{agent.name} waits: {AWAY}", ids=ids)
     if agent.paused:
         return Wait(why="pause", words=f"{agent.name} is paused", ids=ids)
     if agent.exhausted is not None or agent.held:

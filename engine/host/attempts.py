@@ -11,10 +11,10 @@ from pydantic import JsonValue
 from engine.core.effects import AnswerCall, StartAttempt, StopAttempt
 from engine.core.fact import changed
 from engine.core.options import GRACE_S
-from engine.core.signals import AgentUnusable, AttemptErred, AttemptStopped, AttemptSucceeded
+from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded
 from engine.core.values import NO_USAGE, Usage
 from engine.errors import AttemptInterrupted, Unusable
-from engine.host.crew import Crew
+from engine.host.crew import Crew, unusable_agent
 from engine.runtimes.driver import driven
 from engine.runtimes.failures import traits
 from engine.runtimes.values import json_value, one_line, type_name
@@ -187,9 +187,7 @@ class Attempts:
             runtime = self._crew.ready(work.effect.spec) or await self._crew.prepare(work.effect.spec, work.spec)
         except Unusable as unusable:
             effect = work.effect
-            self._services.signal(
-                AgentUnusable(agent_id=effect.agent_id, generation=effect.generation, error=unusable.reason)
-            )
+            self._services.signal(unusable_agent(effect, unusable))
             return _failed(effect, unusable, work.duration_ms, began=False)
         work.begin_time_limit()
         try:

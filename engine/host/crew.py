@@ -5,9 +5,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from engine.core.effects import CheckAgent, StartAttempt
+from engine.core.signals import AgentUnusable
 from engine.core.spec import AgentSpec
 from engine.core.state import State
-from engine.errors import Unusable
+from engine.errors import BoundElsewhere, Unusable
 from engine.runtimes.base import Factory, Runtime
 from engine.runtimes.catalogue import factory_for
 from engine.runtimes.code import Code
@@ -148,3 +150,13 @@ class Crew:
         specs = self._state().specs
         if len(self._ready) > len(specs) + SPARE:
             self._ready = {spec: runtime for spec, runtime in self._ready.items() if spec in specs}
+
+
+def unusable_agent(effect: CheckAgent | StartAttempt, unusable: Unusable) -> AgentUnusable:
+    """Return what the core hears of an agent whose runtime could not be made."""
+    return AgentUnusable(
+        agent_id=effect.agent_id,
+        generation=effect.generation,
+        error=unusable.reason,
+        away=isinstance(unusable, BoundElsewhere),
+    )

@@ -19,7 +19,6 @@ from engine.core.effects import (
     StopLoop,
 )
 from engine.core.signals import (
-    AgentUnusable,
     AgentUsable,
     AttemptErred,
     AttemptSucceeded,
@@ -31,7 +30,7 @@ from engine.core.state import State
 from engine.errors import Unusable
 from engine.guards import Looked, verdict_of
 from engine.host.attempts import Attempts, Starter
-from engine.host.crew import Crew
+from engine.host.crew import Crew, unusable_agent
 from engine.host.orders import Orders
 from engine.joins import Result, join
 from engine.runtimes.task import as_text
@@ -118,9 +117,7 @@ class Performer:
         try:
             await self._crew.prepare(effect.spec)
         except Unusable as unusable:
-            self._services.signal(
-                AgentUnusable(agent_id=effect.agent_id, generation=effect.generation, error=unusable.reason)
-            )
+            self._services.signal(unusable_agent(effect, unusable))
         else:
             self._usable(effect)
 

@@ -318,7 +318,7 @@ class Host:
             group.start_soon(self._watched, background)
         if self.store.path is not None:
             group.start_soon(self._watched, self._tick)
-        await self._loop.begin(EngineBegan(pid=self._pid, token=self.store.token, version=_version()))
+        await self._loop.begin(self._beginning())
         self._snapshot_seq = self.state.seq
         group.start_soon(self._watched, self._watch_inbox)
         log.info("the engine of %s began at seq %d", self.store.path or "memory", self.state.seq)
@@ -329,6 +329,9 @@ class Host:
         if self.store.path is not None:
             await save(self.store, *encoded(self.state))
         log.info("the engine ends: %s", self.stopped)
+
+    def _beginning(self) -> EngineBegan:
+        return EngineBegan(pid=self._pid, token=self.store.token, version=_version(), bound=sorted(self._bound))
 
     async def _close(self) -> None:
         self._end("it was cancelled")

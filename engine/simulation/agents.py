@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from random import Random
 from typing import Any, Protocol
+from zlib import crc32
 
 import anyio
 from anyio import get_cancelled_exc_class
@@ -20,7 +21,7 @@ from engine.core.signals import AttemptSucceeded, Signal
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.core.values import Usage, preview
-from engine.errors import AttemptInterrupted, DelegationFailed, Unusable
+from engine.errors import AttemptInterrupted, BoundElsewhere, DelegationFailed, Unusable
 from engine.runtimes.code import Code
 from engine.runtimes.context import Context
 from engine.runtimes.slot import Slot
@@ -88,6 +89,11 @@ class Scene:
     given: bool
 
 
+def is_of_a_program(agent: str) -> bool:
+    """Tell whether the code of an agent, once it is gone, is in a program that will come back with it."""
+    return crc32(agent.encode()) % 2 == 0
+
+
 class SimulatedRuntime:
     """Play one agent of a simulation."""
 
@@ -105,8 +111,9 @@ class SimulatedRuntime:
         Raises:
             Unusable: If it is gone.
         """
-        if self._stage.code_is_gone(self._spec.name):
-            raise Unusable(f"the code of {self._spec.name} is gone")
+        name = self._spec.name
+        if self._stage.code_is_gone(name):
+            raise BoundElsewhere(name) if is_of_a_program(name) else Unusable(f"the code of {name} is gone")
 
     async def execute(self, work: Work) -> JsonValue:
         """Do what this agent does with this task at this attempt."""

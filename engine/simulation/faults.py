@@ -9,6 +9,7 @@ from engine.core.codec import encode_command
 from engine.core.commands import Ping
 from engine.core.signals import AgentUnusable, AgentUsable, Signal
 from engine.core.state import State
+from engine.simulation.agents import is_of_a_program
 from engine.simulation.disk import Disk, Mishaps
 from store import CommandRow
 
@@ -82,8 +83,9 @@ def _code_gone(victim: Victim, draw: Random) -> str:
         return "there is no code that could be gone"
     agent = draw.choice(agents)
     victim.missing.add(agent.name)
-    victim.signal(AgentUnusable(agent_id=agent.id, generation=agent.generation, error="its code is gone"))
-    return f"the code of {agent.name} is gone"
+    away = is_of_a_program(agent.name)
+    victim.signal(AgentUnusable(agent_id=agent.id, generation=agent.generation, error="its code is gone", away=away))
+    return f"the code of {agent.name} is {'in a program that ended' if away else 'gone'}"
 
 
 def _code_back(victim: Victim, draw: Random) -> str:
@@ -95,7 +97,7 @@ def mend(victim: Victim) -> None:
     """Let all code be found again."""
     victim.missing.clear()
     for agent in list(victim.state.agents.values()):
-        if agent.error is not None:
+        if agent.error is not None or agent.away:
             victim.signal(AgentUsable(agent_id=agent.id, generation=agent.generation))
 
 

@@ -107,7 +107,7 @@ ON_EVENT: dict[type, tuple[Law, ...]] = {
     ),
     CallAnswered: (outcomes.answers_are_complete,),
     AttemptDone: (*LIVE, *OUTCOME, outcomes.no_lie_is_taken, inputs.a_join_has_what_it_joins),
-    AttemptFailed: LIVE,
+    AttemptFailed: (*LIVE, outcomes.nothing_fails_for_code_that_is_elsewhere),
     AttemptCancelled: (
         *LIVE,
         *OUTCOME,

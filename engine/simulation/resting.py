@@ -16,11 +16,11 @@ def left(state: State) -> Iterator[str]:
 
 
 def resumes(state: State) -> list[Command]:
-    """Return what takes back every pause."""
+    """Return what takes back every pause, and has code looked for again that was in another program."""
     paused = [
         *(run.id for run in state.runs.values() if run.paused),
         *(one.id for one in state.supervisors.values() if one.paused),
-        *(one.id for one in state.agents.values() if one.paused),
+        *(one.id for one in state.agents.values() if one.paused or one.away),
     ]
     return [Resume(target=at(target)) for target in paused]
 

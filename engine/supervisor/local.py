@@ -276,7 +276,7 @@ class LocalEngine:
     async def _mend(self, host: Host) -> None:
         """Let agents work again whose code came with their being taken over."""
         for agent in list(host.state.agents.values()):
-            if agent.error is not None and self.is_ours(agent.id):
+            if (agent.error is not None or agent.away) and self.is_ours(agent.id):
                 await check_usable(host.state.spec_of(agent), self.callables.by_reference, host.processes)
                 await _decided(host, AgentUsable(agent_id=agent.id, generation=agent.generation))
 
@@ -404,6 +404,8 @@ class LocalEngine:
             self._team = None
             self._find(self.nodes, host.state)
         for agent in list(host.state.agents.values()):
+            if agent.away and not self.is_ours(agent.id):
+                continue
             try:
                 await self._check(host.state.spec_of(agent), host)
             except Unusable as unusable:

@@ -14,6 +14,7 @@ from engine.core.errors import CoreError, Refused
 from engine.core.events import Event, RunFinished, StrategySwitched
 from engine.core.limits import Limits
 from engine.core.policies.records import Chain
+from engine.core.queries.bound import AWAY
 from engine.core.state import Agent, RunStatus, RunSummary, State, Supervisor
 from engine.core.validation.bounds import Label, Priority, Seconds
 from engine.core.validation.records import check_arguments
@@ -223,8 +224,8 @@ class Requests(Node):
         """Raise where somebody would take part who cannot work: the run would wait until a person mends that."""
         state = self._state
         for agent in cast_under(state, self._here, text, category):
-            if agent.error is not None:
-                raise Unusable(f"agent {agent.name!r} cannot work: {agent.error}")
+            if agent.error is not None or agent.away:
+                raise Unusable(f"agent {agent.name!r} cannot work: {agent.error or AWAY}")
 
     async def _abandon(self, run_id: str) -> None:
         """Cancel a run that nobody waits for any more, and wait until it has stopped."""

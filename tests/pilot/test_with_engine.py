@@ -15,6 +15,7 @@ from dashboard.widgets.bar import Bar
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.table import Table
 from engine.core.commands import StopEngine
+from quarterdeck import AgentSpec, DynamicSupervisor
 from tests.pilot.engines import until
 
 pytestmark = pytest.mark.anyio
@@ -159,6 +160,25 @@ async def test_a_key_starts_an_engine_where_one_was_killed_and_its_run_goes_on(
         await until(pilot, lambda: status_of(app, "reader") == "busy" and "● engine" in line(app, "header"))
         app.order(StopEngine())
         await until(pilot, lambda: "■ engine" in line(app, "header"))
+
+
+async def test_no_engine_is_started_for_code_that_only_the_program_has_that_made_the_team(tmp_path: Path) -> None:
+    async def answer(text: str) -> str:
+        return text
+
+    path = tmp_path / "team.db"
+    await DynamicSupervisor("crew", agent_specs=[AgentSpec(name="reader", run=answer)], store=path).arun("x")
+    app = QuarterdeckApp(path)
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: "go on: run its program again" in line(app, "status"))
+
+        await pilot.press("E")
+
+        await until(pilot, lambda: told(app) != "")
+        assert told(app) == (
+            "reader calls code of the program that made this team: run that program again, and its runs go on"
+        )
+        assert not app.screen.is_modal
 
 
 async def test_read_only_refuses_every_action_and_says_so(engine: subprocess.Popen[bytes], tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from anyio.abc import TaskStatus
 
 from engine.clock import RealClock, VirtualClock
 from engine.core.commands import Ping, RegisterSpec, Submit
+from engine.core.signals import AgentUsable
 from engine.core.spec import AgentSpec, Retry
 from engine.errors import DiskStayedFull, EngineError, HostStopped
 from engine.host import Host
@@ -65,7 +66,7 @@ async def test_long_outputs_of_finished_steps_come_from_the_journal(tmp_path: Pa
     assert output == ["A" * 1000, "for lead: done", "B" * 1000, "C" * 1000]
 
 
-async def test_a_callable_of_the_ended_process_puts_its_agent_in_error_in_words(tmp_path: Path) -> None:
+async def test_an_agent_whose_callable_ended_with_its_process_waits_for_it_and_fails_nothing(tmp_path: Path) -> None:
     async def local(text: str) -> str:
         return text
 
@@ -74,7 +75,14 @@ async def test_a_callable_of_the_ended_process_puts_its_agent_in_error_in_words(
         assert await before.ask() == "go"
 
     async with running(path=path) as after:
-        await after.until(lambda state: "bound to a process that has ended" in (state.agents["a1"].error or ""))
+        run_id = await after.submit()
+        await after.until(lambda state: bool(state.tasks))
+        agent = after.state.agents["a1"]
+        assert (agent.away, agent.error, agent.running) == (True, None, {})
+        after.host.bind({str(after.state.spec_of(agent).run): local})
+        after.host.signal(AgentUsable(agent_id="a1", generation=1))
+        assert (await after.ended(run_id))[1] == "go"
+        assert await after.journal("attempt_failed") == []
 
 
 async def test_a_clean_stop_suspends_runs_and_the_next_engine_goes_on_from_a_snapshot(tmp_path: Path) -> None:

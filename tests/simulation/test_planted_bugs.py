@@ -9,13 +9,16 @@ from engine.core import events, step
 from engine.core.decide import ON_MESSAGE, attempts, dispatch
 from engine.core.effects import Effect, StartTimer, restart_effects
 from engine.core.events import TaskSkipped
+from engine.core.fact import changed
 from engine.core.fold import FOLD, spending
 from engine.core.fold import attempt as fold_attempt
 from engine.core.prompts import table as prompts_table
 from engine.core.signals import TimerDue
 from engine.core.state import Agent, Queue, State
 from engine.core.values import Usage
-from engine.host import disk
+from engine.host import attempts as host_attempts
+from engine.host import crew, disk
+from engine.host import effects as host_effects
 from engine.host.attempts import Attempts
 from engine.host.batch import Batch
 from engine.host.loop import Loop
@@ -121,6 +124,13 @@ def last_come_first_served(patch: Patch) -> None:
     patch.setattr(dispatch, "next_task", last)
 
 
+def code_elsewhere_taken_for_an_error(patch: Patch) -> None:
+    """An agent whose code is in a program that is not running is taken for broken."""
+    real = crew.unusable_agent
+    for module in (host_attempts, host_effects):
+        patch.setattr(module, "unusable_agent", lambda *said: changed(real(*said), away=False))
+
+
 BUGS: dict[Callable[[Patch], None], set[str]] = {
     a_lost_wake_up: {"whatever_can_move_has_moved"},
     a_double_slot: {"nobody_is_over_a_limit", "the_state_is_legal", "no_message_runs_into_a_defect"},
@@ -137,6 +147,7 @@ BUGS: dict[Callable[[Patch], None], set[str]] = {
     a_step_that_runs_again: {"no_step_runs_twice"},
     a_timer_lost_at_a_restart: {"timers_fire", "no_timer_is_left", "whatever_can_move_has_moved"},
     an_answer_of_the_wrong_attempt: {"no_lie_is_taken"},
+    code_elsewhere_taken_for_an_error: {"nothing_fails_for_code_that_is_elsewhere"},
     last_come_first_served: {"the_more_urgent_goes_first", "first_come_first_served", "no_message_runs_into_a_defect"},
 }
 """Each with the laws that may say so."""

@@ -1,8 +1,11 @@
 """Decide: the engine's own end, and requests where there is no team."""
 
-from engine.core.commands import HandOver, Order, StopEngine, Submit
-from engine.core.events import CommandRefused, EngineStopped
-from engine.core.signals import EngineBegan
+from engine.core.commands import HandOver, Order, Resume, StopEngine, Submit
+from engine.core.events import CommandRefused, EngineStarted, EngineStopped
+from engine.core.signals import AgentUnusable, AgentUsable, EngineBegan
+from engine.core.spec import AgentSpec
+from engine.core.state import AgentStatus, TaskStatus
+from engine.core.waiting import why_waits
 from tests.world import World, agent, team_world
 
 
@@ -40,3 +43,60 @@ def test_a_request_without_a_team_says_how_to_get_one() -> None:
     assert isinstance(refused, CommandRefused)
     assert refused.code == "no_team"
     assert "quarterdeck up" in refused.reason
+
+
+def bound_world() -> World:
+    """Return a team whose `ada` calls what is bound to one program, and is at work."""
+    world = team_world(AgentSpec(name="ada", run="bound:ada#1-7f"), agent("bob"), mode="parallel")
+    world.order(Submit(request="work"))
+    return world
+
+
+def test_work_of_code_that_this_process_does_not_have_waits_and_fails_nothing() -> None:
+    world = bound_world()
+
+    events = world.say(EngineBegan(pid=2, token=2, version="test", bound=[]))
+
+    ada, bob = world.state.agents.values()
+    assert isinstance(events[0], EngineStarted)
+    assert (ada.away, ada.error, ada.status, ada.running) == (True, None, AgentStatus.PAUSED, {})
+    assert (bob.away, len(bob.running)) == (False, 1)
+    task = next(one for one in world.state.tasks.values() if one.agent_id == "a1" or one.worker_id == "a1")
+    assert (task.status, task.retries) == (TaskStatus.WAITING, 0)
+    wait = why_waits(world.state, task)
+    assert wait is not None
+    assert wait.words == "ada waits: its code is in a program that is not running; run that program again"
+
+
+def test_a_program_that_has_its_code_again_goes_on_with_its_work() -> None:
+    world = bound_world()
+    world.say(EngineBegan(pid=2, token=2, version="test", bound=[]))
+
+    world.say(EngineBegan(pid=3, token=3, version="test", bound=["bound:ada#1-7f"]))
+
+    assert not world.state.agents["a1"].away
+    assert len(world.state.agents["a1"].running) == 1
+    world.settle()
+    assert world.state.finished[-1].status == "done"
+
+
+def test_an_attempt_that_began_before_it_was_known_that_its_code_is_elsewhere_is_lost_and_not_failed() -> None:
+    world = bound_world()
+
+    events = world.say(AgentUnusable(agent_id="a1", generation=1, error="elsewhere", away=True))
+
+    assert [event.type for event in events] == ["agent_broke", "attempt_lost"]
+    again = world.say(AgentUnusable(agent_id="a1", generation=1, error="elsewhere", away=True))
+    assert again == []
+    world.say(AgentUsable(agent_id="a1", generation=1))
+    world.settle()
+    assert world.state.finished[-1].status == "done"
+
+
+def test_a_person_who_resumes_an_agent_has_its_code_looked_for_again() -> None:
+    world = bound_world()
+    world.say(AgentUnusable(agent_id="a1", generation=1, error="elsewhere", away=True))
+
+    events = world.order(Resume(target="ada"))
+
+    assert [event.type for event in events] == ["agent_check_asked", "command_applied"]

@@ -5,7 +5,7 @@ from typing import TypeAlias
 from engine.core.context import Context
 from engine.core.decide import swapping
 from engine.core.decide.mint import Mint
-from engine.core.decide.stopping import stopped
+from engine.core.decide.stopping import lost, stopped
 from engine.core.errors import NoAgentMatches
 from engine.core.events import (
     AgentBroke,
@@ -36,7 +36,7 @@ from engine.core.signals import (
     ToolBegan,
     ToolRaised,
 )
-from engine.core.state import Attempt, State, Task
+from engine.core.state import Agent, Attempt, State, Task
 from engine.core.values import preview
 
 MAX_DEPTH = 16
@@ -266,14 +266,25 @@ def agent_unusable(state: State, signal: AgentUnusable, ctx: Context) -> list[Ev
     agent = state.agents.get(signal.agent_id)
     if agent is None or agent.generation != signal.generation or agent.error == signal.error:
         return []
+    if signal.away:
+        return _went_away(state, agent, signal, ctx)
     if agent.proven < agent.generation and agent.previous in state.specs:
         return [swapping.rolled_back(state, agent, ctx, mode="migrate", why=signal.error, by_itself=True)]
     return [AgentBroke(at_ms=ctx.now_ms, agent_id=agent.id, error=signal.error)]
 
 
+def _went_away(state: State, agent: Agent, signal: AgentUnusable, ctx: Context) -> list[Event]:
+    """Let the work of an agent wait for the program that has its code; an attempt that began without it never was."""
+    broke = AgentBroke(at_ms=ctx.now_ms, agent_id=agent.id, error=signal.error, away=True)
+    tasks = [state.tasks[task_id] for task_id, generation in agent.running.items() if generation == agent.generation]
+    began = [(task, task.attempt) for task in tasks]
+    ended = [event for task, attempt in began if attempt is not None for event in lost(state, task, attempt, ctx)]
+    return [*([] if agent.away else [broke]), *ended]
+
+
 def agent_usable(state: State, signal: AgentUsable, ctx: Context) -> list[Event]:
     """Let an agent work again whose code was found."""
     agent = state.agents.get(signal.agent_id)
-    if agent is None or agent.generation != signal.generation or agent.error is None:
+    if agent is None or agent.generation != signal.generation or not (agent.error is not None or agent.away):
         return []
     return [AgentMended(at_ms=ctx.now_ms, agent_id=agent.id)]

@@ -4,12 +4,11 @@ from engine.core.commands import HandOver, ImportState, Ping, StopEngine
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.mint import Mint
-from engine.core.decide.stopping import is_cancelled, stopped
+from engine.core.decide.stopping import lost
 from engine.core.decide.trust import grant
 from engine.core.document import entities, references_in
 from engine.core.errors import NotTrusted, Refused
 from engine.core.events import (
-    AttemptLost,
     CommandApplied,
     CommandRefused,
     EngineStarted,
@@ -18,36 +17,22 @@ from engine.core.events import (
     StateImported,
 )
 from engine.core.importing import renamed
-from engine.core.signals import AttemptStopped, EngineBegan, EngineEnds, StateReady, StateUnusable
+from engine.core.queries.bound import bound_elsewhere
+from engine.core.signals import EngineBegan, EngineEnds, StateReady, StateUnusable
 from engine.core.state import State
 
 
 def engine_began(state: State, signal: EngineBegan, ctx: Context) -> list[Event]:
     """Take up what the engine before left: every attempt that was at work ended with it."""
-    started = EngineStarted(at_ms=ctx.now_ms, pid=signal.pid, token=signal.token, version=signal.version)
+    away = None if signal.bound is None else [agent.id for agent in bound_elsewhere(state, signal.bound)]
+    started = EngineStarted(at_ms=ctx.now_ms, pid=signal.pid, token=signal.token, version=signal.version, away=away)
     return [started, *reconcile(state, ctx)]
 
 
 def reconcile(state: State, ctx: Context) -> list[Event]:
     """Return the end of every attempt that was at work; finished steps are kept by the fold."""
-    events: list[Event] = []
-    for task in state.tasks.values():
-        attempt = task.attempt
-        if attempt is None:
-            continue
-        if attempt.stopping and (attempt.stopping != "migrate" or is_cancelled(state, task)):
-            events += stopped(state, task, attempt, AttemptStopped(task_id=task.id, attempt=attempt.number), ctx)
-        else:
-            events.append(
-                AttemptLost(
-                    at_ms=ctx.now_ms,
-                    run_id=task.run_id,
-                    task_id=task.id,
-                    attempt=attempt.number,
-                    agent_id=attempt.agent_id,
-                )
-            )
-    return events
+    tasks = [(task, task.attempt) for task in state.tasks.values()]
+    return [event for task, attempt in tasks if attempt is not None for event in lost(state, task, attempt, ctx)]
 
 
 def engine_ends(state: State, signal: EngineEnds, ctx: Context) -> list[Event]:

@@ -12,7 +12,7 @@ def mended(member: Agent | Supervisor, ctx: Context) -> list[Event]:
     if isinstance(member, Supervisor):
         return [] if member.error is None else [SupervisorMended(at_ms=ctx.now_ms, supervisor_id=member.id)]
     events = closed_by_hand(member, ctx)
-    if member.error is not None:
+    if member.error is not None or member.away:
         events.append(AgentCheckAsked(at_ms=ctx.now_ms, agent_id=member.id))
     return events
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from engine.core.context import Context
-from engine.core.events import AttemptCancelled, AttemptMigrated, AttemptPreempted, Event
+from engine.core.events import AttemptCancelled, AttemptLost, AttemptMigrated, AttemptPreempted, Event
 from engine.core.signals import AttemptStopped
 from engine.core.state import Attempt, State, StopReason, Task
 
@@ -98,6 +98,24 @@ def stopped(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, 
     """Decide what becomes of the task of an attempt that has stopped; a task that is being cancelled is cancelled."""
     reason: StopReason = "cancel" if is_cancelled(state, task) else attempt.stopping or "cancel"
     return ON_STOPPED[reason](state, task, attempt, signal, ctx)
+
+
+def lost(state: State, task: Task, attempt: Attempt, ctx: Context) -> list[Event]:
+    """Decide what becomes of the task of an attempt that nothing runs any more: it waits, with its finished steps.
+
+    One that was asked to stop has stopped by that.
+    """
+    if attempt.stopping and (attempt.stopping != "migrate" or is_cancelled(state, task)):
+        return stopped(state, task, attempt, AttemptStopped(task_id=task.id, attempt=attempt.number), ctx)
+    return [
+        AttemptLost(
+            at_ms=ctx.now_ms,
+            run_id=task.run_id,
+            task_id=task.id,
+            attempt=attempt.number,
+            agent_id=attempt.agent_id,
+        )
+    ]
 
 
 def is_cancelled(state: State, task: Task) -> bool:

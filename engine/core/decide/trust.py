@@ -4,11 +4,8 @@ from collections.abc import Iterable
 
 from engine.core.errors import NotTrusted
 from engine.core.events import Event, ReferencesTrusted
-from engine.core.spec import AgentSpec
+from engine.core.spec import BOUND, AgentSpec
 from engine.core.state import State
-
-BOUND = "bound:"
-"""How references begin that stand for a callable of the running process."""
 
 
 def references_of(spec: AgentSpec) -> list[str]:

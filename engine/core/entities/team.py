@@ -187,6 +187,8 @@ class Agent:
     removing: Literal["drain", "requeue", "abort"] | None = None
     error: str | None = None
     """Why it cannot work, in words; None while it can."""
+    away: bool = False
+    """Its code is bound to a program that this engine is not part of: it starts nothing, its work waits for that."""
     failures_in_a_row: int = 0
     circuit: Literal["closed", "open", "half_open"] = "closed"
     """`open`: it keeps failing and gets nothing to do; `half_open`: one attempt is let through, to see."""
@@ -233,7 +235,7 @@ class Agent:
             return AgentStatus.ERROR
         if self.removing is not None or self.draining:
             return AgentStatus.DRAINING
-        if self.paused or self.exhausted is not None:
+        if self.paused or self.away or self.exhausted is not None:
             return AgentStatus.PAUSED
         return AgentStatus.BUSY if self.running or self.parked else AgentStatus.IDLE
 
@@ -247,6 +249,7 @@ class Agent:
         """True while a new task may start on it as soon as it has room."""
         return (
             not self.paused
+            and not self.away
             and self.removing is None
             and self.error is None
             and not self.is_shut
@@ -261,7 +264,7 @@ class Agent:
     @property
     def takes_tasks(self) -> bool:
         """True while a new task may start on it."""
-        able = self.has_room and not self.paused and self.error is None and not self.is_shut
+        able = self.has_room and not (self.paused or self.away) and self.error is None and not self.is_shut
         return able and self.removing is None and self.exhausted is None
 
 

@@ -17,6 +17,8 @@ class EngineStarted:
     pid: int
     token: int
     version: str
+    away: list[str] | None = None
+    """Agents whose code is bound to a program that this engine is not part of; None leaves those that were."""
 
 
 @fact

@@ -170,6 +170,8 @@ class AgentBroke:
     at_ms: int
     agent_id: str
     error: str
+    away: bool = False
+    """Its code is bound to another program; its work waits for that, and nothing of it fails."""
 
 
 @fact

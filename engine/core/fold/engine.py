@@ -24,8 +24,9 @@ def _engine_started(state: State, event: EngineStarted) -> None:
         run.suspended = False
     for agent in state.agents.values():
         agent.pace = 0
-        if agent.stuck:
-            agent.stuck = 0
+        away = agent.away if event.away is None else agent.id in event.away
+        if agent.stuck or away != agent.away:
+            agent.stuck, agent.away = 0, away
             refresh_agent(state, agent)
     for queue in state.queues.values():
         queue.pace = 0

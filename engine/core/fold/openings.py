@@ -159,7 +159,7 @@ def refresh_agent(state: State, agent: Agent) -> None:
     """Bring the queues that `agent` serves up to date with whether it can take a task."""
     agent_id, queues = agent.id, state.queues
     room = len(agent.running) + agent.stuck < agent.max_concurrency
-    works = room and not agent.paused and agent.error is None
+    works = room and not (agent.paused or agent.away) and agent.error is None
     if works and agent.removing is None and agent.exhausted is None and agent.circuit == "closed":
         for key in agent.queues:
             queue = queues[key]

@@ -56,7 +56,7 @@ def may_shrink(state: State, agent: Agent) -> bool:
 
 def _works(agent: Agent) -> bool:
     at_fault = agent.error is not None or agent.is_shut or agent.exhausted is not None
-    return not (agent.paused or at_fault or agent.removing is not None)
+    return not (agent.paused or agent.away or at_fault or agent.removing is not None)
 
 
 def look_at_pool(state: State, agent: Agent) -> None:

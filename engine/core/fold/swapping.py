@@ -48,7 +48,7 @@ def _begin_generation(
     spec_changed(state, agent.id, agent.previous, agent.spec)
     agent.generation = generation
     suit(state, agent, spec)
-    agent.error = None
+    agent.error, agent.away = None, False
     shut_no_more(state, agent)
     agent.probation = None
     serve(state, agent, queues)

@@ -167,14 +167,17 @@ def _agent_resumed(state: State, event: AgentResumed) -> None:
 
 def _agent_broke(state: State, event: AgentBroke) -> None:
     agent = state.agents[event.agent_id]
-    agent.error = event.error
-    agent.last_error = event.error
+    if event.away:
+        agent.away = True
+    else:
+        agent.error = agent.last_error = event.error
     refresh_agent(state, agent)
 
 
 def _agent_mended(state: State, event: AgentMended) -> None:
-    state.agents[event.agent_id].error = None
-    refresh_agent(state, state.agents[event.agent_id])
+    agent = state.agents[event.agent_id]
+    agent.error, agent.away = None, False
+    refresh_agent(state, agent)
 
 
 def _thread_returned(state: State, event: ThreadReturned) -> None:

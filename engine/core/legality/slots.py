@@ -68,11 +68,13 @@ def queues_know_who_serves_them(state: State) -> Iterator[str]:
 
 
 def queues_know_who_is_free(state: State) -> Iterator[str]:
-    """Whoever serves a queue is known to it; who is full is not free."""
+    """Whoever serves a queue is known to it; who is full or away is not free."""
     for agent in state.agents.values():
         for key in agent.queues:
             if agent.id in state.queues[key].free and not agent.has_room:
                 yield f"{agent.id} is full and free for {key}"
+            if agent.id in state.queues[key].free and agent.away and not key.startswith("back:"):
+                yield f"{agent.id} is away and free for {key}"
 
 
 def ready_tasks_wait(state: State) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Who is able to work: present, not in error, with budget left, behind no shut circuit, and not about to leave.
 
 The one rule for whoever chooses an agent for work. A pause does not count: an operator made it and will end it, so
-work may wait for whoever is paused.
+work may wait for whoever is paused; likewise for an agent whose code is away, until its program runs again.
 """
 
 from engine.core.hierarchy import above_of, below_of

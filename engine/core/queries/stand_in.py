@@ -39,7 +39,7 @@ def _others(state: State, task: Task) -> Iterator[Agent]:
             for agent in agents_in(state, supervisor)
             if agent.id not in barred and can_do(agent)
         ]
-        yield from sorted(found, key=lambda one: (one.paused, _load(state, one)))
+        yield from sorted(found, key=lambda one: (one.paused or one.away, _load(state, one)))
 
 
 def asker_of(state: State, task: Task) -> str | None:

@@ -111,7 +111,7 @@ def _could_move(state: State, task: Task) -> str | None:
 
 
 def _works(agent: Agent) -> bool:
-    return agent.removing is None and agent.error is None and not agent.paused and agent.has_room
+    return agent.removing is None and agent.error is None and not (agent.paused or agent.away) and agent.has_room
 
 
 def no_timer_is_left(past: Seen, _: object) -> str | None:

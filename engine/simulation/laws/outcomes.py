@@ -5,6 +5,7 @@ from typing import Any
 
 from engine.core.events import (
     AttemptDone,
+    AttemptFailed,
     AttemptResumed,
     AttemptStarted,
     CallAnswered,
@@ -14,6 +15,7 @@ from engine.core.events import (
     StepRecorded,
 )
 from engine.core.state import RunStatus, TaskStatus
+from engine.errors import BoundElsewhere
 from engine.simulation.agents import LIE
 from engine.simulation.laws.seen import Seen
 
@@ -52,6 +54,11 @@ def only_the_attempt_that_is_live_is_heard(past: Seen, event: Any) -> str | None
 def no_lie_is_taken(past: Seen, event: AttemptDone) -> str | None:
     """An answer about an attempt that is not at work is not taken."""
     return f"{event.task_id} took it for the answer of attempt {event.attempt}" if event.output == LIE else None
+
+
+def nothing_fails_for_code_that_is_elsewhere(past: Seen, event: AttemptFailed) -> str | None:
+    """No attempt fails because the code of its agent is in a program that is not running."""
+    return f"{event.task_id}: {event.error}" if event.error_type == BoundElsewhere.__name__ else None
 
 
 def a_finished_task_is_not_started(past: Seen, event: AttemptStarted) -> str | None:

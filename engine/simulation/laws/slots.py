@@ -97,7 +97,7 @@ def _open_to(books: Chronicle, agent: AgentEntry) -> list[str]:
     circuit = books.failures.circuit(agent.id)
     above = list(books.team.up(agent.supervisor_id))
     is_shut = circuit.stands == "open" or (circuit.stands == "half_open" and circuit.probe is not None)
-    if agent.paused or agent.error is not None or agent.exhausted or is_shut:
+    if agent.paused or agent.away or agent.error is not None or agent.exhausted or is_shut:
         return []
     if any(one.paused or one.exhausted for one in above):
         return []

@@ -29,8 +29,8 @@ def what_is_paused_starts_nothing(past: Seen, event: AttemptStarted) -> str | No
     circuit = books.failures.circuit(agent.id)
     if books.work.is_held(job):
         return f"{job.id} begins while its run, or what it is part of, is held"
-    if agent.paused or agent.error is not None or agent.exhausted:
-        return f"{job.id} begins on {agent.id}, which is paused, broken, or has spent its budget"
+    if agent.paused or agent.away or agent.error is not None or agent.exhausted:
+        return f"{job.id} begins on {agent.id}, which is paused, away, broken, or has spent its budget"
     if agent.removing is not None and (agent.removing != "drain" or job.queue != f"agent:{agent.id}"):
         return f"{job.id} begins on {agent.id}, which leaves ({agent.removing})"
     if circuit.stands == "open" or (circuit.stands == "half_open" and circuit.probe not in (None, job.id)):

@@ -178,7 +178,7 @@ def _of_agent(state: State, one: Agent) -> dict[str, Any]:
     return {
         "name": one.name, "supervisor": one.supervisor_id, "spec": state.spec_of(one), "hash": one.spec,
         "previous": previous, "generation": one.generation, "drained": one.drained, "slots": one.max_concurrency,
-        "paused": one.paused, "removing": one.removing, "error": one.error, "stuck": one.stuck,
+        "paused": one.paused, "removing": one.removing, "error": one.error, "away": one.away, "stuck": one.stuck,
         "exhausted": one.exhausted is not None, "held": one.held, "restarts": one.restarts,
     }  # fmt: skip
 
@@ -187,7 +187,7 @@ def _entry_of_agent(one: AgentEntry) -> dict[str, Any]:
     return {
         "name": one.name, "supervisor": one.supervisor_id, "spec": one.spec, "hash": spec_hash(one.spec),
         "previous": one.previous, "generation": one.generation, "drained": one.drained, "slots": one.slots,
-        "paused": one.paused, "removing": one.removing, "error": one.error, "stuck": one.stuck,
+        "paused": one.paused, "removing": one.removing, "error": one.error, "away": one.away, "stuck": one.stuck,
         "exhausted": one.exhausted, "held": one.held, "restarts": one.restarts,
     }  # fmt: skip
 

@@ -77,6 +77,7 @@ class AgentEntry:
     paused: bool = False
     removing: Literal["drain", "requeue", "abort"] | None = None
     error: str | None = None
+    away: bool = False
     stuck: int = 0
     exhausted: bool = False
     held: bool = False
@@ -92,7 +93,7 @@ class AgentEntry:
     @property
     def works(self) -> bool:
         """True while nothing about the agent itself, its circuit aside, keeps it from beginning something."""
-        return not (self.paused or self.error is not None or self.removing is not None or self.exhausted)
+        return not (self.paused or self.away or self.error is not None or self.removing is not None or self.exhausted)
 
 
 class TeamLedger:
@@ -131,7 +132,7 @@ class TeamLedger:
                 self.agents[agent.id] = AgentEntry(
                     id=agent.id, name=agent.name, supervisor_id=agent.supervisor_id, spec=state.spec_of(agent),
                     previous=previous, generation=agent.generation, drained=agent.drained, size=agent.size,
-                    paused=agent.paused, removing=agent.removing, error=agent.error, stuck=agent.stuck,
+                    paused=agent.paused, removing=agent.removing, error=agent.error, away=agent.away, stuck=agent.stuck,
                     exhausted=agent.exhausted is not None, held=agent.held, restarts=agent.restarts,
                 )  # fmt: skip
         for key, queue in state.queues.items():
@@ -268,7 +269,8 @@ def _agent_removing(team: TeamLedger, event: AgentRemoving) -> None:
 
 def _agent_swapped(team: TeamLedger, event: AgentSwapped | SwapRolledBack) -> None:
     agent = team.agents[event.agent_id]
-    agent.previous, agent.spec, agent.generation, agent.error = agent.spec, event.spec, event.generation, None
+    agent.previous, agent.spec, agent.generation = agent.spec, event.spec, event.generation
+    agent.error, agent.away = None, False
     agent.size = _instances(event.spec, agent.size)
     team.registry[event.spec.name] = event.spec
     team._serve(agent.id, event.queues)
@@ -288,11 +290,16 @@ def _agent_paused(team: TeamLedger, event: AgentPaused | AgentResumed) -> None:
 
 
 def _agent_broke(team: TeamLedger, event: AgentBroke) -> None:
-    team.agents[event.agent_id].error = event.error
+    agent = team.agents[event.agent_id]
+    if event.away:
+        agent.away = True
+    else:
+        agent.error = event.error
 
 
 def _agent_mended(team: TeamLedger, event: AgentMended) -> None:
-    team.agents[event.agent_id].error = None
+    agent = team.agents[event.agent_id]
+    agent.error, agent.away = None, False
 
 
 def _pool_resized(team: TeamLedger, event: PoolResized) -> None:
@@ -315,6 +322,7 @@ def _engine_started(team: TeamLedger, event: EngineStarted) -> None:
     team.token = event.token
     for agent in team.agents.values():
         agent.stuck = 0
+        agent.away = agent.away if event.away is None else agent.id in event.away
 
 
 def _queue_made(team: TeamLedger, event: QueueMade) -> None:
