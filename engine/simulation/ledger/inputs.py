@@ -47,7 +47,8 @@ def inputs_of(books: Books, job: Job) -> list[Job]:
 
 def joined(books: Books, job: Job) -> Joined:
     """Return what a join gets when it begins, and what that is together."""
-    seen = [one for one in before_in_graph(books, job) if one.outcome is TaskStatus.DONE and one.output is not None]
+    done = [one for one in before_in_graph(books, job) if one.outcome is TaskStatus.DONE]
+    seen = [one for one in done if one.output is not None or job.join == "list"]
     results = [Result(_worker(books, one), one.title, one.output, one.ended_ms) for one in seen]
     return Joined([one.id for one in seen], join(job.join or "concat", results))
 

@@ -21,6 +21,8 @@ from engine.core.events import (
     EngineStarted,
     Event,
     MemberMoved,
+    MemberRenamed,
+    MembersOrdered,
     PoolResized,
     QueueMade,
     SpecRegistered,
@@ -241,6 +243,22 @@ def _member_moved(team: TeamLedger, event: MemberMoved) -> None:
         team.supervisors[event.member_id].parent_id = event.parent_id
 
 
+def _members_ordered(team: TeamLedger, event: MembersOrdered) -> None:
+    team.supervisors[event.supervisor_id].members = [*event.members]
+
+
+def _member_renamed(team: TeamLedger, event: MemberRenamed) -> None:
+    agent = team.agents.get(event.member_id)
+    if agent is None:
+        team.supervisors[event.member_id].name = event.name
+        return
+    agent.name = event.name
+    if event.spec is not None:
+        agent.spec = event.spec
+        team.registry[event.spec.name] = event.spec
+    team._serve(agent.id, event.queues)
+
+
 # Agents
 
 
@@ -361,6 +379,8 @@ _NOTES: dict[type, Callable[[TeamLedger, Any], None]] = {
     SupervisorMended: _supervisor_mended,
     StrategySwitched: _strategy_switched,
     MemberMoved: _member_moved,
+    MemberRenamed: _member_renamed,
+    MembersOrdered: _members_ordered,
     AgentAdded: _agent_added,
     AgentRemoved: _agent_removed,
     AgentRemoving: _agent_removing,
