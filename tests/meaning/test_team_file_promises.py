@@ -196,7 +196,7 @@ async def test_a_budget_of_time_counts_time_at_work_once(stage: str) -> None:
     assert diary.now_s() == 2
 
 
-@on_every_stage
+@pytest.mark.parametrize("stage", ["alone", "teams", "paused", "attached"])  # elsewhere others are able, and asked
 async def test_an_open_circuit_gives_an_agent_nothing_for_so_long(stage: str) -> None:
     diary = Diary()
     workers = [fails(2, diary, "ada", "dig", circuit=Circuit(failures=2, cool_s=60))]
