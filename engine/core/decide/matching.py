@@ -97,7 +97,7 @@ class Matching:
                 continue
             above = state.supervisors[above_id]
             here = next((one for one in above.members if member_name(state, one) == path[-1]), None)
-            if here is None or here in self._taken:
+            if here is None or here in self._taken or self._belongs_elsewhere(here):
                 continue
             if not self._is(here, member):
                 words = ("an agent", "a supervisor")
@@ -105,6 +105,14 @@ class Matching:
                 raise Refused(f"{path[-1]} is {is_what} of {above.name} and would be {would_be}; remove it first")
             self.ids[path] = here
             self._taken.add(here)
+
+    def _belongs_elsewhere(self, member_id: str) -> bool:
+        """Tell whether a member was moved here since it was declared, and is still described where it was."""
+        declared = self._state.declared.get(member_id)
+        if declared is None or not declared.parent_id:
+            return False
+        before = next((path for path, one in self.ids.items() if one == declared.parent_id), None)
+        return before is not None and (*before, member_name(self._state, member_id)) in self._described
 
     def _is(self, member_id: str, member: Described) -> bool:
         return (member_id in self._state.agents) == isinstance(member, AgentSpec)

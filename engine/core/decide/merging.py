@@ -260,11 +260,13 @@ class Merge(Noted):
         if ordered == members:
             return
         added = {change.id for change in self.changes if change.change == "added"}
-        old = [one for one in described if one in members and one not in added]
-        was, now = ([member_name(self.state, one) for one in ids if one in old] for ids in (members, ordered))
+        there = [one for one in members if one not in added]
+        is_other = there != [one for one in ordered if one not in added]
+        old = [one for one in described if one in there]
         base = self._base.get(supervisor_id)
         others = [one for one in old if one not in self._base]
-        since = self._since(bool(others) or (base is not None and ORDER in base.settings)) if was != now else None
+        since = self._since(bool(others) or (base is not None and ORDER in base.settings)) if is_other else None
+        was, now = ([member_name(self.state, one) for one in ids if one in old] for ids in (members, ordered))
         if was != now:
             fields = [Difference(field=ORDER, was=as_json(was), now=as_json(now))]
             self.note("changed", supervisor_id, fields=fields, since=since)
