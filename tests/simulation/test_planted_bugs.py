@@ -175,7 +175,7 @@ FORGOTTEN: dict[type, int] = {
     events.PrioritySet: 1,
 }
 """Events that a planted bug does not fold, each with a seed that shows it."""
-FURTHER = 10
+FURTHER = 60
 """Seeds after the known one that are looked at too: a change of the engine makes other histories of the same seeds."""
 
 

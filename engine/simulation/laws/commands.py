@@ -202,22 +202,21 @@ def _added_supervisor(books: Chronicle, command: AddSupervisor, event: CommandAp
     above = books.team.supervisors.get(supervisor.parent_id or "")
     if (command.parent is None) != (above is None):
         return f"{supervisor.id} stands under {supervisor.parent_id}"
-    return _unlike(books, supervisor, command.team, exact=True)
+    return _unlike(books, supervisor, command.team)
 
 
 def _loaded(books: Chronicle, command: LoadTeam, event: CommandApplied) -> str | None:
     roots = (one for one in books.team.supervisors.values() if one.parent_id is None)
-    root = next((one for one in roots if one.name == command.team.name), None)
-    return "it is not there" if root is None else _unlike(books, root, command.team, exact=False)
+    return None if any(one.name == command.team.name for one in roots) else "it is not there"
 
 
 def _replaced(books: Chronicle, command: ReplaceTeam, event: CommandApplied) -> str | None:
     supervisor = books.team.supervisors[str(event.result["supervisor_id"])]
-    return _unlike(books, supervisor, command.team, exact=True)
+    return _unlike(books, supervisor, command.team)
 
 
-def _unlike(books: Chronicle, supervisor: SupervisorEntry, team: SupervisorSpec, *, exact: bool) -> str | None:
-    """Return where a supervisor and what is under it differ from a description; `exact` has nobody else stay."""
+def _unlike(books: Chronicle, supervisor: SupervisorEntry, team: SupervisorSpec) -> str | None:
+    """Return where a supervisor and what is under it differ from a description."""
     state = books.state.supervisors[supervisor.id]
     for name in ("mode", "aggregation", "participants", "auto_discover", "max_matches", "default_agent"):
         if getattr(state, name) != getattr(team, name):
@@ -237,9 +236,9 @@ def _unlike(books: Chronicle, supervisor: SupervisorEntry, team: SupervisorSpec,
                 return f"{member.name} under {supervisor.id} is not like its description"
         elif not isinstance(found, SupervisorEntry):
             return f"there is no supervisor {member.name} under {supervisor.id}"
-        elif (wrong := _unlike(books, found, member, exact=exact)) is not None:
+        elif (wrong := _unlike(books, found, member)) is not None:
             return wrong
-    return f"{sorted(there)} stay under {supervisor.id}" if there and exact else None
+    return f"{sorted(there)} stay under {supervisor.id}" if there else None
 
 
 def _of(options: SupervisorOptions, name: str) -> Any:
