@@ -46,6 +46,7 @@ from engine.core.commands import StopEngine
 from engine.core.errors import CoreError
 from engine.core.state import State
 from engine.core.strategies import STRATEGIES
+from engine.sender import sender_of
 from engine.strategies_plugins import installed_strategies
 from store import Reader, StoreError
 
@@ -273,7 +274,7 @@ class QuarterdeckApp(Orders, Transfers, App[int]):
         token = self.feed.engine.token if self.feed.engine is not None else None
 
         def stopping() -> None:
-            with Client(self.path, sender="dashboard") as client:
+            with Client(self.path, sender=sender_of("quarterdeck dashboard")) as client:
                 client.perform(StopEngine(token=token), PATIENCE_S)
             self.call_from_thread(self.exit, 0)
 

@@ -17,6 +17,7 @@ from engine.core.codec import encode_command
 from engine.core.commands import Command
 from engine.core.events import CommandApplied, CommandRefused
 from engine.folding import events_of, folded, folded_at, folded_from
+from engine.sender import sender_of
 from store import CommandRow, InboxClient, Reader, Record, Tail
 
 Source: TypeAlias = str | os.PathLike[str]
@@ -43,19 +44,19 @@ class Outcome:
 class Client:
     """Send commands to the engine of one database, and wait for what it says; for one thread at a time."""
 
-    def __init__(self, path: Source, *, sender: str = "cli", role: str = "operator") -> None:
+    def __init__(self, path: Source, *, sender: str | None = None, role: str = "operator") -> None:
         """Look at the database at `path`.
 
         Args:
             path: Its file.
-            sender: Who asks, for the audit.
+            sender: Who asks, for the audit; None takes this process and its program.
             role: What the sender claims to be, for the audit; file modes decide who may give commands.
 
         Raises:
             StoreError: If there is no database of ours.
         """
         self.path = path
-        self._sender = sender
+        self._sender = sender or sender_of()
         self._role = role
         self._inbox = InboxClient(path)
         self._sent: dict[str, int] = {}

@@ -5,8 +5,8 @@ import time
 import click
 
 from dashboard.cli.database import chosen_database
+from dashboard.cli.ordering import client_on
 from dashboard.cli.output import NO_ENGINE, REFUSED, emit, fail
-from dashboard.client import Client
 from engine.core.commands import HandOver
 from store import EngineInfo, Reader
 
@@ -29,7 +29,7 @@ def hand_over(ctx: click.Context, grace_s: float) -> None:
             hint = f"take over from it: quarterdeck engine --takeover --db {db}"
             fail("no_answer", f"the engine {engine.pid} hangs and cannot hand over", hint, NO_ENGINE)
         began_s = time.monotonic()
-        with Client(db) as client:
+        with client_on(db) as client:
             command = HandOver(token=engine.token, grace_s=grace_s)
             outcome = client.perform(command, ANSWER_WITHIN_S + grace_s)
         if outcome.status == "refused":

@@ -12,9 +12,9 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.database import chosen_database, given_database
-from dashboard.cli.ordering import confirmed_trust
+from dashboard.cli.ordering import client_on, confirmed_trust
 from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, WRONG_USAGE, Failure, emit, fail, say
-from dashboard.client import Client, Outcome
+from dashboard.client import Outcome
 from dashboard.process import is_alive, let_go, start_engine, wait_until_up
 from dashboard.views.amounts import counted, size
 from engine.archive import ExportResult, ImportPlan, ImportRefused, export_archive, plan_import
@@ -105,7 +105,7 @@ def _target(ctx: click.Context, *, dry_run: bool) -> Path | None:
 
 
 def _imported(db: Path, command: ImportState, folder: Path | None) -> Outcome:
-    with _engine_on(db, folder), Client(db) as client:
+    with _engine_on(db, folder), client_on(db) as client:
         outcome = client.perform(command, TAKEN_WITHIN_S)
     if outcome.status == "refused":
         fail(outcome.code or "refused", f"refused: {outcome.reason}", "", REFUSED)

@@ -18,6 +18,7 @@ from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, emit, fail, say
 from dashboard.client import Client, Outcome, folded
 from engine.core.commands import Command
 from engine.core.state import State
+from engine.sender import sender_of
 
 TIMEOUT_S = 10.0
 _META = "quarterdeck."
@@ -40,6 +41,11 @@ class Sending:
             Failure: If nothing says which database.
         """
         return cls(chosen_database(ctx, or_only=True), ctx.meta[_META + "queue"], ctx.meta[_META + "timeout"])
+
+
+def client_on(db: Path) -> Client:
+    """Return what sends the commands of the subcommand that runs, in its name."""
+    return Client(db, sender=sender_of(click.get_current_context().command_path))
 
 
 def sending_options(command: F) -> F:
@@ -67,7 +73,7 @@ def order(ctx: click.Context, sending: Sending, commands: Sequence[Command]) -> 
         The exit status.
     """
     outcomes: list[Outcome] = []
-    with Client(sending.path) as client:
+    with client_on(sending.path) as client:
         alive = client.engine_alive()
         if not alive and not sending.queue:
             fail(

@@ -10,6 +10,7 @@ import click
 
 from dashboard.cli.database import chosen_database
 from dashboard.cli.durations import Length
+from dashboard.cli.ordering import client_on
 from dashboard.cli.output import (
     DONE,
     INTERRUPTED,
@@ -23,7 +24,7 @@ from dashboard.cli.output import (
     write_output,
 )
 from dashboard.cli.watching import Progress, RunEnd, await_run, end_of
-from dashboard.client import Client, Outcome
+from dashboard.client import Outcome
 from dashboard.process import is_alive, let_go, start_engine, wait_until_up
 from dashboard.views.texts import readable
 from engine.core.commands import Submit
@@ -74,7 +75,7 @@ def run(
     _check_target(output)
     alive = is_alive(db)
     if queue and not alive:
-        with Client(db) as client:
+        with client_on(db) as client:
             _say_queued(ctx, client.send(command), db)
         return DONE
     if detach and not alive:
@@ -167,7 +168,7 @@ def submit(db: Path, command: Submit) -> tuple[str, Outcome]:
     Raises:
         Failure: If it is refused, or nobody answers.
     """
-    with Client(db) as client:
+    with client_on(db) as client:
         command_id = client.send(command)
         try:
             outcome = client.wait(command_id, ANSWER_WITHIN_S)

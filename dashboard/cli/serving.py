@@ -25,6 +25,7 @@ from engine.core.commands import LoadTeam
 from engine.core.state import State
 from engine.garbage import collect_rarely
 from engine.host import Host
+from engine.sender import sender_of
 from store import Deposed, Durability, FileLost, NotItsTurn, stand_by
 from store.opening import open_store
 from store.standing import Standby, Turn
@@ -160,7 +161,7 @@ class Serving:
             if terms.while_fd is not None:
                 group.start_soon(self._watch_starter, host, terms.while_fd)
             if terms.load is not None and not is_loaded(host.state, terms.load):
-                applied = await host.order(terms.load, sender="cli")
+                applied = await host.order(terms.load, sender=sender_of("quarterdeck engine"))
                 log.info("%s", applied.summary)
             collect_rarely()
             self._ready()

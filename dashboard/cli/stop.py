@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import chosen_database
+from dashboard.cli.ordering import client_on
 from dashboard.cli.output import NO_ENGINE, REFUSED, emit, fail
-from dashboard.client import Client
 from dashboard.process import wait_until_gone
 from engine.core.commands import StopEngine
 from store import Reader
@@ -30,7 +30,7 @@ def stop(ctx: click.Context) -> None:
     if engine.hung:
         hint = f"end it with: kill -9 {engine.pid}; nothing that was acknowledged is lost"
         fail("no_answer", f"the engine {engine.pid} hangs", hint, NO_ENGINE)
-    with Client(db) as client:
+    with client_on(db) as client:
         outcome = client.perform(StopEngine(token=engine.token), ANSWER_WITHIN_S)
     if outcome.status == "refused":
         fail(outcome.code or "refused", outcome.reason or "the engine refused to stop", "", REFUSED)

@@ -7,11 +7,12 @@ import click
 
 from dashboard.cli.check import check_code
 from dashboard.cli.database import given_database, made_data_folder
+from dashboard.cli.ordering import client_on
 from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, Settings, emit, fail, say
 from dashboard.cli.room import has_terminal, open_dashboard, ways_back
 from dashboard.cli.team_plan import agreed, planned, show
 from dashboard.cli.trust import ensure_trusted
-from dashboard.client import Client, Outcome
+from dashboard.client import Outcome
 from dashboard.process import end, is_alive, log_of, start_engine, wait_until_up
 from engine.core.commands import LoadTeam, Winner
 from engine.core.fact import changed
@@ -123,7 +124,7 @@ def launch(db: Path, command: LoadTeam) -> Launched:
 
 
 def _loaded(db: Path, command: LoadTeam) -> Outcome:
-    with Client(db) as client:
+    with client_on(db) as client:
         outcome = client.perform(command, LOADED_WITHIN_S)
     if outcome.status == "refused":
         fail(outcome.code or "refused", outcome.reason or "the team was refused", "", REFUSED)

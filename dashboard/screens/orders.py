@@ -11,6 +11,7 @@ from dashboard.views.outcomes import changed_agents, spoken
 from engine.core.commands import Command, Rollback, RollbackAgents
 from engine.core.errors import CoreError
 from engine.core.queries.targets import at
+from engine.sender import sender_of
 from store import StoreError
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Orders(App[int]):
     def _send(self, command: Command) -> None:
         """Runs in a thread."""
         try:
-            with Client(self.path, sender="dashboard") as client:
+            with Client(self.path, sender=sender_of("quarterdeck dashboard")) as client:
                 outcome = client.perform(command, PATIENCE_S if client.engine_alive() else 0.0)
         except (StoreError, CoreError) as error:
             self.call_from_thread(self.say, f"not sent: {error}", "error")

@@ -42,10 +42,7 @@ _ENDED = {"done": "is done", "failed": "has failed", "cancelled": "was cancelled
 
 
 def _submitted(event: RunSubmitted, names: Names) -> str:
-    request = preview(event.request, 80)
-    if not event.sender:
-        return f"{names.of(event.supervisor_id)} was asked: {request}"
-    return f"{event.sender} asked {names.of(event.supervisor_id)}: {request}"
+    return f"{names.of(event.supervisor_id)} was asked: {preview(event.request, 80)}"
 
 
 def _run_paused(event: RunPaused, names: Names) -> str:

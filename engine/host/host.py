@@ -42,6 +42,7 @@ from engine.runtimes.processes import Processes
 from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
 from engine.runtimes.values import clean
+from engine.sender import sender_of
 from engine.strategies_plugins import installed_strategies
 from engine.texts import Texts
 from store import CommandRow, Deposed, FileLost
@@ -214,13 +215,13 @@ class Host:
             await self._ended.wait()
 
     async def order(
-        self, command: Command, *, sender: str = "python", role: str = "operator", id: str | None = None
+        self, command: Command, *, sender: str | None = None, role: str = "operator", id: str | None = None
     ) -> Applied:
         """Give a command and return what it came to, once that is on disk.
 
         Args:
             command: What to do.
-            sender: Who asks, for the journal.
+            sender: Who asks, for the journal; None takes this process and its program.
             role: What the sender may do, for the journal.
             id: Makes the command exactly-once: a second one with the same id is not carried out.
 
@@ -233,7 +234,7 @@ class Host:
             command = checked(command, str(command.type))
         except BadValue as bad:
             raise CommandRefusedError(bad.code, bad.reason) from bad
-        order = Order(id=id or uuid.uuid4().hex, command=command, sender=sender, role=role)
+        order = Order(id=id or uuid.uuid4().hex, command=command, sender=sender or sender_of(), role=role)
         slot = self._orders.expect(order.id)
         self._loop.put(order)
         try:

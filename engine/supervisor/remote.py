@@ -31,6 +31,7 @@ from engine.folding import events_of, folded
 from engine.host.orders import Applied
 from engine.host.subscriptions import BUFFERED, Listeners, Subscription
 from engine.runtimes.slot import Slot
+from engine.sender import sender_of
 from engine.supervisor.errors import NotInThisVersion
 from engine.supervisor.filed import body_in, finished_in
 from engine.supervisor.home import Home
@@ -288,7 +289,7 @@ def _row_of(command: Command) -> CommandRow:
         id=uuid.uuid4().hex,
         kind=command.type,
         body=encode_command(command),
-        sender="python",
+        sender=sender_of(),
         role="operator",
         at_ms=time.time_ns() // 1_000_000,
     )

@@ -25,6 +25,7 @@ from engine.folding import summary_in
 from engine.host.batch import row_of
 from engine.host.defects import Found
 from engine.host.orders import Applied
+from engine.sender import sender_of
 from engine.texts import walk
 from store import Record, Row
 from store.opening import Store
@@ -50,7 +51,7 @@ class Rest:
         Raises:
             CommandRefusedError: If it is refused; nothing changed then.
         """
-        order = Order(id=uuid.uuid4().hex, command=command, sender="python")
+        order = Order(id=uuid.uuid4().hex, command=command, sender=sender_of())
         return self.decide(order, now_ms)
 
     def decide(self, message: Order | Signal, now_ms: int) -> Applied:

@@ -12,6 +12,7 @@ from engine.core.codec import decode_state, encode_state
 from engine.core.document import bound_in, entities, references_in, text_refs
 from engine.core.exporting import document_of
 from engine.core.signals import StateReady
+from engine.sender import sender_of
 from engine.supervisor.local import LocalEngine
 
 
@@ -48,7 +49,7 @@ def state_ready(
         engine.callables.adopt(reference)
     return StateReady(
         order_id=uuid.uuid4().hex,
-        sender="python",
+        sender=sender_of(),
         role="operator",
         path="",
         sha256="",

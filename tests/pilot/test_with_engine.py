@@ -15,7 +15,11 @@ from dashboard.widgets.bar import Bar
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.table import Table
 from engine.core.commands import StopEngine
+from engine.core.events import CommandRefused
+from engine.folding import events_of
+from engine.sender import sender_of
 from quarterdeck import AgentSpec, DynamicSupervisor
+from store import Reader
 from tests.pilot.engines import until
 
 pytestmark = pytest.mark.anyio
@@ -93,6 +97,10 @@ async def test_a_change_is_said_with_its_seq_and_a_refusal_with_its_reason(
         await pilot.pause()
         await pilot.press("enter")
         await until(pilot, lambda: told(app).startswith("refused: ") and "remove them first" in told(app))
+
+    with Reader(tmp_path / "team.db") as reader:
+        told_of = [event for event in events_of(reader.records(0, 1_000)) if isinstance(event, CommandRefused)]
+    assert [event.sender for event in told_of] == [sender_of("quarterdeck dashboard")]
 
 
 async def test_work_under_way_is_cancelled_after_a_question_that_names_it(

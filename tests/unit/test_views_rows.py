@@ -102,7 +102,7 @@ def test_the_log_shows_the_event_of_a_seq_or_asks_for_it(last_seq: int, index: i
 def test_names_are_remembered_up_to_a_bound() -> None:
     names = Names()
     names.learn(
-        Submitted(at_ms=0, run_id=f"r{place}", supervisor_id="s1", root_id=f"t{place}", request="do it", sender="")
+        Submitted(at_ms=0, run_id=f"r{place}", supervisor_id="s1", root_id=f"t{place}", request="do it")
         for place in range(REMEMBERED)
     )
 

@@ -46,7 +46,6 @@ def submit(state: State, command: Submit, ctx: Context) -> Applied:
         supervisor_id=supervisor.id,
         root_id=mint("t"),
         request=command.request,
-        sender="",
         on_failure=list(command.on_failure),
         priority=DEFAULT_PRIORITY if command.priority is None else command.priority,
         deadline_ms=None if deadline is None else deadline.due_ms,

@@ -224,7 +224,6 @@ class Run:
     title: str
     root_id: str
     """The group task that stands for the whole request."""
-    sender: str = ""
     on_failure: list[FailurePolicy] = field(default_factory=list)
     """What happens when a task of it fails, in place of what its agents' specs say; empty leaves it to them."""
     priority: int = DEFAULT_PRIORITY

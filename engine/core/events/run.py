@@ -26,7 +26,6 @@ class RunSubmitted:
     root_id: str
     """The group task that stands for the whole run."""
     request: JsonValue
-    sender: str
     on_failure: list[FailurePolicy] = field(default_factory=list)
     """Failure policies that come with the request."""
     priority: int = DEFAULT_PRIORITY

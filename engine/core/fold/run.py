@@ -34,7 +34,6 @@ def _run_submitted(state: State, event: RunSubmitted) -> None:
         request=request,
         title=preview(event.request),
         root_id=event.root_id,
-        sender=event.sender,
         on_failure=event.on_failure,
         priority=event.priority,
         deadline_ms=event.deadline_ms,

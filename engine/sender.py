@@ -1,0 +1,34 @@
+"""Who gives a command, as the journal keeps it: user, computer, process and program.
+
+A claim, for the audit: file modes decide who may give commands. Claims of others are cleaned where they are shown.
+"""
+
+import os
+import pwd
+import sys
+from functools import cache
+from pathlib import Path
+
+from engine.runtimes.values import clean
+
+
+def sender_of(program: str | None = None) -> str:
+    """Return this process as a sender, such as `ann@box:4711 quarterdeck swap`.
+
+    Args:
+        program: What the person called; None takes the Python program that runs, such as `python crew.py`.
+    """
+    return clean(f"{_account()}:{os.getpid()} {program or _python_program()}")
+
+
+@cache
+def _account() -> str:
+    try:
+        user = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # in containers a process may run as a user that has no name
+        user = str(os.getuid())
+    return f"{user}@{os.uname().nodename}"
+
+
+def _python_program() -> str:
+    return f"python {Path(sys.argv[0]).name if sys.argv else ''}".rstrip()
