@@ -2,6 +2,7 @@
 
 from engine.core.commands import Cancel, SupervisorSpec
 from engine.core.effects import AnswerCall
+from engine.core.limits import Limits
 from engine.core.spec import Retry
 from engine.core.state import RunStatus, TaskStatus
 from tests.story import applied, attempt, ended, kinds, only, refused, submitted, task_of, works
@@ -117,6 +118,19 @@ def test_an_attempt_that_the_engine_lost_while_it_was_stopping_is_not_started_ag
 
     assert works(world) == []
     assert ended(world).status is RunStatus.CANCELLED
+
+
+def test_an_attempt_that_may_end_under_a_spent_budget_is_not_begun_again_after_the_engine_was_lost() -> None:
+    world = team_world(agent("ada"), agent("bob", "dig"))
+    submitted(world, limits=Limits(attempts=1))
+    world.ask(attempt(world, "ada"), "dig", ["here"])
+    assert works(world) == ["ada"]
+
+    world.crash()
+
+    assert works(world) == []
+    assert ended(world).status is RunStatus.FAILED
+    assert world.state.tasks == {}
 
 
 def test_a_task_that_is_cancelled_before_it_starts_never_does() -> None:

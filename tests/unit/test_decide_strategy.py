@@ -248,6 +248,18 @@ def test_a_run_that_is_cancelled_is_not_rewired() -> None:
     assert event.groups == []
 
 
+def test_a_graph_below_what_is_cancelled_is_not_rewired() -> None:
+    inner = SupervisorSpec(name="inner", members=[agent("ada"), agent("bob")])
+    world = team_world(SupervisorSpec(name="outer", members=[inner]), agent("cyd"))
+    submitted(world)
+    outer = next(task.id for task in world.state.tasks.values() if task.title == "outer")
+    world.order(Cancel(target=outer))
+
+    switched = only(world.order(SwitchStrategy(supervisor="inner", mode="parallel")), "strategy_switched")
+
+    assert switched.groups == []
+
+
 def test_a_run_that_has_ended_stays_as_it_ended() -> None:
     world = team_world(agent("ada"))
     submitted(world)

@@ -40,7 +40,7 @@ from engine.core.state import Agent, Run, State, Supervisor, Task, Timer
 def check_budget(state: State, prompt: CheckBudget, ctx: Context) -> list[Event]:
     """Look at what somebody has spent: warn, end what spends it, or see when its time will be over."""
     subject = subject_with(state, prompt.subject)
-    if subject is None or _is_over(state, subject):
+    if subject is None or is_over(state, subject):
         return []
     found = budgets(state, subject, ctx.now_ms)
     if _is_out(subject):
@@ -56,7 +56,7 @@ def check_budget(state: State, prompt: CheckBudget, ctx: Context) -> list[Event]
     return events
 
 
-def _is_over(state: State, subject: Subject) -> bool:
+def is_over(state: State, subject: Subject) -> bool:
     """Return whether it ends anyhow, so that its budget means nothing any more."""
     if isinstance(subject, Run):
         return subject.cancelling or state.tasks[subject.root_id].ended
@@ -165,7 +165,7 @@ def _elsewhere(state: State, task: Task, spender: Agent | Supervisor, ctx: Conte
 def answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
     """Grant the same amount again, or end what has spent it."""
     subject = subject_with(state, prompt.subject)
-    if subject is None or not subject.held or _is_over(state, subject):
+    if subject is None or not subject.held or is_over(state, subject):
         return []
     found = {each.name: each for each in budgets(state, subject)}
     budget = next((each for each in found.values() if each.name == prompt.detail.get("amount")), None)

@@ -12,7 +12,7 @@ from engine.core.decide.find import member_name
 from engine.core.decide.following import still_open
 from engine.core.decide.mending import must_work
 from engine.core.decide.mint import Mint
-from engine.core.decide.stopping import below
+from engine.core.decide.stopping import below, is_cancelled
 from engine.core.errors import Refused
 from engine.core.events import CancelRequested, Event, RetryDue, RunSubmitted, TaskReopened
 from engine.core.options import DEFAULT_PRIORITY
@@ -111,7 +111,7 @@ def retry_work(state: State, command: RetryWork, ctx: Context) -> Applied:
     parent = state.tasks.get(task.parent_id or "")
     if task.call_key is not None or task.kind != "agent" or parent is None or parent.ended:
         raise Refused(f"the outcome of task {task.id} was used already; submit the request again instead")
-    if state.runs[task.run_id].cancelling or parent.cancelling:
+    if is_cancelled(state, parent):
         raise Refused(f"task {task.id} is part of what is being cancelled")
     gone = [
         one for one in _with_skipped(state, task) if state.tasks[one].kind == "agent" and not _is_served(state, one)

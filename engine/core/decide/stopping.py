@@ -105,7 +105,7 @@ def lost(state: State, task: Task, attempt: Attempt, ctx: Context) -> list[Event
 
     One that was asked to stop has stopped by that.
     """
-    if attempt.stopping and (attempt.stopping != "migrate" or is_cancelled(state, task)):
+    if is_cancelled(state, task) or attempt.stopping not in (None, "migrate"):
         return stopped(state, task, attempt, AttemptStopped(task_id=task.id, attempt=attempt.number), ctx)
     return [
         AttemptLost(

@@ -9,6 +9,7 @@ from engine.core.decide.casting import aggregator_of, lead_of, members_in
 from engine.core.decide.find import member_name
 from engine.core.decide.mint import Mint
 from engine.core.decide.rewiring import rewired
+from engine.core.decide.stopping import is_cancelled
 from engine.core.errors import Refused, UnknownWork
 from engine.core.events import Event, StrategySwitched
 from engine.core.fact import changed
@@ -120,7 +121,7 @@ def _groups(state: State, supervisor: Supervisor, command: SwitchStrategy) -> li
         task
         for task in state.tasks.values()
         if task.kind == "group" and task.worker_id == supervisor.id and task.status is TaskStatus.RUNNING
-        and not task.cancelling and not state.runs[task.run_id].cancelling
+        and not is_cancelled(state, task)
         and (command.scope == "open" or task.run_id == command.run)
     ]  # fmt: skip
     if command.scope == "run" and not found:

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterator
 
 from engine.core.budget import AMOUNTS, Subject, subject_with
+from engine.core.decide.budgets import is_over
 from engine.core.decide.escalations import ON_ANSWER
 from engine.core.decide.timers import ON_TIMER
-from engine.core.fold.queues import is_ready, stands
+from engine.core.fold.queues import is_held, is_ready, stands
 from engine.core.state import Agent, Escalation, Run, State, Supervisor, Task, TaskStatus, Timer
 
 _OF_AGENTS = frozenset({TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.IN_DOUBT})
@@ -44,7 +45,7 @@ def ready_work_stands_in_its_queue(state: State) -> Iterator[str]:
             continue
         if task.queue is None or task.queue.startswith("back:") or task.queue not in state.queues:
             yield f"{task.id} has the queue {task.queue!a}, which is none for it"
-        elif is_ready(task) and not stands(state, task):
+        elif is_ready(task) and not stands(state, task) and not is_held(state, task):
             yield f"{task.id} is ready and stands in no queue"
         elif stands(state, task) and not (is_ready(task) or task.held_back):
             yield f"{task.id} is not ready and stands in {task.queue}"
@@ -112,7 +113,7 @@ def what_is_held_is_asked_about(state: State) -> Iterator[str]:
     if len(set(asked)) != len(asked):
         yield "a person is asked twice about one budget"
     members: list[Agent | Supervisor] = [*state.agents.values(), *state.supervisors.values()]
-    subjects: list[Subject] = [*(one for one in _work(state) if not _is_over(one)), *members]
+    subjects: list[Subject] = [*(one for one in _work(state) if not is_over(state, one)), *members]
     for subject in subjects:
         if subject.held != (subject.id in asked):
             yield f"{subject.id} is {'held and nobody is asked' if subject.held else 'asked about and not held'}"
@@ -135,17 +136,13 @@ def timers_are_waited_for(state: State) -> Iterator[str]:
         elif not _is_waited_for(state, timer):
             yield f"the timer {key} is waited for by nobody"
     for one in _work(state):
-        owed = one.deadline_after_ms is not None and one.exceeded is None and not _is_over(one)
+        owed = one.deadline_after_ms is not None and one.exceeded is None and not is_over(state, one)
         if owed and f"deadline:{one.id}" not in state.timers:
             yield f"{one.id} was given {one.deadline_after_ms} ms, and no timer ends it"
 
 
 def _work(state: State) -> list[Run | Task]:
     return [*state.runs.values(), *state.tasks.values()]
-
-
-def _is_over(work: Run | Task) -> bool:
-    return work.ended if isinstance(work, Task) else work.cancelling
 
 
 def _is_waited_for(state: State, timer: Timer) -> bool:
