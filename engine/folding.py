@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 
 from engine.core.codec import decode_events, decode_state, kind_of
-from engine.core.events import Event, RunFinished, StateImported
+from engine.core.events import Event, RunFinished, StateImported, SummariesImported
 from engine.core.finished import imported_summary, summary_of
 from engine.core.fold import fold
 from engine.core.state import RunSummary, State
@@ -12,6 +12,8 @@ from store import Reader, Record
 
 PAGE = 2000
 """Events read and folded at a time."""
+IMPORTS = (kind_of(StateImported), kind_of(SummariesImported))
+"""Kinds of events that carry what is remembered of runs that ended before they were imported."""
 
 
 def folded(path: str | os.PathLike[str]) -> State:
@@ -75,7 +77,7 @@ def finished_run(reader: Reader, run_id: str) -> RunSummary | None:
         StoreError, CoreError: If the journal cannot be read.
     """
     records = reader.records(0, 1, kinds=[kind_of(RunFinished)], run_id=run_id)
-    return summary_in(records or reader.records(0, PAGE, kinds=[kind_of(StateImported)], contains=run_id), run_id)
+    return summary_in(records or reader.records(0, PAGE, kinds=IMPORTS, contains=run_id), run_id)
 
 
 def summary_in(records: list[Record], run_id: str) -> RunSummary | None:
@@ -83,8 +85,10 @@ def summary_in(records: list[Record], run_id: str) -> RunSummary | None:
     for record, event in zip(reversed(records), reversed(events_of(records)), strict=True):
         if isinstance(event, RunFinished) and event.run_id == run_id:
             return summary_of(event, record.seq)
-        if isinstance(event, StateImported) and (summary := imported_summary(event, record.seq, run_id)) is not None:
-            return summary
+        if isinstance(event, StateImported | SummariesImported):
+            summary = imported_summary(event, record.seq, run_id)
+            if summary is not None:
+                return summary
     return None
 
 

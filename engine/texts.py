@@ -18,9 +18,11 @@ from engine.core.events import (
     Delegated,
     EscalationAnswered,
     Event,
+    PartImported,
     RunSubmitted,
     StateImported,
     StepRecorded,
+    SummariesImported,
     TeamLoaded,
 )
 from engine.core.values import INLINE_CHARS, Held, TextRef
@@ -36,6 +38,8 @@ _CARRIERS: dict[type, str] = {
     AttemptCancelled: "partial",
     AttemptSetAside: "partial",
     EscalationAnswered: "output",
+    PartImported: "texts",
+    SummariesImported: "texts",
     StateImported: "texts",
     TeamLoaded: "text",
 }

@@ -23,7 +23,7 @@ from engine.core.commands import ImportState
 from engine.core.errors import AmbiguousName, UnknownSupervisor
 from engine.folding import folded
 
-TAKEN_WITHIN_S = 60.0
+TAKEN_WITHIN_S = 300.0
 
 
 @click.command("export")

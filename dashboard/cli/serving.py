@@ -20,7 +20,7 @@ from dashboard.cli.output import REFUSED, Failure, fail
 from dashboard.cli.readiness import Readiness, rehearse
 from dashboard.cli.up import is_loaded
 from dashboard.views.program import program_line
-from engine.archive.hosting import importer
+from engine.archive.checking import opened
 from engine.core.commands import LoadTeam
 from engine.core.state import State
 from engine.garbage import collect_rarely
@@ -155,7 +155,7 @@ class Serving:
                 standby.leave()
             end_when_stuck(store, as_json=terms.json)
             state = _known(readiness, store.file_id)
-            host = Host(store, folder=Path.cwd(), importer=importer, state=state)
+            host = Host(store, folder=Path.cwd(), importer=opened, state=state)
             group.start_soon(self._watch_signals, host)
             await group.start(self._live, host, group)
             if terms.while_fd is not None:

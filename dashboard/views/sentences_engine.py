@@ -10,9 +10,12 @@ from engine.core.events import (
     CommandRefused,
     EngineStarted,
     EngineStopped,
+    ImportBegan,
+    PartImported,
     ReferencesTrusted,
     SignalDropped,
     StateImported,
+    SummariesImported,
     TeamLoaded,
 )
 
@@ -46,6 +49,19 @@ def _dropped(event: SignalDropped, names: Names) -> str:
     return f"a {event.signal} signal{about} could not be decided, a defect: {event.error}"
 
 
+_NOUNS = {"registry": "name of a spec", "finished": "finished run"}
+
+
+def _import_began(event: ImportBegan, names: Names) -> str:
+    return f"{event.path} is being taken in"
+
+
+def _part(event: PartImported | SummariesImported, names: Names) -> str:
+    kinds = event.state.items() if isinstance(event.state, dict) else ()
+    found = [counted(len(each), _NOUNS.get(kind, kind[:-1])) for kind, each in kinds if isinstance(each, dict | list)]
+    return f"a part of an archive came in: {', '.join(found) or counted(len(event.texts), 'text')}"
+
+
 def _imported(event: StateImported, names: Names) -> str:
     return f"a state came in from {event.path}{', paused' if event.paused else ''}"
 
@@ -58,5 +74,8 @@ SENTENCES: dict[type, Callable[[Any, Names], str]] = {
     CommandApplied: _applied,
     CommandRefused: _refused,
     SignalDropped: _dropped,
+    ImportBegan: _import_began,
+    PartImported: _part,
+    SummariesImported: _part,
     StateImported: _imported,
 }

@@ -12,7 +12,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 
@@ -40,14 +40,30 @@ def read_parts(path: Path, expected_sha256: str | None = None) -> dict[str, byte
     if expected_sha256 is not None and hashlib.sha256(body).hexdigest() != expected_sha256.lower():
         raise ImportRefused(path, "is not the file that was looked at; look again with --dry-run")
     _check_shape(path, body)
+    with _readable(path), zipfile.ZipFile(BytesIO(body)) as archive:
+        return {entry.filename: _part(path, archive, entry) for entry in _entries(path, archive)}
+
+
+@contextlib.contextmanager
+def _readable(path: Path) -> Iterator[None]:
     try:
-        with zipfile.ZipFile(BytesIO(body)) as archive:
-            entries = _entries(path, archive)
-            return {entry.filename: _part(path, archive, entry) for entry in entries}
+        yield
     except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError, RuntimeError) as error:
         raise ImportRefused(path, f"is damaged ({_first_line(error)})") from error
     except (OSError, OverflowError, UnicodeError, ValueError, KeyError, IndexError) as error:
         raise ImportRefused(path, f"is damaged ({_first_line(error)})") from error
+
+
+def unpacked_bytes(path: Path) -> int:
+    """Return how many bytes the parts of an archive say that they have together.
+
+    Raises:
+        ImportRefused: If it is not an archive.
+    """
+    body = _file(path)
+    _check_shape(path, body)
+    with _readable(path), zipfile.ZipFile(BytesIO(body)) as archive:
+        return sum(entry.file_size for entry in _entries(path, archive))
 
 
 def file_sha256(path: Path) -> str:
@@ -65,7 +81,7 @@ def _file(path: Path) -> bytes:
         if not stat.S_ISREG(found.st_mode):
             raise ImportRefused(path, "is not a regular file")
         if found.st_size > MOST_BYTES:
-            raise ImportRefused(path, f"is larger than {MOST_BYTES // 1024 // 1024} MiB, so it is no archive")
+            raise ImportRefused(path, f"is larger than {MOST_BYTES // 1_000_000} MB, so it is no archive")
         if _is_open_here(found):
             raise ImportRefused(path, "is a database that this engine works on, not an archive")
         return _content(path)
@@ -124,7 +140,7 @@ def _entries(path: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
         if entry.file_size > MOST_RATIO * max(entry.compress_size, 1):
             raise ImportRefused(path, f"holds {entry.filename} packed beyond measure")
     if sum(entry.file_size for entry in entries) > MOST_BYTES:
-        raise ImportRefused(path, f"unpacks to more than {MOST_BYTES // 1024 // 1024} MiB")
+        raise ImportRefused(path, f"unpacks to more than {MOST_BYTES // 1_000_000} MB")
     return entries
 
 

@@ -12,7 +12,17 @@ from pydantic_core import from_json, to_json
 
 from engine.archive.container import write_parts
 from engine.archive.errors import ExportRefused
-from engine.archive.manifest import EVENTS, MANIFEST, MOST_BYTES, STATE, TEXTS, Manifest, counts_of, manifest_adapter
+from engine.archive.manifest import (
+    EVENTS,
+    MANIFEST,
+    MOST_BYTES,
+    STATE,
+    TEXTS,
+    Manifest,
+    counts_of,
+    manifest_adapter,
+    too_many,
+)
 from engine.core.document import bound_in, text_refs
 from engine.core.errors import CorruptJournal
 from engine.core.exporting import document_of, encoded, state_sha256
@@ -72,6 +82,8 @@ def export_archive(
         state_sha256=state_sha256(document, texts),
     )
     _check_size(target, sum(map(len, parts.values())), history=history)
+    if (refusal := too_many(manifest.counts, at_work=False)) is not None:
+        raise ExportRefused(target, refusal.replace("holds", "would hold", 1))
     first = (MANIFEST, manifest_adapter().dump_json(manifest, indent=1))
     size = write_parts(target, [first, *parts.items()], overwrite=overwrite)
     return ExportResult(target, size, seq, manifest.state_sha256, manifest.bound)

@@ -1,5 +1,6 @@
 """The first part of an archive: its format, and what the other parts must be."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -13,7 +14,7 @@ MANIFEST, STATE, TEXTS, EVENTS = "manifest.json", "state.json", "texts.jsonl", "
 REQUIRED = (MANIFEST, STATE, TEXTS)
 PARTS = (*REQUIRED, EVENTS)
 
-MOST_BYTES = 256 * 1024 * 1024
+MOST_BYTES = 100_000_000
 """Size of an archive, and of all its parts together."""
 MOST_RATIO = 200
 """How many times its packed size a part may have."""
@@ -46,6 +47,32 @@ class Manifest:
 def manifest_adapter() -> TypeAdapter[Manifest]:
     """Return what reads and writes a manifest."""
     return TypeAdapter(with_config(ConfigDict(extra="forbid", strict=True))(Manifest))
+
+
+MOST = {"supervisors": 10_000, "agents": 10_000, "specs": 20_000, "runs": 50_000, "tasks": 100_000, "texts": 200_000}
+"""How much of each kind an archive may hold."""
+MOST_AT_WORK = {
+    "supervisors": 1_000, "agents": 1_000, "specs": 2_000, "runs": 5_000, "tasks of agents": 10_000, "timers": 2_000,
+}  # fmt: skip
+"""How much of each kind a team that is at work takes in without keeping anybody waiting."""
+LARGEST_AT_WORK = 1_000_000
+"""The most bytes of one text, or of one entity, that such a team takes in."""
+INTO_ITS_OWN = "import it into a file of its own: quarterdeck import FILE --db NEW.db"
+
+
+def too_many(counts: Mapping[str, int], *, at_work: bool) -> str | None:
+    """Return why an archive that holds so much is not taken in; None where it is.
+
+    Args:
+        counts: How many of each kind it holds.
+        at_work: Whether it is for a database that holds a team.
+    """
+    for kind, count in counts.items():
+        if count > MOST.get(kind, count):
+            return f"holds {count:,} {kind}; an archive holds up to {MOST[kind]:,}"
+        if at_work and count > MOST_AT_WORK.get(kind, count):
+            return f"holds {count:,} {kind}, and a team at work takes in up to {MOST_AT_WORK[kind]:,}; {INTO_ITS_OWN}"
+    return None
 
 
 def counts_of(document: Document, texts: int) -> dict[str, int]:

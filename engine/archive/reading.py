@@ -11,8 +11,18 @@ from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError, with_c
 
 from engine.archive.container import read_parts
 from engine.archive.errors import ImportRefused
-from engine.archive.manifest import FORMAT, MANIFEST, STATE, TEXTS, VERSION, Manifest, counts_of, manifest_adapter
-from engine.archive.strict_json import MOST_VALUES, NotStrict, strict_json
+from engine.archive.manifest import (
+    FORMAT,
+    MANIFEST,
+    STATE,
+    TEXTS,
+    VERSION,
+    Manifest,
+    counts_of,
+    manifest_adapter,
+    too_many,
+)
+from engine.archive.strict_json import NotStrict, check_values, strict_json
 from engine.core.admission import Inadmissible, admit
 from engine.core.document import Document
 from engine.core.exporting import encoded, state_sha256
@@ -37,12 +47,13 @@ class Archive:
         return state_from(self.document, 0)
 
 
-def read_archive(path: Path, expected_sha256: str | None = None) -> Archive:
-    """Read the archive at `path` and check all of it. Blocks; for a thread.
+def read_archive(path: Path, expected_sha256: str | None = None, *, at_work: bool = False) -> Archive:
+    """Read the archive at `path` and check all of it. Blocks, and takes memory: `checking` does it in a child.
 
     Args:
         path: The file.
         expected_sha256: Of the whole file, where it was looked at before.
+        at_work: Whether it is for a database that holds a team.
 
     Raises:
         ImportRefused: If it is not an archive, is damaged, or cannot be believed; one line, and nothing was written.
@@ -50,8 +61,15 @@ def read_archive(path: Path, expected_sha256: str | None = None) -> Archive:
     parts = read_parts(path, expected_sha256)
     try:
         manifest = _manifest(parts)
-        archive = _checked(strict_json(parts[STATE]), _texts(parts[TEXTS]), parts[STATE], manifest)
-        _check_claims(archive)
+        refusal = too_many(manifest.counts, at_work=at_work)
+        if refusal is not None:
+            raise ImportRefused(path, refusal)
+        check_values((parts[MANIFEST], parts[STATE], parts[TEXTS]))
+        document, texts = strict_json(parts[STATE]), _texts(parts[TEXTS])
+        _check_counts(document, texts, manifest)
+        archive = _checked(document, texts, parts[STATE], manifest)
+        if manifest.state_sha256 != state_sha256(document, texts):
+            raise NotStrict("its state is not the one that its manifest names")
     except (NotStrict, NotJson, Inadmissible, ValidationError) as error:
         raise ImportRefused(path, f"cannot be imported: {_said(error)}") from error
     return archive
@@ -82,8 +100,6 @@ def complete_state(document: Document, texts: list[JsonValue]) -> dict[str, Json
 
 
 def _checked(document: Any, texts: list[JsonValue], body: bytes, manifest: Manifest) -> Archive:
-    if not isinstance(document, dict):
-        raise NotStrict("its state is no object")
     admit(document, _state_adapter().validate_json(body, strict=True), len(texts))
     return Archive(document, texts, manifest)
 
@@ -119,8 +135,6 @@ def _check_version(format_name: object, version: object) -> None:
 def _texts(body: bytes) -> list[JsonValue]:
     if body and not body.endswith(b"\n"):
         raise NotStrict("its texts are cut off")
-    if body.count(b",") + body.count(b"[") + body.count(b"{") + body.count(b"\n") > MOST_VALUES:
-        raise NotStrict(f"its texts hold more than {MOST_VALUES:,} values")
     texts: list[JsonValue] = [strict_json(line) for line in body.split(b"\n")[:-1]]
     for text in texts:
         if type(text) is not str:
@@ -128,13 +142,14 @@ def _texts(body: bytes) -> list[JsonValue]:
     return texts
 
 
-def _check_claims(archive: Archive) -> None:
-    """Check what the manifest says of the state: an archive that contradicts itself was edited by hand."""
-    manifest = archive.manifest
-    if manifest.counts != counts_of(archive.document, len(archive.texts)):
+def _check_counts(document: object, texts: list[JsonValue], manifest: Manifest) -> None:
+    """Check that there is no more than the manifest says, before anything is made of it."""
+    if not isinstance(document, dict):
+        raise NotStrict("its state is no object")
+    if any(not isinstance(document.get(kind, {}), dict | list) for kind in manifest.counts):
+        raise NotStrict("its state holds something else than entities")
+    if manifest.counts != counts_of(document, len(texts)):
         raise NotStrict("its manifest counts wrongly what it holds")
-    if manifest.state_sha256 != state_sha256(archive.document, archive.texts):
-        raise NotStrict("its state is not the one that its manifest names")
 
 
 def _said(error: Exception) -> str:

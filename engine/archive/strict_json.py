@@ -7,16 +7,28 @@ that looks at every key and number. Depth (200) and digits (4,300) are bounded b
 
 import json
 import math
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from pydantic_core import from_json, to_json
 
-MOST_VALUES = 8_000_000
-"""Values in one part; more would take more memory than any team."""
+MOST_VALUES = 4_000_000
+"""Values in all parts of an archive; more would take more memory than any team."""
 
 
 class NotStrict(ValueError):
     """Bytes are not the JSON that an archive may hold; one line says why."""
+
+
+def check_values(bodies: Iterable[bytes]) -> None:
+    """Return when parts together hold no more values than an archive may.
+
+    Raises:
+        NotStrict: If they hold more.
+    """
+    signs = (b",", b"[", b"{", b"\n")
+    if sum(body.count(sign) for body in bodies for sign in signs) > MOST_VALUES:
+        raise NotStrict(f"it holds more than {MOST_VALUES:,} values")
 
 
 def strict_json(body: bytes) -> Any:
@@ -25,8 +37,6 @@ def strict_json(body: bytes) -> Any:
     Raises:
         NotStrict: If it is not one, or one that reads differently in different programs.
     """
-    if body.count(b",") + body.count(b"[") + body.count(b"{") > MOST_VALUES:
-        raise NotStrict(f"holds more than {MOST_VALUES:,} values")
     try:
         value = from_json(body, allow_inf_nan=False)
     except ValueError as error:

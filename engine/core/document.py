@@ -18,7 +18,7 @@ Document: TypeAlias = dict[str, JsonValue]
 Fields: TypeAlias = dict[str, Any]
 """One entity of a document, as JSON has it."""
 
-OF_ONE_FILE = ("seq", "engine", "team", "trusted", "commands", "declared")
+OF_ONE_FILE = ("seq", "engine", "team", "trusted", "commands", "declared", "incoming")
 """Fields of the state that mean nothing in another file; trust is the operator's, never an archive's."""
 DERIVED = {
     "supervisors": ("running", "total", "at_work", "own", "offers", "ageing_ms", "balance", "restarts_ms"),

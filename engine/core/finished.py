@@ -1,6 +1,6 @@
 """Finished runs: what is remembered of each, also after the state has dropped it; from the events that told it."""
 
-from engine.core.events import RunFinished, StateImported
+from engine.core.events import RunFinished, StateImported, SummariesImported
 from engine.core.importing import state_from
 from engine.core.state import RunSummary
 
@@ -28,6 +28,6 @@ def summary_of(event: RunFinished, seq: int) -> RunSummary:
     )
 
 
-def imported_summary(event: StateImported, seq: int, run_id: str) -> RunSummary | None:
+def imported_summary(event: StateImported | SummariesImported, seq: int, run_id: str) -> RunSummary | None:
     """Return what is remembered of a run that had ended before event `seq` brought it in; None if it did not."""
     return state_from(event.state, seq).summary(run_id)

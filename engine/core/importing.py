@@ -4,12 +4,14 @@ Pure functions of the document. What the event does to the state is in `fold.imp
 is checked before, in `admission`, so nothing is checked here.
 """
 
-from collections.abc import Callable, Collection
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 
 from pydantic import JsonValue, TypeAdapter
 
-from engine.core.document import entities, text_refs
+from engine.core.document import Document, entities, text_refs
 from engine.core.document_ids import with_ids
 from engine.core.state import State
 from engine.core.validation.bounds import NAME
@@ -17,17 +19,34 @@ from engine.core.validation.bounds import NAME
 _LONGEST_NAME = 64
 
 
-def renamed(document: JsonValue, mint: Callable[[str], str], *, taken: Collection[str] = ()) -> JsonValue:
-    """Return a copy of a state document in which every id is new.
+def compacted(document: Document) -> Document:
+    """Return a copy of a state document whose ids of each letter count from 1, in the order of the document."""
+    given: dict[str, str] = {}
+    count: Counter[str] = Counter()
+
+    def new_id(old: str) -> str:
+        if old not in given:
+            count[old[:1]] += 1
+            given[old] = f"{old[:1]}{count[old[:1]]}"
+        return given[old]
+
+    copy = with_ids(document, new_id)
+    copy["minted"] = dict(count)
+    return copy
+
+
+def raised(part: Document, above: Mapping[str, int], *, taken: Collection[str]) -> Document:
+    """Return a state document, or a part of one, whose ids were never given where they are taken in.
 
     Args:
-        document: What `state.json` of an archive holds.
-        mint: From the letter of an id to an id that was never given.
-        taken: Names of root supervisors that are in use; a root of the document with one of them gets a number.
+        part: Any of its entities.
+        above: How much each id is raised by, by its letter; empty leaves everything as it is.
+        taken: Names of root supervisors that are in use; a root with one of them gets a number.
     """
-    assert isinstance(document, dict)
-    new_id = cache(lambda old: mint(old[:1]))
-    copy = with_ids({key: value for key, value in document.items() if key != "minted"}, new_id)
+    if not above:
+        return part
+    copy = with_ids(part, lambda old: f"{old[:1]}{int(old[1:]) + above.get(old[:1], 0)}")
+    copy.pop("minted", None)
     for supervisor in entities(copy, "supervisors"):
         if supervisor.get("parent_id") is None:
             supervisor["name"] = free_name(supervisor["name"], taken)
@@ -45,20 +64,33 @@ def free_name(name: str, taken: Collection[str]) -> str:
     return free
 
 
-def is_empty(state: State) -> bool:
-    """Return True while nothing stands in `state` that an imported id could be taken for."""
-    return not (state.supervisors or state.agents or state.runs or state.finished)
-
-
 def state_from(document: JsonValue, seq: int) -> State:
     """Return the state of a document, its texts being those that event `seq` carries.
 
     Raises:
         ValueError: If it is not a state document.
     """
-    state = _adapter().validate_python(document)
+    return part_from(document, [(0, seq)])
+
+
+def part_from(part: JsonValue, texts: Sequence[tuple[int, int]]) -> State:
+    """Return the entities of a part of a document.
+
+    Args:
+        part: What is left of the document when all but some entities are taken out.
+        texts: Where the texts are: the number of the first that an event carries, and that event's seq, in order.
+
+    Raises:
+        ValueError: If it is not part of a state document.
+    """
+    state = _adapter().validate_python(part)
+    firsts = [first for first, _ in texts]
     for ref in text_refs(state):
-        object.__setattr__(ref, "seq", seq)  # it was made a moment ago, and nobody else has it
+        number = int(ref.path.removeprefix("texts."))
+        first, seq = texts[bisect_right(firsts, number) - 1]
+        # It was made a moment ago, and nobody else has it.
+        object.__setattr__(ref, "seq", seq)
+        object.__setattr__(ref, "path", f"texts.{number - first}")
     return state
 
 

@@ -171,8 +171,40 @@ class AgentUsable:
 
 
 @fact
+class ArchiveChecked:
+    """The shell read and checked the archive that an order names; its parts follow, and then `StateReady`."""
+
+    order_id: str
+    sender: str
+    role: str
+    path: str
+    sha256: str
+    counts: dict[str, int]
+    """How many entities of each kind it holds."""
+    last: dict[str, int]
+    """The highest number of an id in it, by its letter."""
+    references: list[str]
+    """Code that its agents call."""
+    trusted: list[str] = field(default_factory=list)
+    """What of it the operator allowed."""
+
+
+@fact
+class PartRead:
+    """A part of the archive that is being taken in."""
+
+    order_id: str
+    sender: str
+    role: str
+    state: JsonValue
+    """A piece of the state document."""
+    texts: list[JsonValue]
+    """Texts, whose numbers go on where those of the part before ended."""
+
+
+@fact
 class StateReady:
-    """The shell read and checked the archive that an order names."""
+    """A checked state: all of it, or what is left of an archive after its parts."""
 
     order_id: str
     sender: str
@@ -217,6 +249,8 @@ Signal: TypeAlias = (
     | TimerDue
     | AgentUnusable
     | AgentUsable
+    | ArchiveChecked
+    | PartRead
     | StateReady
     | StateUnusable
     | TextRead

@@ -103,6 +103,8 @@ class State:
     tasks_failed: int = 0
     runs_total: int = 0
     usage: Usage = field(default_factory=Usage)
+    incoming: "Incoming | None" = None
+    """What has come of an archive that is being taken in; nothing of it is part of the team yet."""
 
     @property
     def roots(self) -> list[Supervisor]:
@@ -118,6 +120,20 @@ class State:
         return next((one for one in reversed(self.finished) if one.id == run_id), None)
 
 
+@entity
+class Incoming:
+    """An archive that is being taken in, part by part, by one engine; the next one begins again."""
+
+    command_id: str
+    above: dict[str, int]
+    """The ids of the archive are raised by so much, by their letter; empty where they are kept."""
+    texts: list[tuple[int, int]] = field(default_factory=list)
+    """The number of the first text of each part that carried any, and the event that did."""
+    texts_total: int = 0
+    state: State = field(default_factory=State)
+    """Its entities so far, in no index."""
+
+
 __all__ = [
     "DURATIONS",
     "ENDED",
@@ -131,6 +147,7 @@ __all__ = [
     "Engine",
     "Escalation",
     "Ids",
+    "Incoming",
     "Lane",
     "Ledger",
     "Outcome",

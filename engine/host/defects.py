@@ -4,9 +4,20 @@ from dataclasses import dataclass
 
 from engine.core.commands import Order
 from engine.core.events import CommandRefused, Event, SignalDropped
-from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded, Signal, StateReady, StateUnusable
+from engine.core.signals import (
+    ArchiveChecked,
+    AttemptErred,
+    AttemptStopped,
+    AttemptSucceeded,
+    PartRead,
+    Signal,
+    StateReady,
+    StateUnusable,
+)
 from engine.host.batch import Given, Message, Then
 from engine.runtimes.values import one_line
+
+_OF_IMPORTS = (ArchiveChecked, PartRead, StateReady, StateUnusable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +44,7 @@ class Found:
         message = self.message
         if isinstance(message, Order):
             return _refused(self, at_ms, message.id, message.sender, message.role)
-        if isinstance(message, StateReady | StateUnusable):
+        if isinstance(message, _OF_IMPORTS):
             return _refused(self, at_ms, message.order_id, message.sender, message.role)
         if isinstance(message, Given) and isinstance(message.event, CommandRefused):
             refused = message.event
@@ -61,7 +72,7 @@ def _refused(found: Found, at_ms: int, command_id: str, sender: str, role: str) 
     return CommandRefused(
         at_ms=at_ms,
         command_id=command_id,
-        command="import_state" if isinstance(found.message, StateReady | StateUnusable) else found.kind,
+        command="import_state" if isinstance(found.message, _OF_IMPORTS) else found.kind,
         sender=sender,
         role=role,
         code="defect",

@@ -1,5 +1,6 @@
 """Performing effects: what an event that is on disk asks of the world."""
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,9 @@ from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value, one_line
 from engine.runtimes.work import Services
 
+MOST_LOOKING = 16
+"""How many agents are looked at together: of a thousand that come at once, each import has a thread."""
+
 
 class Performer:
     """Does what effects say, in their order; what takes time is begun and reports a signal.
@@ -71,6 +75,9 @@ class Performer:
         self._on_stop = on_stop
         self._on_failure = on_failure
         self._timers: dict[str, Callable[[], None]] = {}
+        self._unseen: deque[CheckAgent] = deque()
+        """Agents whose code is to be looked for."""
+        self._looking = 0
         self._how: dict[type, Callable[[Any], None]] = {
             StartAttempt: attempts.begin,
             StopAttempt: attempts.stop,
@@ -107,8 +114,18 @@ class Performer:
     def _check_agent(self, effect: CheckAgent) -> None:
         if self._crew.ready(effect.spec) is not None:
             self._usable(effect)
-        else:
-            self._begin(self._look_at, effect)
+            return
+        self._unseen.append(effect)
+        if self._looking < MOST_LOOKING:
+            self._looking += 1
+            self._begin(self._look_at_each)
+
+    async def _look_at_each(self) -> None:
+        try:
+            while self._unseen:
+                await self._look_at(self._unseen.popleft())
+        finally:
+            self._looking -= 1
 
     def _restart_agents(self, effect: RestartAgents) -> None:
         self._crew.forget(effect.specs)

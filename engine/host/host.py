@@ -16,21 +16,21 @@ from engine.clock import Clock, RealClock
 from engine.core.codec import kind_of
 from engine.core.commands import Command, ImportState, Order
 from engine.core.errors import BadValue
-from engine.core.events import CommandRefused, RunFinished, StateImported
+from engine.core.events import CommandRefused, RunFinished
 from engine.core.options import GRACE_S
 from engine.core.signals import EngineBegan, EngineEnds, Signal
 from engine.core.state import RunSummary, State
 from engine.core.validation.records import checked
 from engine.core.values import Held
 from engine.errors import CommandRefusedError, HostStopped, UnknownRun
-from engine.folding import summary_in
+from engine.folding import IMPORTS, summary_in
 from engine.host.attempts import Attempts
 from engine.host.batch import Batch, Given, Then
 from engine.host.crew import Crew
 from engine.host.disk import encoded, save, writer_for
 from engine.host.effects import Performer
 from engine.host.handover import Handover
-from engine.host.imports import Importer, read_state
+from engine.host.imports import Importer, Imports
 from engine.host.inbox import watch
 from engine.host.loop import BATCH_MS, Loop
 from engine.host.orders import Applied, Orders
@@ -105,7 +105,6 @@ class Host:
         self._pid = pid if pid is not None else os.getpid()
         self._snapshot_events = snapshot_events
         installed_strategies()
-        self._importer = importer
         self._bound = dict(bound or {})
         self._texts = Texts(store.journal.body)
         self._timers = Timers(self.clock)
@@ -155,6 +154,9 @@ class Host:
         )
         if state is not None:
             self._loop.state = state
+        self._imports = (
+            Imports(importer, self.threads, state=lambda: self.state, tell=self._told) if importer is not None else None
+        )
         self._importing: set[str] = set()
         self._run_slots: dict[str, list[Slot[RunSummary]]] = {}
         self._snapshot_seq = 0
@@ -273,7 +275,9 @@ class Host:
             return summary
         await self._writer.flush()
         records = await self.store.journal.of_kind(kind_of(RunFinished), run_id)
-        return summary_in(records or await self.store.journal.of_kind(kind_of(StateImported)), run_id)
+        for kind in () if records else IMPORTS:
+            records += await self.store.journal.of_kind(kind)
+        return summary_in(records, run_id)
 
     async def text(self, value: Held) -> JsonValue:
         """Return a value that the state holds, read from the journal where it stands only there."""
@@ -392,16 +396,21 @@ class Host:
             return True
         if self._handover.diverts(order):
             return True
-        if isinstance(order.command, ImportState) and self._importer is not None:
+        if isinstance(order.command, ImportState) and self._imports is not None:
             if order.id not in self._importing:
                 self._importing.add(order.id)
-                self._start(self._import, order, order.command, self._importer)
+                self._start(self._import, self._imports, order, order.command)
             return True
         return False
 
-    async def _import(self, order: Order, command: ImportState, importer: Importer) -> None:
-        signal = await read_state(order, command, importer, self.threads)
-        self.signal(signal, lambda _: self._importing.discard(order.id))
+    async def _import(self, imports: Imports, order: Order, command: ImportState) -> None:
+        await imports.take_in(order, command)
+        self._importing.discard(order.id)
+
+    async def _told(self, signal: Signal) -> None:
+        heard = anyio.Event()
+        self.signal(signal, lambda _: heard.set())
+        await heard.wait()
 
     async def _watch_inbox(self) -> None:
         with self._intake:

@@ -15,7 +15,7 @@ import anyio.to_thread
 from anyio.abc import TaskStatus
 from pydantic import JsonValue
 
-from engine.archive.hosting import importer
+from engine.archive.checking import opened
 from engine.clock import Clock, RealClock
 from engine.core.commands import (
     AddAgent,
@@ -356,7 +356,7 @@ class LocalEngine:
             elif self._team is not None:
                 await self._look_ahead(store, self._team)
             host = Host(
-                store, clock=self._clock, bound=self.callables.by_reference, folder=self._folder, importer=importer
+                store, clock=self._clock, bound=self.callables.by_reference, folder=self._folder, importer=opened
             )
             try:
                 await self._live_with(host, ready, stop)

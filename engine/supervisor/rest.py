@@ -14,14 +14,14 @@ from pydantic import JsonValue
 from engine.core.codec import decode_events, encode_state, kind_of
 from engine.core.commands import Command, Order
 from engine.core.context import Context
-from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished, StateImported
+from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished
 from engine.core.fold import fold
 from engine.core.signals import Signal
 from engine.core.state import RunSummary, State
 from engine.core.step import step
 from engine.core.values import Held, TextRef
 from engine.errors import CommandRefusedError, Defect
-from engine.folding import summary_in
+from engine.folding import IMPORTS, summary_in
 from engine.host.batch import row_of
 from engine.host.defects import Found
 from engine.host.orders import Applied
@@ -90,7 +90,7 @@ class Rest:
 
     def finished_run(self, run_id: str) -> RunSummary | None:
         """Return the summary of a run that has ended."""
-        told = {kind_of(RunFinished), kind_of(StateImported)}
+        told = {kind_of(RunFinished), *IMPORTS}
         rows = ((seq, row) for seq, row in enumerate(self.rows, 1) if row.kind in told and row.run_id in (run_id, None))
         records = [Record(seq, row.at_ms, row.kind, row.body, row.run_id, None, None) for seq, row in rows]
         return self.state.summary(run_id) or summary_in(records, run_id)

@@ -1,5 +1,6 @@
 """Export and import of a whole team, from a database to a file and from a file into another state."""
 
+import hashlib
 import io
 import json
 import tempfile
@@ -7,25 +8,32 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import anyio
+
 from engine.archive import export_archive, read_archive
 from engine.core.codec import encode_state
+from engine.core.commands import ImportState, Ping
 from engine.core.context import Context
 from engine.core.signals import EngineBegan, StateReady
+from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.core.step import step
 from tests.bench.databases import written
+from tests.bench.engines import engine_with
 from tests.bench.histories import Mapped, mapped, succeed
-from tests.bench.measure import interleaved
+from tests.bench.measure import Series, interleaved
 from tests.bench.report import Row
 from tests.world import World
 
+PINGS = 300
 _MESSAGE = "What an agent had to say, in a few more words than the state itself would keep of an item. " * 3
 
 
 def rows(quick: bool) -> Iterator[Row]:
     """Measure a small team with long messages, and a large one with much that waits."""
     yield from _both("50 agents, 1,000 messages", _talkative(), 5.0, 8.0, 5 if quick else 15)
-    yield from _both("1,000 agents, 10,000 tasks", mapped(10_000, 1_000).world, 50.0, 100.0, 3 if quick else 7)
+    yield from _both("1,000 agents, 10,000 tasks", mapped(10_000, 1_000).world, 50.0, 1_000.0, 3 if quick else 7)
+    yield _waits(mapped(9_990, 1_000).world, 2 if quick else 7)
 
 
 def _talkative() -> World:
@@ -62,6 +70,51 @@ def _both(what: str, world: World, export_ms: float, import_ms: float, rounds: i
             budget=import_ms,
             computes=True,
         )
+
+
+def _waits(world: World, rounds: int) -> Row:
+    """Measure the longest that a command waits while a team at work takes in an archive."""
+    took, floor = Series(), Series()
+    with tempfile.TemporaryDirectory() as folder:
+        database = written(Path(folder) / "team.db", world.journal, snapshot=encode_state(world.state))
+        archive = export_archive(database, Path(folder) / "team.zip").path
+        trusted = sorted({str(spec.run) for spec in world.state.specs.values()})
+        sha256 = hashlib.sha256(archive.read_bytes()).hexdigest()
+        wanted = ImportState(path=str(archive), sha256=sha256, trusted=trusted)
+        del world
+        for number in range(rounds):
+            anyio.run(_longest_waits, Path(folder) / f"{number}.db", wanted, took, floor)
+    return Row(
+        what="a command while 9,990 tasks are imported into a team at work, the longest wait",
+        took=took,
+        floor=floor,
+        floor_is=f"the longest of {PINGS} to the same team alone",
+        budget=50.0,
+    )
+
+
+async def _longest_waits(path: Path, wanted: ImportState, took: Series, floor: Series) -> None:
+    async def echo(text: str) -> str:
+        return text
+
+    async with engine_with(path, AgentSpec(name="echo", run=echo)) as engine:
+        alone, beside = Series(), Series()
+
+        async def ask_on_and_on() -> None:
+            while True:
+                with beside.timing():
+                    await engine.host.order(Ping())
+                await anyio.sleep(0.002)
+
+        for _ in range(PINGS):
+            with alone.timing():
+                await engine.host.order(Ping())
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask_on_and_on)
+            await engine.host.order(wanted)
+            group.cancel_scope.cancel()
+        floor.add(max(alone.wall_s), max(alone.cpu_s))
+        took.add(max(beside.wall_s), max(beside.cpu_s))
 
 
 def _imported(path: Path) -> State:

@@ -11,6 +11,7 @@ import aiosqlite
 import anyio
 from pydantic import JsonValue
 
+from engine.archive.checking import opened
 from engine.core.commands import AddSupervisor, Submit, SupervisorSpec
 from engine.core.spec import AgentSpec
 from engine.garbage import collect_rarely
@@ -44,7 +45,7 @@ async def engine_with(path: Path | None, *specs: AgentSpec, **settings: Any) -> 
         settings: Of the supervisor.
     """
     async with open_store(path or ":memory:") as store, anyio.create_task_group() as group:
-        host = Host(store, seed=1)
+        host = Host(store, seed=1, importer=opened)
         await group.start(host.run)
         members, trusted = [], []
         for spec in specs:

@@ -8,7 +8,7 @@ import anyio.to_thread
 import pytest
 
 from engine.archive import export_archive, plan_import, read_archive
-from engine.archive.hosting import importer
+from engine.archive.checking import opened
 from engine.core.commands import ImportState, Resume
 from engine.core.spec import AgentSpec
 from engine.core.state import TaskStatus
@@ -26,7 +26,7 @@ CREW = (
     AgentSpec(name="counter", run=crew.counter, specialties=["counting"], max_concurrency=2),
     AgentSpec(name="writer", run=crew.writer),
 )
-HOST: dict[str, Any] = {"importer": importer}
+HOST: dict[str, Any] = {"importer": opened}
 
 
 @pytest.fixture(autouse=True)

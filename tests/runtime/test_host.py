@@ -1,7 +1,7 @@
 """The host: orders in, events on disk, outcomes out; once, in order, also after a crash."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import anyio
 import pytest
@@ -13,7 +13,6 @@ from engine.core.signals import AttemptSucceeded, StepFinished
 from engine.core.spec import AgentSpec
 from engine.errors import CommandRefusedError, Defect, HostStopped, SubscriberTooSlow, UnknownRun
 from engine.host import Host
-from engine.host.imports import Imported
 from store import CommandRow, InboxClient
 from store.opening import open_store
 from tests.runtime.engines import Engine, Engines, running, soon
@@ -266,7 +265,7 @@ async def test_an_end_that_cannot_be_decided_fails_its_attempt(engine: Engines) 
 
 
 async def test_an_archive_that_cannot_be_read_is_refused_with_the_reason(engine: Engines) -> None:
-    def unreadable(path: Path, sha256: str) -> Imported:
+    def unreadable(path: Path, sha256: str, *, at_work: bool) -> NoReturn:
         raise ValueError(f"{path.name} is no archive")
 
     async with engine(ECHO, host={"importer": unreadable}) as running:

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.archive import ImportRefused, export_archive, read_archive
+from engine.archive.manifest import counts_of
 from engine.archive.strict_json import NotStrict, strict_json
 from tests.databases import busy_world, write_database
 
@@ -56,7 +57,8 @@ def with_state(archive: Path, change: Callable[[dict[str, Any]], Any]) -> bytes:
     parts = parts_of(archive)
     state = json.loads(parts["state.json"])
     change(state)
-    return sealed(parts | {"state.json": json.dumps(state, separators=(",", ":")).encode()})
+    counts = counts_of(state, parts["texts.jsonl"].count(b"\n"))
+    return sealed(parts | {"state.json": json.dumps(state, separators=(",", ":")).encode()}, counts=counts)
 
 
 def refusal(body: bytes, folder: Path) -> str:

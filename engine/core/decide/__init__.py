@@ -26,6 +26,7 @@ from engine.core.decide import (
     failing,
     following,
     growing,
+    importing,
     leaving,
     loading,
     moving,
@@ -85,7 +86,7 @@ ON_COMMAND: dict[type, Callable[[State, Any, Context], Applied]] = {
     commands.StopEngine: engine.stop_engine,
     commands.HandOver: engine.hand_over,
     commands.Ping: engine.ping,
-    commands.ImportState: engine.import_state,
+    commands.ImportState: importing.import_state,
 }
 """The handler of every command."""
 
@@ -104,8 +105,10 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     signals.AgentUsable: attempts.agent_usable,
     signals.TimerDue: timers.timer_due,
     signals.TextRead: progress.text_read,
-    signals.StateReady: engine.state_ready,
-    signals.StateUnusable: engine.state_unusable,
+    signals.ArchiveChecked: importing.archive_checked,
+    signals.PartRead: importing.part_read,
+    signals.StateReady: importing.state_ready,
+    signals.StateUnusable: importing.state_unusable,
     prompts.Dispatch: dispatch.dispatch,
     prompts.TakeSlot: preempting.take_slot,
     prompts.GiveSlot: preempting.give_slot,

@@ -1,6 +1,6 @@
 """From events to effects: a pure table."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from engine.core.check import Takes
@@ -297,14 +297,18 @@ def _agents_restarted(state: State, event: AgentsRestarted) -> list[Effect]:
 
 def restart_effects(state: State) -> list[Effect]:
     """Return what a new engine has to do besides what its reconciling events ask for: look at agents, set timers."""
-    agents: list[Effect] = [
-        CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec) for agent in state.agents.values()
+    return _found(state, state.agents.values())
+
+
+def _found(state: State, agents: Iterable[Agent]) -> list[Effect]:
+    checks: list[Effect] = [
+        CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec) for agent in agents
     ]
-    return agents + [StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in state.timers.values()]
+    return checks + [StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in state.timers.values()]
 
 
 def _state_imported(state: State, event: StateImported) -> list[Effect]:
-    return restart_effects(state)
+    return _found(state, (agent for agent in state.agents.values() if agent.created_seq == state.seq))
 
 
 def _command_applied(state: State, event: CommandApplied) -> list[Effect]:

@@ -22,9 +22,12 @@ from engine.core.events.engine import (
     CommandRefused,
     EngineStarted,
     EngineStopped,
+    ImportBegan,
+    PartImported,
     ReferencesTrusted,
     SignalDropped,
     StateImported,
+    SummariesImported,
     TeamLoaded,
 )
 from engine.core.events.escalation import Escalated, EscalationAnswered
@@ -126,6 +129,9 @@ Event: TypeAlias = (
     | CommandApplied
     | CommandRefused
     | SignalDropped
+    | ImportBegan
+    | PartImported
+    | SummariesImported
     | StateImported
     | SupervisorAdded
     | SupervisorRemoved
@@ -272,12 +278,14 @@ __all__ = [
     "GroupEnded",
     "GroupGrown",
     "GroupPlanned",
+    "ImportBegan",
     "MemberMoved",
     "MemberRenamed",
     "MembersDeclared",
     "MembersOrdered",
     "NeedMet",
     "NodePlan",
+    "PartImported",
     "PlanAsked",
     "PoolResized",
     "PoolWatched",
@@ -298,6 +306,7 @@ __all__ = [
     "StateImported",
     "StepRecorded",
     "StrategySwitched",
+    "SummariesImported",
     "SupervisorAdded",
     "SupervisorChanged",
     "SupervisorFailed",

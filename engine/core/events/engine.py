@@ -98,8 +98,46 @@ class SignalDropped:
 
 
 @fact
+class ImportBegan:
+    """An archive was read and checked; its parts follow, and nothing of it is there before the last one."""
+
+    type: Literal["import_began"] = "import_began"
+    at_ms: int
+    command_id: str
+    path: str
+    sha256: str
+    above: dict[str, int]
+    """The ids of the archive are raised by so much, by their letter; empty where they are kept."""
+    last: dict[str, int]
+    """The highest number of an id in the archive, by its letter."""
+
+
+@fact
+class PartImported:
+    """Entities, or texts, of the archive that is being taken in."""
+
+    type: Literal["part_imported"] = "part_imported"
+    at_ms: int
+    state: JsonValue
+    """A piece of the state document, its ids raised already; its references count the texts of all parts."""
+    texts: list[JsonValue]
+
+
+@fact
+class SummariesImported:
+    """Finished runs of the archive that is being taken in."""
+
+    type: Literal["summaries_imported"] = "summaries_imported"
+    at_ms: int
+    state: JsonValue
+    """A piece of the state document with nothing but them."""
+    texts: list[JsonValue]
+    """Those that they refer to, and no others do."""
+
+
+@fact
 class StateImported:
-    """A whole state came in from an archive."""
+    """A whole state has come in from an archive: what this event carries, and all parts before it."""
 
     type: Literal["state_imported"] = "state_imported"
     at_ms: int

@@ -5,21 +5,24 @@ from engine.core.events import (
     CommandRefused,
     EngineStarted,
     EngineStopped,
+    ImportBegan,
+    PartImported,
     ReferencesTrusted,
     SignalDropped,
     StateImported,
+    SummariesImported,
     TeamLoaded,
 )
 from engine.core.fold.free import rank_anew
 from engine.core.fold.handlers import Handlers
-from engine.core.fold.importing import fold_import
+from engine.core.fold.importing import begin_import, end_import, take_part, take_summaries
 from engine.core.fold.queues import refresh_agent
-from engine.core.importing import state_from
 from engine.core.state import OUTCOMES, Engine, Outcome, State, Team
 
 
 def _engine_started(state: State, event: EngineStarted) -> None:
     state.engine = Engine(pid=event.pid, token=event.token, version=event.version, started_ms=event.at_ms)
+    state.incoming = None
     for run in state.runs.values():
         run.suspended = False
     for agent in state.agents.values():
@@ -61,14 +64,12 @@ def _command_applied(state: State, event: CommandApplied) -> None:
 
 def _command_refused(state: State, event: CommandRefused) -> None:
     _remember(state, event.command_id, Outcome(status="refused", seq=state.seq, reason=event.reason))
+    if state.incoming is not None and state.incoming.command_id == event.command_id:
+        state.incoming = None
 
 
 def _signal_dropped(state: State, event: SignalDropped) -> None:
     """Change nothing: the event is there to be read."""
-
-
-def _state_imported(state: State, event: StateImported) -> None:
-    fold_import(state, state_from(event.state, state.seq), paused=event.paused)
 
 
 HANDLERS: Handlers = {
@@ -79,5 +80,8 @@ HANDLERS: Handlers = {
     CommandApplied: _command_applied,
     CommandRefused: _command_refused,
     SignalDropped: _signal_dropped,
-    StateImported: _state_imported,
+    ImportBegan: begin_import,
+    PartImported: take_part,
+    SummariesImported: take_summaries,
+    StateImported: end_import,
 }

@@ -1,5 +1,6 @@
-"""Fold: a whole state that came in from an archive, and the indexes built anew."""
+"""Fold: a whole state that comes in from an archive, in parts; with the last one the indexes are built anew."""
 
+from engine.core.events import ImportBegan, PartImported, StateImported, SummariesImported
 from engine.core.fold.free import rank_anew
 from engine.core.fold.ids import note
 from engine.core.fold.limited import note_run, note_spec, note_supervisor
@@ -8,7 +9,52 @@ from engine.core.fold.openings import look_up_settings
 from engine.core.fold.pressing import press_again
 from engine.core.fold.queues import enqueue, is_ready, is_shared, refresh_agent
 from engine.core.fold.timers import timer_id
-from engine.core.state import SUMMARIES, State
+from engine.core.importing import part_from, state_from
+from engine.core.state import SUMMARIES, Incoming, State
+
+
+def begin_import(state: State, event: ImportBegan) -> None:
+    """Reserve the ids of an archive whose parts follow."""
+    for letter, number in event.last.items():
+        highest = event.above.get(letter, 0) + number
+        state.minted[letter] = max(highest, state.minted.get(letter, 0))
+    state.incoming = Incoming(command_id=event.command_id, above=dict(event.above))
+
+
+def take_part(state: State, event: PartImported) -> None:
+    """Put a part beside those before it."""
+    incoming = state.incoming
+    assert incoming is not None
+    if event.texts:
+        incoming.texts.append((incoming.texts_total, state.seq))
+        incoming.texts_total += len(event.texts)
+    _gather(incoming.state, part_from(event.state, incoming.texts))
+
+
+def take_summaries(state: State, event: SummariesImported) -> None:
+    """Put finished runs beside the parts before them."""
+    assert state.incoming is not None
+    state.incoming.state.finished += state_from(event.state, state.seq).finished
+
+
+def end_import(state: State, event: StateImported) -> None:
+    """Take in all parts, and what this event carries."""
+    last = state_from(event.state, state.seq)
+    if state.incoming is not None:
+        _gather(last, state.incoming.state)
+        last.finished += state.incoming.state.finished
+    state.incoming = None
+    fold_import(state, last, paused=event.paused)
+
+
+_KINDS = (
+    "specs", "registry", "supervisors", "agents", "queues", "runs", "tasks", "timers", "escalations", "ledgers",
+)  # fmt: skip
+
+
+def _gather(into: State, part: State) -> None:
+    for kind in _KINDS:
+        getattr(into, kind).update(getattr(part, kind))
 
 
 def fold_import(state: State, imported: State, *, paused: bool) -> None:
@@ -65,10 +111,12 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
         state.timers[timer.id] = timer
     state.escalations.update(imported.escalations)
     state.ledgers.update(imported.ledgers)
+    has_deadlines = any(timer.kind == "deadline" for timer in imported.timers.values())
     for run in imported.runs.values():
         deadline = state.timers.get(timer_id("deadline", run.id))
         run.deadline_ms = deadline.due_ms if deadline is not None else None
-        follow_deadline(state, state.tasks[run.root_id], run.deadline_ms)
+        if has_deadlines:
+            follow_deadline(state, state.tasks[run.root_id], run.deadline_ms)
     for run in imported.runs.values():
         run.paused = run.paused or paused
         note_run(state, run)

@@ -1,0 +1,121 @@
+"""Reading an archive that nobody has looked at yet: a large one, and any for a team at work, in a child process.
+
+One rule holds inside: whatever is wrong with an archive, this process pays for it neither with memory nor with time.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import from_json
+
+from engine.archive.container import unpacked_bytes
+from engine.archive.cutting import pieces
+from engine.archive.errors import ImportRefused
+from engine.archive.reading import read_archive
+
+READ_HERE_BYTES = 1_000_000
+"""Archives that unpack to no more than this are read here, for a database that holds no team."""
+_LOOK_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What reading an archive in a child may cost."""
+
+    memory_bytes: int = 1_000_000_000
+    cpu_s: int = 60
+    longest_s: float = 300.0
+    """In seconds, for a child that gets little of the processor."""
+
+
+@contextmanager
+def opened(
+    path: Path, sha256: str | None, *, at_work: bool, allowance: Allowance = Allowance()
+) -> Iterator[Iterator[dict[str, Any]]]:
+    """Yield the pieces of the archive at `path`, as `cutting.pieces` does. Each step blocks; for a thread.
+
+    Args:
+        path: The file.
+        sha256: Of the whole file, where it was looked at before.
+        at_work: Whether it is for a database that holds a team.
+        allowance: What a child may cost.
+
+    Raises:
+        ImportRefused: By the first step, if it is not to be taken in; one line.
+    """
+    if not at_work and unpacked_bytes(path) <= READ_HERE_BYTES:
+        yield pieces(read_archive(path, sha256), at_work=False)
+        return
+    program = [sys.executable, "-P", "-m", "engine.archive.child", str(allowance.memory_bytes), str(allowance.cpu_s)]
+    with subprocess.Popen(
+        [*program, str(path.absolute()), sha256 or "", "yes" if at_work else "no"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as child:
+        try:
+            yield _printed(path, child, allowance)
+        finally:
+            child.kill()
+
+
+def _printed(path: Path, child: "subprocess.Popen[bytes]", allowance: Allowance) -> Iterator[dict[str, Any]]:
+    assert child.stdout is not None
+    watch = _Watch(child, allowance)
+    watch.start()
+    for line in child.stdout:
+        piece = from_json(line)
+        if "refused" in piece:
+            raise ImportRefused(None, piece["refused"])
+        yield piece
+        if "rest" in piece:
+            return
+    raise ImportRefused(path, watch.why or _why_ended(child.wait(), allowance))
+
+
+def _why_ended(code: int, allowance: Allowance) -> str:
+    if code == -signal.SIGXCPU:
+        return f"needs more than {allowance.cpu_s} s of work to be read"
+    return f"needs more than {allowance.memory_bytes / 1e6:,.0f} MB of memory to be read"
+
+
+class _Watch(threading.Thread):
+    """Kills a child that exceeds what its system could not hold it to."""
+
+    def __init__(self, child: "subprocess.Popen[bytes]", allowance: Allowance) -> None:
+        super().__init__(name="archive-watch", daemon=True)
+        self.why: str | None = None
+        self._child = child
+        self._allowance = allowance
+
+    def run(self) -> None:
+        """Look until the child has ended."""
+        until_s = time.monotonic() + self._allowance.longest_s
+        while self._child.poll() is None:
+            if time.monotonic() > until_s:
+                self.why = f"was not read within {self._allowance.longest_s:g} s"
+            elif rss_bytes(self._child.pid) > self._allowance.memory_bytes:
+                self.why = _why_ended(0, self._allowance)
+            if self.why is not None:
+                self._child.kill()
+                return
+            time.sleep(_LOOK_S)
+
+
+def rss_bytes(pid: int) -> int:
+    """Return the memory that a process has at the moment; 0 where there is none, or it is not known."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError):
+        said = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=False)
+        return int(said.stdout.strip() or 0) * 1024

@@ -1,0 +1,53 @@
+"""The process that reads and checks an archive: with limits on its memory and time, and nothing of a team in it.
+
+Run as `python -P -m engine.archive.child MEMORY_BYTES CPU_S PATH SHA256 AT_WORK`; it prints a line of JSON for each
+piece of the archive, or one that says why it is refused.
+"""
+
+import contextlib
+import os
+import resource
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import to_json
+
+from engine.archive.cutting import pieces
+from engine.archive.errors import ImportRefused
+from engine.archive.reading import read_archive
+
+_NICE = 5
+"""An engine at work goes first."""
+
+
+def limit_itself(memory_bytes: int, cpu_s: int) -> None:
+    """Set the limits, as far as the system lets a process; whoever started it watches the rest."""
+    os.nice(_NICE)
+    for limit, most in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_CPU, cpu_s)):
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(limit, (most, most + 1))
+
+
+def lines(path: str, sha256: str, at_work: str) -> Iterator[Any]:
+    """Yield the pieces of an archive, or why it is refused."""
+    work = at_work == "yes"
+    try:
+        yield from pieces(read_archive(Path(path), sha256 or None, at_work=work), at_work=work)
+    except ImportRefused as refused:
+        yield {"refused": str(refused)}
+
+
+def main() -> None:
+    """Print what an archive holds."""
+    limit_itself(int(sys.argv[1]), int(sys.argv[2]))
+    with contextlib.suppress(BrokenPipeError, MemoryError):
+        for line in lines(*sys.argv[3:6]):
+            sys.stdout.buffer.write(to_json(line) + b"\n")
+        sys.stdout.buffer.flush()
+    os._exit(0)  # what was read is not worth being taken down
+
+
+if __name__ == "__main__":
+    main()

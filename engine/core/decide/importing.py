@@ -1,0 +1,144 @@
+"""States that come in from elsewhere: in one piece, or an archive in parts so that nobody waits for the whole of it."""
+
+from engine.core.commands import ImportState
+from engine.core.context import Context
+from engine.core.decide.applied import Applied
+from engine.core.decide.trust import grant
+from engine.core.document import Document, entities, references_in
+from engine.core.errors import NotTrusted, Refused
+from engine.core.events import (
+    CommandApplied,
+    CommandRefused,
+    Event,
+    ImportBegan,
+    PartImported,
+    StateImported,
+    SummariesImported,
+)
+from engine.core.importing import compacted, raised
+from engine.core.signals import ArchiveChecked, PartRead, StateReady, StateUnusable
+from engine.core.state import State
+
+KINDS = ("agents", "supervisors", "runs", "tasks")
+"""What is counted for who asked."""
+
+
+def import_state(state: State, command: ImportState, ctx: Context) -> Applied:
+    """Refuse an order that reached the core without its archive: the shell reads archives first."""
+    raise Refused("this engine cannot read archives here; import into a database with: quarterdeck import")
+
+
+def archive_checked(state: State, signal: ArchiveChecked, ctx: Context) -> list[Event]:
+    """Reserve the ids of an archive whose parts are to follow."""
+    if signal.order_id in state.commands:
+        return []
+    try:
+        trust = _trusted(state, signal, signal.references, ctx)
+    except Refused as refusal:
+        return [_refused(signal, ctx, refusal.code, refusal.reason)]
+    began = ImportBegan(
+        at_ms=ctx.now_ms,
+        command_id=signal.order_id,
+        path=signal.path,
+        sha256=signal.sha256,
+        above=dict(state.minted),
+        last=signal.last,
+    )
+    return [*trust, began]
+
+
+def part_read(state: State, signal: PartRead, ctx: Context) -> list[Event]:
+    """Take a part of an archive, its ids above those that were given here."""
+    incoming = state.incoming
+    if incoming is None or incoming.command_id != signal.order_id:
+        return []
+    assert isinstance(signal.state, dict)
+    taken = {root.name for root in (*state.roots, *incoming.state.roots)}
+    part = raised(signal.state, incoming.above, taken=taken)
+    if "finished" in part:
+        return [SummariesImported(at_ms=ctx.now_ms, state=part, texts=signal.texts)]
+    return [PartImported(at_ms=ctx.now_ms, state=part, texts=signal.texts)]
+
+
+def state_ready(state: State, signal: StateReady, ctx: Context) -> list[Event]:
+    """Take in a checked state, or end an archive whose parts are all there."""
+    if signal.order_id in state.commands:
+        return []
+    assert isinstance(signal.state, dict)
+    incoming = state.incoming
+    if incoming is not None and incoming.command_id == signal.order_id:
+        counts = {kind: len(getattr(incoming.state, kind)) for kind in KINDS}
+        document = raised(signal.state, incoming.above, taken=())
+        return [_imported(signal, document, ctx), _applied(signal, counts, ctx)]
+    try:
+        trust = _trusted(state, signal, references_in(signal.state), ctx)
+    except Refused as refusal:
+        return [_refused(signal, ctx, refusal.code, refusal.reason)]
+    document = signal.state
+    if state.minted:
+        document = raised(compacted(document), state.minted, taken={root.name for root in state.roots})
+    counts = {kind: len(entities(signal.state, kind)) for kind in KINDS}
+    return [*trust, _imported(signal, document, ctx), _applied(signal, counts, ctx)]
+
+
+def state_unusable(state: State, signal: StateUnusable, ctx: Context) -> list[Event]:
+    """Say why an archive was not imported."""
+    if signal.order_id in state.commands:
+        return []
+    return [_refused(signal, ctx, "import_refused", signal.reason)]
+
+
+def _trusted(state: State, signal: ArchiveChecked | StateReady, references: list[str], ctx: Context) -> list[Event]:
+    """Return the events that allow the code of a state.
+
+    Raises:
+        NotTrusted: If some of it is not allowed.
+        Refused: If another archive is being taken in.
+    """
+    if state.incoming is not None:
+        raise Refused("another archive is being taken in; import this one after it")
+    missing = [one for one in references if one not in state.trusted and one not in signal.trusted]
+    if missing:
+        raise NotTrusted(missing)
+    return grant(state, [one for one in signal.trusted if one in references], ctx.now_ms)
+
+
+def _imported(signal: StateReady, document: Document, ctx: Context) -> Event:
+    return StateImported(
+        at_ms=ctx.now_ms,
+        path=signal.path,
+        sha256=signal.sha256,
+        paused=signal.paused,
+        state=document,
+        texts=signal.texts,
+    )
+
+
+def _applied(signal: StateReady, counts: dict[str, int], ctx: Context) -> Event:
+    return CommandApplied(
+        at_ms=ctx.now_ms,
+        command_id=signal.order_id,
+        command="import_state",
+        sender=signal.sender,
+        role=signal.role,
+        summary=f"imported {_counted(counts['agents'], 'agent')} and {_counted(counts['runs'], 'open run')}",
+        result={**counts, "paused": signal.paused},
+    )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _refused(
+    signal: ArchiveChecked | StateReady | StateUnusable, ctx: Context, code: str, reason: str
+) -> CommandRefused:
+    return CommandRefused(
+        at_ms=ctx.now_ms,
+        command_id=signal.order_id,
+        command="import_state",
+        sender=signal.sender,
+        role=signal.role,
+        code=code,
+        reason=reason,
+    )
