@@ -38,8 +38,8 @@ from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value, one_line
 from engine.runtimes.work import Services
 
-MOST_LOOKING = 16
-"""How many agents are looked at together: of a thousand that come at once, each import has a thread."""
+MOST_LOOKING = 4
+"""How many agents are looked at together: threads that import take turns with the loop, and more would stall it."""
 
 
 class Performer:

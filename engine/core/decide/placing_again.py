@@ -44,9 +44,9 @@ def place_again(state: State, prompt: PlaceAgain, ctx: Context) -> list[Event]:
 def _left(state: State, key: str | None) -> Iterator[Queue]:
     """Yield queues by capability in which something is ready, and which nobody able serves."""
     for queue in [state.queues[key]] if key is not None else list(state.queues.values()):
-        by_capability = queue.key.startswith("able:") and not capability_of(queue).startswith("any of ")
-        able = (is_able(state, state.agents[agent_id]) for agent_id in queue.agents)
-        if queue.ready and by_capability and not any(able):
+        if not queue.ready or not queue.key.startswith("able:") or capability_of(queue).startswith("any of "):
+            continue
+        if not any(is_able(state, state.agents[agent_id]) for agent_id in queue.agents):
             yield queue
 
 
