@@ -1,6 +1,6 @@
 """Decide: the engine's own end, and requests where there is no team."""
 
-from engine.core.commands import HandOver, Order, Resume, StopEngine, Submit
+from engine.core.commands import HandOver, Order, Resume, StopEngine, Submit, SwapAgent
 from engine.core.events import CommandRefused, EngineStarted, EngineStopped
 from engine.core.signals import AgentUnusable, AgentUsable, EngineBegan
 from engine.core.spec import AgentSpec
@@ -91,6 +91,16 @@ def test_an_attempt_that_began_before_it_was_known_that_its_code_is_elsewhere_is
     world.say(AgentUsable(agent_id="a1", generation=1))
     world.settle()
     assert world.state.finished[-1].status == "done"
+
+
+def test_an_attempt_of_a_generation_whose_code_is_elsewhere_goes_on_with_the_generation_that_followed() -> None:
+    world = bound_world()
+    world.order(SwapAgent(agent="ada", spec=agent("ada"), mode="drain", trusted=["crew:ada"]))
+
+    events = world.say(AgentUnusable(agent_id="a1", generation=1, error="elsewhere", away=True))
+
+    assert [event.type for event in events] == ["attempt_lost", "swap_drained", "attempt_started"]
+    assert (world.state.agents["a1"].away, list(world.state.agents["a1"].running.values())) == (False, [2])
 
 
 def test_a_person_who_resumes_an_agent_has_its_code_looked_for_again() -> None:

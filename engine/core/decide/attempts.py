@@ -264,22 +264,27 @@ def thread_came_back(state: State, signal: ThreadCameBack, ctx: Context) -> list
 def agent_unusable(state: State, signal: AgentUnusable, ctx: Context) -> list[Event]:
     """Take an agent out of work whose code is not there; a new generation that never worked is rolled back."""
     agent = state.agents.get(signal.agent_id)
-    if agent is None or agent.generation != signal.generation or agent.error == signal.error:
+    if agent is None or agent.error == signal.error:
         return []
     if signal.away:
         return _went_away(state, agent, signal, ctx)
+    if agent.generation != signal.generation:
+        return []
     if agent.proven < agent.generation and agent.previous in state.specs:
         return [swapping.rolled_back(state, agent, ctx, mode="migrate", why=signal.error, by_itself=True)]
     return [AgentBroke(at_ms=ctx.now_ms, agent_id=agent.id, error=signal.error)]
 
 
 def _went_away(state: State, agent: Agent, signal: AgentUnusable, ctx: Context) -> list[Event]:
-    """Let the work of an agent wait for the program that has its code; an attempt that began without it never was."""
+    """Let the work of an agent wait for the program that has its code; an attempt that began without it never was.
+
+    That of a generation before goes on with the current one, whose code may be here.
+    """
     broke = AgentBroke(at_ms=ctx.now_ms, agent_id=agent.id, error=signal.error, away=True)
-    tasks = [state.tasks[task_id] for task_id, generation in agent.running.items() if generation == agent.generation]
+    tasks = [state.tasks[task_id] for task_id, generation in agent.running.items() if generation == signal.generation]
     began = [(task, task.attempt) for task in tasks]
     ended = [event for task, attempt in began if attempt is not None for event in lost(state, task, attempt, ctx)]
-    return [*([] if agent.away else [broke]), *ended]
+    return [*([] if agent.away or agent.generation != signal.generation else [broke]), *ended]
 
 
 def agent_usable(state: State, signal: AgentUsable, ctx: Context) -> list[Event]:
