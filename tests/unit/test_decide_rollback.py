@@ -12,6 +12,7 @@ from engine.core.commands import (
     SwapAgent,
     SwapAgents,
 )
+from engine.core.legality import assert_legal
 from engine.core.signals import AgentUnusable, AttemptErred
 from engine.core.state import AgentStatus
 from tests.story import applied, attempt, attempts, kinds, member, only, refused, start_of, submitted, works
@@ -156,6 +157,19 @@ def test_after_so_many_attempts_it_is_trusted() -> None:
 
     assert member(world, "ada").probation is None
     assert "swap_rolled_back" not in kinds(world.fail(attempt(world, "ada")))
+
+
+def test_an_agent_that_is_being_removed_is_on_trial_no_more() -> None:
+    world = swapped(rollback_failures=1, rollback_tasks=1)
+    for _ in range(2):
+        submitted(world)
+    applied(world, RemoveMember(target="ada", mode="drain"))
+
+    ended = world.fail(attempt(world, "ada"))
+
+    assert "attempt_started" in kinds(ended)
+    assert "swap_rolled_back" not in kinds(ended)
+    assert_legal(world.state)
 
 
 @pytest.mark.parametrize(("failures", "tasks"), [(0, 3), (4, 3), (-1, 3), (1, 0)])

@@ -15,7 +15,7 @@ def check_generation(state: State, prompt: CheckGeneration, ctx: Context) -> lis
     agent = state.agents.get(prompt.agent_id)
     if agent is None:
         return []
-    trial = agent.probation if agent.removing is None else None
+    trial = agent.probation
     if trial is not None and trial.failed >= trial.failures and agent.previous in state.specs:
         why = f"{trial.failed} of its first {trial.ended} attempts failed"
         back = rolled_back(state, agent, ctx, mode=trial.mode, why=why, by_itself=True)

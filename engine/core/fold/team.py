@@ -135,6 +135,7 @@ def _agent_added(state: State, event: AgentAdded) -> None:
 def _agent_removing(state: State, event: AgentRemoving) -> None:
     agent = state.agents[event.agent_id]
     agent.removing = event.mode
+    agent.probation = None  # what ends on it says nothing any more about whether it should go back
     state.leaving[agent.id] = 0
     if event.mode != "drain":
         for task_id in (*agent.running, *agent.parked):

@@ -68,6 +68,8 @@ def agents_have_possible_settings(state: State) -> Iterator[str]:
             yield f"{agent.id} has a spec that is not there"
         if not 1 <= agent.proven <= agent.generation or not 1 <= agent.drained <= agent.generation:
             yield f"{agent.id} is of generation {agent.generation}, proven {agent.proven}, drained {agent.drained}"
+        if trial is not None and agent.removing is not None:
+            yield f"{agent.id} is on trial while it is being removed"
         if trial is not None and not (
             1 <= trial.failures <= trial.tasks and 0 <= trial.failed <= trial.ended < trial.tasks
         ):
