@@ -31,6 +31,7 @@ DERIVED = {
         "drained",
         "idle_since_ms",
         "idle_ms",
+        "turn_seq",
         "pace",
         "probe",
     ),

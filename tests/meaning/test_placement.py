@@ -151,3 +151,21 @@ async def test_teams_that_share_work_keep_their_own_limits() -> None:
 
     assert Counter(one.team for one in diary.entries) == {"": 1, "one": 2, "three": 6}
     assert diary.of("lead")[0].ended_s == 2
+
+
+async def test_an_agent_whose_team_was_full_keeps_its_turn_among_the_agents_of_several_teams() -> None:
+    diary = Diary()
+
+    async def lead(task: Any, ctx: Any) -> Any:
+        return [await ctx.delegate("dig", number) for number in range(9)]
+
+    one = diary.supervisor("one", *(diary.agent(name, "dig", takes_s=1) for name in "ab"), max_parallel=1)
+    two = diary.supervisor("two", diary.agent("c", "dig", takes_s=1))
+    root = await over(
+        diary, one, two, agents=[diary.agent("lead", body=lead)], coordination_mode="delegate", lead="lead"
+    )
+
+    async with root:
+        await told(root)
+
+    assert diary.counts() == {"lead": 1, "a": 3, "b": 3, "c": 3}

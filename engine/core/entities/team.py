@@ -206,6 +206,8 @@ class Agent:
     """Threads of ended attempts that have not returned; each still takes a slot."""
     queues: list[str] = field(default_factory=list)
     """Keys of the queues it takes tasks from."""
+    turn_seq: int = 0
+    """The event since which it waits for its turn among free agents: it began something then, or became free."""
     pace: int = 0
     """What it was given where there was a choice, each attempt counting for less the larger its weight."""
     created_seq: int = 0
@@ -304,6 +306,6 @@ class Queue:
     free: Ids = field(default_factory=OrderedDict)
     """Agents that could take one now; the one that waited longest first."""
     best: Ranking | None = None
-    """The same by the rule that says who gets a task; None where that is whoever waited longest."""
+    """The same by the rule that says who gets a task; None where the order of `free` says it."""
     pace: int = 0
     """How far its agents have come in being given what is due to their weights: where the last one stood."""

@@ -1,7 +1,8 @@
 """Which agents are free for a queue, in the order in which they get its tasks.
 
 `Queue.free` holds the one that waited longest first. Where another rule says who gets a task (`balancing`),
-`Queue.best` ranks the same agents by it.
+`Queue.best` ranks the same agents by it. So it does in a queue that teams share: an agent whose team is full or paused
+is not free there for that time, and has its place among the others again afterwards (`Agent.turn_seq`).
 """
 
 from engine.core.balancing import RULES
@@ -36,7 +37,7 @@ def rank_again(state: State, agent: Agent) -> None:
 def rank_anew(state: State, queue: Queue) -> None:
     """Rank the free agents of a queue by the rule of its supervisor, after that may have changed."""
     is_ranked = queue.key.startswith("able:") and state.supervisors[queue.supervisor_id].balance != "round_robin"
-    best = Ranking() if is_ranked else None
+    best = Ranking() if is_ranked or queue.shared else None
     queue.best = best
     if best is not None:
         for agent_id in queue.free:
@@ -45,6 +46,5 @@ def rank_anew(state: State, queue: Queue) -> None:
 
 def _rank(state: State, queue: Queue, best: Ranking, agent: Agent) -> None:
     rank = RULES[state.supervisors[queue.supervisor_id].balance](agent)
-    known = best.ranks.get(agent.id)
-    if known is None or known[0] != rank:
-        put(best, agent.id, rank, state.seq)
+    if best.ranks.get(agent.id) != (rank, agent.turn_seq):
+        put(best, agent.id, rank, agent.turn_seq)

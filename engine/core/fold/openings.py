@@ -160,6 +160,9 @@ def refresh_agent(state: State, agent: Agent) -> None:
     agent_id, queues = agent.id, state.queues
     room = len(agent.running) + agent.stuck < agent.max_concurrency
     works = room and not (agent.paused or agent.away) and agent.error is None
+    own = queues.get(f"agent:{agent_id}")  # nothing but the agent itself keeps it from being free there
+    if own is None or agent_id not in own.free:
+        agent.turn_seq = state.seq
     if works and agent.removing is None and agent.exhausted is None and agent.circuit == "closed":
         for key in agent.queues:
             queue = queues[key]

@@ -35,6 +35,7 @@ def occupy(state: State, agent: Agent, task: Task, generation: int, queue: Queue
     queues = state.queues
     note(supervisor, task)
     has_room = len(running) + agent.stuck < agent.max_concurrency
+    agent.turn_seq = state.seq
     for key in agent.queues:
         one = queues[key]
         if agent_id in one.free:

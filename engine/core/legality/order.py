@@ -113,12 +113,13 @@ def free_agents_are_ranked(state: State) -> Iterator[str]:
     """Where a rule says who gets a task, each free agent has the rank that it gives."""
     for queue in state.queues.values():
         rule = inherited(state, state.supervisors[queue.supervisor_id], "balance", "round_robin")
-        is_ranked = rule != "round_robin" and queue.key.startswith("able:")
+        is_ranked = queue.shared or (rule != "round_robin" and queue.key.startswith("able:"))
         if is_ranked != (queue.best is not None):
             yield f"{queue.key} {'ranks its agents by' if queue.best is not None else 'has no ranks for'} {rule}"
         elif queue.best is not None:
-            ranked = {agent_id: rank for agent_id, (rank, _) in queue.best.ranks.items()}
-            due = {agent_id: RULES[rule](state.agents[agent_id]) for agent_id in queue.free}
+            ranked = dict(queue.best.ranks)
+            free = (state.agents[agent_id] for agent_id in queue.free)
+            due = {agent.id: (RULES[rule](agent), agent.turn_seq) for agent in free}
             if ranked != due:
                 yield f"{queue.key} ranks {ranked} by {rule}; that is {due}"
 

@@ -4,7 +4,7 @@ from engine.core.events import AttemptPreempted, AttemptStarted, PreemptionAsked
 from engine.core.options import AGEING_S, Preempt
 from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.seen import Seen
-from engine.simulation.laws.slots import holding
+from engine.simulation.laws.slots import full, holding, open_to
 from engine.simulation.ledger.jobs import Job
 from engine.simulation.ledger.team import AgentEntry
 from engine.simulation.ledger.turns import Place
@@ -102,7 +102,7 @@ def agents_are_chosen_by_the_balance(past: Seen, event: AttemptStarted) -> str |
         return None
     chosen = books.team.agents[event.agent_id]
     others = [books.team.agents[one] for one in books.team.served.get(job.queue or "", ()) if one != chosen.id]
-    free = [one for one in others if _is_free(books, one)]
+    free = [one for one in others if job.queue in open_to(books, one) and next(full(books, one), None) is None]
     rule = books.team.inherited(chosen.supervisor_id, "balance", "round_robin")
     if rule == "least_load":
         for other in free:
@@ -114,12 +114,6 @@ def agents_are_chosen_by_the_balance(past: Seen, event: AttemptStarted) -> str |
             if books.turns.touched_seq.get(other.id, 0) < began_seq:
                 return f"{chosen.id}, which began something at seq {began_seq}, gets {job.id}; {other.id} waits longer"
     return None
-
-
-def _is_free(books: Chronicle, agent: AgentEntry) -> bool:
-    in_use = len(holding(books, {agent.id})) + agent.stuck
-    circuit = books.failures.circuit(agent.id)
-    return agent.works and circuit.stands == "closed" and in_use < agent.slots
 
 
 def _load(books: Chronicle, agent: AgentEntry) -> float:

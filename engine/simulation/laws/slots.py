@@ -16,7 +16,7 @@ def holding(books: Chronicle, agents: set[str]) -> list[Job]:
     return [job for job, attempt in attempts if attempt.agent_id in agents]
 
 
-def _full(books: Chronicle, agent: AgentEntry) -> Iterator[str]:
+def full(books: Chronicle, agent: AgentEntry) -> Iterator[str]:
     """Yield each limit that one more attempt of an agent would pass, in words."""
     in_use = len(holding(books, {agent.id})) + agent.stuck
     if in_use >= agent.slots:
@@ -39,8 +39,8 @@ def nobody_is_over_a_limit(past: Seen, event: AttemptStarted | AttemptResumed) -
     """No agent has more attempts at work than slots, and no supervisor more than allowed in it and under it."""
     if event.agent_id is None:
         return None
-    full = next(_full(past.books, past.books.team.agents[event.agent_id]), None)
-    return None if full is None else f"{event.task_id} takes a slot of {event.agent_id}, although {full}"
+    limit = next(full(past.books, past.books.team.agents[event.agent_id]), None)
+    return None if limit is None else f"{event.task_id} takes a slot of {event.agent_id}, although {limit}"
 
 
 def slots_are_those_of_attempts(past: Seen, _: object) -> str | None:
@@ -78,10 +78,10 @@ def whatever_can_start_has_started(past: Seen, _: object) -> str | None:
     if not ready and not answered:
         return None
     for agent in books.team.agents.values():
-        queues = _open_to(books, agent)
+        queues = open_to(books, agent)
         wanted = [job for job in ready if job.queue in queues]
         waits = [job for job in answered if job.attempt is not None and job.attempt.agent_id == agent.id]
-        if (wanted or waits) and next(_full(books, agent), None) is None:
+        if (wanted or waits) and next(full(books, agent), None) is None:
             what = f"{waits[0].id} could go on" if waits else f"{wanted[0].id} in {wanted[0].queue} could begin"
             return f"{what} on {agent.id}, which has a free slot"
     return None
@@ -92,7 +92,7 @@ def _goes_on(job: Job) -> bool:
     return job.attempt is not None and "cancel" not in job.attempt.asked
 
 
-def _open_to(books: Chronicle, agent: AgentEntry) -> list[str]:
+def open_to(books: Chronicle, agent: AgentEntry) -> list[str]:
     """Return the queues from which an agent would take a new task now."""
     circuit = books.failures.circuit(agent.id)
     above = list(books.team.up(agent.supervisor_id))
