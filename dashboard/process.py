@@ -60,6 +60,7 @@ def start_engine(
     bound: bool = False,
     takeover: bool = False,
     without_code: bool = False,
+    accept_loss: int = 0,
 ) -> Detached:
     """Start an engine on a database in a session of its own.
 
@@ -69,6 +70,7 @@ def start_engine(
         bound: Let it end when this process does.
         takeover: End an engine that holds the database and hangs.
         without_code: Start it although agents call code of the program that made them; they wait.
+        accept_loss: How many acknowledged events may be missing in the database.
 
     Raises:
         MissingFolder: If there is no folder for it.
@@ -83,6 +85,7 @@ def start_engine(
     command = [sys.executable, "-P", "-m", "dashboard", "engine", "--db", str(db), "--ready-fd", str(told)]
     command += ["--takeover"] if takeover else []
     command += ["--without-code"] if without_code else []
+    command += ["--accept-loss", str(accept_loss)] if accept_loss else []
     command += [] if watched is None else ["--while-fd", str(watched)]
     try:
         process = _spawned(command, log, folder, [end for end in (told, watched) if end is not None])

@@ -23,6 +23,7 @@ from store.errors import (
     NotItsTurn,
     NotOurFile,
     ReadOnlyFolder,
+    RowsLost,
     SeqTaken,
     StoreBusy,
     StoreError,
@@ -32,6 +33,7 @@ from store.records import CommandOutcome, CommandRow, EngineInfo, Record, Row, S
 if TYPE_CHECKING:
     from store.connection import Durability
     from store.inbox_client import InboxClient
+    from store.loss import Loss, find_loss
     from store.opening import Store, open_store
     from store.reader import Reader
     from store.recognition import looks_like_ours
@@ -52,6 +54,7 @@ __all__ = [
     "Following",
     "InboxClient",
     "LeftoverWal",
+    "Loss",
     "MissingFile",
     "MissingFolder",
     "NetworkFileSystem",
@@ -64,6 +67,7 @@ __all__ = [
     "Reader",
     "Record",
     "Row",
+    "RowsLost",
     "SeqTaken",
     "Standby",
     "StandbyInfo",
@@ -72,6 +76,7 @@ __all__ = [
     "StoreError",
     "Tail",
     "VerifyResult",
+    "find_loss",
     "follow",
     "looks_like_ours",
     "open_store",
@@ -85,10 +90,12 @@ _LOADED_ON_FIRST_USE = {
     "Durability": "store.connection",
     "Following": "store.shared_tail",
     "InboxClient": "store.inbox_client",
+    "Loss": "store.loss",
     "Reader": "store.reader",
     "Standby": "store.standing",
     "Store": "store.opening",
     "Tail": "store.tail",
+    "find_loss": "store.loss",
     "follow": "store.shared_tail",
     "looks_like_ours": "store.recognition",
     "open_store": "store.opening",

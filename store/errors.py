@@ -68,6 +68,27 @@ class CorruptFile(StoreError):
         self.disposable = disposable
 
 
+class RowsLost(StoreError):
+    """A journal ends before a row that was acknowledged: its log was cut off, or an older copy stands there.
+
+    Attributes:
+        path: The database.
+        end_seq: The last row that is there.
+        acknowledged_seq: The last that is known to have been there.
+    """
+
+    def __init__(self, path: Path, end_seq: int, acknowledged_seq: int) -> None:
+        rows = acknowledged_seq - end_seq
+        super().__init__(
+            f"{_shown(path)} has lost {rows} events: its journal ends at {end_seq}, and event {acknowledged_seq} was"
+            " acknowledged: restore the file and its -wal from a copy, or go on without them:"
+            f" quarterdeck engine --accept-loss {rows} --db {_shown(path)}"
+        )
+        self.path = path
+        self.end_seq = end_seq
+        self.acknowledged_seq = acknowledged_seq
+
+
 class LeftoverWal(StoreError):
     """A write-ahead log stands there without its database; opening would mix it into a new one.
 

@@ -6,7 +6,7 @@ journal are checked inside that statement, so a deposed engine cannot write betw
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,12 +59,14 @@ class Journal:
         path: Path | None,
         token: int,
         end: tuple[int, bytes],
+        acknowledged: Callable[[int], None] = lambda seq: None,
     ) -> None:
         self._writer = writer
         self._reader = reader
         self._path = path
         self._token = token
         self._last_seq, self._last_hash = end
+        self._acknowledged = acknowledged
         self._certain = True
         self._turn = anyio.Lock(fast_acquire=True)
 
@@ -108,6 +110,7 @@ class Journal:
             await self._refused(first_seq)
         self._last_seq, self._last_hash = last_seq, last_hash
         self._certain = True
+        self._acknowledged(last_seq)
 
     async def _refused(self, first_seq: int) -> None:
         await self._look_again()

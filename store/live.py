@@ -1,4 +1,6 @@
-"""Heartbeat and streamed text: what readers want to see at once and nobody needs after a crash.
+"""Heartbeat, streamed text, and the mark: the last row of the journal that was acknowledged.
+
+Readers want to see text at once, and nobody needs it after a crash; the mark tells the next engine of lost rows.
 
 Own file, own thread, own connection, `synchronous=OFF`: it never slows a commit, nor the loop.
 """
@@ -8,8 +10,10 @@ import threading
 import time
 from pathlib import Path
 
-from store.connection import checkpoint_here, connect
+from store.connection import Durability, checkpoint_here, connect
 from store.lease import Lease, monotonic_ms
+from store.migrations import migrate
+from store.migrations.live import LIVE
 from store.process import boot_id
 from store.watch import Watch
 
@@ -23,6 +27,11 @@ ON CONFLICT (one) DO UPDATE
        at_ms = excluded.at_ms
  WHERE excluded.token >= heartbeat.token
 """
+_MARK = """
+INSERT INTO mark (one, token, seq, durability) VALUES (1, ?, ?, ?)
+ON CONFLICT (one) DO UPDATE SET token = excluded.token, seq = excluded.seq, durability = excluded.durability
+ WHERE excluded.token >= mark.token
+"""
 _PUT = "INSERT OR REPLACE INTO texts (key, text) VALUES (?, ?)"
 _DROP = "DELETE FROM texts WHERE key = ?"
 
@@ -30,10 +39,21 @@ _DROP = "DELETE FROM texts WHERE key = ?"
 class LiveOutput:
     """Publish the latest text of each key; in memory only until `start`."""
 
-    def __init__(self, lease: Lease, path: Path | None, watch: Watch | None = None) -> None:
+    def __init__(
+        self,
+        lease: Lease,
+        path: Path | None,
+        watch: Watch | None = None,
+        *,
+        seq: int = 0,
+        durability: Durability = "full",
+    ) -> None:
         self._lease = lease
         self._path = path
         self._watch = watch
+        self._seq = seq
+        self._marked_seq: int | None = None
+        self._durability = durability
         self._guard = threading.Lock()
         self._texts: dict[str, str] = {}
         self._changed: set[str] = set()
@@ -51,6 +71,11 @@ class LiveOutput:
             else:
                 self._texts.pop(key, None)
             self._changed.add(key)
+        self._news.set()
+
+    def acknowledge(self, seq: int) -> None:
+        """Note that the journal is acknowledged up to `seq`; in the file within 0.1 s, never blocks."""
+        self._seq = seq
         self._news.set()
 
     def texts(self) -> dict[str, str]:
@@ -114,10 +139,12 @@ class LiveOutput:
         try:
             connection.execute("PRAGMA synchronous = OFF")
             checkpoint_here(connection)
+            migrate(connection, LIVE)
             connection.execute("DELETE FROM texts")
             if not self._has_begun:
                 # Of an engine before this one, whatever its token: the database may be an older copy.
                 connection.execute("DELETE FROM heartbeat")
+                connection.execute("DELETE FROM mark")
                 self._has_begun = True
             with self._guard:
                 self._changed |= self._texts.keys()
@@ -127,6 +154,9 @@ class LiveOutput:
         return connection
 
     def _flush(self, connection: sqlite3.Connection) -> None:
+        if self._marked_seq != (seq := self._seq):
+            connection.execute(_MARK, (self._lease.token, seq, self._durability))
+            self._marked_seq = seq
         with self._guard:
             changed, self._changed = self._changed, set()
             puts = [(key, self._texts[key]) for key in changed if key in self._texts]

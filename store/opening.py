@@ -26,6 +26,7 @@ from store.journal import Journal, end_of
 from store.lease import LET_GO, Lease, raise_token
 from store.live import LiveOutput
 from store.lock import FileLock, acquire
+from store.loss import Loss, accepted_loss, forget_answers
 from store.migrations import migrate
 from store.migrations.database import DATABASE
 from store.migrations.inbox import INBOX
@@ -55,6 +56,8 @@ class Store:
     snapshots: Snapshots
     live: LiveOutput
     lease: Lease
+    loss: Loss | None = None
+    """Rows that were acknowledged by an engine before, and are gone."""
 
     @property
     def token(self) -> int:
@@ -64,7 +67,12 @@ class Store:
 
 @asynccontextmanager
 async def open_store(
-    path: str | Path, *, durability: Durability = "full", takeover: bool = False, turn: Turn | None = None
+    path: str | Path,
+    *,
+    durability: Durability = "full",
+    takeover: bool = False,
+    turn: Turn | None = None,
+    accept_loss: int = 0,
 ) -> AsyncIterator[Store]:
     """Hold a store as its one engine; the files are made if they are missing.
 
@@ -73,12 +81,14 @@ async def open_store(
         durability: Whether an acknowledged append is on disk (`full`) or may be lost in a power cut (`normal`).
         takeover: Kill an engine of this machine that holds the store and has stood still for 3 s.
         turn: What an engine that stood by on this path has waited for; used up, whatever comes of it.
+        accept_loss: How many rows may be missing that were acknowledged as `full`; of `normal` any may.
 
     Raises:
         StoreBusy: If another engine holds it, in this process or another.
         NotItsTurn: If another took over before this `turn` was used.
         MissingFolder, ReadOnlyFolder, NoPermission, NetworkFileSystem: If files cannot stand there.
         NotOurFile, NewerFile, CorruptFile, LeftoverWal: If something else stands there.
+        RowsLost: If more rows are missing at the end of the journal than are accepted.
         DiskFull: If there is no room to make them.
         ValueError: If there is no such durability.
     """
@@ -88,7 +98,9 @@ async def open_store(
         if str(path) == ":memory:":
             yield await _open_memory(stack)
         else:
-            yield await _open_files(stack, Files.of(path), durability, takeover=takeover, turn=turn)
+            files = Files.of(path)
+            hold = partial(_take_hold, files, durability, takeover=takeover, turn=turn, accept_loss=accept_loss)
+            yield await _open_files(stack, files, durability, await anyio.to_thread.run_sync(hold))
 
 
 async def _open_memory(stack: AsyncExitStack) -> Store:
@@ -128,12 +140,10 @@ class _Held:
     file_id: str
     token: int
     end: tuple[int, bytes]
+    loss: Loss | None
 
 
-async def _open_files(
-    stack: AsyncExitStack, files: Files, durability: Durability, *, takeover: bool, turn: Turn | None
-) -> Store:
-    held = await anyio.to_thread.run_sync(partial(_take_hold, files, durability, takeover=takeover, turn=turn))
+async def _open_files(stack: AsyncExitStack, files: Files, durability: Durability, held: _Held) -> Store:
     stack.callback(held.lock.release)
     path = files.database
     watch = Watch(path, held.token)
@@ -148,17 +158,18 @@ async def _open_files(
         inbox = Inbox(await _started(stack, partial(open_inbox, files, held.file_id, as_engine=True)), path=files.inbox)
     stack.push_async_callback(inbox.write_kept)
     lease = Lease(held.token)
-    live = LiveOutput(lease, files.live, watch)
+    live = LiveOutput(lease, files.live, watch, seq=held.end[0], durability=durability)
     stack.push_async_callback(_in_thread, live.stop)
     live.start()
     return Store(
         path=path,
         file_id=held.file_id,
-        journal=Journal(writer, reader, path=path, token=held.token, end=held.end),
+        journal=Journal(writer, reader, path=path, token=held.token, end=held.end, acknowledged=live.acknowledge),
         inbox=inbox,
         snapshots=Snapshots(writer, reader, path=path, token=held.token),
         live=live,
         lease=lease,
+        loss=held.loss,
     )
 
 
@@ -203,7 +214,7 @@ async def _let_go(writer: "aiosqlite.Connection", token: int) -> None:
         await writer.execute_fetchall(LET_GO, (_now_ms(), token))
 
 
-def _take_hold(files: Files, durability: Durability, *, takeover: bool, turn: Turn | None) -> _Held:
+def _take_hold(files: Files, durability: Durability, *, takeover: bool, turn: Turn | None, accept_loss: int) -> _Held:
     """Check everything, take the lock, make or open the files, raise the token."""
     try:
         check_writable_folder(files.database.parent)
@@ -216,10 +227,13 @@ def _take_hold(files: Files, durability: Durability, *, takeover: bool, turn: Tu
         turn = turn or Turn(_locked(files, takeover=takeover), files.lock)
         if not _is_there(files):
             _create(files)
+        loss = accepted_loss(files.database, durability, accept_loss)
         file_id, token, end = _raised(files, durability, turn)
         prepare_inbox(files, file_id)
+        if loss is not None:
+            forget_answers(files, end[0])
         prepare_live(files, file_id)
-        return _Held(turn.lock, file_id, token, end)
+        return _Held(turn.lock, file_id, token, end, loss)
     except BaseException:
         if turn is not None:
             turn.give_up()

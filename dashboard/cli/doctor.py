@@ -15,10 +15,10 @@ import click
 from dashboard.cli.database import Found, data_folder, databases, given_database, looked_at
 from dashboard.cli.output import DONE, WRONG_USAGE, emit
 from dashboard.cli.trust import trust_list
-from dashboard.views.amounts import duration
+from dashboard.views.amounts import counted, duration
 from dashboard.views.standbys import waiting_said
 from engine.trust import TrustError
-from store import InboxClient, Reader, StoreError, verify
+from store import InboxClient, Reader, StoreError, find_loss, verify
 from store.filesystem import refuse_network
 
 AHEAD_MS = 60_000
@@ -111,6 +111,7 @@ def _databases(found: list[Found], *, verifying: bool) -> Iterator[Finding]:
     for each in found:
         yield _state_of(each)
         if each.error is None:
+            yield from _lost(each.path)
             yield from _from_the_future(each.path)
             yield from _standing_still(each)
             yield from _queued(each)
@@ -134,6 +135,22 @@ def _state_of(found: Found) -> Finding:
     if engine.ended_ms is None:
         return Finding("note", what, f"engine {engine.pid} was killed: quarterdeck engine --db {found.path} goes on")
     return Finding("ok", what, "no engine; the last one ended in order")
+
+
+def _lost(path: Path) -> Iterator[Finding]:
+    loss = find_loss(path)
+    if loss is None:
+        return
+    said = f"{counted(loss.rows, 'acknowledged event')} missing: it ends at {loss.end_seq:,}"
+    said += f", and event {loss.acknowledged_seq:,} was written"
+    if loss.answers:
+        kinds = [kind if count == 1 else f"{kind} x{count}" for kind, count in loss.answers.items()]
+        said += f"; among them the outcomes of {', '.join(kinds)}"
+    if loss.durability == "normal":
+        yield Finding("note", f"{path} (end)", f"{said}; as durability normal allows after a power cut")
+        return
+    hint = f"restore the file and its -wal from a copy, or: quarterdeck engine --accept-loss {loss.rows} --db {path}"
+    yield Finding("fault", f"{path} (end)", f"{said}: {hint}")
 
 
 def _from_the_future(path: Path) -> Iterator[Finding]:

@@ -47,13 +47,20 @@ from store import Durability
 @click.option(
     "--without-code", is_flag=True, help="Begin although agents call code of the program that made them; they wait."
 )
+@click.option(
+    "--accept-loss",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Begin although N acknowledged events are missing at the end of the database; doctor says which.",
+)
 @click.option("--ready-fd", type=int, hidden=True)
 @click.option("--while-fd", type=int, hidden=True)
 @click.pass_context
 def engine(
     ctx: click.Context, team: Path | None, *, trusting: bool, takeover: bool, standby: bool,
     takeover_after: float | None, handing_over: bool, grace: float | None, durability: Durability,
-    without_code: bool, ready_fd: int | None, while_fd: int | None,
+    accept_loss: int, without_code: bool, ready_fd: int | None, while_fd: int | None,
 ) -> int:  # fmt: skip
     """Run an engine until it is stopped.
 
@@ -103,6 +110,7 @@ def engine(
         standby=standby,
         takeover_after_s=takeover_after,
         json=ctx.ensure_object(Settings).json,
+        accept_loss=accept_loss,
         without_code=without_code,
     )
     serving = Serving(

@@ -27,7 +27,7 @@ from engine.garbage import collect_rarely
 from engine.host import Host
 from engine.sender import sender_of
 from store import Deposed, Durability, FileLost, NotItsTurn, stand_by
-from store.opening import open_store
+from store.opening import Store, open_store
 from store.standing import Standby, Turn
 
 END_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -51,6 +51,8 @@ class Terms:
     """When it stands by: take over also from one that has not been heard of for so long."""
     json: bool = False
     """Say in JSON why it ends."""
+    accept_loss: int = 0
+    """How many acknowledged events may be missing in the database."""
     without_code: bool = False
     """Begin although agents call code of the program that made them; they wait."""
 
@@ -148,13 +150,19 @@ class Serving:
     ) -> None:
         terms = self._terms
         async with (
-            open_store(terms.db, takeover=terms.takeover, durability=terms.durability, turn=turn) as store,
+            open_store(
+                terms.db,
+                takeover=terms.takeover,
+                durability=terms.durability,
+                turn=turn,
+                accept_loss=terms.accept_loss,
+            ) as store,
             anyio.create_task_group() as group,
         ):
             if standby is not None:
                 standby.leave()
             end_when_stuck(store, as_json=terms.json)
-            state = _known(readiness, store.file_id)
+            state = _known(readiness, store)
             host = Host(store, folder=Path.cwd(), importer=opened, state=state)
             group.start_soon(self._watch_signals, host)
             await group.start(self._live, host, group)
@@ -201,9 +209,9 @@ def refuse_code_elsewhere(state: State, db: Path) -> None:
         fail("code_elsewhere", line, hint, REFUSED)
 
 
-def _known(readiness: Readiness | None, file_id: str) -> State | None:
-    """Return the state that an engine knows from standing by, where it is of the same file."""
-    if readiness is None or readiness.file_id != file_id:
+def _known(readiness: Readiness | None, store: Store) -> State | None:
+    """Return the state that an engine knows from standing by, where it is of the same file, and nothing is lost."""
+    if readiness is None or readiness.file_id != store.file_id:
         return None
     state = readiness.state
-    return state if state.seq else None
+    return state if 0 < state.seq <= store.journal.last_seq else None

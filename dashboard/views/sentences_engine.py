@@ -21,7 +21,8 @@ from engine.core.events import (
 
 
 def _started(event: EngineStarted, names: Names) -> str:
-    return f"engine {event.pid} started (version {event.version}, token {event.token})"
+    lost = f"; {counted(event.lost, 'acknowledged event')} before it are lost" if event.lost else ""
+    return f"engine {event.pid} started (version {event.version}, token {event.token}){lost}"
 
 
 def _stopped(event: EngineStopped, names: Names) -> str:

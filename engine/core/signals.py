@@ -22,6 +22,8 @@ class EngineBegan:
     version: str
     bound: list[str] | None = None
     """References to callables of this process; None where it is not asked whose code is there."""
+    lost: int = 0
+    """Events that were acknowledged and are not in the journal any more."""
 
 
 @fact

@@ -336,7 +336,12 @@ class Host:
         log.info("the engine ends: %s", self.stopped)
 
     def _beginning(self) -> EngineBegan:
-        return EngineBegan(pid=self._pid, token=self.store.token, version=_version(), bound=sorted(self._bound))
+        lost = 0 if self.store.loss is None else self.store.loss.rows
+        if lost:
+            log.warning("%d acknowledged events are missing after event %d", lost, self.store.journal.last_seq)
+        return EngineBegan(
+            pid=self._pid, token=self.store.token, version=_version(), bound=sorted(self._bound), lost=lost
+        )
 
     async def _close(self) -> None:
         self._end("it was cancelled")

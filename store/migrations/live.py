@@ -1,4 +1,4 @@
-"""`team.db-live`: heartbeat and streamed text; nothing in it outlives the engine."""
+"""`team.db-live`: heartbeat, streamed text, and how far the journal was acknowledged."""
 
 from store.migrations import Kind
 
@@ -16,4 +16,13 @@ _VERSION_1 = (
 
 _VERSION_2 = ("ALTER TABLE heartbeat ADD COLUMN at_ms INTEGER",)
 
-LIVE = Kind("live output", 0x51444C31, (_VERSION_1, _VERSION_2), disposable=True)
+_VERSION_3 = (
+    """CREATE TABLE mark (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        token INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        durability TEXT NOT NULL
+    )""",
+)
+
+LIVE = Kind("live output", 0x51444C31, (_VERSION_1, _VERSION_2, _VERSION_3), disposable=True)

@@ -19,6 +19,8 @@ class EngineStarted:
     version: str
     away: list[str] | None = None
     """Agents whose code is bound to a program that this engine is not part of; None leaves those that were."""
+    lost: int = 0
+    """How many acknowledged events are missing before this one, whose seqs are given anew."""
 
 
 @fact
