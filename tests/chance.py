@@ -53,7 +53,7 @@ from engine.core.spec import (
 )
 from engine.core.strategies import STRATEGIES
 from engine.core.values import Usage
-from tests.world import LONG, World, agent, load
+from tests.world import LONG, PROCESSES, World, agent, load
 
 NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay")
 SKILLS = ("parse", "write", "sum")
@@ -90,6 +90,7 @@ def crew(draw: Callable[[st.SearchStrategy[Any]], Any]) -> SupervisorSpec:
             draw(st.sampled_from(SKILLS)),
             on_failure=policies,
             max_concurrency=draw(st.integers(1, 3)),
+            run_in=draw(st.sampled_from([None, None, "process"])),
             circuit=draw(st.sampled_from([None, None, Circuit(1, 1.0), Circuit(2, 5.0)])),
             pool=draw(st.sampled_from([None, None, Pool(max=3, grow_at=1, idle_s=0.5), Pool(min=2, max=4)])),
         )
@@ -132,6 +133,7 @@ def urgency(draw: Callable[[st.SearchStrategy[Any]], Any], **options: Any) -> Su
     return SupervisorOptions(
         ageing_s=draw(st.sampled_from([None, 0, 5])),
         max_total=draw(st.sampled_from([None, None, 1, 2])),
+        processes=draw(st.sampled_from([None, None, 1, 2])),
         preempt=draw(st.sampled_from([None, Preempt(at=at, urgent=5, limit=2), Preempt(at=at)])),
         balance=draw(st.sampled_from([None, *BALANCES])),
         limits=limits(draw),
@@ -231,8 +233,9 @@ def _swap(draw: Callable[[st.SearchStrategy[Any]], Any], agents: Sequence[str]) 
     """Draw a swap, in any mode."""
     mode = draw(st.sampled_from(["drain", "migrate", "migrate", "abort", "leap"]))
     spec = agent(
-        draw(st.sampled_from(NAMES)), draw(st.sampled_from(SKILLS)), timeout_s=draw(st.sampled_from([1, 2, 3]))
-    )
+        draw(st.sampled_from(NAMES)), draw(st.sampled_from(SKILLS)), timeout_s=draw(st.sampled_from([1, 2, 3])),
+        run_in=draw(st.sampled_from([None, "process"])),
+    )  # fmt: skip
     return SwapAgent(
         agent=draw(st.sampled_from(agents)),
         spec=spec,
@@ -397,7 +400,7 @@ def mend(world: World) -> None:
 def worlds(draw: Callable[[st.SearchStrategy[Any]], Any], max_turns: int = 40) -> World:
     """Draw a team and a history."""
     world = World()
-    world.say(EngineBegan(pid=1, token=1, version="test"))
+    world.say(EngineBegan(pid=1, token=1, version="test", processes=PROCESSES))
     world.order(load(crew(draw)))
     world.order(Submit(request="parse it"))
     for _ in range(draw(st.integers(0, 3))):

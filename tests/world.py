@@ -45,6 +45,8 @@ from engine.core.step import step
 
 LONG = "a text that is longer than what the state keeps inline, so that it is held by reference to the journal. " * 2
 
+PROCESSES = 2
+"""What the computer of every world bears."""
 ALL_IS_WELL = {"score": 1.0, "enough": True, "approved": True, "holds": [0], "items": 2, "list": ["x", "y"]}
 """A verdict that fits every question."""
 
@@ -165,7 +167,7 @@ class World:
         for kept in (self.started, self.joins, self.checks, self.stopping, self.asked, self.timers):
             kept.clear()
         self.reads.clear()
-        return self.say(EngineBegan(pid=1, token=2, version="test"))
+        return self.say(EngineBegan(pid=1, token=2, version="test", processes=PROCESSES))
 
     def restart(self) -> list[Event]:
         """End the engine on purpose and start another."""
@@ -225,7 +227,7 @@ def agent(name: str, *specialties: str, **fields: Any) -> AgentSpec:
 def team_world(*members: AgentSpec | SupervisorSpec, mode: str = "sequential", **fields: Any) -> World:
     """Return a world with one team under a supervisor `chief`."""
     world = World()
-    world.say(EngineBegan(pid=1, token=1, version="test"))
+    world.say(EngineBegan(pid=1, token=1, version="test", processes=PROCESSES))
     team = SupervisorSpec(name="chief", mode=mode, members=list(members), **fields)
     world.order(load(team))
     return world

@@ -44,6 +44,7 @@ def replace(ctx: click.Context, supervisor: str, file: Path, *, mode: str, trust
 @click.argument("supervisor")
 @click.option("--max-parallel", type=click.IntRange(1, 10_000), help="Attempts its own agents may run at once.")
 @click.option("--max-total", type=click.IntRange(1, 100_000), help="Attempts at once in it and everything under it.")
+@click.option("--processes", type=click.IntRange(1, 10_000), help="Attempts at once in processes, everything under it.")
 @click.option("--max-agents", type=click.IntRange(1, 100_000), help="The most agents it may have.")
 @click.option("--balance", type=click.Choice(BALANCES), help="Who of several able agents gets a task.")
 @click.option("--ageing", type=click.FloatRange(0, 86_400), metavar="S", help="Waiting that raises a task by one.")
@@ -51,14 +52,16 @@ def replace(ctx: click.Context, supervisor: str, file: Path, *, mode: str, trust
 @sending_options
 @click.pass_context
 def set_(
-    ctx: click.Context, supervisor: str, *, max_parallel: int | None, max_total: int | None, max_agents: int | None,
-    balance: Balance | None, ageing: float | None, preempt: str | None,
+    ctx: click.Context, supervisor: str, *, max_parallel: int | None, max_total: int | None, processes: int | None,
+    max_agents: int | None, balance: Balance | None, ageing: float | None, preempt: str | None,
 ) -> int:  # fmt: skip
     """Change what SUPERVISOR allows; what is not named stays."""
     options = None
-    if any(value is not None for value in (max_total, balance, ageing, preempt)):
+    if any(value is not None for value in (max_total, processes, balance, ageing, preempt)):
         at = None if preempt is None else Preempt(at=preempt)  # type: ignore[arg-type]
-        options = SupervisorOptions(max_total=max_total, balance=balance, ageing_s=ageing, preempt=at)
+        options = SupervisorOptions(
+            max_total=max_total, processes=processes, balance=balance, ageing_s=ageing, preempt=at
+        )
     if options is None and max_parallel is None and max_agents is None:
         fail("usage", "nothing to change", "see: quarterdeck set --help", WRONG_USAGE)
     command = ChangeSupervisor(supervisor=supervisor, options=options, max_parallel=max_parallel, max_agents=max_agents)

@@ -151,7 +151,7 @@ class SettingsLine:
 
     does = "Change them"
     placeholder = "key=value …"
-    KEYS = ("max_parallel", "max_total", "max_agents", "balance", "ageing", "preempt")
+    KEYS = ("max_parallel", "max_total", "processes", "max_agents", "balance", "ageing", "preempt")
 
     def __init__(self, supervisor_id: str) -> None:
         self._supervisor_id = supervisor_id
@@ -170,6 +170,7 @@ class SettingsLine:
         rows = (
             ("max_parallel", one.max_parallel, "attempts at once of its own agents"),
             ("max_total", options.max_total or "no limit", "of it and everything under it"),
+            ("processes", options.processes or _processes(state, above), "likewise, of attempts in processes"),
             ("max_agents", one.max_agents, f"it has {counted(len(one.members), 'member')}"),
             ("balance", options.balance or above or BALANCES[0], f"who of several able ones: {', '.join(BALANCES)}"),
             ("ageing", ageing, "waiting that raises a task by one priority"),
@@ -202,6 +203,12 @@ class SettingsLine:
         )
 
 
+def _processes(state: State, above: str | None) -> str:
+    """Return how many attempts in processes may be at work where nothing is set."""
+    most = None if state.engine is None else state.engine.processes
+    return above or ("no limit" if most is None else f"{most} (all)")
+
+
 def _joined(words: Sequence[str]) -> list[str]:
     """Read `--key value`, as a shell has it, like `key=value`."""
     out: list[str] = []
@@ -219,8 +226,9 @@ def _whole(key: str, value: JsonValue) -> int:
 
 def _options(said: dict[str, JsonValue]) -> SupervisorOptions | None:
     wanted: dict[str, object] = {}
-    if "max_total" in said:
-        wanted["max_total"] = _whole("max_total", said["max_total"])
+    for key in ("max_total", "processes"):
+        if key in said:
+            wanted[key] = _whole(key, said[key])
     if "balance" in said:
         wanted["balance"] = said["balance"]
     if "ageing" in said:

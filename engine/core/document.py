@@ -21,7 +21,7 @@ Fields: TypeAlias = dict[str, Any]
 OF_ONE_FILE = ("seq", "engine", "team", "trusted", "commands", "declared", "incoming")
 """Fields of the state that mean nothing in another file; trust is the operator's, never an archive's."""
 DERIVED = {
-    "supervisors": ("running", "total", "at_work", "own", "offers", "ageing_ms", "balance", "restarts_ms"),
+    "supervisors": ("running", "total", "processes", "at_work", "own", "offers", "ageing_ms", "balance", "restarts_ms"),
     "agents": (
         "away",
         "running",
@@ -50,7 +50,19 @@ DERIVED = {
     ),
 }
 """What is built anew on import, by the kind of entity."""
-INDEXES = ("urgent_to", "urgent", "offers", "shared", "pools", "resizable", "leaving", "limited")
+INDEXES = (
+    "urgent_to",
+    "urgent",
+    "offers",
+    "shared",
+    "pools",
+    "process_agents",
+    "in_process",
+    "processes",
+    "resizable",
+    "leaving",
+    "limited",
+)
 """Fields of the state that follow from its entities, and are built anew on import."""
 CLOCK_AND_PAUSE = {
     "supervisors": ("paused",),

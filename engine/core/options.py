@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue
 
 from engine.core.limits import Limits
 from engine.core.policies.records import Chain, Circuit, Restart
-from engine.core.validation.bounds import Label, Members, Name, NoneToADay, Priority, Share
+from engine.core.validation.bounds import Label, Members, Name, NoneToADay, Priority, Share, Slots
 from engine.core.validation.records import check_fields
 
 Balance: TypeAlias = Literal["round_robin", "least_load", "weight", "performance"]
@@ -78,6 +78,9 @@ class SupervisorOptions:
     """For each of its agents."""
     max_total: Members | None = None
     """Attempts that may be at work in it and everything under it; not taken from above."""
+    processes: Slots | None = None
+    """Attempts in processes that may be at work in it and everything under it; not taken from above. Roots for which
+    nothing is set share one less than the computer has cores."""
     balance: Balance | None = None
     """Who of several able agents gets a task; `round_robin` where nobody set it."""
     ageing_s: NoneToADay | None = None

@@ -20,7 +20,7 @@ from engine.core.state import Run, RunSummary, State, Supervisor, Task, TaskStat
 from engine.core.step import step
 from engine.core.values import Usage
 
-OWN = frozenset({"lead", "settings", "strategies", "limits", "max_total"})
+OWN = frozenset({"lead", "settings", "strategies", "limits", "max_total", "processes"})
 """Options that a supervisor does not take from the one above it."""
 
 

@@ -24,6 +24,8 @@ class EngineBegan:
     """References to callables of this process; None where it is not asked whose code is there."""
     lost: int = 0
     """Events that were acknowledged and are not in the journal any more."""
+    processes: int | None = None
+    """Attempts in processes that this computer bears; None is no limit."""
 
 
 @fact

@@ -80,6 +80,12 @@ class State:
     """Queues that several teams take from."""
     pools: Ids = field(default_factory=OrderedDict)
     """Agents that are pools."""
+    process_agents: Ids = field(default_factory=OrderedDict)
+    """Agents that work in processes; the one that began last at the end."""
+    in_process: Ids = field(default_factory=OrderedDict)
+    """Tasks whose attempts hold a process, the first begun first."""
+    processes: int = 0
+    """How many of those are under roots for which no limit on processes is set."""
     resizable: Ids = field(default_factory=OrderedDict)
     """Pools that have to grow, or have to be watched because an instance has nothing to do."""
     leaving: Ids = field(default_factory=OrderedDict)

@@ -14,6 +14,7 @@ from engine.core.fold.lanes import in_order
 from engine.core.fold.timers import timer_id
 from engine.core.inheritance import above_and_self
 from engine.core.queries.bound import AWAY
+from engine.core.queries.processes import full_of_processes, lacks_process
 from engine.core.state import Agent, Queue, Run, State, Supervisor, Task, TaskStatus
 
 Why: TypeAlias = Literal[
@@ -32,11 +33,12 @@ Why: TypeAlias = Literal[
     "budget",
     "supervisor",
     "team",
+    "process",
     "turn",
 ]
 """What kind of thing is waited for: an engine; a look at what may have happened twice; a person; the end of a back-off;
 the end of a pause; other runs; other tasks; delegations; a slot to go on; somebody able; an agent that works again; a
-circuit that closes; a budget; a slot of the supervisor; one of the team; its turn."""
+circuit that closes; a budget; a slot of the supervisor; one of the team; a process of this computer; its turn."""
 
 
 @fact
@@ -196,7 +198,23 @@ def _closed(state: State, queue: Queue) -> Wait | None:
         return Wait(why="budget", words=f"the budget of {spent.name} is spent", ids=(spent.id,))
     if queue.shared and not queue.free:
         return _nobody_works(state, agents) or _no_team_is_let(state, agents, supervisor)
-    return _nobody_works(state, agents) or (_full(above) if queue.free else None)
+    return _nobody_works(state, agents) or (_full(above) if queue.free else _no_process(state, agents))
+
+
+def _no_process(state: State, agents: Sequence[Agent]) -> Wait | None:
+    """Return which limit on processes is reached; None where an agent waits for nothing else than its own slot."""
+    able = [agent for agent in agents if _refuses(state, agent) is None]
+    if not able or not all(agent.has_room and lacks_process(state, agent) for agent in able):
+        return None
+    limit = full_of_processes(state, state.supervisors[able[0].supervisor_id])
+    assert limit is not None
+    whose, used, most = limit
+    of = "of this computer" if whose is None else f"of {whose.name}"
+    return Wait(
+        why="process",
+        words=f"waits for a process {of}: {used} of {most} in use",
+        ids=() if whose is None else (whose.id,),
+    )
 
 
 def _no_team_is_let(state: State, agents: Sequence[Agent], anchor: Supervisor) -> Wait | None:
@@ -206,7 +224,7 @@ def _no_team_is_let(state: State, agents: Sequence[Agent], anchor: Supervisor) -
         team = state.supervisors[agent.supervisor_id]
         between = list(takewhile(lambda one: one.id != anchor.id, above_and_self(state, team)))
         paused = next((one for one in between if one.paused), None)
-        refusal = _refuses(state, agent) or _full(between)
+        refusal = _refuses(state, agent) or _full(between) or _no_process(state, [agent])
         if paused is not None:
             refusal = Wait(why="pause", words=f"supervisor {paused.name} is paused", ids=(paused.id,))
         if refusal is None:

@@ -38,7 +38,7 @@ from engine.host.subscriptions import BUFFERED, Listeners, Subscription
 from engine.host.timers import Timers
 from engine.runtimes.base import Factory
 from engine.runtimes.catalogue import built_in
-from engine.runtimes.processes import Processes
+from engine.runtimes.processes import Processes, spare_cores
 from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
 from engine.runtimes.values import clean
@@ -81,6 +81,8 @@ class Host:
             infinity the same messages always make the same batches.
         snapshot_events: Events between two snapshots.
         state: Of the same journal as of an earlier event, where it is known; spares folding up to there.
+        processes: Attempts in processes that may be at work where no supervisor says it; one less than there are
+            cores by default, and at least one.
     """
 
     def __init__(
@@ -98,12 +100,14 @@ class Host:
         batch_ms: float = BATCH_MS,
         snapshot_events: int = SNAPSHOT_EVENTS,
         state: State | None = None,
+        processes: int | None = None,
     ) -> None:
         self.store = store
         self.clock = clock if clock is not None else RealClock()
         self.threads = Threads()
         self._pid = pid if pid is not None else os.getpid()
         self._snapshot_events = snapshot_events
+        self._limit = processes or spare_cores()
         installed_strategies()
         self._bound = dict(bound or {})
         self._texts = Texts(store.journal.body)
@@ -340,7 +344,12 @@ class Host:
         if lost:
             log.warning("%d acknowledged events are missing after event %d", lost, self.store.journal.last_seq)
         return EngineBegan(
-            pid=self._pid, token=self.store.token, version=_version(), bound=sorted(self._bound), lost=lost
+            pid=self._pid,
+            token=self.store.token,
+            version=_version(),
+            bound=sorted(self._bound),
+            processes=self._limit,
+            lost=lost,
         )
 
     async def _close(self) -> None:

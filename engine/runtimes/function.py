@@ -105,14 +105,12 @@ class ProcessRuntime:
             raise Unusable(f"{self._reference!r} cannot be imported: {death}") from death
 
     async def execute(self, work: Work) -> JsonValue:
-        """Call the function in a process, when it is its turn; the time limit begins then."""
-        work.suspend_time_limit()
+        """Call the function in a process."""
         return await self._code.processes.call(
             self._reference,
             await work.value(),
             self._code.folder,
             report=lambda done, total, note: work.progress(done, total, clean(note)),
-            on_begin=work.begin_time_limit,
         )
 
 

@@ -28,6 +28,11 @@ GONE_S = 5.0
 Report = Callable[[int, int, str], None]
 
 
+def spare_cores() -> int:
+    """Return how many processes this computer bears that keep a core busy, with one core left for the engine."""
+    return max(1, (os.cpu_count() or 2) - 1)
+
+
 class Spawner(Protocol):
     """Starts a task in the loop, as a task group does."""
 
@@ -36,16 +41,15 @@ class Spawner(Protocol):
 
 
 class Processes:
-    """Run functions by reference in other processes.
+    """Run functions by reference in other processes, each call in one of its own: who may call is for the core to say.
 
     Args:
         spawn: Starts the tasks that read what children print.
-        limit: How many may work at once; by default one less than there are cores, and at least one.
     """
 
-    def __init__(self, spawn: Spawner, *, limit: int | None = None) -> None:
+    def __init__(self, spawn: Spawner) -> None:
         self._spawn = spawn
-        self._turn = anyio.CapacityLimiter(limit or max(1, (os.cpu_count() or 2) - 1))
+        self._looking = anyio.CapacityLimiter(spare_cores())
         self._idle: list[_Child] = []
         self._all: set[_Child] = set()
 
@@ -56,17 +60,10 @@ class Processes:
             CallFailed: If it is not.
             ProcessDied: If looking ended the process.
         """
-        await self._ask({"reference": reference}, folder, _ignore, _nothing)
+        async with self._looking:
+            await self._ask({"reference": reference}, folder, _ignore)
 
-    async def call(
-        self,
-        reference: str,
-        value: JsonValue,
-        folder: Path | None,
-        *,
-        report: Report,
-        on_begin: Callable[[], None],
-    ) -> JsonValue:
+    async def call(self, reference: str, value: JsonValue, folder: Path | None, *, report: Report) -> JsonValue:
         """Return what the function returns; a cancelled call kills its process.
 
         Args:
@@ -74,32 +71,27 @@ class Processes:
             value: The one argument.
             folder: Searched last for the module.
             report: Gets its progress.
-            on_begin: Called when it is its turn.
 
         Raises:
             CallFailed: If it raised.
             ProcessDied: If the process ended without an answer.
         """
-        return await self._ask({"reference": reference, "value": value}, folder, report, on_begin)
+        return await self._ask({"reference": reference, "value": value}, folder, report)
 
     async def close(self) -> None:
         """Kill every child."""
         for child in list(self._all):
             await self._end(child)
 
-    async def _ask(
-        self, request: dict[str, JsonValue], folder: Path | None, report: Report, on_begin: Callable[[], None]
-    ) -> JsonValue:
+    async def _ask(self, request: dict[str, JsonValue], folder: Path | None, report: Report) -> JsonValue:
         line = json.dumps({**request, "path": _search_path(folder)}).encode() + b"\n"
-        async with self._turn:
-            child = await self._child()
-            on_begin()
-            try:
-                answer = await child.ask(line, report)
-            except BaseException:
-                await self._end(child)
-                raise
-            self._idle.append(child)
+        child = await self._child()
+        try:
+            answer = await child.ask(line, report)
+        except BaseException:
+            await self._end(child)
+            raise
+        self._idle.append(child)
         if "error" in answer:
             raise CallFailed(answer["type"], answer["error"], answer.get("traits"))
         output: JsonValue = answer["output"]
@@ -201,7 +193,3 @@ def _signal_name(number: int) -> str:
 
 def _ignore(done: int, total: int, note: str) -> None:
     """Take progress that nobody asked for."""
-
-
-def _nothing() -> None:
-    """Do nothing when it is the turn of a check."""

@@ -366,12 +366,6 @@ class Work:
             words = f"took longer than its time limit of {self.spec.timeout_s:g} s"
             self._end_limit = self._services.later(due_ms, lambda: self._time_out(words))
 
-    def suspend_time_limit(self) -> None:
-        """Do not count the time limit until `begin_time_limit`: it waits for its turn."""
-        if self._end_limit is not None:
-            self._end_limit()
-            self._end_limit = None
-
     @contextmanager
     def step_limit(self, name: str) -> Iterator[None]:
         """Let the attempt fail when what is done inside takes longer than a step may."""

@@ -34,7 +34,7 @@ CHAINS: tuple[tuple[type, ...], ...] = (
     (Fail,),
 )
 """What agents do about failure: the policies of a chain, whose numbers are drawn."""
-OF_CODE = ("run", "run_in", "tools", "options", "model", "instructions", "description")
+OF_CODE = ("run", "tools", "options", "model", "instructions", "description")
 """Fields that mean nothing to a simulated agent."""
 RARE = 0.15
 """Share of the other settings that an agent has."""
@@ -52,7 +52,7 @@ def simulated(value: T) -> T:
     found: Any = value
     if isinstance(value, AgentSpec):
         kept = {name: getattr(value, name) for name in value.__slots__}
-        found = AgentSpec(**(kept | {"agent_type": SIMULATED, "run": None, "run_in": None, "tools": (), "options": {}}))
+        found = AgentSpec(**(kept | {"agent_type": SIMULATED, "run": None, "tools": (), "options": {}}))
     elif is_dataclass(value) and not isinstance(value, type):
         changed = {one.name: simulated(getattr(value, one.name)) for one in fields(value)}
         found = replace(value, **changed)

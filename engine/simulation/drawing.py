@@ -125,6 +125,8 @@ BY_NAME: dict[str, Callable[[Random, State], Any]] = {
     "max_parallel": _one(1, 2, 3, 5, 10, wrong=0),
     "max_agents": _one(3, 10, 50, wrong=0),
     "max_total": _one(1, 2, 3, 6, wrong=0),
+    "processes": _one(1, 1, 2, 3, wrong=0),
+    "run_in": _one("process", "process", "thread"),
     "max_concurrency": _one(1, 1, 2, 3, wrong=0),
     "weight": _one(0.5, 1.0, 2.0, 5.0),
     "ageing_s": _one(0.0, 10.0, 60.0, 600.0),

@@ -46,6 +46,8 @@ LOOK_S = 0.1
 DAY_MS = 24 * HOUR_MS
 FAR_MS = 3_000 * DAY_MS
 SNAPSHOT_EVENTS = 60
+PROCESSES = 2
+"""What the computer of every history bears, whichever this one is."""
 EXPECTED_ENDS = (EngineKilled, Deposed, DiskStayedFull)
 """How an engine may end besides cleanly."""
 
@@ -238,6 +240,7 @@ class History:
             pid=self._lives,
             batch_ms=math.inf,
             snapshot_events=SNAPSHOT_EVENTS,
+            processes=PROCESSES,
         )
         begun, ended = anyio.Event(), anyio.Event()
         async with anyio.create_task_group() as group:

@@ -80,6 +80,7 @@ def _options(block: TeamBlock) -> SupervisorOptions:
         task_limits=None if limits is None else _limits(limits.task),
         agent_limits=None if limits is None else _limits(limits.agent),
         max_total=chief.max_total,
+        processes=chief.processes,
         balance=chief.balance,
         ageing_s=chief.ageing_s,
         preempt=None if chief.preempt is None else Preempt(**chief.preempt.model_dump()),

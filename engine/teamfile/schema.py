@@ -105,6 +105,9 @@ class SupervisorBlock(Block):
     max_total: Annotated[
         Members | None, Field(description="Attempts that may be at work in it and everything under it.")
     ] = None
+    processes: Annotated[
+        Slots | None, Field(description="Attempts in processes that may be at work in it and everything under it.")
+    ] = None
     lead: Annotated[Name | None, Field(description="The agent that gets the whole request under delegate.")] = None
     settings: Annotated[dict[str, JsonValue], Field(default_factory=dict, description="What its strategy asks for.")]
     on_failure: Annotated[

@@ -76,6 +76,13 @@ def long_work(folder: str) -> str:
     return "never"
 
 
+def until(file: str) -> str:
+    """Work until a file is there."""
+    while not Path(file).exists():
+        time.sleep(0.01)
+    return file
+
+
 def compute(text: str) -> int:
     began = time.process_time()
     while time.process_time() - began < 0.01:

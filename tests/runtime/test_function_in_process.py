@@ -9,8 +9,9 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from engine import DynamicSupervisor, Unusable
-from engine.core.commands import Cancel
+from engine.core.commands import Cancel, Submit
 from engine.core.spec import AgentSpec, Retry
+from engine.core.waiting import why_waits
 from engine.runtimes.processes import Processes
 from tests.runtime import crew_for_processes as crew
 from tests.runtime.engines import PATIENCE_S, Engine, Engines, soon
@@ -120,6 +121,35 @@ async def test_an_engine_that_ends_leaves_no_process_behind(engine: Engines, tmp
         _, pids = await at_work(running, tmp_path)
 
     assert await gone(pids)
+
+
+async def test_what_waits_for_a_process_is_not_at_work_and_the_most_urgent_gets_it_first(
+    engine: Engines, tmp_path: Path
+) -> None:
+    files = {name: tmp_path / name for name in ("first", "later", "urgent")}
+
+    async with engine(agent("until", timeout_s=60), host={"processes": 1}) as running:
+        await running.hire(agent("until"), name="second")
+        run_ids = []
+        for name, supervisor, priority in (("first", "team", 5), ("later", "team", 5), ("urgent", "second", 1)):
+            command = Submit(request=str(files[name]), supervisor=supervisor, priority=priority)
+            run_ids.append(str((await running.host.order(command)).result["run_id"]))
+        tasks = [task for task in running.state.tasks.values() if task.kind == "agent"]
+        waits = [why_waits(running.state, task) for task in tasks]
+        at_work = [task.attempt is not None for task in tasks]
+        for file in files.values():
+            file.touch()
+        for run_id in run_ids:
+            await running.ended(run_id)
+        begun = [record.run_id for record in await running.journal("attempt_started")]
+
+    assert at_work == [True, False, False]
+    assert [None if one is None else one.words for one in waits] == [
+        None,
+        "next in until's queue",
+        "waits for a process of this computer: 1 of 1 in use",
+    ]
+    assert begun == [run_ids[0], run_ids[2], run_ids[1]]
 
 
 async def test_progress_of_a_process_is_shown(engine: Engines, tmp_path: Path) -> None:

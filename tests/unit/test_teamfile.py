@@ -201,6 +201,7 @@ supervisor:
   ageing_s: 30
   balance: least_load
   max_total: 4
+  processes: 3
   preempt: {at: now, urgent: 1}
   restart: {strategy: rest_for_one, intensity: 2}
   circuit: {failures: 3}
@@ -220,6 +221,7 @@ agents:
         run_limits=Limits(attempts=50),
         task_limits=Limits(time_s=9, then="fail"),
         max_total=4,
+        processes=3,
         balance="least_load",
         ageing_s=30,
         preempt=Preempt(at="now", urgent=1),

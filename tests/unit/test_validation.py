@@ -101,7 +101,7 @@ CASES: dict[type, Case] = {
     Optimize: Case({}, lambda one: change(optimize=one), ("options", "optimize")),
     SupervisorOptions: Case(
         {}, lambda one: ChangeSupervisor(supervisor="chief", options=one), ("options",), ("supervisor",),
-        same("max_total", "balance", "ageing_s", "grace_s"),
+        same("max_total", "processes", "balance", "ageing_s", "grace_s"),
     ),
     SupervisorSpec: Case(
         {"name": "chief"}, lambda one: AddSupervisor(parent=None, team=one), ("team",), ("supervisor",),
@@ -300,6 +300,7 @@ EXTREMES: dict[str, list[Any]] = {
     "ageing_s": [0, 5e-324, 86_400],
     "grace_s": [0, 5e-324, 86_400],
     "max_total": [1, 100_000],
+    "processes": [1, 10_000],
     "max_parallel": [1, 10_000],
     "deadline_s": [5e-324, 315_360_000],
     "priority": [0, 9],
@@ -339,7 +340,7 @@ def teams(draw: st.DrawFn) -> SupervisorSpec:
         limits=extreme(draw, Limits, *amounts), task_limits=extreme(draw, Limits, *amounts),
     )  # fmt: skip
     options = extreme(
-        draw, SupervisorOptions, "ageing_s", "grace_s", "max_total",
+        draw, SupervisorOptions, "ageing_s", "grace_s", "max_total", "processes",
         limits=extreme(draw, Limits, "run_s", *amounts), run_limits=extreme(draw, Limits, *amounts),
         restart=extreme(draw, Restart, "period_s"), balance=draw(st.sampled_from(["weight", "performance"])),
     )  # fmt: skip

@@ -15,7 +15,13 @@ def engine_began(state: State, signal: EngineBegan, ctx: Context) -> list[Event]
     """Take up what the engine before left: every attempt that was at work ended with it."""
     away = None if signal.bound is None else [agent.id for agent in bound_elsewhere(state, signal.bound)]
     started = EngineStarted(
-        at_ms=ctx.now_ms, pid=signal.pid, token=signal.token, version=signal.version, away=away, lost=signal.lost
+        at_ms=ctx.now_ms,
+        pid=signal.pid,
+        token=signal.token,
+        version=signal.version,
+        away=away,
+        processes=signal.processes,
+        lost=signal.lost,
     )
     return [started, *reconcile(state, ctx)]
 

@@ -15,6 +15,7 @@ from engine.core.fold.openings import has_slot, is_full
 from engine.core.inheritance import above_and_self, inherited
 from engine.core.options import Preempt
 from engine.core.prompts import GiveSlot, TakeSlot
+from engine.core.queries.processes import full_of_processes
 from engine.core.state import Queue, State, Supervisor, Task
 from engine.core.validation.bounds import LOWEST_PRIORITY
 
@@ -74,16 +75,28 @@ def _last_begun(
 def _in_the_way(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str] | None]:
     """Return whose attempts hold what `queue` needs, and on which agents; None is on any of theirs."""
     supervisor = state.supervisors[queue.supervisor_id]
-    if queue.shared and not queue.free:
-        return _in_teams(state, queue)
     if not queue.free:
-        return [supervisor], frozenset(agent_id for agent_id in queue.agents if state.agents[agent_id].works)
+        works = frozenset(agent_id for agent_id in queue.agents if state.agents[agent_id].works)
+        teams, agents = _in_teams(state, queue) if queue.shared else ([supervisor], works)
+        others, holders = _in_processes(state, queue)
+        return list({one.id: one for one in (*teams, *others)}.values()), agents | holders
     if not queue.shared and supervisor.running >= supervisor.max_parallel:
         return [supervisor], None
     for above in above_and_self(state, supervisor):
         if is_full(above):
             return list(_under(state, above)), None
     return [], None
+
+
+def _in_processes(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str]]:
+    """Return under whom attempts hold the processes that an agent of a queue lacks, and which agents work in any."""
+    for agent in (state.agents[agent_id] for agent_id in queue.agents if agent_id in state.process_agents):
+        full = full_of_processes(state, state.supervisors[agent.supervisor_id]) if agent.takes_tasks else None
+        if full is not None:
+            whole = [root for root in state.roots if root.options.processes is None] if full[0] is None else [full[0]]
+            found = [below for one in whole for below in _under(state, one)]
+            return found, frozenset(state.tasks[task_id].agent_id or "" for task_id in state.in_process)
+    return [], frozenset()
 
 
 def _in_teams(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str]]:

@@ -131,6 +131,8 @@ class Supervisor:
     """Slots in use."""
     total: int = 0
     """Slots in use by its agents and by all below it."""
+    processes: int = 0
+    """Processes in use by its agents and by all below it."""
     at_work: dict[int, dict[str, int]] = field(default_factory=dict)
     """Tasks that hold those of its own agents, by priority, the one that began last at the end."""
     own: Ranking = field(default_factory=Ranking)

@@ -71,6 +71,8 @@ class Attempt:
     """From when on its time is not yet counted as spent; while it is parked, the time that is not, below 0."""
     parked: bool = False
     """It waits for its delegations and holds no slot."""
+    in_process: bool = False
+    """Its code runs in a process, which it holds while it holds a slot."""
     waits: dict[str, None] = field(default_factory=dict)
     """Calls that it waits for and whose tasks are not all ended."""
     owed: list[str] = field(default_factory=list)

@@ -21,6 +21,8 @@ class EngineStarted:
     """Agents whose code is bound to a program that this engine is not part of; None leaves those that were."""
     lost: int = 0
     """How many acknowledged events are missing before this one, whose seqs are given anew."""
+    processes: int | None = None
+    """Attempts in processes that may be at work where nothing is set; None is no limit."""
 
 
 @fact

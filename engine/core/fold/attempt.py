@@ -18,6 +18,7 @@ from engine.core.fold.free import rank_again
 from engine.core.fold.hand_overs import note_first_attempt
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.pressing import take_back
+from engine.core.fold.processes import free_process, take_process
 from engine.core.fold.queues import back_queue, enqueue, occupy, refresh_agent, stop_waiting_for_slot, vacate
 from engine.core.fold.spending import charge, count_begun, start_clock
 from engine.core.fold.swapping import begin_again, took_part
@@ -50,6 +51,9 @@ def _attempt_started(state: State, event: AttemptStarted) -> None:
         agent = state.agents[agent_id]
         count_begun(state, task, run, agent, at_ms)
         occupy(state, agent, task, event.generation, state.queues[task.queue or ""])
+        if agent_id in state.process_agents:
+            task.attempt.in_process = True
+            take_process(state, agent, task)
         if agent.circuit == "half_open":
             attempt_began(state, agent, task)
 
@@ -66,6 +70,8 @@ def _attempt_resumed(state: State, event: AttemptResumed) -> None:
     if attempt.stopping == "migrate" or attempt.waits:  # its new code, if it is let, asks again for what it waits for
         attempt.owed, attempt.waits = [], {}
     occupy(state, agent, task, attempt.generation, state.queues[back_queue(agent.id)])
+    if attempt.in_process:
+        take_process(state, agent, task)
 
 
 def _attempt_migrated(state: State, event: AttemptMigrated) -> None:
@@ -73,6 +79,9 @@ def _attempt_migrated(state: State, event: AttemptMigrated) -> None:
     attempt = task.attempt
     assert attempt is not None
     attempt.generation = agent.running[task.id] = event.generation
+    was_in_process, attempt.in_process = attempt.in_process, agent.id in state.process_agents
+    if attempt.in_process != was_in_process:  # what goes on in its slot never waits for a process
+        (take_process if attempt.in_process else free_process)(state, agent, task)
     attempt.since_ms += event.usage.time_ms
     state.runs[event.run_id].since_ms += event.usage.time_ms
     attempt.stopping = None

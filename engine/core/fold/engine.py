@@ -16,13 +16,21 @@ from engine.core.events import (
 from engine.core.fold.free import rank_anew
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.importing import begin_import, end_import, take_part, take_summaries
+from engine.core.fold.processes import refresh_processes
 from engine.core.fold.queues import refresh_agent
 from engine.core.state import OUTCOMES, Engine, Outcome, State, Team
 
 
 def _engine_started(state: State, event: EngineStarted) -> None:
-    state.engine = Engine(pid=event.pid, token=event.token, version=event.version, started_ms=event.at_ms)
+    state.engine = Engine(
+        pid=event.pid,
+        token=event.token,
+        version=event.version,
+        started_ms=event.at_ms,
+        processes=event.processes,
+    )
     state.incoming = None
+    refresh_processes(state)
     for run in state.runs.values():
         run.suspended = False
     for agent in state.agents.values():

@@ -17,6 +17,7 @@ from engine.core.fold.limited import note_supervisor
 from engine.core.fold.openings import offer, offers_above
 from engine.core.fold.pools import pool_resized, pool_watched
 from engine.core.fold.pressing import press_again
+from engine.core.fold.processes import refresh_processes, take_process
 from engine.core.fold.queues import (
     back_queue,
     occupy,
@@ -54,17 +55,21 @@ def _move_supervisor(state: State, moved: Supervisor, previous: Supervisor | Non
     drop(offers_above(state, moved), moved.id)
     for above in above_of(state, previous) if previous is not None else ():
         above.total -= moved.total
+        above.processes -= moved.processes
         offer(state, above)
     moved.parent_id = parent.id
     refresh_below(state, moved)
     for above in above_of(state, parent):
         above.total += moved.total
+        above.processes += moved.processes
         offer(state, above)
+    refresh_processes(state)
 
 
 def _move_agent(state: State, agent: Agent, parent: Supervisor, queues: list[str]) -> None:
     """Take its queues and the slots that it holds along, and leave the queues of those that it was among."""
     held = dict(agent.running)
+    in_process = [task_id for task_id in held if task_id in state.in_process]
     for task_id in held:
         vacate(state, agent, state.tasks[task_id])
     own = [state.queues[key] for key in (own_queue(agent.id), back_queue(agent.id))]
@@ -77,6 +82,8 @@ def _move_agent(state: State, agent: Agent, parent: Supervisor, queues: list[str
     serve(state, agent, queues)
     for task_id, generation in held.items():
         occupy(state, agent, state.tasks[task_id], generation)
+    for task_id in in_process:
+        take_process(state, agent, state.tasks[task_id])
     for queue, ready in zip(own, waiting, strict=True):
         queue.ready = ready
         refresh_queue(state, queue)
@@ -114,6 +121,7 @@ def _supervisor_changed(state: State, event: SupervisorChanged) -> None:
     settings_changed(state, supervisor, before)
     note_supervisor(state, supervisor)
     refresh_below(state, supervisor)
+    refresh_processes(state)
     press_again(state)
 
 

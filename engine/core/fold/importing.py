@@ -136,6 +136,8 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
         agent.drained = agent.generation
         if state.specs[agent.spec].pool is not None:
             state.pools[agent.id] = 0
+        if state.specs[agent.spec].run_in == "process":
+            state.process_agents[agent.id] = 0
         refresh_agent(state, agent)
     for task in imported.tasks.values():
         if task.kind == "group" and not task.ended:

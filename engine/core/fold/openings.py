@@ -13,6 +13,7 @@ from engine.core.fold.pools import look_at_pool
 from engine.core.fold.ranking import drop, put
 from engine.core.inheritance import above_and_self, inherited
 from engine.core.queries.able import is_able
+from engine.core.queries.processes import lacks_process
 from engine.core.state import Agent, Queue, Ranking, State, Supervisor
 
 Entry: TypeAlias = tuple[int, int, str]
@@ -159,10 +160,12 @@ def refresh_agent(state: State, agent: Agent) -> None:
     """Bring the queues that `agent` serves up to date with whether it can take a task."""
     agent_id, queues = agent.id, state.queues
     room = len(agent.running) + agent.stuck < agent.max_concurrency
+    if room and agent_id in state.process_agents:
+        room = not lacks_process(state, agent)
     works = room and not (agent.paused or agent.away) and agent.error is None
     own = queues.get(f"agent:{agent_id}")  # nothing but the agent itself keeps it from being free there
-    if own is None or agent_id not in own.free:
-        agent.turn_seq = state.seq
+    if own is None or (agent_id not in own.free and agent_id not in state.process_agents):
+        agent.turn_seq = state.seq  # of one that works in processes it is since when it began last
     if works and agent.removing is None and agent.exhausted is None and agent.circuit == "closed":
         for key in agent.queues:
             queue = queues[key]

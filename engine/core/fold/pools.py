@@ -13,6 +13,10 @@ from engine.core.state import Agent, Queue, State
 def suit(state: State, agent: Agent, spec: AgentSpec) -> None:
     """Give `agent` the slots that `spec` says, and as many instances as it had, within the bounds of its pool."""
     forget(state, agent)
+    if spec.run_in != "process":
+        state.process_agents.pop(agent.id, None)
+    else:
+        state.process_agents.setdefault(agent.id, 0)
     if spec.pool is None:
         agent.size = 1
     else:

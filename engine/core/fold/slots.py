@@ -4,6 +4,7 @@ from engine.core.fold.free import rank_again, set_busy
 from engine.core.fold.lanes import take
 from engine.core.fold.openings import is_full, offer, rank_queue, refresh_agent, refresh_queue, regate
 from engine.core.fold.pools import look_at_pool, look_at_pools_of
+from engine.core.fold.processes import free_process
 from engine.core.fold.ranking import drop
 from engine.core.state import Agent, Queue, State, Supervisor, Task
 
@@ -78,6 +79,8 @@ def vacate(state: State, agent: Agent, task: Task) -> None:
     else:
         rank_again(state, agent)
     count_above(state, supervisor, -1)
+    if task.id in state.in_process:
+        free_process(state, agent, task)
     if state.pools and agent.id in state.pools:
         look_at_pool(state, agent)
 

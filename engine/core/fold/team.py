@@ -29,6 +29,7 @@ from engine.core.fold.pressing import urgent_from
 from engine.core.fold.queues import leave, queue_with, refresh_agent, refresh_queue, refresh_spent, serve
 from engine.core.fold.spending import charge, forget_budget
 from engine.core.fold.timers import drop_timer
+from engine.core.queries.processes import lacks_process
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, State, Supervisor
 
@@ -152,6 +153,7 @@ def _agent_removed(state: State, event: AgentRemoved) -> None:
     state.supervisors[agent.supervisor_id].members.remove(agent.id)
     forget_drain(state, agent.id)
     forget(state, agent)
+    state.process_agents.pop(agent.id, None)
     leave(state, agent)
     forget_unused_specs(state)
 
@@ -197,7 +199,7 @@ def _queue_made(state: State, event: QueueMade) -> None:
         agent = state.agents[agent_id]
         queue.agents.append(agent_id)
         agent.queues.append(event.key)
-        if agent.takes_tasks and is_let(state, queue, agent):
+        if agent.takes_tasks and is_let(state, queue, agent) and not lacks_process(state, agent):
             set_free(state, queue, agent)
     refresh_queue(state, queue)
     refresh_spent(state, queue)

@@ -9,6 +9,7 @@ from engine.core.fold.lanes import ageing_ms, rank_of
 from engine.core.fold.pressing import urgent_from
 from engine.core.hierarchy import above_of
 from engine.core.inheritance import inherited
+from engine.core.queries.processes import lacks_process
 from engine.core.state import Ranking, State, TaskStatus
 
 
@@ -133,9 +134,13 @@ def shared_queues_know_who_is_let(state: State) -> Iterator[str]:
             agent = state.agents[agent_id]
             team = state.supervisors[agent.supervisor_id]
             between = list(takewhile(lambda one: one.id != queue.supervisor_id, above_of(state, team)))  # noqa: B023
-            shut = team.running >= team.max_parallel or any(
-                one.paused or one.held or (one.options.max_total is not None and one.total >= one.options.max_total)
-                for one in between
+            shut = (
+                lacks_process(state, agent)
+                or team.running >= team.max_parallel
+                or any(
+                    one.paused or one.held or (one.options.max_total is not None and one.total >= one.options.max_total)
+                    for one in between
+                )
             )
             if agent_id in queue.free and (shut or not agent.has_room):
                 yield f"{agent_id} is free for {queue.key} and may begin nothing"

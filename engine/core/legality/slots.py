@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from engine.core.fold.queues import is_held
+from engine.core.hierarchy import above_of
+from engine.core.queries.processes import lacks_process
 from engine.core.state import State, TaskStatus
 
 
@@ -73,8 +75,39 @@ def queues_know_who_is_free(state: State) -> Iterator[str]:
         for key in agent.queues:
             if agent.id in state.queues[key].free and not agent.has_room:
                 yield f"{agent.id} is full and free for {key}"
+            if agent.id in state.queues[key].free and lacks_process(state, agent):
+                yield f"{agent.id} is free for {key}, and no process is free for it"
             if agent.id in state.queues[key].free and agent.away and not key.startswith("back:"):
                 yield f"{agent.id} is away and free for {key}"
+
+
+def processes_are_counted_at_every_level(state: State) -> Iterator[str]:
+    """Who works in processes is known; each attempt that holds one is at work, and is counted by everybody above."""
+    known = {agent.id for agent in state.agents.values() if state.spec_of(agent).run_in == "process"}
+    if known != set(state.process_agents):
+        yield f"{known} work in processes, and the state says {list(state.process_agents)}"
+    used: Counter[str] = Counter()
+    for task_id in state.in_process:
+        task = state.tasks.get(task_id)
+        agent = state.agents.get(task.agent_id or "") if task is not None else None
+        if agent is None or task_id not in agent.running:
+            yield f"{task_id} holds a process and is not at work"
+            continue
+        used.update(above.id for above in above_of(state, state.supervisors[agent.supervisor_id]))
+    for agent in state.agents.values():
+        for task_id, generation in agent.running.items():
+            attempt = state.tasks[task_id].attempt if task_id in state.tasks else None
+            needs = attempt is not None and attempt.in_process
+            if needs != (task_id in state.in_process) or (
+                needs != (agent.id in known) and generation == agent.generation
+            ):
+                yield f"{task_id} is at work on {agent.id}, and it is not known whether in a process"
+    for supervisor in state.supervisors.values():
+        if supervisor.processes != used[supervisor.id]:
+            yield f"{supervisor.id} counts {supervisor.processes} processes under it; {used[supervisor.id]} are"
+    default = sum(used[root.id] for root in state.roots if root.options.processes is None)
+    if state.processes != default:
+        yield f"the state counts {state.processes} processes where no limit is set; {default} are"
 
 
 def ready_tasks_wait(state: State) -> Iterator[str]:
@@ -101,6 +134,7 @@ LAWS_OF_SLOTS: tuple[Callable[[State], Iterator[str]], ...] = (
     supervisors_keep_their_limits,
     queues_know_who_serves_them,
     queues_know_who_is_free,
+    processes_are_counted_at_every_level,
     ready_tasks_wait,
     what_waits_for_a_budget_is_not_ready,
 )

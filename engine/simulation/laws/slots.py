@@ -6,7 +6,7 @@ from engine.core.events import AttemptResumed, AttemptStarted, PoolResized
 from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.seen import Seen
 from engine.simulation.ledger.jobs import Job
-from engine.simulation.ledger.team import AgentEntry
+from engine.simulation.ledger.team import AgentEntry, SupervisorEntry
 
 
 def holding(books: Chronicle, agents: set[str]) -> list[Job]:
@@ -33,10 +33,29 @@ def full(books: Chronicle, agent: AgentEntry) -> Iterator[str]:
             in_use = len(holding(books, {one.id for one in team.under(above.id)}))
             if in_use >= most:
                 yield f"{above.id} has {in_use} of {most} attempts at work under it"
+        if agent.spec.run_in == "process":
+            yield from _no_process(books, above)
+
+
+def _no_process(books: Chronicle, above: SupervisorEntry) -> Iterator[str]:
+    """Yield the limit on processes that is reached under a supervisor; the engine's own is that of all such roots."""
+    team = books.team
+    most, whole = above.options.processes, [above.id]
+    if most is None and above.parent_id is None:
+        most = team.processes
+        roots = (one for one in team.supervisors.values() if one.parent_id is None and one.options.processes is None)
+        whole = [root.id for root in roots]
+    if most is None:
+        return
+    agents = {agent.id for one in whole for agent in team.under(one)}
+    attempts = (job.attempt for job in holding(books, agents))
+    in_use = sum(one is not None and one.spec is not None and one.spec.run_in == "process" for one in attempts)
+    if in_use >= most:
+        yield f"{', '.join(whole)} have {in_use} of {most} processes in use"
 
 
 def nobody_is_over_a_limit(past: Seen, event: AttemptStarted | AttemptResumed) -> str | None:
-    """No agent has more attempts at work than slots, and no supervisor more than allowed in it and under it."""
+    """No agent begins more attempts than it has slots, no supervisor more than it may, nobody without a process."""
     if event.agent_id is None:
         return None
     limit = next(full(past.books, past.books.team.agents[event.agent_id]), None)

@@ -109,6 +109,8 @@ class TeamLedger:
         self.registry: dict[str, AgentSpec] = {}
         self.token = 0
         """Of the last engine."""
+        self.processes: int | None = None
+        """That its computer bears."""
 
     def take(self, event: Event) -> None:
         """Note what an event means for who is in the team."""
@@ -337,7 +339,7 @@ def _restarted(team: TeamLedger, event: AgentsRestarted) -> None:
 
 
 def _engine_started(team: TeamLedger, event: EngineStarted) -> None:
-    team.token = event.token
+    team.token, team.processes = event.token, event.processes
     for agent in team.agents.values():
         agent.stuck = 0
         agent.away = agent.away if event.away is None else agent.id in event.away
