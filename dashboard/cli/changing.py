@@ -12,8 +12,9 @@ import click
 from pydantic import JsonValue
 
 from dashboard.clean import clean
-from dashboard.cli.ordering import Sending, is_interactive, order, sending_options, state_of
-from dashboard.cli.output import DONE, WRONG_USAGE, emit, fail
+from dashboard.cli.database import naming
+from dashboard.cli.ordering import Sending, order, sending_options, state_of
+from dashboard.cli.output import DONE, WRONG_USAGE, emit, fail, is_interactive
 from dashboard.cli.planned import strategy_plan
 from dashboard.cli.specfile import read_spec_file
 from dashboard.cli.trusting import trusted_references
@@ -50,7 +51,7 @@ def strategy(
     lead: str | None, settings: tuple[str, ...], run_id: str | None, no_preserve: bool, new_only: bool, dry_run: bool,
 ) -> int:  # fmt: skip
     """Let SUPERVISOR coordinate by MODE from now on, in its open runs too; what is done stays done."""
-    sending = Sending.of(ctx)
+    sending = Sending.of(ctx, changes=not dry_run)
     scope: Literal["run", "open", "new"] = "run" if run_id is not None else "new" if new_only else "open"
     command = SwitchStrategy(
         supervisor=supervisor,
@@ -65,7 +66,9 @@ def strategy(
     )
     if not dry_run:
         return order(ctx, sending, [command])
-    emit(ctx, *strategy_plan(state_of(sending), command))
+    state = state_of(sending)
+    body, told = strategy_plan(state, command)
+    emit(ctx, body | naming(sending.path, state), told)
     return DONE
 
 

@@ -1,22 +1,32 @@
 """Which database a subcommand is about, and where databases stand.
 
-One rule holds inside: nothing is guessed. Without `--db` or QUARTERDECK_DB there must be exactly one engine at work;
-else what there is gets listed, and the person says which.
+One rule holds inside: a team is changed only where it was named, by `--db`, QUARTERDECK_DB or the current folder.
+The only team that is up is looked at without being named, and changed after a question.
 """
 
+import hashlib
 import os
+import stat
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
-from dashboard.cli.output import WRONG_USAGE, Settings, fail
-from store import EngineInfo, Reader, StandbyInfo, StoreError
+from dashboard.clean import clean
+from dashboard.cli.output import WRONG_USAGE, Settings, fail, is_interactive, say
+from engine.core.state import State
+from engine.folding import folded
+from engine.teamfile import TeamFile
+from store import EngineInfo, MissingFile, NotOurFile, Reader, StandbyInfo, StoreError
+from store.recognition import looks_like_ours
 
 VARIABLE = "QUARTERDECK_DB"
 TRUST_LIST = "trust.json"
+TEAM_FILE = "team.yaml"
+"""The team file that stands for its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +89,32 @@ def databases() -> list[Found]:
     return [looked_at(path) for path in sorted([*folder.glob("*.db"), *folder.glob("demo/*.db")])]
 
 
+def database_of(ctx: click.Context, *, changes: bool) -> Path:
+    """Return the database that a subcommand is about.
+
+    It is the one of `--db`, else of QUARTERDECK_DB, else of the current folder or the nearest folder above it, else the
+    only one with an engine at work.
+
+    Args:
+        ctx: Of the subcommand.
+        changes: It changes the team, or gives it work: then a person confirms the last of these.
+
+    Raises:
+        Failure: If nothing says which.
+        Abort: If the person does not mean it.
+    """
+    named = given_database(ctx) or _database_here()
+    if named is not None:
+        return named
+    found = databases()
+    live = [each for each in found if each.alive]
+    if len(live) != 1:
+        _fail_to_choose(live, [each for each in found if each.error is None])
+    (only,) = live
+    _mean_the_only_one(ctx, only.path, changes=changes)
+    return only.path
+
+
 def given_database(ctx: click.Context) -> Path | None:
     """Return what `--db` or QUARTERDECK_DB says, absolute; None where neither does."""
     given = ctx.ensure_object(Settings).db
@@ -87,26 +123,103 @@ def given_database(ctx: click.Context) -> Path | None:
     return None if given is None else given.expanduser().absolute()
 
 
-def chosen_database(ctx: click.Context, *, or_only: bool = False) -> Path:
-    """Return the database that a subcommand is about.
+def database_of_file(team: Path) -> Path | None:
+    """Return the database that `up` made for a team file, also under an earlier name of its supervisor."""
+    return next(iter(sorted(data_folder().glob(f"*-{mark_of(team)}.db"))), None)
 
-    Args:
-        ctx: Of the subcommand.
-        or_only: Take the only database there is also when no engine holds it.
 
-    Raises:
-        Failure: If nothing says which; it lists what there is.
+def team_database(ctx: click.Context, file: TeamFile) -> Path:
+    """Return the database of a team file, which may be still to be made: two files with teams of one name have two."""
+    named = given_database(ctx) or database_of_file(file.path)
+    return named or made_data_folder() / f"{file.name}-{mark_of(file.path)}.db"
+
+
+def mark_of(path: Path) -> str:
+    """Return 8 hex digits that tell a real path from others."""
+    return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:8]
+
+
+def naming(db: Path, state: State | None = None) -> dict[str, str]:
+    """Return what says in JSON which team a subcommand was about."""
+    return {"db": str(db), "team": team_in(db, state)}
+
+
+def team_in(db: Path, state: State | None = None) -> str:
+    """Return the name of the team in a database: that of its supervisor at the top, else that of the file."""
+    try:
+        roots = (folded(db) if state is None else state).roots
+    except StoreError:
+        roots = []
+    return roots[0].name if roots else db.stem
+
+
+def _database_here() -> Path | None:
+    """Return the database that the current folder stands for, or the nearest folder above it that stands for one."""
+    for folder in _folders():
+        ours = [path for path in sorted(folder.glob("*.db")) if _is_ours(path)]
+        if len(ours) == 1:
+            return ours[0]
+        is_team = (folder / TEAM_FILE).is_file()
+        found = database_of_file(folder / TEAM_FILE) if is_team else None
+        if found is not None or (is_team and not ours):
+            return found  # a team that was never up ends the search too: a folder above stands for another one
+        if ours:
+            listed = [f"  {path}" for path in ours]
+            fail("which_database", f"{folder} holds {len(ours)} databases; say which with --db FILE:", details=listed)
+    return None
+
+
+def _folders() -> Iterator[Path]:
+    """Yield the current folder, then those above it up to the root of the repository.
+
+    Folders that others can write, and the home folder with what is above it, stand for nobody below them.
     """
-    given = given_database(ctx)
-    if given is not None:
-        return given
-    found = databases()
-    live = [each for each in found if each.alive]
-    usable = [each for each in found if each.error is None]
-    candidates = usable if or_only and not live else live
-    if len(candidates) != 1:
-        _fail_to_choose(live, usable)
-    return candidates[0].path
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:  # it was removed
+        return
+    yield here
+    below, home = here, _home()
+    for folder in here.parents:
+        if (below / ".git").exists() or folder == home or not _is_own(folder):
+            return
+        yield folder
+        below = folder
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home().resolve()
+    except RuntimeError:
+        return None
+
+
+def _is_own(folder: Path) -> bool:
+    found = folder.stat()
+    return found.st_uid == os.geteuid() and not found.st_mode & stat.S_IWOTH
+
+
+def _is_ours(path: Path) -> bool:
+    """Tell whether a file is a database of ours; a damaged one is."""
+    try:
+        looks_like_ours(path)
+    except (NotOurFile, MissingFile):
+        return False
+    except StoreError:
+        return True
+    return True
+
+
+def _mean_the_only_one(ctx: click.Context, db: Path, *, changes: bool) -> None:
+    """Say which team is meant; before a change, ask."""
+    if not changes:
+        if not ctx.ensure_object(Settings).json:  # there the answer says it
+            say(f"the only team that is up: {team_in(db)} ({db})")
+    elif not is_interactive():
+        why = f"no team was named, so nothing was changed; the only one that is up is {team_in(db)}"
+        fail("which_database", why, f"to mean it: --db {db}")
+    else:
+        click.confirm(f"No team was named. Change {clean(team_in(db))} ({clean(str(db))})?", abort=True, err=True)
 
 
 def _fail_to_choose(live: list[Found], usable: list[Found]) -> NoReturn:

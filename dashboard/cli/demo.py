@@ -4,14 +4,13 @@ The crew is in `dashboard.demo`; here it is launched like any other team, one da
 with the program, so it is trusted by itself.
 """
 
-import hashlib
 import sys
 from pathlib import Path
 
 import click
 
 import dashboard.demo
-from dashboard.cli.database import given_database, made_data_folder
+from dashboard.cli.database import given_database, made_data_folder, mark_of
 from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
 from dashboard.cli.room import has_terminal, open_dashboard, say_ways_back, ways_back
 from dashboard.cli.run import still_running, submit, write_end
@@ -77,8 +76,7 @@ def _folder(given: Path | None, *, stdlib: bool) -> tuple[Path, str]:
     if not folder.is_dir():
         fail("usage", f"{given} is not a folder", "name a folder of source code, or take --stdlib")
     # The folder's name says to a person which one it is, the hash tells equal names apart.
-    mark = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()[:8]
-    return folder, f"{folder.name.encode('ascii', 'ignore').decode() or 'root'}-{mark}"
+    return folder, f"{folder.name.encode('ascii', 'ignore').decode() or 'root'}-{mark_of(folder)}"
 
 
 def _database_for(named: str) -> Path:
@@ -129,7 +127,7 @@ def _waited(ctx: click.Context, launched: Launched, run_id: str, output: Path | 
         say(still_running(run_id, launched.db))
         return INTERRUPTED
     progress.end()
-    status = write_end(ctx, ended, output)
+    status = write_end(ctx, launched.db, ended, output)
     say(f'the crew waits for the next request: quarterdeck run "audit …" --db {launched.db}')
     say(*ways_back(launched.db))
     return status

@@ -6,7 +6,7 @@ import click
 from pydantic import JsonValue
 
 from dashboard.cli.clock import now_in
-from dashboard.cli.database import chosen_database
+from dashboard.cli.database import database_of, naming
 from dashboard.cli.durations import seconds
 from dashboard.cli.items import name_of
 from dashboard.cli.ordering import Sending, order, sending_options
@@ -56,7 +56,8 @@ def reassign(ctx: click.Context, task: str, agent: str, *, now: bool) -> int:
 @click.pass_context
 def inbox(ctx: click.Context) -> None:
     """List the questions that wait for a person."""
-    with Reader(chosen_database(ctx, or_only=True)) as reader:
+    db = database_of(ctx, changes=False)
+    with Reader(db) as reader:
         state, now_ms = folded_from(reader), now_in(reader)
     waiting = list(state.escalations.values())
     items = [
@@ -84,7 +85,7 @@ def inbox(ctx: click.Context) -> None:
         columns = ("ID", "ABOUT", "OF", "ASKED", "ANSWERS", "ELSE", "QUESTION")
         return Table(columns, rows, empty="no question waits for an answer")
 
-    emit(ctx, {"v": 1, "kind": "inbox", "seq": state.seq, "items": items}, shown)
+    emit(ctx, {"v": 1, "kind": "inbox", **naming(db, state), "seq": state.seq, "items": items}, shown)
     if others := [_in_trouble(state, key) for key in needs_person(state) if key not in state.escalations]:
         say(f"in trouble besides: {', '.join(others)}")
 

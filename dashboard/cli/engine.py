@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.database import chosen_database, databases, given_database, made_data_folder
+from dashboard.cli.database import database_of, naming, team_database
 from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
 from dashboard.cli.trust import ensure_trusted
+from dashboard.cli.up import check_same_team
 from engine.core.state import State
 from engine.folding import folded
 from engine.teamfile import TeamFile, read_team
@@ -85,13 +86,15 @@ def engine(
     file = None if team is None else read_team(team)
     if file is not None:
         ensure_trusted(file, allowed=trusting)
-    db = chosen_database(ctx, or_only=True) if standby else _database(ctx, file)
+    db = database_of(ctx, changes=True) if file is None else team_database(ctx, file)
     if file is None and ready_fd is None and not standby and not db.exists():
         fail("missing_file", f"{db} does not exist", "begin with a team: quarterdeck up TEAM")
     for descriptor in (ready_fd, while_fd):
         if descriptor is not None:
             os.set_inheritable(descriptor, False)
     state = folded(db) if db.is_file() and db.stat().st_size else None
+    if file is not None and state is not None:
+        check_same_team(ctx, db, state, file.path)
     _go_to_folder(state, file)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
 
@@ -130,7 +133,7 @@ def _announce(ctx: click.Context, db: Path, ready_fd: int | None, before: int | 
             os.write(ready_fd, b"up\n")
         os.close(ready_fd)
     elif ctx.ensure_object(Settings).json:
-        emit(ctx, {"v": 1, "kind": "engine", "db": str(db), "pid": os.getpid()}, None)
+        emit(ctx, {"v": 1, "kind": "engine", **naming(db), "pid": os.getpid()}, None)
     else:
         did = "is at work" if before is None else f"took over from engine {before} and is at work"
         say(f"engine {os.getpid()} {did} on {db}; Ctrl-C ends it")
@@ -138,7 +141,7 @@ def _announce(ctx: click.Context, db: Path, ready_fd: int | None, before: int | 
 
 def _announce_standby(ctx: click.Context, db: Path) -> None:
     if ctx.ensure_object(Settings).json:
-        emit(ctx, {"v": 1, "kind": "standby", "db": str(db), "pid": os.getpid()}, None)
+        emit(ctx, {"v": 1, "kind": "standby", **naming(db), "pid": os.getpid()}, None)
     else:
         say(f"engine {os.getpid()} stands by on {db}; Ctrl-C ends it")
 
@@ -156,19 +159,6 @@ def _check_options(
         raise click.UsageError("--takeover-after goes with --standby")
     if grace is not None and not handing_over:
         raise click.UsageError("--grace goes with --hand-over")
-
-
-def _database(ctx: click.Context, file: TeamFile | None) -> Path:
-    given = given_database(ctx)
-    if given is not None:
-        return given
-    if file is not None:
-        return made_data_folder() / f"{file.name}.db"
-    idle = [each for each in databases() if not each.alive and each.error is None]
-    if len(idle) != 1:
-        listed = ", ".join(str(each.path) for each in idle) or "none is without an engine"
-        fail("which_database", f"say which database: {listed}", "with --db FILE")
-    return idle[0].path
 
 
 def _go_to_folder(state: State | None, file: TeamFile | None) -> None:

@@ -14,7 +14,7 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.clock import now_in
-from dashboard.cli.database import chosen_database
+from dashboard.cli.database import database_of
 from dashboard.cli.group import nearest
 from dashboard.cli.output import DONE, WRONG_USAGE, Settings, fail, write_json, write_lines
 from dashboard.views.amounts import moment
@@ -63,7 +63,7 @@ def events(
     agent: str | None, run_id: str | None,
 ) -> int:  # fmt: skip
     """Print events, the oldest first; with --json one object a line."""
-    path = chosen_database(ctx, or_only=True)
+    path = database_of(ctx, changes=False)
     as_json = ctx.ensure_object(Settings).json
     with Reader(path) as reader:
         state = folded_from(reader) if agent is not None or not as_json else State()

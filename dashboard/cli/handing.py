@@ -4,9 +4,9 @@ import time
 
 import click
 
-from dashboard.cli.database import chosen_database
-from dashboard.cli.ordering import client_on
-from dashboard.cli.output import NO_ENGINE, REFUSED, emit, fail
+from dashboard.cli.database import database_of, team_in
+from dashboard.cli.ordering import client_on, fail_refused, outcome_body
+from dashboard.cli.output import NO_ENGINE, emit, fail
 from engine.core.commands import HandOver
 from store import EngineInfo, Reader
 
@@ -20,7 +20,7 @@ def hand_over(ctx: click.Context, grace_s: float) -> None:
     Raises:
         Failure: If none is at work, none stands by, or none took over.
     """
-    db = chosen_database(ctx)
+    db = database_of(ctx, changes=True)
     with Reader(db) as reader:
         engine = reader.engine()
         if engine is None or not engine.alive:
@@ -33,22 +33,15 @@ def hand_over(ctx: click.Context, grace_s: float) -> None:
             command = HandOver(token=engine.token, grace_s=grace_s)
             outcome = client.perform(command, ANSWER_WITHIN_S + grace_s)
         if outcome.status == "refused":
-            fail(outcome.code or "refused", outcome.reason or "the engine refused to hand over", "", REFUSED)
+            fail_refused(db, outcome)
         if outcome.status == "pending":
             fail("no_answer", f"the engine {engine.pid} does not answer", f"end it with: kill {engine.pid}", NO_ENGINE)
         after = _next(reader, engine)
     if after is None:
         hint = f"start one: quarterdeck engine --db {db}"
         fail("no_engine", f"the engine {engine.pid} has ended, and none that stood by took over", hint, NO_ENGINE)
-    body = {
-        "v": 1,
-        "kind": "outcome",
-        "command_id": outcome.command_id,
-        "status": "applied",
-        "seq": outcome.seq,
-        "reason": None,
-    }
-    emit(ctx, body, f"engine {engine.pid} handed over to engine {after.pid} in {time.monotonic() - began_s:.1f} s")
+    took = f"in {time.monotonic() - began_s:.1f} s (team {team_in(db)})"
+    emit(ctx, outcome_body(db, outcome), f"engine {engine.pid} handed over to engine {after.pid} {took}")
 
 
 def _next(reader: Reader, before: EngineInfo) -> EngineInfo | None:

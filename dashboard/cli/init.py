@@ -1,6 +1,7 @@
 """`init`: write a team file and its agents, which run at once; nothing that is there is touched."""
 
 import os
+import shlex
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
@@ -33,14 +34,14 @@ def init(ctx: click.Context, folder: Path) -> None:
             with suppress(OSError):
                 path.unlink()
         raise
-    team = folder / "team.yaml"
     body = {"v": 1, "kind": "init", "folder": str(folder.absolute()), "files": [str(path) for path in written]}
-    emit(ctx, body, _next_steps(written, team))
+    emit(ctx, body, _next_steps(written, folder))
 
 
-def _next_steps(written: list[Path], team: Path) -> list[str]:
+def _next_steps(written: list[Path], folder: Path) -> list[str]:
+    there = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
     return [
         f"wrote {' and '.join(str(path) for path in written)}",
-        f"start it:  quarterdeck up {team}",
+        f"start it:  {there}quarterdeck up team.yaml",
         'then:      quarterdeck run "Report on the texts in this folder"',
     ]

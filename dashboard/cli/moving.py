@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 
 from dashboard.clean import clean
-from dashboard.cli.database import chosen_database, given_database
-from dashboard.cli.ordering import client_on, confirmed_trust
-from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, WRONG_USAGE, Failure, emit, fail, say
+from dashboard.cli.database import database_of, naming, team_in
+from dashboard.cli.ordering import client_on, confirmed_trust, fail_refused
+from dashboard.cli.output import DONE, NO_ENGINE, WRONG_USAGE, Failure, emit, fail, say
 from dashboard.client import Outcome
 from dashboard.process import is_alive, let_go, start_engine, wait_until_up
 from dashboard.views.amounts import counted, size
@@ -37,7 +37,7 @@ def export(ctx: click.Context, file: Path, *, history: bool, force: bool, only: 
 
     The engine may be at work, or gone; work under way is in it as if the engine had just been lost.
     """
-    db = chosen_database(ctx, or_only=True)
+    db = database_of(ctx, changes=False)
     try:
         done = export_archive(db, file, history=history, overwrite=force, only=only)
     except (UnknownSupervisor, AmbiguousName) as error:
@@ -51,9 +51,11 @@ def export(ctx: click.Context, file: Path, *, history: bool, force: bool, only: 
         "bytes": done.bytes,
         "seq": done.seq,
         "state_sha256": done.state_sha256,
+        **naming(db),
     }
     what = "exported" if only is None else f"exported {only}"
-    emit(ctx, body, f"✓ {what} to {done.path} ({size(done.bytes)}), as of seq {done.seq:,}")
+    told = f"✓ {what} to {done.path} ({size(done.bytes)}), as of seq {done.seq:,} (team {team_in(db)})"
+    emit(ctx, body, told)
     _say_bound(done)
     return DONE
 
@@ -80,7 +82,7 @@ def import_(ctx: click.Context, file: Path, *, dry_run: bool, trust: bool) -> in
     except ImportRefused as error:
         fail("import_refused", str(error), "", WRONG_USAGE)
     if dry_run:
-        emit(ctx, _body(plan, dry_run=True), _lines(file, plan))
+        emit(ctx, _body(db, plan, dry_run=True), _lines(file, plan))
         return DONE
     assert db is not None
     for line in _lines(file, plan):
@@ -89,7 +91,8 @@ def import_(ctx: click.Context, file: Path, *, dry_run: bool, trust: bool) -> in
     trusted = confirmed_trust(plan.needs_trust, str(file), trust=trust, folder=str(folder or Path.cwd()))
     command = ImportState(path=str(file.resolve()), sha256=plan.sha256, trusted=trusted)
     outcome = _imported(db, command, folder)
-    emit(ctx, _body(plan, dry_run=False), f"✓ {outcome.summary}, applied at seq {outcome.seq:,}")
+    told = f"✓ {outcome.summary}, applied at seq {outcome.seq:,} (team {team_in(db)})"
+    emit(ctx, _body(db, plan, dry_run=False), told)
     _say_next(db, plan)
     return DONE
 
@@ -97,7 +100,7 @@ def import_(ctx: click.Context, file: Path, *, dry_run: bool, trust: bool) -> in
 def _target(ctx: click.Context, *, dry_run: bool) -> Path | None:
     """Return the database to import into; a dry run needs none."""
     try:
-        return given_database(ctx) or chosen_database(ctx, or_only=True)
+        return database_of(ctx, changes=not dry_run)
     except Failure as failure:
         if dry_run and failure.code == "no_database":
             return None
@@ -108,7 +111,7 @@ def _imported(db: Path, command: ImportState, folder: Path | None) -> Outcome:
     with _engine_on(db, folder), client_on(db) as client:
         outcome = client.perform(command, TAKEN_WITHIN_S)
     if outcome.status == "refused":
-        fail(outcome.code or "refused", f"refused: {outcome.reason}", "", REFUSED)
+        fail_refused(db, outcome)
     if outcome.status == "pending":
         fail("no_answer", f"the engine has not answered within {TAKEN_WITHIN_S:.0f} s", "", NO_ENGINE)
     return outcome
@@ -135,7 +138,7 @@ def _folder(db: Path) -> Path | None:
     return folder if folder is not None and folder.is_dir() else None
 
 
-def _body(plan: ImportPlan, *, dry_run: bool) -> dict[str, object]:
+def _body(db: Path | None, plan: ImportPlan, *, dry_run: bool) -> dict[str, object]:
     return {
         "v": 1,
         "kind": "import",
@@ -143,6 +146,7 @@ def _body(plan: ImportPlan, *, dry_run: bool) -> dict[str, object]:
         "creates": plan.creates,
         "needs_trust": plan.needs_trust,
         "clashes": plan.clashes,
+        **({} if db is None else naming(db)),
     }
 
 

@@ -4,17 +4,16 @@ One rule holds inside: a change has an outcome. *Applied at seq N* goes to stdou
 reason, exit 3; no engine is exit 4, unless `--queue` leaves the command for the next one.
 """
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import click
 
 from dashboard.clean import clean
-from dashboard.cli.database import chosen_database
-from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, emit, fail, say
+from dashboard.cli.database import database_of, naming, team_in
+from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, emit, fail, is_interactive, say
 from dashboard.client import Client, Outcome, folded
 from engine.core.commands import Command
 from engine.core.state import State
@@ -34,13 +33,17 @@ class Sending:
     timeout_s: float
 
     @classmethod
-    def of(cls, ctx: click.Context) -> "Sending":
+    def of(cls, ctx: click.Context, *, changes: bool = True) -> "Sending":
         """Read the options of `sending_options`; without an engine a command can only be queued.
+
+        Args:
+            ctx: Of the subcommand.
+            changes: False where nothing is sent, such as in a dry run.
 
         Raises:
             Failure: If nothing says which database.
         """
-        return cls(chosen_database(ctx, or_only=True), ctx.meta[_META + "queue"], ctx.meta[_META + "timeout"])
+        return cls(database_of(ctx, changes=changes), ctx.meta[_META + "queue"], ctx.meta[_META + "timeout"])
 
 
 def client_on(db: Path) -> Client:
@@ -81,33 +84,37 @@ def order(ctx: click.Context, sending: Sending, commands: Sequence[Command]) -> 
                 "no engine answers, so nothing was changed",
                 f"start one: quarterdeck engine --db {sending.path}; or leave the command for the next one: --queue",
                 NO_ENGINE,
+                names=naming(sending.path),
             )
         for command in commands:
             outcome = client.perform(command, sending.timeout_s if alive else 0)
             outcomes.append(outcome)
             if outcome.status == "refused" or (outcome.status == "pending" and alive):
                 break
-    items = [_item(outcome) for outcome in outcomes]
+    team = team_in(sending.path)
+    items = [outcome_body(sending.path, outcome) for outcome in outcomes]
     body = items[0] if len(items) == 1 else {"v": 1, "kind": "outcomes", "items": items}
-    told = [_line(outcome) for outcome in outcomes if outcome.status == "applied" or not alive]
+    told = [f"{_line(outcome)} (team {team})" for outcome in outcomes if outcome.status == "applied" or not alive]
     emit(ctx, body, told or None)
     return _ended(outcomes[-1], sending, alive=alive)
 
 
 def _ended(last: Outcome, sending: Sending, *, alive: bool) -> int:
     if last.status == "refused":
-        fail(last.code or "refused", f"refused: {last.reason}", "", REFUSED)
+        fail_refused(sending.path, last)
     if last.status == "pending" and alive and not sending.queue:
         fail(
             "no_answer",
             f"the engine has not answered within {sending.timeout_s:g} s; the command stays queued",
             f"look for its outcome with: quarterdeck events --since 1m (command {last.command_id})",
             NO_ENGINE,
+            names=naming(sending.path),
         )
     return DONE
 
 
-def _item(outcome: Outcome) -> dict[str, object]:
+def outcome_body(db: Path, outcome: Outcome) -> dict[str, object]:
+    """Return what became of a command in the shape of `--json`."""
     return {
         "v": 1,
         "kind": "outcome",
@@ -115,7 +122,19 @@ def _item(outcome: Outcome) -> dict[str, object]:
         "status": outcome.status,
         "seq": outcome.seq,
         "reason": outcome.reason,
+        **naming(db),
     }
+
+
+def fail_refused(db: Path, outcome: Outcome) -> NoReturn:
+    """End the subcommand with why its command was refused.
+
+    Raises:
+        Failure: Always, exit 3.
+    """
+    names = naming(db)
+    reason = f"refused: {outcome.reason or 'the engine does not say why'} (team {names['team']})"
+    fail(outcome.code or "refused", reason, "", REFUSED, names=names)
 
 
 def _line(outcome: Outcome) -> str:
@@ -154,8 +173,3 @@ def confirmed_trust(needed: Sequence[str], source: str, *, trust: bool, folder: 
     if not click.confirm("Trust it?", err=True):
         fail("not_trusted", "not trusted, so nothing was changed", "", REFUSED)
     return list(needed)
-
-
-def is_interactive() -> bool:
-    """Return True where a person can be asked."""
-    return sys.stdin.isatty() and sys.stderr.isatty()

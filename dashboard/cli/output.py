@@ -51,20 +51,26 @@ class Failure(Exception):
         hint: What to do next.
         exit_status: One of the statuses above.
         details: Lines that stand below.
+        names: Which team it is about, for `--json`.
     """
 
-    def __init__(self, code: str, message: str, hint: str, exit_status: int, *, details: Sequence[str] = ()) -> None:
+    def __init__(
+        self, code: str, message: str, hint: str, exit_status: int, *, details: Sequence[str] = (),
+        names: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(message)
         self.code = code
         self.message = message
         self.hint = hint
         self.exit_status = exit_status
         self.details = details
+        self.names = names or {}
 
 
 def fail(
-    code: str, message: str, hint: str = "", exit_status: int = WRONG_USAGE, *, details: Sequence[str] = ()
-) -> NoReturn:
+    code: str, message: str, hint: str = "", exit_status: int = WRONG_USAGE, *, details: Sequence[str] = (),
+    names: Mapping[str, str] | None = None,
+) -> NoReturn:  # fmt: skip
     """End the subcommand with one line on stderr.
 
     Args:
@@ -73,11 +79,17 @@ def fail(
         hint: What to do next; empty where the message says it.
         exit_status: 1 the work failed, 2 wrong usage, 3 refused, 4 no engine answered.
         details: Lines that stand below it.
+        names: Which team it is about, for `--json`.
 
     Raises:
         Failure: Always.
     """
-    raise Failure(code, message, hint, exit_status, details=details)
+    raise Failure(code, message, hint, exit_status, details=details, names=names)
+
+
+def is_interactive() -> bool:
+    """Return True where a person can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 @dataclass(slots=True)
@@ -145,7 +157,14 @@ def show_failure(failure: Failure, *, as_json: bool) -> None:
     """Write a failure to stderr, where nothing else is written to it in the same shape."""
     if as_json:
         message = "\n".join([failure.message, *failure.details])
-        body = {"v": 1, "kind": "error", "code": failure.code, "message": message, "hint": failure.hint}
+        body = {
+            "v": 1,
+            "kind": "error",
+            "code": failure.code,
+            "message": message,
+            "hint": failure.hint,
+            **failure.names,
+        }
         _write(sys.stderr, json.dumps(body, ensure_ascii=True))
         return
     hint = f"; {failure.hint}" if failure.hint else ""

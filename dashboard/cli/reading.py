@@ -5,11 +5,12 @@ One rule holds inside: the state is folded from the file, so what is shown here 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
 from dashboard.cli.clock import now_in
-from dashboard.cli.database import chosen_database
+from dashboard.cli.database import database_of, naming
 from dashboard.cli.following import events
 from dashboard.cli.items import (
     Item,
@@ -39,14 +40,14 @@ from store import EngineInfo, Reader
 @click.pass_context
 def ps(ctx: click.Context) -> None:
     """Show the engine, and each supervisor with what it is at."""
-    path = chosen_database(ctx, or_only=True)
+    path = database_of(ctx, changes=False)
     with Reader(path) as reader:
         state, engine, standbys = folded_from(reader), reader.engine(), reader.standbys()
     counts = digest(state, working=engine is not None and engine.alive)
     body = {
         "v": 1,
         "kind": "ps",
-        "db": str(path),
+        **naming(path, state),
         "engine": _engine_item(engine),
         "standbys": [{"pid": each.pid, "since_ms": each.since_ms} for each in standbys],
         "seq": state.seq,
@@ -92,7 +93,8 @@ def _engine_line(engine: EngineInfo | None) -> str:
 @click.pass_context
 def agents(ctx: click.Context, under: str | None) -> None:
     """List agents with what they do and how they have done."""
-    with Reader(chosen_database(ctx, or_only=True)) as reader:
+    db = database_of(ctx, changes=False)
+    with Reader(db) as reader:
         state, live, working, now_ms = folded_from(reader), reader.live(), _working(reader), now_in(reader)
     try:
         above = find_supervisor(state, under) if under is not None else None
@@ -113,7 +115,7 @@ def agents(ctx: click.Context, under: str | None) -> None:
         columns = ("AGENT", "UNDER", "GEN", "STATE", "QUEUE", "DONE", "ERR", "OK", "P50", "TOKENS", "NOW")
         return Table(columns, rows, empty="no agents yet; add some with: quarterdeck add FILE", right=_AT_RIGHT)
 
-    emit(ctx, _list("agents", state, items), shown)
+    emit(ctx, _list("agents", db, state, items), shown)
 
 
 @click.command("tasks")
@@ -122,7 +124,8 @@ def agents(ctx: click.Context, under: str | None) -> None:
 @click.pass_context
 def tasks(ctx: click.Context, run_id: str | None, *, every: bool) -> None:
     """List the tasks of open runs."""
-    with Reader(chosen_database(ctx, or_only=True)) as reader:
+    db = database_of(ctx, changes=False)
+    with Reader(db) as reader:
         state = folded_from(reader)
         working = _working(reader)
         found = (
@@ -135,7 +138,7 @@ def tasks(ctx: click.Context, run_id: str | None, *, every: bool) -> None:
     columns = ("TASK", "RUN", "STATE", "TITLE", "AGENT", "TRIES", "TOOK", "WHY")
     empty = "no open tasks; those of finished runs: quarterdeck tasks --all"
     table = Table(columns, [line.cells for line in found], empty=empty, right=_AT_RIGHT)
-    emit(ctx, _list("tasks", state, [line.item for line in found]), table)
+    emit(ctx, _list("tasks", db, state, [line.item for line in found]), table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +203,8 @@ def _tasks_of_finished(reader: Reader, finished: Sequence[RunSummary]) -> list[_
 @click.pass_context
 def runs(ctx: click.Context, *, open_only: bool) -> None:
     """List runs, the newest last; of the finished ones the last 200."""
-    with Reader(chosen_database(ctx, or_only=True)) as reader:
+    db = database_of(ctx, changes=False)
+    with Reader(db) as reader:
         state, engine, now_ms = folded_from(reader), reader.engine(), now_in(reader)
     alive = engine is not None and engine.alive
     items = [] if open_only else [finished_run_item(run) for run in state.finished]
@@ -216,7 +220,7 @@ def runs(ctx: click.Context, *, open_only: bool) -> None:
         columns = ("RUN", "STATE", "STRATEGY", "TASKS", "AT", "TOOK", "TOKENS", "REQUEST")
         return Table(columns, rows, empty='no runs yet; give the team a request: quarterdeck run "…"', right=_AT_RIGHT)
 
-    emit(ctx, _list("runs", state, items), shown)
+    emit(ctx, _list("runs", db, state, items), shown)
 
 
 _AT_RIGHT = frozenset({"OK", "P50", "TOOK", "TOKENS", "TASKS"})
@@ -227,8 +231,8 @@ def _working(reader: Reader) -> bool:
     return engine is not None and engine.alive
 
 
-def _list(kind: str, state: State, items: list[Item]) -> Item:
-    return {"v": 1, "kind": kind, "seq": state.seq, "items": items}
+def _list(kind: str, db: Path, state: State, items: list[Item]) -> Item:
+    return {"v": 1, "kind": kind, **naming(db, state), "seq": state.seq, "items": items}
 
 
 def _tokens(item: Item) -> int | None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.database import chosen_database, databases, given_database
-from dashboard.cli.output import WRONG_USAGE, Settings, fail, say
+from dashboard.cli.database import VARIABLE, database_of
+from dashboard.cli.output import WRONG_USAGE, Failure, Settings, fail, say
 from dashboard.process import is_alive
 from engine.garbage import collect_rarely
 from store import Reader
@@ -26,10 +26,14 @@ def open_room(ctx: click.Context, *, readonly: bool) -> int:
     settings = ctx.ensure_object(Settings)
     if settings.json:
         fail("usage", "the dashboard has no JSON", "ask with a command: quarterdeck ps --json")
-    if given_database(ctx) is None and not databases():
+    try:
+        db = database_of(ctx, changes=False)
+    except Failure as failure:
+        if failure.code != "no_database":
+            raise
         say(*_WELCOME.splitlines())
         return WRONG_USAGE
-    return open_dashboard(chosen_database(ctx), readonly=readonly, debug=settings.debug)
+    return open_dashboard(db, readonly=readonly, debug=settings.debug)
 
 
 def open_dashboard(db: Path, *, readonly: bool = False, demo: bool = False, debug: bool = False) -> int:
@@ -65,9 +69,13 @@ def say_ways_back(db: Path) -> None:
 
 
 def ways_back(db: Path) -> list[str]:
-    """Return the commands that look at a team again, and end it."""
+    """Return the commands that look at a team again, end it, and mean it in this shell from now on."""
     named = shlex.quote(str(db))
-    return [f"look:  quarterdeck --db {named}", f"stop:  quarterdeck stop --db {named}"]
+    return [
+        f"look:  quarterdeck --db {named}",
+        f"stop:  quarterdeck stop --db {named}",
+        f"mean it without --db:  export {VARIABLE}={named}",
+    ]
 
 
 def has_terminal() -> bool:

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.database import chosen_database
+from dashboard.cli.database import database_of, naming, team_in
 from dashboard.cli.durations import Length
-from dashboard.cli.ordering import client_on
+from dashboard.cli.ordering import client_on, fail_refused, outcome_body
 from dashboard.cli.output import (
     DONE,
     INTERRUPTED,
     NO_ENGINE,
-    REFUSED,
     WORK_FAILED,
     Settings,
     emit,
@@ -62,7 +61,7 @@ def run(
 
     Where no engine is at work, one is started for the time of the run.
     """
-    db = chosen_database(ctx, or_only=True)
+    db = database_of(ctx, changes=True)
     command = Submit(
         request=_request(request),
         supervisor=supervisor,
@@ -76,7 +75,9 @@ def run(
     alive = is_alive(db)
     if queue and not alive:
         with client_on(db) as client:
-            _say_queued(ctx, client.send(command), db)
+            command_id = client.send(command)
+        told = f"queued for team {team_in(db)}; it is taken up by: quarterdeck engine --db {db}"
+        emit(ctx, outcome_body(db, Outcome(command_id=command_id, status="pending")), told)
         return DONE
     if detach and not alive:
         hint = f"start one: quarterdeck engine --db {db}; or leave it for the next one: --queue"
@@ -93,7 +94,7 @@ def run(
 @click.pass_context
 def wait(ctx: click.Context, run_id: str, output: Path | None) -> int:
     """Wait until RUN has ended, and print its output."""
-    db = chosen_database(ctx, or_only=True)
+    db = database_of(ctx, changes=False)
     _check_target(output)
     if end_of(db, run_id) is None and run_id in folded(db).runs and not is_alive(db):
         hint = f"it goes on with: quarterdeck engine --db {db}"
@@ -122,21 +123,23 @@ def finish(ctx: click.Context, db: Path, run_id: str, output: Path | None, *, bo
             say(still_running(run_id, db))
         return INTERRUPTED
     progress.end()
-    return write_end(ctx, ended, output)
+    return write_end(ctx, db, ended, output)
 
 
-def write_end(ctx: click.Context, ended: RunEnd, output: Path | None) -> int:
+def write_end(ctx: click.Context, db: Path, ended: RunEnd, output: Path | None) -> int:
     """Write what a run brought, and return the exit status."""
     text = "" if ended.output is None else readable(ended.output)
     if output is not None and ended.status == "done":
         output.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8", errors="backslashreplace")
         say(f"wrote {output}")
     if ctx.ensure_object(Settings).json:
-        emit(ctx, ended.body(), None)
+        emit(ctx, ended.body() | naming(db), None)
     elif output is None and text:
         write_output(text.removesuffix("\n"))
     if ended.status != "done":
-        fail(f"run_{ended.status}", f"run {ended.run_id} {_failed(ended)}", "", WORK_FAILED)
+        names = naming(db)
+        said = f"run {ended.run_id} of team {names['team']} {_failed(ended)}"
+        fail(f"run_{ended.status}", said, "", WORK_FAILED, names=names)
     return DONE
 
 
@@ -144,16 +147,9 @@ def _submitted(ctx: click.Context, db: Path, command: Submit, output: Path | Non
     run_id, outcome = submit(db, command)
     if not detach:
         return finish(ctx, db, run_id, output, bound=bound)
-    body = {
-        "v": 1,
-        "kind": "outcome",
-        "command_id": outcome.command_id,
-        "status": outcome.status,
-        "seq": outcome.seq,
-        "reason": None,
-        "run_id": run_id,
-    }
-    emit(ctx, body, run_id)
+    if not ctx.ensure_object(Settings).json:
+        say(f"submitted to team {team_in(db)}")
+    emit(ctx, {**outcome_body(db, outcome), "run_id": run_id}, run_id)
     return DONE
 
 
@@ -179,7 +175,7 @@ def submit(db: Path, command: Submit) -> tuple[str, Outcome]:
             say(still_running(str(run_id), db) if run_id else f"look what became of it: quarterdeck runs --db {db}")
             raise click.exceptions.Exit(INTERRUPTED) from None
     if outcome.status == "refused":
-        fail(outcome.code or "refused", outcome.reason or "the engine refused it", "", REFUSED)
+        fail_refused(db, outcome)
     if outcome.status == "pending":
         hint = f"it is queued, and taken up when the engine answers: quarterdeck runs --db {db}"
         fail("no_answer", f"the engine did not answer within {ANSWER_WITHIN_S:.0f} s", hint, NO_ENGINE)
@@ -226,11 +222,6 @@ def _check_target(output: Path | None) -> None:
         fail("usage", f"{output} is a folder", "name a file")
     if not output.absolute().parent.is_dir():
         fail("usage", f"the folder {output.absolute().parent} does not exist", "make it first")
-
-
-def _say_queued(ctx: click.Context, command_id: str, db: Path) -> None:
-    body = {"v": 1, "kind": "outcome", "command_id": command_id, "status": "pending", "seq": None, "reason": None}
-    emit(ctx, body, f"queued; it is taken up by: quarterdeck engine --db {db}")
 
 
 def _failed(ended: RunEnd) -> str:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.database import chosen_database
-from dashboard.cli.ordering import client_on
-from dashboard.cli.output import NO_ENGINE, REFUSED, emit, fail
+from dashboard.cli.database import database_of, team_in
+from dashboard.cli.ordering import client_on, fail_refused, outcome_body
+from dashboard.cli.output import NO_ENGINE, emit, fail
 from dashboard.process import wait_until_gone
 from engine.core.commands import StopEngine
 from store import Reader
@@ -22,7 +22,7 @@ STANDBYS_END_WITHIN_S = 3.0
 @click.pass_context
 def stop(ctx: click.Context) -> None:
     """End the engine cleanly, and those that stand by. What is open goes on when an engine starts again."""
-    db = chosen_database(ctx)
+    db = database_of(ctx, changes=True)
     with Reader(db) as reader:
         engine, standbys = reader.engine(), reader.standbys()
     if engine is None or not engine.alive:
@@ -33,22 +33,16 @@ def stop(ctx: click.Context) -> None:
     with client_on(db) as client:
         outcome = client.perform(StopEngine(token=engine.token), ANSWER_WITHIN_S)
     if outcome.status == "refused":
-        fail(outcome.code or "refused", outcome.reason or "the engine refused to stop", "", REFUSED)
+        fail_refused(db, outcome)
     if not wait_until_gone(db, timeout_s=END_WITHIN_S if outcome.status == "applied" else 0):
         did = "does not answer" if outcome.status == "pending" else f"has not ended within {END_WITHIN_S:.0f} s"
         fail("no_answer", f"the engine {engine.pid} {did}", f"end it with: kill {engine.pid}", NO_ENGINE)
     _wait_for_standbys(db)
-    body = {
-        "v": 1,
-        "kind": "outcome",
-        "command_id": outcome.command_id,
-        "status": "applied",
-        "seq": outcome.seq,
-        "reason": None,
-    }
+    body = {**outcome_body(db, outcome), "status": "applied"}  # it has ended, also where it could not say so
     pids = ", ".join(str(each.pid) for each in standbys)
     too = f", and so {'has' if len(standbys) == 1 else 'have'} {pids} that stood by" if standbys else ""
-    emit(ctx, body, f"engine {engine.pid} has ended{too}; start it again with: quarterdeck engine --db {db}")
+    told = f"engine {engine.pid} of team {team_in(db)} has ended{too}"
+    emit(ctx, body, f"{told}; start it again with: quarterdeck engine --db {db}")
 
 
 def _wait_for_standbys(db: Path) -> None:

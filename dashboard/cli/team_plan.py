@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.ordering import is_interactive
-from dashboard.cli.output import REFUSED, WRONG_USAGE, emit, fail, say
+from dashboard.cli.database import naming
+from dashboard.cli.output import REFUSED, WRONG_USAGE, emit, fail, is_interactive, say
 from engine.core.commands import LoadTeam
 from engine.core.context import Context
 from engine.core.decide.loading import plan_of
@@ -54,7 +54,7 @@ def agreed(command: LoadTeam, plan: list[Change], *, prune: bool, keep: bool) ->
 def show(ctx: click.Context, db: Path, state: State, plan: list[Change]) -> None:
     """Say what would change; nothing is done."""
     items = [asdict(change) for change in plan]
-    body = {"v": 1, "kind": "plan", "dry_run": True, "db": str(db), "seq": state.seq, "items": items}
+    body = {"v": 1, "kind": "plan", "dry_run": True, **naming(db, state), "seq": state.seq, "items": items}
     emit(ctx, body, _lines(plan) or ["nothing to change"])
 
 

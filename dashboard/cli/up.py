@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from dashboard.cli.check import check_code
-from dashboard.cli.database import given_database, made_data_folder
-from dashboard.cli.ordering import client_on
-from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, Settings, emit, fail, say
+from dashboard.cli.database import naming, team_database
+from dashboard.cli.ordering import client_on, fail_refused
+from dashboard.cli.output import DONE, NO_ENGINE, Settings, emit, fail, say
 from dashboard.cli.room import has_terminal, open_dashboard, ways_back
 from dashboard.cli.team_plan import agreed, planned, show
 from dashboard.cli.trust import ensure_trusted
@@ -40,7 +40,7 @@ class Launched:
         return {
             "v": 1,
             "kind": "up",
-            "db": str(self.db),
+            **naming(self.db),
             "pid": self.pid,
             "started": self.started,
             "loaded": self.outcome.result if self.outcome is not None else None,
@@ -77,10 +77,10 @@ def up(
         fail("usage", "--prune and --keep say the opposite", "give one of them")
     file = read_team(team)
     ensure_trusted(file, allowed=trusting)
-    db = given_database(ctx) or made_data_folder() / f"{file.name}.db"
+    db = team_database(ctx, file)
     command = changed(file.load_command(trusted=True), on_conflict=on_conflict)
     state = state_of(db)
-    _check_same_team(db, state, file, asked=given_database(ctx) is not None)
+    check_same_team(ctx, db, state, file.path)
     plan = [] if is_loaded(state, command) else planned(state, command)
     if dry_run:
         show(ctx, db, state, plan)
@@ -127,7 +127,7 @@ def _loaded(db: Path, command: LoadTeam) -> Outcome:
     with client_on(db) as client:
         outcome = client.perform(command, LOADED_WITHIN_S)
     if outcome.status == "refused":
-        fail(outcome.code or "refused", outcome.reason or "the team was refused", "", REFUSED)
+        fail_refused(db, outcome)
     if outcome.status == "pending":
         fail("no_answer", "the engine did not answer", f"its log may say why: {log_of(db)}", NO_ENGINE)
     return outcome
@@ -155,12 +155,15 @@ def state_of(db: Path) -> State:
         raise
 
 
-def _check_same_team(db: Path, state: State, file: TeamFile, *, asked: bool) -> None:
-    """Refuse to mix two teams that happen to have the same name."""
-    team = state.team
-    if team is not None and Path(team.path) != file.path and not asked:
-        hint = f"give this team a database of its own: --db FILE; or name that one to go on with it: --db {db}"
-        fail("other_team", f"{db} holds the team {file.name!r} of another file, {team.path}", hint)
+def check_same_team(ctx: click.Context, db: Path, state: State, file: Path) -> None:
+    """Refuse to load a file into the database of another one, unless `--db` names it.
+
+    Raises:
+        Failure: If it holds the team of another file.
+    """
+    if ctx.ensure_object(Settings).db is None and state.team is not None and Path(state.team.path) != file:
+        hint = f"give this team a database of its own: --db FILE; or name that one to add it there: --db {db}"
+        fail("other_team", f"{db} holds the team of another file, {state.team.path}", hint)
 
 
 def _said(file: TeamFile, launched: Launched) -> list[str]:

@@ -112,7 +112,7 @@ def test_a_run_that_nothing_came_of_says_so_and_did_not_succeed(run: Run, engine
     status, out, err = run("wait", run_id)
 
     assert (status, out) == (1, "")
-    assert f"run {run_id} was skipped: waiter: it was told to fail" in err
+    assert f"run {run_id} of team crew was skipped: waiter: it was told to fail" in err
     assert json.loads(run("runs", "--json")[1])["items"][-1]["status"] == "skipped"
 
 

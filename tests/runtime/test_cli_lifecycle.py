@@ -1,5 +1,6 @@
 """Engines started, used, killed and ended from the command line, each in processes of its own as a person has them."""
 
+import hashlib
 import json
 import os
 import signal
@@ -34,15 +35,17 @@ PROGRAM = [sys.executable, "-P", "-m", "dashboard"]
 class Console:
     """A shell in a folder with a data folder of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, data: Path | None = None) -> None:
         self.folder = folder
-        self.data = folder / "data"
+        self.data = data or folder / "data"
         self._environment = os.environ | {"XDG_DATA_HOME": str(self.data)}
 
-    def run(self, *words: str, **options: Any) -> "subprocess.CompletedProcess[str]":
+    def run(
+        self, *words: str, variables: dict[str, str] | None = None, **options: Any
+    ) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            [*PROGRAM, *words], cwd=self.folder, env=self._environment, capture_output=True, text=True, timeout=60,
-            check=False, stdin=subprocess.DEVNULL, **options,
+            [*PROGRAM, *words], cwd=self.folder, env=self._environment | (variables or {}), capture_output=True,
+            text=True, timeout=60, check=False, stdin=subprocess.DEVNULL, **options,
         )  # fmt: skip
 
     def done(self, *words: str) -> str:
@@ -64,8 +67,9 @@ class Console:
         (self.folder / name).write_text(text)
         return self.folder / name
 
-    def database(self, name: str) -> Path:
-        return self.data / "quarterdeck" / f"{name}.db"
+    def database(self, name: str, team: str = "team.yaml") -> Path:
+        mark = hashlib.sha256(os.fsencode((self.folder / team).resolve())).hexdigest()[:8]
+        return self.data / "quarterdeck" / f"{name}-{mark}.db"
 
 
 @pytest.fixture
@@ -101,11 +105,11 @@ def await_event(db: Path, kind: str, *, after_seq: int = 0) -> int:
 
 
 def test_a_team_outlives_the_command_that_started_it_and_is_taken_over_when_its_file_changes(console: Console) -> None:
-    console.write("slow.yaml", SLOW)
-    up = console.json("up", "slow.yaml")
-    again = console.json("up", "slow.yaml")
-    console.write("slow.yaml", SLOW + "  - {name: third, script: []}\n")
-    changed = console.json("up", "slow.yaml")
+    console.write("team.yaml", SLOW)
+    up = console.json("up", "team.yaml")
+    again = console.json("up", "team.yaml")
+    console.write("team.yaml", SLOW + "  - {name: third, script: []}\n")
+    changed = console.json("up", "team.yaml")
     stopped = console.json("stop")
 
     assert up["started"]
@@ -120,8 +124,8 @@ def test_a_team_outlives_the_command_that_started_it_and_is_taken_over_when_its_
 
 
 def test_a_request_is_answered_on_stdout_alone_and_in_the_promised_shape(console: Console) -> None:
-    console.write("slow.yaml", SLOW)
-    console.done("up", "slow.yaml")
+    console.write("team.yaml", SLOW)
+    console.done("up", "team.yaml")
     answer = console.run("run", "hello", "-o", "out.txt", "--json")
     run_id = console.done("run", "again", "--detach").strip()
     waited = console.done("wait", run_id)
@@ -129,15 +133,16 @@ def test_a_request_is_answered_on_stdout_alone_and_in_the_promised_shape(console
     assert json.loads(answer.stdout) == {
         "v": 1, "kind": "run", "run_id": "r1", "status": "done", "output": "second: first: hello", "tasks": 2,
         "usage": {"tokens_in": None, "tokens_out": None, "cost_usd": None}, "seq": json.loads(answer.stdout)["seq"],
+        "db": str(console.database("slow")), "team": "slow",
     }  # fmt: skip
     assert (console.folder / "out.txt").read_text() == "second: first: hello\n"
     assert waited == "second: first: again\n"
 
 
 def test_without_an_engine_a_request_has_one_for_itself_and_leaves_none(console: Console) -> None:
-    console.write("crew.yaml", CREW)
+    console.write("team.yaml", CREW)
     console.write("shouting.py", CODE)
-    console.done("up", "crew.yaml", "--trust")
+    console.done("up", "team.yaml", "--trust")
     console.done("stop")
     answer = console.run("run", "hello")
     engine = engine_of(console.database("shouters"))
@@ -145,32 +150,32 @@ def test_without_an_engine_a_request_has_one_for_itself_and_leaves_none(console:
     assert (answer.returncode, answer.stdout) == (0, "HELLO\n")
     assert engine is not None
     assert not engine.alive
-    assert "noise of the team" in console.database("shouters").with_name("shouters.db.log").read_text()
+    assert "noise of the team" in Path(f"{console.database('shouters')}.log").read_text()
 
 
 def test_an_engine_that_was_killed_goes_on_with_nothing_but_the_file(console: Console) -> None:
-    team = console.write("slow.yaml", SLOW)
-    up = console.json("up", "slow.yaml")
+    team = console.write("team.yaml", SLOW)
+    up = console.json("up", "team.yaml")
     db = Path(up["db"])
     run_id = console.done("run", "hello", "--detach").strip()
     await_event(db, "attempt_started")
     os.kill(up["pid"], signal.SIGKILL)
     team.unlink()
-    orphaned = console.run("wait", run_id)
+    orphaned = console.run("wait", run_id, "--db", str(db))
     engine = console.begin("engine", "--db", str(db))
     await_event(db, "run_finished")
 
     assert orphaned.returncode == 4
     assert f"quarterdeck engine --db {db}" in orphaned.stderr
-    assert console.done("wait", run_id) == "second: first: hello\n"
+    assert console.done("wait", run_id, "--db", str(db)) == "second: first: hello\n"
     engine.terminate()
     assert engine.wait(30) == 0
     engine.communicate()
 
 
 def test_an_engine_that_was_started_for_one_request_ends_with_who_asked(console: Console) -> None:
-    console.write("slow.yaml", SLOW)
-    console.done("up", "slow.yaml")
+    console.write("team.yaml", SLOW)
+    console.done("up", "team.yaml")
     console.done("stop")
     db = console.database("slow")
     asking = console.begin("run", "hello", "--db", str(db))
@@ -183,8 +188,8 @@ def test_an_engine_that_was_started_for_one_request_ends_with_who_asked(console:
 
 
 def test_ctrl_c_leaves_the_request_running_and_says_how_to_come_back(console: Console) -> None:
-    console.write("slow.yaml", SLOW)
-    db = Path(console.json("up", "slow.yaml")["db"])
+    console.write("team.yaml", SLOW)
+    db = Path(console.json("up", "team.yaml")["db"])
     asking = console.begin("run", "hello")
     await_event(db, "attempt_started")
     asking.send_signal(signal.SIGINT)
@@ -196,14 +201,14 @@ def test_ctrl_c_leaves_the_request_running_and_says_how_to_come_back(console: Co
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGHUP, 0)])
 def test_a_signal_ends_an_engine_in_order(console: Console, number: signal.Signals, status: int) -> None:
-    team = console.write("slow.yaml", SLOW)
+    team = console.write("team.yaml", SLOW)
     engine = console.begin("engine", "--team", str(team), "--db", "team.db", "--json")
     assert engine.stdout is not None
     began = json.loads(engine.stdout.readline())
     engine.send_signal(number)
     engine.communicate(timeout=30)
 
-    assert began == {"v": 1, "kind": "engine", "db": str(console.folder / "team.db"), "pid": engine.pid}
+    assert began == {"v": 1, "kind": "engine", "db": str(console.folder / "team.db"), "team": "slow", "pid": engine.pid}
     assert engine.returncode == status
     found = engine_of(console.folder / "team.db")
     assert found is not None
@@ -211,8 +216,8 @@ def test_a_signal_ends_an_engine_in_order(console: Console, number: signal.Signa
 
 
 def test_two_who_start_the_same_team_at_once_share_one_engine(console: Console) -> None:
-    console.write("slow.yaml", SLOW)
-    starting = [console.begin("up", "slow.yaml", "--json") for _ in range(2)]
+    console.write("team.yaml", SLOW)
+    starting = [console.begin("up", "team.yaml", "--json") for _ in range(2)]
     said = [process.communicate(timeout=60) for process in starting]
 
     assert [process.returncode for process in starting] == [0, 0], said
@@ -221,13 +226,13 @@ def test_two_who_start_the_same_team_at_once_share_one_engine(console: Console) 
 
 
 def test_code_that_nobody_trusted_is_not_run_and_trust_ends_with_an_edit(console: Console) -> None:
-    console.write("crew.yaml", CREW)
+    console.write("team.yaml", CREW)
     console.write("shouting.py", CODE)
-    untrusted = console.run("up", "crew.yaml")
-    console.done("trust", "crew.yaml")
-    console.done("up", "crew.yaml")
-    console.write("crew.yaml", CREW.replace("shouter,", "bawler,"))
-    edited = console.run("up", "crew.yaml", "--json")
+    untrusted = console.run("up", "team.yaml")
+    console.done("trust", "team.yaml")
+    console.done("up", "team.yaml")
+    console.write("team.yaml", CREW.replace("shouter,", "bawler,"))
+    edited = console.run("up", "team.yaml", "--json")
 
     assert untrusted.returncode == 3
     assert "is not trusted; it runs shouting:shout" in untrusted.stderr
@@ -236,8 +241,8 @@ def test_code_that_nobody_trusted_is_not_run_and_trust_ends_with_an_edit(console
 
 
 def test_code_that_is_missing_is_told_by_line_before_anything_starts(console: Console) -> None:
-    team = console.write("crew.yaml", CREW)
-    ended = console.run("up", "crew.yaml", "--trust")
+    team = console.write("team.yaml", CREW)
+    ended = console.run("up", "team.yaml", "--trust")
 
     said = "agents[shouter].run: 'shouting:shout': no module 'shouting'; install it or put it beside the team"
     assert (ended.returncode, ended.stderr) == (2, f"{team}:4: {said}\n")
@@ -247,22 +252,24 @@ def test_code_that_is_missing_is_told_by_line_before_anything_starts(console: Co
 def test_two_teams_of_one_name_are_not_mixed(console: Console) -> None:
     console.write("one.yaml", SLOW)
     console.write("other.yaml", SLOW)
-    console.done("up", "one.yaml")
-    mixed = console.run("up", "other.yaml")
+    one, other = console.json("up", "one.yaml"), console.json("up", "other.yaml")
+    mixed = console.run("up", "one.yaml", variables={"QUARTERDECK_DB": other["db"]})
+    served = console.run("engine", "--team", "one.yaml", variables={"QUARTERDECK_DB": other["db"]})
 
-    assert mixed.returncode == 2
-    assert "of another file" in mixed.stderr
-    assert console.json("up", "other.yaml", "--db", "other.db")["started"]
+    assert [one["db"], other["db"]] == [str(console.database("slow", name)) for name in ("one.yaml", "other.yaml")]
+    for refused in (mixed, served):
+        assert refused.returncode == 2
+        assert "of another file" in refused.stderr
 
 
 def test_a_request_that_waits_for_an_engine_is_taken_up_by_the_next(console: Console) -> None:
-    console.write("slow.yaml", SLOW)
-    console.done("up", "slow.yaml")
+    console.write("team.yaml", SLOW)
+    console.done("up", "team.yaml")
     console.done("stop")
     db = str(console.database("slow"))
     refused = console.run("run", "hello", "--detach")
     queued = console.json("run", "hello", "--queue")
-    console.done("up", "slow.yaml")
+    console.done("up", "team.yaml")
     seq = await_event(Path(db), "run_submitted")
 
     assert refused.returncode == 4
@@ -274,7 +281,7 @@ def test_a_request_that_waits_for_an_engine_is_taken_up_by_the_next(console: Con
 def test_the_team_that_init_writes_runs_at_once(console: Console) -> None:
     console.done("init", "mine")
     console.done("up", "mine/team.yaml", "--trust")
-    report = console.done("run", "Report on this folder")
+    report = Console(console.folder / "mine", console.data).done("run", "Report on this folder")
 
     assert report.startswith("# Report on this folder\n\nAbout the texts in mine/.")
     assert all(f"## {agent}\n" in report for agent in ("counter", "wordsmith", "stylist"))
@@ -285,7 +292,7 @@ def test_the_demo_reads_a_folder_and_waits_for_the_next_request(console: Console
     console.write("source/shouting.py", CODE)
     first = console.run("demo", "source", "--no-dashboard")
     second = console.json("demo", "source")
-    outside = console.run("run", "audit ../..")
+    outside = console.run("run", "audit ../..", "--db", second["db"])
 
     assert first.returncode == 0, first.stderr
     assert "shouting.py" in first.stdout
@@ -296,10 +303,10 @@ def test_the_demo_reads_a_folder_and_waits_for_the_next_request(console: Console
 
 
 def test_an_engine_that_cannot_start_says_why(console: Console) -> None:
-    console.write("slow.yaml", SLOW)
+    console.write("team.yaml", SLOW)
     console.write("team.db-lock", "").unlink()
     (console.folder / "team.db-lock").mkdir()
-    ended = console.run("up", "slow.yaml", "--db", "team.db")
+    ended = console.run("up", "team.yaml", "--db", "team.db")
 
     assert ended.returncode == 4
     assert ended.stderr.startswith("quarterdeck: the engine did not start: ")
