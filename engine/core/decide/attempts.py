@@ -5,7 +5,7 @@ from typing import TypeAlias
 from engine.core.context import Context
 from engine.core.decide import swapping
 from engine.core.decide.mint import Mint
-from engine.core.decide.stopping import lost, stopped
+from engine.core.decide.stopping import is_cancelled, lost, stopped
 from engine.core.errors import NoAgentMatches
 from engine.core.events import (
     AgentBroke,
@@ -24,6 +24,7 @@ from engine.core.events import (
 from engine.core.inheritance import above_and_self
 from engine.core.policies.chain import chain_of_agent, is_optional
 from engine.core.queries.placement import Place, place_for
+from engine.core.queries.work import up
 from engine.core.signals import (
     AgentUnusable,
     AgentUsable,
@@ -147,12 +148,11 @@ def _children(state: State, place: Place, signal: DelegationAsked) -> list[Child
 
 
 def _why_not(state: State, task: Task, attempt: Attempt) -> str | None:
-    if attempt.stopping not in (None, "migrate") or state.runs[task.run_id].cancelling:
+    if attempt.stopping not in (None, "migrate"):
         return "the attempt is being stopped"
-    depth, above = 0, task.parent_id
-    while above is not None:
-        depth += state.tasks[above].kind == "agent"
-        above = state.tasks[above].parent_id
+    if is_cancelled(state, task):
+        return "what it is part of is being ended"
+    depth = sum(one.kind == "agent" for one in up(state, task)) - 1
     deepest = _deepest(state, task, attempt)
     return f"delegations nest {depth} deep; {deepest} is the limit" if depth >= deepest else None
 

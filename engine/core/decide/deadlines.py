@@ -6,7 +6,6 @@ Only what has a deadline of its own has timers: a run of 10,000 tasks sets two.
 from engine.core.commands import SetDeadline
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.stopping import below
 from engine.core.errors import Refused
 from engine.core.events import DeadlinePassed, DeadlineSet, DeadlineWarned, Event, GraceEnded
 from engine.core.fact import fact
@@ -15,6 +14,7 @@ from engine.core.inheritance import above_and_self, inherited
 from engine.core.limits import WARN_AT, Limits
 from engine.core.options import GRACE_S
 from engine.core.queries.targets import find_work
+from engine.core.queries.work import below
 from engine.core.state import Run, RunSummary, State, Supervisor, Task, TaskStatus, Timer
 
 

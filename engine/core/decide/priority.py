@@ -3,10 +3,10 @@
 from engine.core.commands import SetPriority
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.stopping import below
 from engine.core.errors import Refused
 from engine.core.events import PrioritySet
 from engine.core.queries.targets import find_work
+from engine.core.queries.work import below
 from engine.core.state import Run, RunSummary, State, Task
 
 

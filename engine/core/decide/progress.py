@@ -4,7 +4,6 @@ from engine.core.context import Context
 from engine.core.decide.closing import check_group
 from engine.core.decide.mint import Mint
 from engine.core.decide.plan import plan_group
-from engine.core.decide.stopping import below
 from engine.core.events import (
     AttemptStarted,
     CallAnswered,
@@ -16,6 +15,7 @@ from engine.core.events import (
 )
 from engine.core.fold.ending import lets_pass
 from engine.core.prompts import AfterEnd, AnswerNow, CheckGroup, LookAt, PlanGroup
+from engine.core.queries.work import below
 from engine.core.signals import TextRead
 from engine.core.state import State, Task, TaskStatus
 

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from engine.core.context import Context
 from engine.core.events import AttemptCancelled, AttemptLost, AttemptMigrated, AttemptPreempted, Event
+from engine.core.queries.work import up
 from engine.core.signals import AttemptStopped
 from engine.core.state import Attempt, State, StopReason, Task
 
@@ -120,29 +121,10 @@ def lost(state: State, task: Task, attempt: Attempt, ctx: Context) -> list[Event
 
 def is_cancelled(state: State, task: Task) -> bool:
     """Return True when `task`, or anything that it is part of, is being cancelled."""
-    if state.runs[task.run_id].cancelling:
-        return True
-    above: Task | None = task
-    while above is not None:
-        if above.cancelling:
-            return True
-        above = state.tasks[above.parent_id] if above.parent_id is not None else None
-    return False
+    return state.runs[task.run_id].cancelling or any(one.cancelling for one in up(state, task))
 
 
 def exceeded_by(state: State, task: Task) -> str | None:
     """Return the deadline or the budget for which `task` is being ended, in words; None where an operator ends it."""
-    above: Task | None = task
-    while above is not None:
-        if above.cancelling:
-            return above.exceeded
-        above = state.tasks[above.parent_id] if above.parent_id is not None else None
-    return state.runs[task.run_id].exceeded
-
-
-def below(state: State, task: Task) -> list[Task]:
-    """Return `task` and every task under it."""
-    found = [task]
-    for one in found:
-        found += [state.tasks[child] for child in one.children]
-    return found
+    cause = next((one for one in up(state, task) if one.cancelling), state.runs[task.run_id])
+    return cause.exceeded

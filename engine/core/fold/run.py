@@ -21,6 +21,7 @@ from engine.core.fold.limits import set_deadline
 from engine.core.fold.queues import dequeue, enqueue_again, forget_idle_queues, is_ready
 from engine.core.fold.task import add_node, add_task, wire
 from engine.core.fold.timers import OF_RUNS, OF_TASKS, drop_all
+from engine.core.queries.work import below
 from engine.core.state import SUMMARIES, Run, State, Task, TaskStatus
 from engine.core.values import held, preview
 
@@ -155,6 +156,8 @@ def _adopt(state: State, group: Task, task: Task) -> None:
         group.open += 1
     task.parent_id, task.asked_by, task.takes = group.id, asker.id, "own"
     task.tolerated = True  # who asked for it decides what its failure means
+    # The budget of who asked keeps it from nothing any more.
+    enqueue_again(state, [one for one in below(state, task) if one.held_back and is_ready(one)])
 
 
 def _run_finished(state: State, event: RunFinished) -> None:

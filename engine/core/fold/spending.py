@@ -14,6 +14,7 @@ from engine.core.fold.queues import (
     stands,
 )
 from engine.core.fold.timers import drop_timer, set_timer
+from engine.core.queries.work import below
 from engine.core.state import Agent, Attempt, Ledger, Run, State, Supervisor, Task
 from engine.core.values import Usage
 
@@ -192,12 +193,7 @@ def _budget_timed(state: State, event: BudgetTimed) -> None:
 
 
 def _below(state: State, subject: Task | Run) -> list[Task]:
-    if isinstance(subject, Run):
-        return [state.tasks[task_id] for task_id in subject.tasks]
-    found = [subject]
-    for task in found:
-        found += [state.tasks[child] for child in task.children]
-    return found
+    return [state.tasks[task_id] for task_id in subject.tasks] if isinstance(subject, Run) else below(state, subject)
 
 
 def _refresh(state: State, subject: Agent | Supervisor) -> None:

@@ -49,6 +49,8 @@ def ready_work_stands_in_its_queue(state: State) -> Iterator[str]:
             yield f"{task.id} is ready and stands in no queue"
         elif stands(state, task) and not (is_ready(task) or task.held_back):
             yield f"{task.id} is not ready and stands in {task.queue}"
+        elif task.held_back and not is_held(state, task):
+            yield f"{task.id} is held back, and nothing holds it"
 
 
 def what_is_cancelled_does_not_wait(state: State) -> Iterator[str]:
