@@ -9,6 +9,7 @@ from engine.core.effects import Effect, effects_of, restart_effects
 from engine.core.errors import ChangesNothing
 from engine.core.events import EngineStarted, Event
 from engine.core.fold import apply
+from engine.core.fold.pressing import first_urgent
 from engine.core.prompts import (
     CHANGES_WHO_IS_ABLE,
     CheckLeaving,
@@ -64,7 +65,7 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
             now, is_changed = PlaceAgain(), False
         elif state.offers.heap:
             now = Dispatch()
-        elif state.urgent and (task_id := (pressing := pressing or _Pressing()).next(state, since)):
+        elif state.urgent and (task_id := (pressing := pressing or _Pressing(since)).next(state)):
             now = TakeSlot(task_id=task_id)
         elif state.resizable:
             now = LookAtPool(agent_id=next(iter(state.resizable)))
@@ -79,28 +80,27 @@ _UNTIL_CHANGED: tuple[type, ...] = (Dispatch, LookAtPool)
 
 
 class _Pressing:
-    """Urgent tasks that came to wait in this message; of a queue no more than there are slots to take for."""
+    """Queues to which urgent tasks came in this message: of each, the first is looked at, until one finds no slot.
 
-    def __init__(self) -> None:
-        self._seen: int | None = None
-        self._tasks: deque[str] = deque()
+    Args:
+        since: The last event before this message.
+    """
+
+    def __init__(self, since: int) -> None:
+        self._seen = since
+        self._queues: dict[str, bool] = {}
+        """Whether a slot may still be found for what waits there."""
         self._last: str | None = None
-        self._hopeless: set[str] = set()
 
-    def next(self, state: State, since: int) -> str | None:
-        """Return the next task to look at; None where each was."""
+    def next(self, state: State) -> str | None:
+        """Return the next task to look at; None where nothing is left to take."""
         if self._last in state.urgent:
-            self._hopeless.add(state.tasks[self._last or ""].queue or "")
-        self._last = None
-        while self._last is None:
-            if not self._tasks:
-                self._tasks.extend(_newly_urgent(state, since if self._seen is None else self._seen))
-                self._seen = state.seq
-            if not self._tasks:
-                return None
-            task_id = self._tasks.popleft()
-            if task_id in state.urgent and (state.tasks[task_id].queue or "") not in self._hopeless:
-                self._last = task_id
+            self._queues[state.tasks[self._last or ""].queue or ""] = False
+        for task_id in _newly_urgent(state, self._seen):
+            self._queues.setdefault(state.tasks[task_id].queue or "", True)
+        self._seen = state.seq
+        open_ones = (first_urgent(state, state.queues[key]) for key, is_open in self._queues.items() if is_open)
+        self._last = next((task_id for task_id in open_ones if task_id is not None), None)
         return self._last
 
 

@@ -301,3 +301,19 @@ def test_a_slot_is_not_given_to_a_task_whose_run_has_spent_its_attempts_meanwhil
     assert only(events, "budget_exhausted").subject == urgent
     assert [start.run_id for start in world.starts].count(urgent) == 1
     assert_legal(world.state)
+
+
+def test_a_slot_is_taken_for_the_urgent_task_that_waits_longest_and_not_for_the_one_that_came_last() -> None:
+    world = team_world(agent("ada"))
+    submitted(world, "at work", priority=0)
+    submitted(world, "old")
+    world.now_ms += 600_000
+    first = submitted(world, "now", priority=0)
+    world.succeed(attempt(world, "ada"))
+    old = attempt(world, "ada")
+    assert world.started[old].run_id == "r2", "it has waited for so long that it goes first"
+
+    submitted(world, "now too", priority=0)
+    world.stop(old)
+
+    assert world.starts[-1].run_id == first

@@ -18,6 +18,7 @@ from typing import Any
 
 from engine.core.options import AGEING_S
 from engine.core.state import Lane, Queue, State, Supervisor, Task, Turn
+from engine.core.validation.bounds import LOWEST_PRIORITY
 
 NEVER_MS = 10**15
 """What a priority is worth where nothing ages: more than any wait."""
@@ -139,20 +140,27 @@ def rank_of(supervisor: Supervisor, queue: Queue) -> int:
     return rank + BACK if queue.key.startswith("back:") else rank
 
 
-def in_order(state: State, queue: Queue) -> Iterator[str]:
-    """Yield the ready tasks of a queue in the order in which they would begin if all began one after the other now."""
+def in_order(state: State, queue: Queue, *, to: int = LOWEST_PRIORITY) -> Iterator[str]:
+    """Yield the ready tasks of a queue in the order in which they would begin if all began one after the other now.
+
+    Args:
+        state: The state of the moment.
+        queue: Whose tasks.
+        to: The least urgent priority that is wanted.
+    """
     ageing = state.supervisors[queue.supervisor_id].ageing_ms
-    lanes: list[tuple[int, int, deque[tuple[int, deque[str]]]]] = []
+    lanes: list[tuple[int, int, deque[tuple[int, int, Iterator[str]]]]] = []
     for priority, lane in queue.lanes.items():
-        turns = deque((turn.since_ms, deque(turn.tasks)) for turn in lane.values())
-        lanes.append((priority * ageing + turns[0][0], priority, turns))
+        if priority <= to:
+            turns = deque((turn.since_ms, len(turn.tasks), iter(turn.tasks)) for turn in lane.values())
+            lanes.append((priority * ageing + turns[0][0], priority, turns))
     heapify(lanes)
     while lanes:
         _, priority, turns = lanes[0]
-        _, tasks = turns.popleft()
-        yield tasks.popleft()
-        if tasks:
-            turns.append((state.at_ms, tasks))
+        _, left, tasks = turns.popleft()
+        yield next(tasks)
+        if left > 1:
+            turns.append((state.at_ms, left - 1, tasks))
         if turns:
             heapreplace(lanes, (priority * ageing + turns[0][0], priority, turns))
         else:

@@ -6,6 +6,7 @@ was asked to stop for it. Its number is the event that put it there, so that wha
 
 from collections import OrderedDict
 
+from engine.core.fold.lanes import in_order
 from engine.core.options import Preempt
 from engine.core.state import Queue, State, Supervisor, Task
 
@@ -46,6 +47,12 @@ def urgent_from(state: State, supervisor: Supervisor) -> int:
         above = state.supervisors[above.parent_id] if above.parent_id is not None else None
     preempt = preempt or _USUAL
     return -1 if preempt.at == "never" else preempt.urgent
+
+
+def first_urgent(state: State, queue: Queue) -> str | None:
+    """Return the task of a queue that is the first to have its turn of those that are urgent and have no slot."""
+    ready = in_order(state, queue, to=state.urgent_to)
+    return next((task_id for task_id in ready if task_id in state.urgent), None)
 
 
 def take_back(state: State, task: Task) -> None:

@@ -57,7 +57,7 @@ from engine.core.events import (
 from engine.core.events.hierarchy import SupervisorChanged
 from engine.core.events.swap import SwapHurried, SwapRolledBack
 from engine.core.events.team import AgentSwapped
-from engine.core.fold.lanes import next_task
+from engine.core.fold.pressing import first_urgent
 from engine.core.inheritance import inherited
 from engine.core.prompts.records import (
     AfterEnd,
@@ -268,8 +268,8 @@ def _attempt_resumed(state: State, event: AttemptResumed) -> list[Prompt]:
     if not state.urgent:
         return []
     queues = (state.queues[key] for key in state.agents[event.agent_id].queues)
-    heads = (next_task(state, queue) for queue in queues if queue.ready)
-    return [TakeSlot(task_id=task_id) for task_id in heads if task_id in state.urgent]
+    heads = (first_urgent(state, queue) for queue in queues if queue.ready)
+    return [TakeSlot(task_id=task_id) for task_id in heads if task_id is not None]
 
 
 def _run_finished(state: State, event: RunFinished) -> list[Prompt]:
