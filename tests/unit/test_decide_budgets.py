@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from engine.core.budget import budgets_of, deadline_of
-from engine.core.commands import Answer, ChangeSupervisor, RetryWork, Submit, SupervisorSpec, SwapAgent, SwitchStrategy
-from engine.core.effects import AnswerCall, StopAttempt
-from engine.core.legality import assert_legal
+from engine.core.commands import Answer, ChangeSupervisor, RetryWork, Submit, SupervisorSpec, SwapAgent
+from engine.core.effects import StopAttempt
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.spec import Escalate, Retry
@@ -490,31 +489,3 @@ def test_a_question_about_a_budget_does_not_take_the_place_of_one_about_a_failur
 
     assert lead[0] not in world.state.tasks or world.state.tasks[lead[0]].output == "by hand"
     assert not world.state.escalations
-
-
-def test_who_may_go_on_for_want_of_attempts_asks_nobody_for_more() -> None:
-    world = team_world(agent("ada"), agent("bob"), agent("cyd"), participants=["ada", "bob"], mode="parallel")
-    submitted(world, limits=Limits(attempts=1))
-
-    world.ask(attempt(world, "ada"), "cyd", ["x"])
-
-    (told,) = [effect for effect in world.effects if isinstance(effect, AnswerCall)]
-    assert told.refused == "what it is part of is being ended"
-    assert works(world) == ["ada"]
-
-
-def test_a_delegation_that_becomes_a_node_does_not_wait_for_the_budget_of_who_asked_for_it() -> None:
-    world = team_world(
-        agent("ada", task_limits=asks(tokens=10)), agent("bob"), mode="delegate",
-        options=SupervisorOptions(lead="ada"),
-    )  # fmt: skip
-    submitted(world)
-    world.ask(attempt(world, "ada"), "bob", ["x"])
-    world.record(attempt(world, "bob"), "s", usage=spent(10))
-    world.stop(attempt(world, "bob"))
-    assert works(world) == ["ada"]
-
-    applied(world, SwitchStrategy(mode="sequential", scope="open"))
-
-    assert "bob" in works(world)
-    assert_legal(world.state)

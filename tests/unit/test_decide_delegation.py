@@ -2,11 +2,15 @@
 
 from typing import Any
 
-from engine.core.commands import AddAgent, Pause, RemoveMember, SupervisorSpec
+from engine.core.commands import AddAgent, Pause, RemoveMember, SupervisorSpec, SwitchStrategy
 from engine.core.decide.attempts import MAX_DEPTH
 from engine.core.effects import AnswerCall
+from engine.core.legality import assert_legal
+from engine.core.limits import Limits
+from engine.core.options import SupervisorOptions
 from engine.core.spec import Skip
 from engine.core.state import AgentStatus, RunStatus
+from engine.core.values import Usage
 from tests.story import (
     Key,
     applied,
@@ -266,3 +270,30 @@ def test_teams_within_teams_that_nobody_waits_for_end_before_their_run_does() ->
     groups = [event.task_id for event in world.journal if event.type == "group_planned"]
     assert sorted(ended) == sorted(groups)
     assert kinds(events)[-1] == "run_finished"
+
+
+def test_who_may_go_on_for_want_of_attempts_asks_nobody_for_more() -> None:
+    world = team_world(agent("ada"), agent("bob"), agent("cyd"), participants=["ada", "bob"], mode="parallel")
+    submitted(world, limits=Limits(attempts=1))
+
+    world.ask(attempt(world, "ada"), "cyd", ["x"])
+
+    assert refusal(world) == "what it is part of is being ended"
+    assert works(world) == ["ada"]
+
+
+def test_a_delegation_that_becomes_a_node_does_not_wait_for_the_budget_of_who_asked_for_it() -> None:
+    world = team_world(
+        agent("ada", task_limits=Limits(tokens=10, then="ask")), agent("bob"), mode="delegate",
+        options=SupervisorOptions(lead="ada"),
+    )  # fmt: skip
+    submitted(world)
+    world.ask(attempt(world, "ada"), "bob", ["x"])
+    world.record(attempt(world, "bob"), "s", usage=Usage(tokens_in=10))
+    world.stop(attempt(world, "bob"))
+    assert works(world) == ["ada"]
+
+    applied(world, SwitchStrategy(mode="sequential", scope="open"))
+
+    assert "bob" in works(world)
+    assert_legal(world.state)
