@@ -6,8 +6,9 @@ does the same when the history around it is cut down.
 
 import math
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from random import Random
 from typing import Any, Protocol
 from zlib import crc32
@@ -21,7 +22,7 @@ from engine.core.signals import AttemptSucceeded, Signal
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.core.values import Usage, preview
-from engine.errors import AttemptInterrupted, BoundElsewhere, DelegationFailed, Unusable
+from engine.errors import AgentCrashed, AttemptInterrupted, BoundElsewhere, DelegationFailed, Unusable
 from engine.runtimes.code import Code
 from engine.runtimes.context import Context
 from engine.runtimes.slot import Slot
@@ -31,6 +32,10 @@ from engine.simulation.drawing import NAMES, SKILLS
 
 HANG_S = 6 * 3600.0
 LONGEST_S = 600.0
+SPENDS = 0.3
+"""Share of the pieces of work that cost tokens or money."""
+SENDS = 0.15
+"""Share of the steps that are calls of a tool that must not be called twice."""
 PIECES = 5
 """Pieces of work in an attempt, at most."""
 LONG = "a line of an output that is too long to be kept in the state itself, and stands in the journal alone\n" * 30
@@ -68,6 +73,9 @@ class Stage(Protocol):
 
     def step_runs(self, work: Work, name: str) -> None:
         """Take note of a step that is done, and not answered from the journal."""
+
+    def tool_runs(self, work: Work) -> None:
+        """Take note of a call of a tool that must not be called twice."""
 
     def goes_wrong(self, key: str, share: float) -> bool:
         """Tell whether something goes wrong in an attempt whose draw is `share`."""
@@ -129,6 +137,7 @@ class SimulatedRuntime:
         key = f"{work.effect.agent} at {preview(task.request, 40)!r} ({task.title[:40]}), attempt {work.effect.attempt}"
         draw = Random(f"{self._seed} {key}")
         scene = Scene(stage, work, Context(work, task, {}), draw, self._longest_s, self._given)
+        scene = replace(scene, context=Context(work, task, {"send": partial(_send, scene)}))
         share, mishap, early = draw.random(), draw.choice(list(MISHAPS)), draw.random() < 0.5
         wrong = stage.goes_wrong(key, share)
         if wrong:
@@ -157,7 +166,14 @@ async def _work(scene: Scene, text: str) -> None:
     if draw.random() < 0.2:
         context.emit(draw.choice(["a beginning", LONG]))
     for number in range(draw.choice([0, 0, 1, 2, 3])):
-        await _step(scene, f"step{number}")
+        if draw.random() < SPENDS:
+            _spend(scene)
+        if draw.random() < SENDS:
+            await _call(scene, number)
+        else:
+            await _step(scene, f"step{number}")
+    if draw.random() < SPENDS:
+        _spend(scene)
     run = scene.stage.state.runs.get(scene.work.effect.run_id)
     is_large = run is not None and run.total >= MOST_TASKS
     asks = draw.random() < 0.25 and text.count("part of") < DEEPEST and not is_large
@@ -173,6 +189,34 @@ async def _step(scene: Scene, name: str) -> None:
         return scene.draw.choice(results)
 
     await scene.context.step(name, done)
+
+
+def _spend(scene: Scene) -> None:
+    """Say what a model took; not every provider says everything."""
+    draw = scene.draw
+    amounts: dict[str, Any] = {
+        "tokens_in": draw.choice([None, 0, 120, 4_000]),
+        "tokens_out": draw.choice([None, 15, 900]),
+        "cost_usd": draw.choice([None, "0", "0.0003", "0.02"]),
+    }
+    scene.context.spent(**amounts)
+
+
+async def _call(scene: Scene, number: int) -> None:
+    """Call a tool that must not be called twice; some agents see to its errors themselves."""
+    try:
+        await scene.context.tool("send", number)
+    except ConnectionError:
+        if scene.draw.random() < 0.5:
+            raise
+
+
+async def _send(scene: Scene, number: int) -> JsonValue:
+    scene.stage.tool_runs(scene.work)
+    await scene.context.sleep(seconds(scene.draw, scene.longest_s))
+    if scene.draw.random() < 0.15:
+        raise ConnectionError("the other side is not there")
+    return f"sent {number}"
 
 
 async def _ask(scene: Scene, text: str) -> None:
@@ -221,6 +265,10 @@ async def _fails(scene: Scene) -> JsonValue:
     raise scene.draw.choice(
         [ValueError("broken"), ConnectionError("nobody answers"), TimeoutError(), RuntimeError("a\nb\0\x1b[31m")]
     )
+
+
+async def _crashes(scene: Scene) -> JsonValue:
+    raise AgentCrashed("a module of it has died")
 
 
 async def _raises_oddly(scene: Scene) -> JsonValue:
@@ -325,6 +373,7 @@ async def _gives_way(scene: Scene) -> JsonValue:
 
 MISHAPS: dict[str, Callable[[Scene], Awaitable[JsonValue]]] = {
     "fails": _fails,
+    "crashes": _crashes,
     "raises something odd": _raises_oddly,
     "hangs": _hangs,
     "answers after it was stopped": _answers_after_a_stop,

@@ -97,6 +97,8 @@ class Chronicle:
         note = _NOTES.get(type(event))
         if note is not None:
             note(self, event)
+        if isinstance(event, RunFinished):
+            self._remember(event)
         self.turns.take(event, self.next_seq, self.team)
         self.counts.take(event, self.work)
         self.spending.take(event, self.team, self.work)
@@ -136,6 +138,23 @@ class Chronicle:
         self.spending.adopt(self.state)
         self.failures.adopt(self.state)
         self.counts.adopt(self.state)
+
+    def _remember(self, event: RunFinished) -> None:
+        """Note what has to be remembered of a run that ends."""
+        run = self.work.runs[event.run_id]
+        mine = [self.work.jobs[one] for one in run.tasks if self.work.jobs[one].kind == "agent"]
+        ends = Counter(job.outcome for job in mine)
+        self.counts.summaries[run.id] = {
+            "supervisor_id": run.supervisor_id,
+            "status": event.status,
+            "tasks": len(mine),
+            "done": ends[TaskStatus.DONE],
+            "failed": ends[TaskStatus.FAILED],
+            "usage": self.spending.of(run.id),
+            "started_ms": run.submitted_ms,
+            "ended_ms": event.at_ms,
+            "seq": self.next_seq,
+        }
 
     def _finish(self, event: RunFinished) -> None:
         for task_id in self.state.runs[event.run_id].tasks:

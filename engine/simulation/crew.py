@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from engine.core.commands import LoadTeam, SupervisorSpec
 from engine.core.options import SupervisorOptions
-from engine.core.policies.records import Escalate, Fail, Failover, FailurePolicy, Retry, Skip
+from engine.core.policies.records import Escalate, Fail, Failover, FailurePolicy, Restart, Retry, Skip
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.simulation.coordination import drawn_mode, drawn_settings
@@ -110,6 +110,7 @@ def drawn_options(draw: Random, mode: str, members: Sequence[str], agents: Seque
         settings=drawn_settings(draw, mode, members),
         strategies=strategies,
         on_failure=drawn_chain(draw) if draw.random() < 0.3 else (),
+        restart=often_drawn(Restart, draw, State(), left_out=0.0) if draw.random() < 0.3 else found.restart,
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from engine.core.commands import SupervisorSpec
 from engine.core.spec import AgentSpec
-from engine.core.state import Agent, Run, State, Supervisor
+from engine.core.state import Agent, Run, State, Supervisor, TaskStatus
 from engine.core.strategies import STRATEGIES
 
 NAMES = ("ada", "bob", "cyd", "dan", "eve", "fay", "gus", "hal", "a3", "s2")
@@ -55,6 +55,18 @@ def _anything(draw: Random, state: State) -> str:
 
 def _work(draw: Random, state: State) -> str:
     return draw.choice([_open_task, _task, _run])(draw, state)
+
+
+def _stopped_work(draw: Random, state: State) -> str:
+    """Return a task that has failed or backs off where there is one, as a rule."""
+    tasks = [one.id for one in state.tasks.values() if one.status in (TaskStatus.FAILED, TaskStatus.RETRYING)]
+    return one_of(draw, tasks) if tasks and draw.random() < 0.7 else _work(draw, state)
+
+
+def _busy_agent(draw: Random, state: State) -> str:
+    """Return an agent that is at work where there is one, as a rule."""
+    busy = [f"@{one.id}" for one in state.agents.values() if one.running or one.parked]
+    return draw.choice(busy) if busy and draw.random() < 0.7 else _agent(draw, state)
 
 
 def _member(draw: Random, state: State) -> str:
@@ -142,13 +154,15 @@ BY_NAME: dict[str, Callable[[Random, State], Any]] = {
 """What fields of commands hold, by their names."""
 BY_FIELD: dict[tuple[str, str], Callable[[Random, State], Any]] = {
     ("Cancel", "target"): _work,
-    ("RetryWork", "target"): _work,
+    ("RetryWork", "target"): _stopped_work,
     ("SetDeadline", "target"): _work,
     ("SetPriority", "target"): _work,
     ("RemoveMember", "target"): _member,
     ("Move", "target"): _member,
     ("Resume", "target"): _paused,
-    ("SwapAgent", "mode"): _how("drain", "migrate", "abort"),
+    ("SwapAgent", "agent"): _busy_agent,
+    ("SwapAgent", "mode"): _how("drain", "migrate", "migrate", "abort"),
+    ("SwapAgent", "deadline_s"): _seconds(20, 600),
     ("SwapAgent", "rollback_failures"): _one(1, 2, 3),
     ("SwapAgent", "rollback_tasks"): _one(3, 5, 10),
     ("Rollback", "agent"): _changed,

@@ -4,14 +4,20 @@ from collections.abc import Callable
 from random import Random
 from typing import Protocol
 
+from pydantic import JsonValue
+
 from engine.clock import Clock
 from engine.core.codec import encode_command
 from engine.core.commands import Ping
-from engine.core.signals import AgentUnusable, AgentUsable, Signal
+from engine.core.document import Document, references_in
+from engine.core.signals import AgentUnusable, AgentUsable, Signal, StateReady
 from engine.core.state import State
 from engine.simulation.agents import is_of_a_program
 from engine.simulation.disk import Disk, Mishaps
 from store import CommandRow
+
+MOST_AGENTS = 30
+"""In a team with more agents nothing is imported any more: each import doubles it."""
 
 
 class Victim(Protocol):
@@ -28,6 +34,9 @@ class Victim(Protocol):
     @property
     def state(self) -> State:
         """The state of the engine of the moment."""
+
+    def exported(self) -> tuple[Document, list[JsonValue]]:
+        """Return the team as it is on disk, with its texts."""
 
     def signal(self, signal: Signal) -> None:
         """Report something to the engine."""
@@ -115,6 +124,26 @@ def _odd_rows(victim: Victim, draw: Random) -> str:
     return f"somebody writes nonsense into the inbox ({kind})"
 
 
+def _import(victim: Victim, draw: Random) -> str:
+    """Let an archive of the same team come in beside it, all at once."""
+    if len(victim.state.agents) > MOST_AGENTS or not victim.state.supervisors:
+        return "nothing is imported"
+    document, texts = victim.exported()
+    ready = StateReady(
+        order_id=f"import{draw.randrange(10**9)}",
+        sender="simulated",
+        role="operator",
+        path="archive.zip",
+        sha256="0",
+        paused=draw.random() < 0.5,
+        state=document,
+        texts=texts,
+        trusted=references_in(document),
+    )
+    victim.signal(ready)
+    return f"the team as it is comes in once more{', paused' if ready.paused else ''}"
+
+
 FAULTS: dict[str, tuple[float, Callable[[Victim, Random], str]]] = {
     "kill": (1.0, _kill),
     "kill at a write": (2.0, _kill_at_a_write),
@@ -127,5 +156,6 @@ FAULTS: dict[str, tuple[float, Callable[[Victim, Random], str]]] = {
     "code back": (0.6, _code_back),
     "snapshot lost": (0.3, _snapshot_damaged),
     "odd rows": (0.3, _odd_rows),
+    "import": (0.3, _import),
 }
 """How often each happens, relative to the commands of operators, and what does it; it returns what a story says."""

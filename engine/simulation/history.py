@@ -12,11 +12,14 @@ from random import Random
 
 import anyio
 from anyio.abc import TaskGroup
+from pydantic import JsonValue
 
 from engine.clock import Clock, VirtualClock
 from engine.core.codec import encode_command
 from engine.core.commands import Command, Order
+from engine.core.document import Document
 from engine.core.events import EngineStopped, Event
+from engine.core.exporting import document_of
 from engine.core.signals import Signal
 from engine.core.state import State
 from engine.errors import CommandRefusedError, DiskStayedFull, EngineError, HostStopped
@@ -162,6 +165,10 @@ class History:
         if self._host is not None:
             self._host.signal(signal)
 
+    def exported(self) -> tuple[Document, list[JsonValue]]:
+        """Return the team as the journal has it, as an archive holds it."""
+        return document_of(self.books.state, self.books.text)
+
     def queue(self, row: CommandRow) -> None:
         """Put a command on disk, and wake the engine as the file's watcher would."""
         self.disk.put(row)
@@ -202,6 +209,10 @@ class History:
             if of == task_id and key.startswith(f"{name}:") and seq < began_seq:
                 says = "A step that is recorded is never run again"
                 self.breaks("no_step_runs_twice", says, f"{name} of {task_id} stands at seq {seq} and runs again")
+
+    def tool_runs(self, work: Work) -> None:
+        """Hold a call of a tool that must not be called twice against those that may have happened."""
+        self._check(invariants.ON_CALL, work)
 
     def goes_wrong(self, key: str, share: float) -> bool:
         """Tell whether something goes wrong in an attempt."""

@@ -131,7 +131,6 @@ ON_EVENT: dict[type, tuple[Law, ...]] = {
     RunFinished: (
         outcomes.nothing_of_a_finished_run_is_open,
         outcomes.a_run_ends_as_its_root_did,
-        outcomes.summaries_tell_what_happened,
     ),
     CancelRequested: (stopping.whatever_is_below_stops,),
     DeadlinePassed: (
@@ -192,6 +191,8 @@ ON_BEGIN: tuple[Law, ...] = (inputs.an_attempt_runs_the_code_of_its_generation,)
 """Checked when an agent begins, with its `Work`."""
 ON_READ: tuple[Law, ...] = (inputs.an_attempt_is_given_what_came_before,)
 """Checked when an agent has read its task, with its `Work` and the `Task`."""
+ON_CALL: tuple[Law, ...] = (inputs.a_tool_is_not_called_again_in_doubt,)
+"""Checked when a tool is called that must not be called twice, with the `Work` of its attempt."""
 AT_MOMENTS: tuple[Law, ...] = (engine.timers_fire, engine.attempts_are_really_at_work)
 """Checked whenever an operator wakes: the clock moves only when nothing else can happen."""
 AT_REST: tuple[Law, ...] = (
@@ -212,6 +213,7 @@ INVARIANTS: tuple[Law, ...] = tuple(
             *SAMPLED,
             *ON_BEGIN,
             *ON_READ,
+            *ON_CALL,
             *AT_MOMENTS,
             *AT_REST,
             *AT_THE_END,

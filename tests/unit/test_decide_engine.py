@@ -1,6 +1,7 @@
 """Decide: the engine's own end, and requests where there is no team."""
 
 from engine.core.commands import HandOver, Order, Resume, StopEngine, Submit, SwapAgent
+from engine.core.effects import StopAttempt
 from engine.core.events import CommandRefused, EngineStarted, EngineStopped
 from engine.core.signals import AgentUnusable, AgentUsable, EngineBegan
 from engine.core.spec import AgentSpec
@@ -86,6 +87,7 @@ def test_an_attempt_that_began_before_it_was_known_that_its_code_is_elsewhere_is
     events = world.say(AgentUnusable(agent_id="a1", generation=1, error="elsewhere", away=True))
 
     assert [event.type for event in events] == ["agent_broke", "attempt_lost"]
+    assert StopAttempt(task_id="t2", attempt=1, now=True) in world.effects
     again = world.say(AgentUnusable(agent_id="a1", generation=1, error="elsewhere", away=True))
     assert again == []
     world.say(AgentUsable(agent_id="a1", generation=1))

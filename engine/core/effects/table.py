@@ -26,6 +26,7 @@ from engine.core.events import (
     AgentCheckAsked,
     AgentsRestarted,
     AgentSwapped,
+    AttemptLost,
     AttemptMigrated,
     AttemptResumed,
     AttemptStarted,
@@ -174,6 +175,11 @@ def _grace_ms(state: State, attempt: Attempt) -> int | None:
         return None
     said: float | None = inherited(state, state.supervisors[agent.supervisor_id], "grace_s", None)
     return None if said is None else round(said * 1000)
+
+
+def _attempt_lost(state: State, event: AttemptLost) -> list[Effect]:
+    """What nobody waits for any more must not go on beside the attempt that follows it."""
+    return [StopAttempt(task_id=event.task_id, attempt=event.attempt, now=True)]
 
 
 def _cancel_requested(state: State, event: CancelRequested) -> list[Effect]:
@@ -350,6 +356,7 @@ def _engine_stopped(state: State, event: EngineStopped) -> list[Effect]:
 _EFFECTS: dict[type, Callable[[State, Any], list[Effect]]] = {
     AttemptStarted: _attempt_started,
     AttemptResumed: _attempt_resumed,
+    AttemptLost: _attempt_lost,
     CallAnswered: _call_answered,
     CallRefused: _call_refused,
     CancelRequested: _cancel_requested,

@@ -1,6 +1,14 @@
 """What attempts and joins are given: the outputs before them, the steps that are done, the code of their generation."""
 
-from engine.core.events import AttemptDone
+from engine.core.events import (
+    AttemptCancelled,
+    AttemptDone,
+    DoubtSettled,
+    StepRecorded,
+    StrategySwitched,
+    ToolFailed,
+    ToolStarted,
+)
 from engine.core.spec import spec_hash
 from engine.runtimes.task import Task
 from engine.runtimes.work import Work
@@ -15,6 +23,9 @@ def an_attempt_is_given_what_came_before(past: Seen, given: tuple[Work, Task]) -
     job = books.work.jobs.get(effect.task_id)
     if job is None or job.attempt is None or job.attempt.number != effect.attempt:
         return None  # what made it needless came in the same batch
+    began_seq = books.started_seq.get((effect.task_id, effect.attempt), 0)
+    if any(isinstance(one, StrategySwitched) for one in books.events[began_seq:]):
+        return None  # it was given what came before it when it began
     wanted = [one.id for one in inputs_of(books, job)]
     if [one.task_id for one in effect.inputs] != wanted:
         return f"{job.id} is given {[one.task_id for one in effect.inputs]}, and {wanted} come before it"
@@ -38,6 +49,27 @@ def an_attempt_runs_the_code_of_its_generation(past: Seen, work: Work) -> str | 
     if job.attempt.spec is not None and spec_hash(work.spec) != spec_hash(job.attempt.spec):
         return f"{job.id} runs another spec than that of g{agent.generation} of {agent.id}"
     return None
+
+
+def a_tool_is_not_called_again_in_doubt(past: Seen, work: Work) -> str | None:
+    """A tool that must not be called twice is called again only where it is known that it did not happen."""
+    task_id, attempt = work.effect.task_id, work.effect.attempt
+    mine = [one for one in past.books.events if getattr(one, "task_id", None) == task_id]
+    began = next((one for one in reversed(mine) if isinstance(one, ToolStarted)), None)
+    if began is None or began.attempt != attempt:
+        return f"attempt {attempt} of {task_id} calls a tool, and the journal does not say that it does"
+    is_over = True
+    for event in mine[: mine.index(began)]:
+        match event:
+            case ToolStarted(key=began.key):
+                is_over = False
+            case ToolFailed(key=began.key) | DoubtSettled(key=began.key, ran=False):
+                is_over = True
+            case StepRecorded(key=began.key) | DoubtSettled(key=began.key, ran=True):
+                is_over = False
+            case AttemptCancelled(restarted=True):
+                is_over = True
+    return None if is_over else f"attempt {attempt} of {task_id} calls {began.key}, which may have happened already"
 
 
 def a_join_has_what_it_joins(past: Seen, event: AttemptDone) -> str | None:

@@ -171,25 +171,6 @@ def runs_count_what_became_of_their_tasks(past: Seen, _: object) -> str | None:
     return None
 
 
-def summaries_tell_what_happened(past: Seen, event: RunFinished) -> str | None:
-    """What is remembered of a run says what its tasks came to."""
-    work, run = past.books.work, past.books.work.runs[event.run_id]
-    mine = [work.jobs[one] for one in run.tasks if work.jobs[one].kind == "agent"]
-    ends = Counter(job.outcome for job in mine)
-    past.books.counts.summaries[run.id] = {
-        "supervisor_id": run.supervisor_id,
-        "status": event.status,
-        "tasks": len(mine),
-        "done": ends[TaskStatus.DONE],
-        "failed": ends[TaskStatus.FAILED],
-        "usage": past.books.spending.of(run.id),
-        "started_ms": run.submitted_ms,
-        "ended_ms": event.at_ms,
-        "seq": past.books.next_seq,
-    }
-    return None
-
-
 def finished_runs_are_remembered(past: Seen, _: object) -> str | None:
     """The last runs are remembered as they were, the newest at the end."""
     finished = past.books.state.finished

@@ -191,6 +191,7 @@ def _restarted(failures: FailureLedger, event: AgentsRestarted) -> None:
 
 def _supervisor_failed(failures: FailureLedger, event: SupervisorFailed) -> None:
     failures.restarts_ms[event.supervisor_id] = []
+    failures.crashes.clear()
 
 
 _NOTES: dict[type, Callable[[FailureLedger, Any], None]] = {

@@ -22,6 +22,7 @@ from engine.core.events import (
     RunResumed,
     RunSubmitted,
     StrategySwitched,
+    SupervisorFailed,
 )
 from engine.core.state import TaskStatus
 from engine.simulation.ledger.jobs import Job, RunEntry
@@ -200,6 +201,11 @@ def _group_ended(work: "WorkLedger", event: GroupEnded) -> None:
     work.end(event.task_id, event.status, event.at_ms, event.error)
 
 
+def _supervisor_failed(work: "WorkLedger", event: SupervisorFailed) -> None:
+    for group in event.groups:
+        work.jobs[group].failed = event.error
+
+
 NOTES: dict[type, Callable[["WorkLedger", Any], None]] = {
     RunSubmitted: _submitted,
     RunPaused: _run_paused,
@@ -217,5 +223,6 @@ NOTES: dict[type, Callable[["WorkLedger", Any], None]] = {
     NeedMet: _need_met,
     StrategySwitched: _switched,
     GroupEnded: _group_ended,
+    SupervisorFailed: _supervisor_failed,
 }
 """What to note of each class of event."""
