@@ -46,11 +46,35 @@ LET_GO = "UPDATE lease SET ended_ms = ? WHERE token = ?"
 """Notes that an engine ended in order."""
 
 
-class Lease:
-    """What an engine holds while its store is open."""
+def monotonic_ms() -> int:
+    """The machine's monotonic clock in milliseconds; the same for every process of one boot."""
+    return time.monotonic_ns() // 1_000_000
 
-    def __init__(self, token: int) -> None:
+
+SURE_MS = 1_500
+"""How long it counts that the store was found to be held: who takes over waits for 3 s without a heartbeat."""
+
+
+class Lease:
+    """What an engine holds while its store is open.
+
+    Args:
+        token: What it writes with.
+        ask: Looks whether the store is another's by now; for the thread that calls `held`.
+        clock_ms: The machine's monotonic clock, in milliseconds.
+    """
+
+    def __init__(
+        self,
+        token: int,
+        ask: Callable[[], StoreError | None] = lambda: None,
+        clock_ms: Callable[[], int] = monotonic_ms,
+    ) -> None:
         self.token = token
+        self._ask = ask
+        self._clock_ms = clock_ms
+        self._found_ms = self._clock_ms()
+        self._stood_still_ms = self._found_ms - 1
         self._loop_ms: int | None = None
         self._now_ms = 0
         self._loss: StoreError | None = None
@@ -62,7 +86,29 @@ class Lease:
         Args:
             now_ms: The engine's time, in UTC milliseconds: what it writes is stamped with that.
         """
-        self._loop_ms, self._now_ms = monotonic_ms(), now_ms
+        before_ms, self._loop_ms, self._now_ms = self._loop_ms, self._clock_ms(), now_ms
+        if before_ms is not None and self._loop_ms - before_ms > SURE_MS:
+            # Its heart may have beaten on beside a loop that hung, so what was found since does not count.
+            self._stood_still_ms = self._loop_ms
+
+    def found(self, at_ms: int) -> None:
+        """Note that the store was still held at a moment of the machine's monotonic clock, before the look at it."""
+        self._found_ms = at_ms
+
+    def held(self) -> bool:
+        """Tell whether this engine may act; the file is asked only after a standstill, else it costs nothing."""
+        if self._loss is not None:
+            return False
+        now_ms, loop_ms = self._clock_ms(), self._loop_ms
+        seen_ms = self._found_ms if loop_ms is None else min(self._found_ms, loop_ms)
+        if now_ms - seen_ms <= SURE_MS and self._found_ms > self._stood_still_ms:
+            return True
+        loss = self._ask()
+        if loss is None:
+            self._found_ms = now_ms
+            return True
+        self.lose(loss)
+        return False
 
     @property
     def loop_ms(self) -> int | None:
@@ -72,7 +118,7 @@ class Lease:
     @property
     def at_ms(self) -> int | None:
         """The engine's time of this moment, in UTC milliseconds; None before the loop turned."""
-        return None if self._loop_ms is None else self._now_ms + monotonic_ms() - self._loop_ms
+        return None if self._loop_ms is None else self._now_ms + self._clock_ms() - self._loop_ms
 
     @property
     def loss(self) -> StoreError | None:
@@ -87,8 +133,3 @@ class Lease:
     def wait_until_lost(self, timeout_s: float | None = None) -> bool:
         """Block until the store is lost; False when it is still held after `timeout_s`."""
         return self._lost.wait(timeout_s)
-
-
-def monotonic_ms() -> int:
-    """The machine's monotonic clock in milliseconds; the same for every process of one boot."""
-    return time.monotonic_ns() // 1_000_000

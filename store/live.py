@@ -128,8 +128,11 @@ class LiveOutput:
 
     def _has_lost(self) -> bool:
         """Whether the store is another's: then nothing is published any more."""
+        at_ms = monotonic_ms()
         loss = None if self._watch is None else self._watch.loss()
-        if loss is not None:
+        if loss is None:
+            self._lease.found(at_ms)
+        else:
             self._lease.lose(loss)
         return loss is not None
 

@@ -157,7 +157,9 @@ async def _open_files(stack: AsyncExitStack, files: Files, durability: Durabilit
     with translated(files.inbox, disposable=True):
         inbox = Inbox(await _started(stack, partial(open_inbox, files, held.file_id, as_engine=True)), path=files.inbox)
     stack.push_async_callback(inbox.write_kept)
-    lease = Lease(held.token)
+    asked = Watch(path, held.token)
+    stack.callback(asked.close)
+    lease = Lease(held.token, asked.loss)
     live = LiveOutput(lease, files.live, watch, seq=held.end[0], durability=durability)
     stack.push_async_callback(_in_thread, live.stop)
     live.start()

@@ -190,6 +190,8 @@ class Attempts:
             self._services.signal(unusable_agent(effect, unusable))
             return _failed(effect, unusable, work.duration_ms, began=False)
         work.begin_time_limit()
+        if not self._services.may_act():
+            return _interrupted(work)
         try:
             output = json_value(await driven(runtime.execute(work), self._patience(work)))
         except (anyio.get_cancelled_exc_class(), GeneratorExit) as cancelled:

@@ -312,6 +312,15 @@ class Host:
         """
         self._loop.put(signal, then)
 
+    def may_act(self) -> bool:
+        """Tell whether this engine still holds its store; ends it where it does not."""
+        lease = self.store.lease
+        if lease.held():
+            return True
+        if lease.loss is not None:
+            self._loop.fail(lease.loss)
+        return False
+
     def live(self, key: str, text: str) -> None:
         """Show a text to readers at once; an empty one removes it."""
         self.store.live.put(key, text)

@@ -45,6 +45,9 @@ class Services(Protocol):
     def signal(self, signal: Signal, then: Callable[[Exception | None], None] | None = None) -> None:
         """Report to the core; `then` is called once it is on disk, or with the defect that it ran into."""
 
+    def may_act(self) -> bool:
+        """Tell whether the engine still is one; one that was deposed begins nothing more, and ends."""
+
     async def text(self, value: Held) -> JsonValue:
         """Return a value that the state holds by reference."""
 
@@ -387,7 +390,7 @@ class Work:
 
     def raise_if_stopping(self) -> None:
         """Raise `AttemptInterrupted` when it is asked to stop: each call of its code comes by here."""
-        if self.stopping:
+        if self.stopping or not self._services.may_act():
             self.saw_stopping = True
             raise AttemptInterrupted
 

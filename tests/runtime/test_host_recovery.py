@@ -164,6 +164,22 @@ async def test_a_deposed_engine_ends_at_once(tmp_path: Path) -> None:
     assert isinstance(watched.error, Deposed)
 
 
+async def test_code_of_a_deposed_engine_that_stood_still_does_no_further_step(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    with pytest.RaisesGroup(Deposed):
+        async with running(LEAD, WORKER, path=path, participants=["lead"]) as engine:
+            await engine.submit()
+            await crew.reached.wait()
+            before = list(crew.done)
+            with closing(sqlite3.connect(path)) as other, other:
+                other.execute("UPDATE lease SET token = token + 1")
+            engine.store.lease.found(0)
+            crew.go_on.set()
+            await anyio.sleep_forever()
+
+    assert crew.done == before
+
+
 async def fill(store: Store) -> None:
     """Let the file not grow any more."""
     await store.journal._writer.execute_fetchall("PRAGMA max_page_count = 1")

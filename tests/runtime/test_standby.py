@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -31,6 +32,10 @@ agents:
 teams:
   - supervisor: {name: blockers}
     agents: [{name: blocker, run: "crew_for_standby:hold"}]
+  - supervisor: {name: markers, participants: [foreman], max_parallel: 40}
+    agents:
+      - {name: foreman, run: "crew_for_standby:many"}
+      - {name: marker, run: "crew_for_standby:mark", specialties: [mark], max_concurrency: 32}
 """
 PATIENCE_S = 60
 RUNS = 3
@@ -111,6 +116,11 @@ class Crew:
         """How often each step came to its end, in whatever engine."""
         lines = (self.folder / "ledger.jsonl").read_text().splitlines()
         return Counter(line.partition(",")[2] for line in lines)
+
+    def marks(self) -> list[tuple[int, int]]:
+        """Which process made each mark, and when, on the monotonic clock in nanoseconds."""
+        lines = (self.folder / "marks").read_text().splitlines()
+        return [(int(pid), int(at)) for pid, at in map(str.split, lines)]
 
     def close(self) -> None:
         for process in self._started:
@@ -208,6 +218,22 @@ def test_a_leader_that_was_suspended_wakes_up_deposed_and_says_so(crew: Crew) ->
         (line,) = lines(said)
         assert f"{leader.pid}, was deposed: engine {standby.pid} took over with token 2" in line
     assert_nothing_was_written_by(leader.pid, crew.journal())
+
+
+def test_a_leader_that_wakes_up_deposed_begins_nothing_more(crew: Crew) -> None:
+    leader = crew.engine("--team", "team.yaml", "--trust")
+    standby = crew.engine("--standby", "--takeover-after", "3")
+    crew.send(Submit(request="go", supervisor="markers"))
+    crew.until(lambda event: event.type == "attempt_done", 200)
+    leader.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, leader.pid, os.WSTOPPED | os.WNOWAIT)
+    crew.said(standby, "took over")
+    woken_ns = time.monotonic_ns()
+    leader.send_signal(signal.SIGCONT)
+    crew.ended(leader)
+
+    late = [at for pid, at in crew.marks() if pid == leader.pid and at > woken_ns]
+    assert len(late) <= 1, "one may have been past its check"
 
 
 def test_a_leader_whose_loop_is_blocked_is_deposed_and_its_process_ends(crew: Crew) -> None:

@@ -1,0 +1,65 @@
+"""A lease: an engine is sure of it for a moment, and asks the file after it stood still."""
+
+from store import Deposed, StoreError
+from store.lease import SURE_MS, Lease
+
+
+class Held:
+    """A lease on a clock that is moved by hand, and the file that it asks."""
+
+    def __init__(self) -> None:
+        self.now_ms = 1_000
+        self.asked = 0
+        self.loss: StoreError | None = None
+        self.lease = Lease(1, self._ask, lambda: self.now_ms)
+        self.lease.tick(0)
+
+    def _ask(self) -> StoreError | None:
+        self.asked += 1
+        return self.loss
+
+    def beat(self) -> None:
+        """Let the heart beat, and the loop turn."""
+        self.lease.found(self.now_ms)
+        self.lease.tick(0)
+
+
+def test_while_the_heart_beats_and_the_loop_turns_nothing_is_asked() -> None:
+    held = Held()
+    for _ in range(10):
+        held.now_ms += SURE_MS
+        held.beat()
+
+        assert held.lease.held()
+    assert held.asked == 0
+
+
+def test_an_engine_that_stood_still_asks_once_and_goes_on() -> None:
+    held = Held()
+    held.now_ms += SURE_MS + 1
+
+    assert held.lease.held()
+    held.beat()
+    assert held.lease.held()
+    assert held.asked <= 2
+
+
+def test_an_engine_that_was_deposed_while_it_stood_still_may_not_act_and_knows_why() -> None:
+    held = Held()
+    held.loss = Deposed(1, 2)
+    held.now_ms += SURE_MS + 1
+
+    assert not held.lease.held()
+    assert held.lease.loss is held.loss
+    assert not held.lease.held()
+    assert held.asked == 1
+
+
+def test_a_heart_that_beat_beside_a_loop_that_hung_is_not_believed() -> None:
+    held = Held()
+    held.loss = Deposed(1, 2)
+    held.now_ms += 5_000
+    held.lease.found(held.now_ms - 10)
+    held.lease.tick(0)
+
+    assert not held.lease.held()
