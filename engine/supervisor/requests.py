@@ -9,11 +9,13 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from pydantic import JsonValue
 
 from engine.core.commands import Cancel, Pause, Resume, Submit
-from engine.core.decide.casting import cast_for
+from engine.core.decide.casting import Cast, cast_for
+from engine.core.decide.find import member_name
 from engine.core.errors import CoreError, Refused
 from engine.core.events import Event, RunFinished, StrategySwitched
 from engine.core.limits import Limits
 from engine.core.policies.records import Chain
+from engine.core.queries.able import is_able
 from engine.core.queries.bound import AWAY
 from engine.core.state import Agent, RunStatus, RunSummary, State, Supervisor
 from engine.core.validation.bounds import Label, Priority, Seconds
@@ -259,13 +261,23 @@ def _is_about(event: Event, run_id: str) -> bool:
 
 
 def cast_under(state: State, supervisor: Supervisor, text: str, category: str | None) -> Iterator[Agent]:
-    """Yield the agents that a request would be given to, down the tree; nobody where the core will refuse it."""
+    """Yield the agents that a request needs, down the tree; nobody where the core will refuse it."""
     try:
-        members = cast_for(state, supervisor, text, category).members
+        cast = cast_for(state, supervisor, text, category)
     except Refused:
         return
-    for member_id in members:
+    for member_id in _needed(state, cast):
         if member_id in state.agents:
             yield state.agents[member_id]
         else:
             yield from cast_under(state, state.supervisors[member_id], text, category)
+
+
+def _needed(state: State, cast: Cast) -> list[str]:
+    """Return who has to be able to work: all who take part, but of those who share the items of a map one is enough."""
+    if cast.mode != "map":
+        return cast.members
+    splitter = [one for one in cast.members if member_name(state, one) == cast.settings.get("over")]
+    others = [one for one in cast.members if one not in splitter]
+    can = any(one in state.supervisors or is_able(state, state.agents[one]) for one in others)
+    return splitter if can or "to" in cast.settings else cast.members

@@ -2,8 +2,9 @@
 
 `alone` is the team as it is written. In `teams` each worker stands in a team of its own. In `twins` another team with
 the same names and specialties stands beside it, and in `above` over it, which must get nothing. In `paused` a worker
-with every specialty stands among the others and is paused, and must get nothing either. In `attached` the program gives
-its requests by way of the file of a team whose engine is elsewhere.
+with every specialty stands among the others and is paused, and must get nothing either; in `broken` one that is in
+error, and in `spent` one whose budget is spent. In `attached` the program gives its requests by way of the file of a
+team whose engine is elsewhere.
 """
 
 from collections.abc import AsyncIterator
@@ -12,10 +13,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from engine import AgentSpec, DynamicSupervisor
+import anyio
+
+from engine import AgentSpec, DynamicSupervisor, Limits
+from engine.core.signals import AgentUnusable
 from tests.meaning.diary import Diary
 
-STAGES = ("alone", "teams", "twins", "above", "paused", "attached")
+STAGES = ("alone", "teams", "twins", "above", "paused", "broken", "spent", "attached")
 OTHER = "other"
 """The team of those in the diary who must get nothing."""
 
@@ -50,9 +54,13 @@ async def staged(
     if stage == "teams":
         for worker in workers:
             await chief.add_sub_supervisor(worker.name, DynamicSupervisor(worker.name, agent_specs=[worker]))
-    elif stage == "paused":
-        every = sorted({one for worker in workers for one in worker.specialties})
-        await chief.add_agent(diary.agent("idler", *every, team=OTHER))
+    elif stage in ("paused", "broken"):
+        await chief.add_agent(_idler(diary, workers))
+    elif stage == "spent":
+        top, bench = DynamicSupervisor("top", clock=diary.clock), DynamicSupervisor("bench")
+        await bench.add_agent(_idler(diary, workers, limits=Limits(attempts=1)))
+        await top.add_sub_supervisor("bench", bench)
+        await top.add_sub_supervisor("chief", chief)
     elif stage == "twins":
         top = DynamicSupervisor("top", clock=diary.clock)
         await top.add_sub_supervisor("twin", DynamicSupervisor("twin", agent_specs=_others(diary, workers)))
@@ -63,8 +71,30 @@ async def staged(
     async with top:
         if stage == "paused":
             await chief.pause("idler")
+        elif stage == "broken":
+            await _break(chief, "idler")
+        elif stage == "spent":
+            await bench.arun("spend it")
+            await bench.move("idler", "chief")
+            diary.entries.clear()
         yield chief
     assert [one for one in diary.entries if one.team == OTHER] == []
+
+
+async def _break(chief: DynamicSupervisor, name: str) -> None:
+    """Put an agent in error, as an engine does that cannot find its code."""
+    host = chief._engine._host
+    assert host is not None
+    (agent,) = (one for one in host.state.agents.values() if one.name == name)
+    decided = anyio.Event()
+    unusable = AgentUnusable(agent_id=agent.id, generation=agent.generation, error="its code is not there")
+    host.signal(unusable, lambda _: decided.set())
+    await decided.wait()
+
+
+def _idler(diary: Diary, workers: tuple[AgentSpec, ...], **spec: Any) -> AgentSpec:
+    every = sorted({one for worker in workers for one in worker.specialties})
+    return diary.agent("idler", *every, team=OTHER, **spec)
 
 
 def _others(diary: Diary, workers: tuple[AgentSpec, ...]) -> list[AgentSpec]:

@@ -62,6 +62,21 @@ async def test_map_gives_every_item_to_whoever_is_free_once(stage: str) -> None:
     assert diary.now_s() == 3
 
 
+async def test_map_without_to_gives_the_items_to_every_member_but_the_splitter(stage: str) -> None:
+    if stage == "teams":
+        pytest.skip("teams get their shares in advance")
+    diary = Diary()
+    workers = [diary.agent("ada", says=list(range(6)), takes_s=1), diary.agent("bob", "dig", takes_s=1)]
+    workers.append(diary.agent("cyd", "dig", takes_s=2))
+
+    async with staged(stage, diary, *workers, coordination_mode="map", coordination_settings={"over": "ada"}) as chief:
+        result = await told(chief)
+
+    assert result.status == "done"
+    assert diary.counts() == {"ada": 1, "bob": 4, "cyd": 2}
+    assert diary.now_s() == 5
+
+
 async def test_a_lead_that_maps_gets_the_outputs_in_the_order_of_the_items(stage: str) -> None:
     diary = Diary()
 
