@@ -117,7 +117,7 @@ ON_EVENT: dict[type, tuple[Law, ...]] = {
     AttemptMigrated: (*LIVE, stopping.an_attempt_ends_as_it_was_asked, stopping.a_migration_goes_to_the_newest),
     AttemptPreempted: (*LIVE, order.who_makes_way_was_asked),
     AttemptSetAside: (*LIVE, stopping.an_attempt_ends_as_it_was_asked),
-    PreemptionAsked: (order.only_the_less_urgent_makes_way,),
+    PreemptionAsked: (order.only_the_less_urgent_makes_way, order.slots_are_taken_in_turn),
     Delegated: (*LIVE, *IDS, *NOT_OVER),
     StepRecorded: (*LIVE, outcomes.a_step_is_recorded_once),
     TaskFailed: (*OUTCOME, *FAILURE, *ANSWER),

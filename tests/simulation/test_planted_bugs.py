@@ -124,6 +124,15 @@ def last_come_first_served(patch: Patch) -> None:
     patch.setattr(dispatch, "next_task", last)
 
 
+def a_slot_for_the_one_that_came_last(patch: Patch) -> None:
+    """A slot is taken for the urgent task that came to wait last."""
+
+    def last(state: State, queue: Queue) -> str | None:
+        return next((task_id for task_id in reversed(state.urgent) if task_id in queue.ready), None)
+
+    patch.setattr(step, "first_urgent", last)
+
+
 def code_elsewhere_taken_for_an_error(patch: Patch) -> None:
     """An agent whose code is in a program that is not running is taken for broken."""
     real = crew.unusable_agent
@@ -148,6 +157,7 @@ BUGS: dict[Callable[[Patch], None], set[str]] = {
     a_timer_lost_at_a_restart: {"timers_fire", "no_timer_is_left", "whatever_can_move_has_moved"},
     an_answer_of_the_wrong_attempt: {"no_lie_is_taken"},
     code_elsewhere_taken_for_an_error: {"nothing_fails_for_code_that_is_elsewhere"},
+    a_slot_for_the_one_that_came_last: {"slots_are_taken_in_turn"},
     last_come_first_served: {"the_more_urgent_goes_first", "first_come_first_served", "no_message_runs_into_a_defect"},
 }
 """Each with the laws that may say so."""

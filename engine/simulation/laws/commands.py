@@ -223,7 +223,7 @@ def _unlike(books: Chronicle, supervisor: SupervisorEntry, team: SupervisorSpec)
             return f"{name} of {supervisor.id} is {getattr(state, name)}"
     if (supervisor.max_parallel, supervisor.max_agents) != (team.max_parallel, team.max_agents):
         return f"{supervisor.id} has other limits"
-    names = [one.name for one in fields(SupervisorOptions) if one.name != "settings"]
+    names = [one.name for one in fields(SupervisorOptions)]
     differs = [name for name in names if _of(state.options, name) != _of(team.options, name)]
     if differs:
         return f"{supervisor.id} has other options: {differs}"

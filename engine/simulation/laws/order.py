@@ -82,6 +82,21 @@ def only_the_less_urgent_makes_way(past: Seen, event: PreemptionAsked) -> str | 
     return None
 
 
+def slots_are_taken_in_turn(past: Seen, event: PreemptionAsked) -> str | None:
+    """Of the urgent tasks of a run that wait in a queue for a slot, the one that was ready first takes one first."""
+    state, taking = past.books.state, past.books.turns.taking
+    task = state.tasks[event.for_task_id]
+    queue = state.queues.get(task.queue or "")
+    if queue is None or task.id not in queue.ready:
+        return None
+    for other_id, seq in queue.ready.items():
+        other = state.tasks[other_id]
+        is_alike = other.priority == task.priority and other.run_id == task.run_id and other_id not in taking
+        if is_alike and (seq, int(other_id[1:])) < (queue.ready[task.id], int(task.id[1:])):
+            return f"{task.id} takes a slot before {other_id}, which waits in {queue.key} since seq {seq}"
+    return None
+
+
 def who_makes_way_was_asked(past: Seen, event: AttemptPreempted) -> str | None:
     """An attempt makes way for the task that asked for its slot."""
     attempt = past.books.work.jobs[event.task_id].attempt
