@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from engine.core.commands import AddAgent, Pause, RemoveMember, SupervisorSpec, SwitchStrategy
+from engine.core.commands import AddAgent, Pause, RemoveMember, SetDeadline, SupervisorSpec, SwitchStrategy
 from engine.core.decide.attempts import MAX_DEPTH
 from engine.core.effects import AnswerCall
 from engine.core.legality import assert_legal
@@ -22,6 +22,7 @@ from tests.story import (
     only,
     start_of,
     submitted,
+    task_of,
     works,
 )
 from tests.world import World, agent, team_world
@@ -297,3 +298,15 @@ def test_a_delegation_that_becomes_a_node_does_not_wait_for_the_budget_of_who_as
 
     assert "bob" in works(world)
     assert_legal(world.state)
+
+
+def test_a_delegation_that_becomes_a_node_has_the_deadline_of_the_graph_and_not_of_who_asked_for_it() -> None:
+    world = team_world(agent("ada"), agent("bob"), mode="delegate", options=SupervisorOptions(lead="ada"))
+    submitted(world)
+    applied(world, SetDeadline(target=attempt(world, "ada")[0], deadline_s=5))
+    world.ask(attempt(world, "ada"), "bob", ["x"])
+    assert task_of(world, "bob").deadline_ms is not None
+
+    applied(world, SwitchStrategy(mode="sequential", scope="open"))
+
+    assert task_of(world, "bob").deadline_ms is None

@@ -17,7 +17,7 @@ from engine.core.fold.ending import ask_to_stop, end, pass_by, withdraw
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.limited import note_run
-from engine.core.fold.limits import set_deadline
+from engine.core.fold.limits import follow_deadline, set_deadline
 from engine.core.fold.queues import dequeue, enqueue_again, forget_idle_queues, is_ready
 from engine.core.fold.task import add_node, add_task, wire
 from engine.core.fold.timers import OF_RUNS, OF_TASKS, drop_all
@@ -147,7 +147,10 @@ def _rewire(state: State, group: Task, change: GroupChange) -> None:
 
 
 def _adopt(state: State, group: Task, task: Task) -> None:
-    """Make a delegation a node of the graph; the one that asked for it still gets its answer."""
+    """Make a delegation a node of the graph; the one that asked for it still gets its answer.
+
+    It is part of that one no more, so a deadline or a budget of it holds for the delegation no longer.
+    """
     asker = state.tasks[task.parent_id or ""]
     asker.children.remove(task.id)
     group.children.append(task.id)
@@ -156,7 +159,7 @@ def _adopt(state: State, group: Task, task: Task) -> None:
         group.open += 1
     task.parent_id, task.asked_by, task.takes = group.id, asker.id, "own"
     task.tolerated = True  # who asked for it decides what its failure means
-    # The budget of who asked keeps it from nothing any more.
+    follow_deadline(state, task, group.deadline_ms)
     enqueue_again(state, [one for one in below(state, task) if one.held_back and is_ready(one)])
 
 
