@@ -273,3 +273,20 @@ def test_a_run_cannot_wait_for_what_is_not_there_or_has_failed() -> None:
 
     assert "r9" in refused(world, Submit(request="go", after=["r9"]))
     assert "r1 failed" in refused(world, Submit(request="go", after=["r1"]))
+
+
+def test_what_a_team_has_set_for_ageing_holds_inside_it_and_not_between_teams() -> None:
+    world = team_world(
+        SupervisorSpec(name="never", members=[agent("ada")], options=SupervisorOptions(ageing_s=0)),
+        SupervisorSpec(name="usual", members=[agent("bob")]),
+        options=SupervisorOptions(max_total=1),
+    )
+    submitted(world, "first", supervisor="usual")
+    runs = []
+    for name in ("never", "usual", "never", "usual"):
+        world.now_ms += 10
+        runs.append(submitted(world, supervisor=name))
+    world.now_ms += 10
+    urgent = submitted(world, supervisor="never", priority=4)
+
+    assert begun(world) == [urgent, *runs]

@@ -140,6 +140,18 @@ def rank_of(supervisor: Supervisor, queue: Queue) -> int:
     return rank + BACK if queue.key.startswith("back:") else rank
 
 
+def rank_above(queue: Queue, ageing: int, above: int) -> int:
+    """Return the rank that a queue has where work ages otherwise.
+
+    Args:
+        queue: Something is ready in it, and it is not for attempts that go on.
+        ageing: What a priority is worth at the supervisor of the queue, in milliseconds.
+        above: What it is worth where the rank counts.
+    """
+    priority = _first(queue, ageing)[1]
+    return rank_of_lane(priority, queue.lanes[priority], above)
+
+
 def in_order(state: State, queue: Queue, *, to: int = LOWEST_PRIORITY) -> Iterator[str]:
     """Yield the ready tasks of a queue in the order in which they would begin if all began one after the other now.
 

@@ -3,20 +3,24 @@
 A queue is *open* when it has both a ready task and a free agent. A supervisor ranks its open queues by what begins next
 in each (`lanes`), and ranks the best of each supervisor below it; the better of the two it offers to the one above,
 unless it is full or paused. So whatever begins next is found by going down from the roots, however many there are.
+Each supervisor compares what it is offered by its own `ageing_s`: what a team has set for itself holds inside it.
 """
 
 from typing import TypeAlias
 
 from engine.core.fold.free import rank_again, rank_anew, set_busy, set_free
-from engine.core.fold.lanes import ageing_ms, rank_of
+from engine.core.fold.lanes import ageing_ms, rank_above, rank_of
 from engine.core.fold.pools import look_at_pool
 from engine.core.fold.ranking import drop, put
 from engine.core.inheritance import above_and_self, inherited
+from engine.core.options import AGEING_S
 from engine.core.queries.able import is_able
 from engine.core.queries.processes import lacks_process
 from engine.core.state import Agent, Queue, Ranking, State, Supervisor
 
 Entry: TypeAlias = tuple[int, int, str]
+ROOTS_MS = round(AGEING_S * 1000)
+"""What a priority is worth in waiting between the work of several roots."""
 
 
 def refresh_queue(state: State, queue: Queue) -> None:
@@ -52,12 +56,25 @@ def offer(state: State, supervisor: Supervisor) -> None:
                 return
             drop(offers, supervisor.id)
         else:
-            if known == best[:2]:
+            rank = _rank_above(state, supervisor, best)
+            if known == (rank, best[1]):
                 return
-            put(offers, supervisor.id, best[0], best[1])
+            put(offers, supervisor.id, rank, best[1])
         if supervisor.parent_id is None:
             return
         supervisor = state.supervisors[supervisor.parent_id]
+
+
+def _rank_above(state: State, supervisor: Supervisor, best: Entry) -> int:
+    """Return what the supervisor above ranks by: where work ages otherwise there, that is not the rank it has here."""
+    parent_id = supervisor.parent_id
+    ageing = ROOTS_MS if parent_id is None else state.supervisors[parent_id].ageing_ms
+    if best[0] < 0 or supervisor.ageing_ms == ageing:
+        return best[0]
+    queue = _leads_to(state, best[2])
+    if queue is None:  # it is about to be offered anew
+        return best[0]
+    return rank_above(queue, state.supervisors[queue.supervisor_id].ageing_ms, ageing)
 
 
 def offers_above(state: State, supervisor: Supervisor) -> Ranking:
@@ -92,12 +109,19 @@ def has_slot(state: State, supervisor: Supervisor) -> bool:
 
 def next_queue(state: State) -> Queue:
     """Return the queue out of which something begins next; `State.offers` is not empty."""
-    key = state.offers.heap[0][2]
+    queue = _leads_to(state, state.offers.heap[0][2])
+    assert queue is not None
+    return queue
+
+
+def _leads_to(state: State, key: str) -> Queue | None:
+    """Return the queue that is first under what is ranked; None where that is changing, and nothing is ready there."""
     while key in state.supervisors:
         first = first_of(state.supervisors[key])
-        assert first is not None
+        if first is None:
+            return None
         key = first[2]
-    return state.queues[key]
+    return state.queues[key] if state.queues[key].ready else None
 
 
 def refresh_below(state: State, supervisor: Supervisor) -> None:

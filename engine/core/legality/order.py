@@ -3,14 +3,16 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import takewhile
+from typing import TypeAlias
 
 from engine.core.balancing import RULES
 from engine.core.fold.lanes import ageing_ms, rank_of
+from engine.core.fold.openings import ROOTS_MS
 from engine.core.fold.pressing import urgent_from
 from engine.core.hierarchy import above_of
 from engine.core.inheritance import inherited
 from engine.core.queries.processes import lacks_process
-from engine.core.state import Ranking, State, TaskStatus
+from engine.core.state import Ranking, State, Supervisor, TaskStatus
 
 
 def lanes_hold_what_is_ready(state: State) -> Iterator[str]:
@@ -152,21 +154,40 @@ def shared_queues_know_who_is_let(state: State) -> Iterator[str]:
 
 
 def what_begins_next_is_known(state: State) -> Iterator[str]:
-    """Of all open queues with a slot at every level, and nobody above who is paused, the best begins next."""
-    able: list[tuple[int, str]] = []
-    for supervisor in state.supervisors.values():
-        above = list(above_of(state, supervisor))
-        full = any(one.options.max_total is not None and one.total >= one.options.max_total for one in above)
-        stands_still = any(one.paused or one.held for one in above)
-        own = supervisor.own.ranks if supervisor.running < supervisor.max_parallel else {}
-        shared = {key: each for key, each in supervisor.offers.ranks.items() if key in state.queues}
-        for key, (rank, _) in () if full else (*own.items(), *shared.items()):
-            if rank < 0 or not stands_still:
-                able.append((rank, key))
-    if bool(able) != bool(state.offers.heap):
-        yield f"{len(able)} queues can begin something, and the state says {state.offers.heap[:1]}"
-    elif able and (rank_next := min(able)[0]) != state.offers.heap[0][0]:
-        yield f"{min(able)[1]} is next with {rank_next}, and the state says {state.offers.heap[0]}"
+    """Each supervisor with a slot offers the best that it has, compared by its own ageing; the best of all is next."""
+    heads = [head for root in state.roots if (head := _head(state, root)) is not None]
+    if bool(heads) != bool(state.offers.heap):
+        yield f"{heads} can begin, and the state says {state.offers.heap[:1]}"
+    elif heads and (rank := min(_rank(head, ROOTS_MS) for head in heads)) != state.offers.heap[0][0]:
+        yield f"what is next has the rank {rank}, and the state says {state.offers.heap[0]}"
+
+
+_Head: TypeAlias = tuple[int, int, int]
+"""What begins first: its rank if it is an attempt that goes on, else 0; its priority; since when it waits."""
+
+
+def _head(state: State, supervisor: Supervisor) -> _Head | None:
+    if supervisor.options.max_total is not None and supervisor.total >= supervisor.options.max_total:
+        return None
+    has_slot = supervisor.running < supervisor.max_parallel
+    heads: list[_Head] = []
+    for queue in state.queues.values():
+        is_open = queue.supervisor_id == supervisor.id and queue.ready and queue.free
+        if is_open and (queue.shared or has_slot):
+            firsts = [(priority, next(iter(lane.values())).since_ms) for priority, lane in queue.lanes.items()]
+            priority, since_ms = min(firsts, key=lambda each: _rank((0, *each), supervisor.ageing_ms))
+            rank = rank_of(supervisor, queue)
+            heads.append((min(rank, 0), priority, since_ms))
+    below = (state.supervisors[one] for one in supervisor.members if one in state.supervisors)
+    heads += [head for one in below if (head := _head(state, one)) is not None]
+    best = min(heads, key=lambda head: _rank(head, supervisor.ageing_ms), default=None)
+    stands_still = supervisor.paused or supervisor.held
+    return None if best is None or (stands_still and not best[0]) else best
+
+
+def _rank(head: _Head, ageing: int) -> int:
+    back, priority, since_ms = head
+    return back or priority * ageing + since_ms
 
 
 def slots_are_counted_at_every_level(state: State) -> Iterator[str]:

@@ -35,10 +35,14 @@ def the_more_urgent_goes_first(past: Seen, event: AttemptStarted) -> str | None:
     if event.agent_id is None or job.id in books.turns.given or mine not in books.turns.turns:
         return None
     agent = books.team.agents[event.agent_id]
-    rank = _rank(books, mine, agent)
+    home = books.team.home_of(mine[0])
+    ageing_s = books.team.inherited(home, "ageing_s", AGEING_S)
+    above = {books.team.inherited(one.id, "ageing_s", AGEING_S) for one in books.team.up(agent.supervisor_id)}
+    rank = _rank(books, mine, ageing_s)
     queues = books.team.queues_of(agent.id) if agent.works else []
     for place in books.turns.turns:
-        other = _rank(books, place, agent) if place[0] in queues else None
+        is_alike = len(above) == 1 or books.team.home_of(place[0]) == home  # else it counts where the two meet
+        other = _rank(books, place, ageing_s) if place[0] in queues and is_alike else None
         if rank is not None and other is not None and other < rank:
             waits_ms = event.at_ms - (books.turns.turns[place].since_ms or 0)
             return f"{job.id} of {mine} begins on {agent.id} before what waits for {waits_ms} ms in {place}"
@@ -49,9 +53,8 @@ def _place(job: Job) -> Place:
     return job.queue, job.priority, job.run_id
 
 
-def _rank(books: Chronicle, place: Place, agent: AgentEntry) -> int | None:
+def _rank(books: Chronicle, place: Place, ageing_s: float) -> int | None:
     """Return what goes first, the least; None where it is not known since when it waits."""
-    ageing_s = books.team.inherited(agent.supervisor_id, "ageing_s", AGEING_S)
     since_ms = books.turns.turns[place].since_ms
     return None if since_ms is None else place[1] * (round(ageing_s * 1000) or NEVER_MS) + since_ms
 

@@ -172,7 +172,7 @@ class TeamLedger:
 
     def home_of(self, queue: str | None) -> str:
         """Return the supervisor under which a queue stands."""
-        _, owner, *_ = (queue or "").split(":")
+        owner = (queue or "::").split(":")[1].partition("+")[0]
         return self.agents[owner].supervisor_id if owner in self.agents else owner
 
     def _serve(self, agent_id: str, keys: list[str]) -> None:
