@@ -8,13 +8,13 @@ import importlib
 import itertools
 import sys
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from engine.core.spec import BOUND, AgentSpec
 from engine.errors import BoundElsewhere, Unusable
-from engine.runtimes.values import one_line
+from engine.runtimes.isolated import Sources, load
 
 Bound: TypeAlias = dict[str, Callable[..., Any]]
 
@@ -67,38 +67,49 @@ def name_of(reference: str) -> str:
     return reference.removeprefix(BOUND).partition("#")[0].rpartition(":")[2].rpartition(".")[2]
 
 
-def resolve(reference: str, folder: Path | None) -> Callable[..., Any]:
-    """Import what `reference` names: from the installed packages first, then from `folder`. Blocks; runs its module.
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A reference, and where it is imported from."""
 
-    Args:
-        reference: `module:qualname`, of a trusted source.
-        folder: Searched last, so that no file in it takes the place of an installed module.
+    reference: str
+    """`module:qualname`, of a trusted source."""
+    folder: Path | None
+    """Where code is looked for besides what is installed."""
+    sources: Sources | None = None
+    """The modules of `folder` that may be loaded: they go before what is installed, and shadow nothing for others. None
+    looks into the folder last, as for a program whose own code it is."""
+
+
+def resolve(origin: Origin) -> Callable[..., Any]:
+    """Import what a reference names. Blocks; runs its module.
 
     Raises:
         BoundElsewhere: If it is bound to another program.
         Unusable: If it is not there, not importable or not callable; one line.
     """
+    reference, folder, sources = origin.reference, origin.folder, origin.sources
     if is_bound(reference):
         raise BoundElsewhere(name_of(reference))
     module_name, colon, qualname = reference.partition(":")
     if not colon or not module_name or not qualname:
         raise Unusable(f"{reference!r} is not a reference; write it as 'module:name'")
-    if folder is not None and str(folder) not in sys.path:
+    if sources is None and folder is not None and str(folder) not in sys.path:
         sys.path.append(str(folder))
         importlib.invalidate_caches()
-    module = _imported(module_name, reference)
+    module = _imported(module_name, reference, folder, sources or {})
     target = _found(module, qualname)
     if target is None:
-        raise Unusable(f"{reference!r}: the module {module_name!r} has no {qualname!r}")
+        where = getattr(module, "__file__", None) or f"the module {module_name!r}"
+        raise Unusable(f"{reference!r}: {where} has no {qualname!r}")
     if not callable(target):
         raise Unusable(f"{reference!r} is {_kind(target)}, which cannot be called")
     found: Callable[..., Any] = target
     return found
 
 
-def _imported(name: str, reference: str) -> object:
+def _imported(name: str, reference: str, folder: Path | None, sources: Sources) -> object:
     try:
-        return importlib.import_module(name)
+        return load(name, str(folder), sources) if name in sources else importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and f"{name}.".startswith(f"{error.name}."):
             raise Unusable(f"{reference!r}: no module {error.name!r}; install it or put it beside the team") from error
@@ -106,7 +117,8 @@ def _imported(name: str, reference: str) -> object:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # the module is the user's code: it may raise anything, SystemExit too
-        raise Unusable(f"{reference!r}: its import failed: {type(error).__name__}: {one_line(error)[:200]}") from error
+        first = (str(error).splitlines() or [""])[0][:200]
+        raise Unusable(f"{reference!r}: its import failed: {type(error).__name__}: {first}") from error
 
 
 def _found(module: object, qualname: str) -> Any:

@@ -1,7 +1,8 @@
-"""Which team files may run their code: allowed once, by place and content, as direnv does it.
+"""Which files may have their code run: allowed once, by place and content, as direnv does it.
 
-One rule holds inside: an edited file, or the same text in another folder (where its modules are others), is not
-trusted until it is allowed again. The list is a file of the user's own that nobody else may write.
+One rule holds inside: the content of a file is its text and the files of its folder that its references import. Where
+any of that is another, it is not trusted until it is allowed again. The list is a file of the user's own that nobody
+else may write; nothing that a command, an archive or a database says adds to it.
 """
 
 import fcntl
@@ -10,12 +11,23 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeAlias
 
-LARGEST_BYTES = 4_000_000
+from engine.closure import Folder, files_of
+from engine.errors import Unusable
+from engine.folders import NoHome, data_folder
+from engine.runtimes.isolated import Sources
+
+LARGEST_BYTES = 16_000_000
+FILE = "trust.json"
+"""The list, in the data folder."""
+
+Granted: TypeAlias = dict[str, Sources]
+"""References that may be imported, each with the modules that it imports from the team's folder."""
 
 
 class TrustError(Exception):
@@ -28,16 +40,16 @@ class UntrustedFile(TrustError):
     Attributes:
         path: The team file.
         references: What it would import.
-        changed: Whether another content of the same file was allowed before.
+        changed: The files that were others when it was allowed, itself or what it runs; empty where it never was.
     """
 
-    def __init__(self, path: Path, references: Sequence[str], *, changed: bool = False) -> None:
+    def __init__(self, path: Path, references: Sequence[str], *, changed: Sequence[str] = ()) -> None:
         shown = ", ".join(references[:5]) + (f" and {len(references) - 5} more" if len(references) > 5 else "")
-        why = "has changed since it was trusted" if changed else "is not trusted"
+        why = f"has changed since it was trusted ({', '.join(changed[:5])})" if changed else "is not trusted"
         super().__init__(f"{path} {why}; it runs {shown}: look at it, then: quarterdeck trust {path}")
         self.path = path
         self.references = list(references)
-        self.changed = changed
+        self.changed = list(changed)
 
 
 class UnusableTrustList(TrustError):
@@ -63,6 +75,14 @@ class Allowed:
     """What was shown when it was allowed."""
     at_ms: int
     """When, UTC milliseconds."""
+    files: dict[str, str]
+    """The hash of each file of the folder that the references import, by its path there."""
+    db: str
+    """The database that it was allowed for; empty for a team file, which is allowed for every database of its team."""
+
+    def holds(self, files: Mapping[str, str]) -> bool:
+        """Return whether all of these files are as they were."""
+        return files.items() <= self.files.items()
 
 
 class TrustList:
@@ -79,34 +99,93 @@ class TrustList:
         """
         return sorted(self._read().values(), key=lambda entry: entry.at_ms, reverse=True)
 
-    def is_trusted(self, path: Path, sha256: str) -> bool:
-        """Return whether the file at `path` with this content may run its code.
+    def is_trusted(self, path: Path, sha256: str, files: Mapping[str, str]) -> bool:
+        """Return whether the team file at `path` with this content may run its code.
+
+        Args:
+            path: The file.
+            sha256: Of its text.
+            files: The hash of each file that its references import.
 
         Raises:
             UnusableTrustList: As `entries`.
         """
-        return _key(path, sha256) in self._read()
+        found = self._read().get(_key(path, sha256, ""))
+        return found is not None and found.holds(files)
 
-    def check(self, path: Path, sha256: str, references: Sequence[str]) -> None:
-        """Return when a file may run its code; one that runs none always may.
+    def check(self, path: Path, sha256: str, *, references: Sequence[str], files: Mapping[str, str]) -> None:
+        """Return when a team file may run its code; one that runs none always may.
 
         Raises:
             UntrustedFile: If it may not.
             UnusableTrustList: As `entries`.
         """
-        if references and not self.is_trusted(path, sha256):
-            known = any(entry.path == str(path) for entry in self._read().values())
-            raise UntrustedFile(path, references, changed=known)
+        if not references or self.is_trusted(path, sha256, files):
+            return
+        before = next((one for one in self._read().values() if one.path == str(path) and not one.db), None)
+        changed: list[str] = []
+        if before is not None:
+            changed = [name for name, content in files.items() if before.files.get(name) != content]
+            changed = [path.name, *changed] if before.sha256 != sha256 else changed
+        raise UntrustedFile(path, references, changed=changed)
 
-    def allow(self, path: Path, sha256: str, *, references: Sequence[str], at_ms: int) -> None:
+    def granted(self, references: Iterable[str], folder: Folder, *, db: Path | None, team: Path | None) -> Granted:
+        """Return which of some references an engine may import, each with its code as it is now; blocks.
+
+        Args:
+            references: What a command or a spec names.
+            folder: Where their code stands, if it is not installed.
+            db: The engine's database.
+            team: The team file that it works for.
+
+        Raises:
+            UnusableTrustList: As `entries`.
+        """
+        scopes = {("", str(team)) if team is not None else None, (str(db), "") if db is not None else None}
+        entries = [one for one in self._read().values() if (one.db, "" if one.db else one.path) in scopes]
+        found: Granted = {}
+        for reference in references:
+            allowing = [one for one in entries if reference in one.references]
+            if not allowing:
+                continue
+            with suppress(Unusable):  # what cannot be read is not what was looked at
+                sources = folder.sources(reference)
+                if any(one.holds(files_of(sources, folder.path)) for one in allowing):
+                    found[reference] = sources
+        return found
+
+    def allow(
+        self,
+        path: Path,
+        sha256: str,
+        *,
+        references: Sequence[str],
+        at_ms: int,
+        files: Mapping[str, str],
+        db: Path | None = None,
+    ) -> None:
         """Let a file run its code; an earlier content of the same file is forgotten.
+
+        Args:
+            path: The file that names the code.
+            sha256: Of its content.
+            references: What it names.
+            at_ms: The time, UTC milliseconds.
+            files: The hash of each file that the references import.
+            db: The database that this is for; None for a team file. What the same file brought to it earlier stays
+                allowed: agents of it may be at work there.
 
         Raises:
             UnusableTrustList: If the list cannot be written.
         """
+        of = "" if db is None else str(db)
         with self._changing() as entries:
-            _forget(entries, path)
-            entries[_key(path, sha256)] = Allowed(str(path), sha256, list(references), at_ms)
+            for key in [key for key, entry in entries.items() if (entry.path, entry.db) == (str(path), of)]:
+                before = entries.pop(key)
+                if of:
+                    references = list(dict.fromkeys([*before.references, *references]))
+                    files = {**before.files, **files}
+            entries[_key(path, sha256, of)] = Allowed(str(path), sha256, list(references), at_ms, dict(files), of)
 
     def revoke(self, path: Path) -> bool:
         """Forget a file; False if it was not trusted.
@@ -115,7 +194,10 @@ class TrustList:
             UnusableTrustList: If the list cannot be written.
         """
         with self._changing() as entries:
-            return _forget(entries, path)
+            known = [key for key, entry in entries.items() if entry.path == str(path)]
+            for key in known:
+                del entries[key]
+            return bool(known)
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, Allowed]]:
@@ -163,6 +245,14 @@ class TrustList:
             os.close(descriptor)
 
 
+def user_list() -> TrustList | None:
+    """Return the list of the user who runs this process; None where they have no home."""
+    try:
+        return TrustList(data_folder() / FILE)
+    except NoHome:
+        return None
+
+
 def _check_owner(path: Path, found: os.stat_result) -> None:
     """Refuse a list that somebody else could have written."""
     if not stat.S_ISREG(found.st_mode):
@@ -178,20 +268,20 @@ def _entries(content: bytes, path: Path) -> dict[str, Allowed]:
     try:
         files = json.loads(content)["files"]
         entries = [
-            Allowed(str(entry["path"]), str(entry["sha256"]), list(map(str, entry["references"])), int(entry["at_ms"]))
+            Allowed(
+                str(entry["path"]),
+                str(entry["sha256"]),
+                list(map(str, entry["references"])),
+                int(entry["at_ms"]),
+                {str(name): str(content) for name, content in entry.get("files", {}).items()},
+                str(entry.get("db", "")),
+            )
             for entry in files.values()
         ]
-        return {_key(Path(entry.path), entry.sha256): entry for entry in entries}
+        return {_key(Path(entry.path), entry.sha256, entry.db): entry for entry in entries}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise UnusableTrustList(path, "is damaged") from error
 
 
-def _forget(entries: dict[str, Allowed], path: Path) -> bool:
-    known = [key for key, entry in entries.items() if entry.path == str(path)]
-    for key in known:
-        del entries[key]
-    return bool(known)
-
-
-def _key(path: Path, sha256: str) -> str:
-    return hashlib.sha256(f"{path}\n{sha256}".encode("utf-8", "surrogateescape")).hexdigest()
+def _key(path: Path, sha256: str, db: str) -> str:
+    return hashlib.sha256(f"{path}\n{sha256}\n{db}".encode("utf-8", "surrogateescape")).hexdigest()

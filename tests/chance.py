@@ -226,7 +226,7 @@ def random_command(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) 
     if kind == 8:
         return RemoveMember(target=pick([*agents, "below"]), mode=pick([None, "drain", "requeue", "abort"]))
     name = pick(NAMES)
-    return AddAgent(supervisor=pick([None, *groups]), spec=agent(name, pick(SKILLS)), trusted=[f"crew:{name}"])
+    return AddAgent(supervisor=pick([None, *groups]), spec=agent(name, pick(SKILLS)))
 
 
 def _swap(draw: Callable[[st.SearchStrategy[Any]], Any], agents: Sequence[str]) -> SwapAgent:
@@ -243,7 +243,6 @@ def _swap(draw: Callable[[st.SearchStrategy[Any]], Any], agents: Sequence[str]) 
         deadline_s=draw(st.sampled_from([None, 1, 0])) if mode == "drain" else None,
         rollback_failures=draw(st.sampled_from([None, 1, 2])),
         rollback_tasks=draw(st.sampled_from([2, 5])),
-        trusted=[f"crew:{name}" for name in NAMES],
     )
 
 
@@ -262,7 +261,7 @@ def _in_flight(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> C
         words = st.lists(st.sampled_from(SKILLS), max_size=2)
         return ChangeCapabilities(agent=draw(st.sampled_from(agents)), add=draw(words), remove=draw(words))
     if kind == 3:
-        return AddAgent(spec=agent(draw(st.sampled_from(NAMES)), "sum"), evict=True, trusted=[])
+        return AddAgent(spec=agent(draw(st.sampled_from(NAMES)), "sum"), evict=True)
     task_id = draw(st.sampled_from([*at_work, *world.state.tasks, "t999"]))
     return Reassign(task=task_id, agent=draw(st.sampled_from(agents)), now=draw(st.booleans()))
 
@@ -287,7 +286,6 @@ def _of_the_tree(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) ->
         supervisor=draw(st.sampled_from(groups)),
         team=changed(team, members=left, default_agent=None),
         mode=draw(st.sampled_from(["drain", "migrate", "requeue", "abort"])),
-        trusted=[f"crew:{name}" for name in NAMES],
     )
 
 
@@ -378,7 +376,7 @@ def _trouble(draw: Callable[[st.SearchStrategy[Any]], Any], world: World) -> Non
             members=[agent(name, draw(st.sampled_from(SKILLS)), max_concurrency=2)],
         )
         parent = draw(st.sampled_from([*world.state.supervisors, None]))
-        world.order(AddSupervisor(parent=parent, team=team, trusted=[f"crew:{name}"]))
+        world.order(AddSupervisor(parent=parent, team=team))
     elif world.started:
         task_id, attempt = draw(st.sampled_from(sorted(world.started)))
         late = AttemptSucceeded(task_id=task_id, attempt=attempt + draw(st.sampled_from([-1, 1])), output="late")

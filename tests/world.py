@@ -6,6 +6,7 @@ effects that the core asks for. `tests.chance` lets chance drive it, `tests.stor
 
 from typing import Any
 
+from engine.core.code import named_in
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import (
     Answer,
@@ -25,6 +26,7 @@ from engine.core.effects import (
     StartTimer,
     StopAttempt,
 )
+from engine.core.errors import BadValue
 from engine.core.events import Event
 from engine.core.signals import (
     AttemptErred,
@@ -42,6 +44,7 @@ from engine.core.signals import (
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.core.step import step
+from engine.core.validation.records import checked
 
 LONG = "a text that is longer than what the state keeps inline, so that it is held by reference to the journal. " * 2
 
@@ -73,6 +76,10 @@ class World:
         self.effects: list[Effect] = []
         self.starts: list[StartAttempt] = []
         """Every attempt that was ever started."""
+        self.code: dict[str, str] = {}
+        """The hash of the code behind references; all others are of installed code."""
+        self.untrusted: set[str] = set()
+        """References that whoever runs the engine does not allow."""
 
     def say(self, message: Order | Signal) -> list[Event]:
         """Put one message through the core and keep what it asks for."""
@@ -86,7 +93,15 @@ class World:
     def order(self, command: Command) -> list[Event]:
         """Send a command under a fresh id."""
         self.orders += 1
-        return self.say(Order(id=f"c{self.orders}", command=command, sender="test"))
+        order = Order(id=f"c{self.orders}", command=command, sender="test", granted=self._granted(command))
+        return self.say(order)
+
+    def _granted(self, command: Command) -> dict[str, str]:
+        try:
+            named = named_in(checked(command, command.type))
+        except BadValue:
+            return {}
+        return {one: self.code.get(one, "") for one in named if one not in self.untrusted}
 
     def _perform(self, effect: Effect) -> None:
         if isinstance(effect, StartAttempt):
@@ -234,12 +249,5 @@ def team_world(*members: AgentSpec | SupervisorSpec, mode: str = "sequential", *
 
 
 def load(team: SupervisorSpec) -> LoadTeam:
-    """Return the command that makes `team`, with all its references trusted."""
-
-    def references(one: SupervisorSpec) -> list[str]:
-        found: list[str] = []
-        for member in one.members:
-            found += references(member) if isinstance(member, SupervisorSpec) else [str(member.run)]
-        return found
-
-    return LoadTeam(path="team.yaml", folder=".", text="", sha256="0", team=team, trusted=references(team))
+    """Return the command that makes `team`."""
+    return LoadTeam(path="team.yaml", folder=".", text="", sha256="0", team=team)

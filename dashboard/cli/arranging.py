@@ -8,7 +8,7 @@ from dashboard.cli.ordering import Sending, order, sending_options
 from dashboard.cli.output import WRONG_USAGE, fail
 from dashboard.cli.specfile import read_spec_file
 from dashboard.cli.swapping import MODES
-from dashboard.cli.trusting import trusted_references
+from dashboard.cli.trusting import ensure_granted
 from engine.core.commands import ChangeSupervisor, Move, ReplaceTeam
 from engine.core.options import BALANCES, Balance, Preempt, SupervisorOptions
 
@@ -36,8 +36,8 @@ def replace(ctx: click.Context, supervisor: str, file: Path, *, mode: str, trust
     found = read_spec_file(file)
     if found.team is None:
         fail("usage", f"{file} is no team file", "it begins with 'version: 1' and has a supervisor", WRONG_USAGE)
-    trusted = trusted_references(sending, found, trust=trust)
-    return order(ctx, sending, [ReplaceTeam(supervisor=supervisor, team=found.team, mode=mode, trusted=trusted)])
+    ensure_granted(sending, found, trust=trust)
+    return order(ctx, sending, [ReplaceTeam(supervisor=supervisor, team=found.team, mode=mode)])
 
 
 @click.command("set")

@@ -17,7 +17,7 @@ from dashboard.cli.ordering import Sending, order, sending_options, state_of
 from dashboard.cli.output import DONE, WRONG_USAGE, emit, fail, is_interactive
 from dashboard.cli.planned import strategy_plan
 from dashboard.cli.specfile import read_spec_file
-from dashboard.cli.trusting import trusted_references
+from dashboard.cli.trusting import ensure_granted
 from engine.core.commands import (
     AddAgent,
     AddSupervisor,
@@ -96,11 +96,11 @@ def add(ctx: click.Context, file: Path, *, under: str | None, trust: bool) -> in
     """
     sending = Sending.of(ctx)
     found = read_spec_file(file)
-    trusted = trusted_references(sending, found, trust=trust)
+    ensure_granted(sending, found, trust=trust)
     if found.team is not None:
         parent = under or _first_supervisor(state_of(sending))
-        return order(ctx, sending, [AddSupervisor(parent=parent, team=found.team, trusted=trusted)])
-    return order(ctx, sending, [AddAgent(supervisor=under, spec=spec, trusted=trusted) for spec in found.agents])
+        return order(ctx, sending, [AddSupervisor(parent=parent, team=found.team)])
+    return order(ctx, sending, [AddAgent(supervisor=under, spec=spec) for spec in found.agents])
 
 
 @click.command("remove")

@@ -11,6 +11,7 @@ import click
 from dashboard.cli.output import DONE, WRONG_USAGE, Settings, emit, fail, write_output
 from dashboard.cli.trust import allow, trust_list
 from engine.teamfile import Problem, TeamFile, TeamFileError, json_schema, read_team
+from engine.teamfile.code import TeamCode
 
 
 @click.command("check")
@@ -32,10 +33,11 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
         file = read_team(team)
     except TeamFileError as error:
         return _faulty(ctx, team, error)
+    code = TeamCode(file)
     if trusting:
-        allow(file)
-    trusted = not file.references or trust_list().is_trusted(file.path, file.sha256)
-    problems = _missing_code(file) if trusted else []
+        allow(code)
+    trusted = not file.references or trust_list().is_trusted(file.path, file.sha256, code.files)
+    problems = _missing_code(code) if trusted else []
     if problems:
         return _faulty(ctx, team, TeamFileError(team, problems), file)
     emit(ctx, _body(team, [], file, trusted=trusted), _all_is_well(file, team, trusted=trusted))
@@ -68,12 +70,10 @@ def check_code(file: TeamFile) -> None:
         raise TeamFileError(file.path, [Problem(each["line"], each["field"], each["message"]) for each in found])
 
 
-def _missing_code(file: TeamFile) -> list[Problem]:
-    from engine.teamfile.code import unresolved
-
+def _missing_code(code: TeamCode) -> list[Problem]:
     # What the team's modules print when they are imported is no result of ours.
     with redirect_stdout(sys.stderr):
-        return unresolved(file)
+        return code.unresolved()
 
 
 def _faulty(ctx: click.Context, team: Path, error: TeamFileError, file: TeamFile | None = None) -> int:

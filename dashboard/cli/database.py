@@ -7,7 +7,6 @@ The only team that is up is looked at without being named, and changed after a q
 import hashlib
 import os
 import stat
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.output import WRONG_USAGE, Settings, fail, is_interactive, say
+from engine import folders
 from engine.core.state import State
 from engine.folding import folded
 from engine.teamfile import TeamFile
@@ -24,7 +24,6 @@ from store import EngineInfo, MissingFile, NotOurFile, Reader, StandbyInfo, Stor
 from store.recognition import looks_like_ours
 
 VARIABLE = "QUARTERDECK_DB"
-TRUST_LIST = "trust.json"
 TEAM_FILE = "team.yaml"
 """The team file that stands for its folder."""
 
@@ -57,16 +56,10 @@ class Found:
 
 def data_folder() -> Path:
     """Return where this user's databases and list of trusted files stand; it may not exist yet."""
-    given = os.environ.get("XDG_DATA_HOME", "")
-    if Path(given).is_absolute():
-        return Path(given) / "quarterdeck"
     try:
-        home = Path.home()
-    except RuntimeError:
+        return folders.data_folder()
+    except folders.NoHome:
         fail("no_home", "this user has no home folder", "set XDG_DATA_HOME or give --db")
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / "quarterdeck"
-    return home / ".local" / "share" / "quarterdeck"
 
 
 def made_data_folder() -> Path:

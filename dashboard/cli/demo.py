@@ -14,12 +14,14 @@ from dashboard.cli.database import given_database, made_data_folder, mark_of
 from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
 from dashboard.cli.room import has_terminal, open_dashboard, say_ways_back, ways_back
 from dashboard.cli.run import still_running, submit, write_end
+from dashboard.cli.trust import allow
 from dashboard.cli.up import Launched, launch
 from dashboard.cli.watching import Progress, await_run
 from dashboard.process import is_alive
 from engine.core.commands import Submit
 from engine.folding import folded
 from engine.teamfile import read_team
+from engine.teamfile.code import TeamCode
 
 REQUEST = "audit"
 PACKAGES = 15
@@ -96,8 +98,10 @@ def _launched(db: Path, folder: Path, *, stdlib: bool) -> Launched:
             stdlib_folder(folder)
         except FolderTaken as error:
             fail("folder_taken", str(error))
-    command = read_team(crew_file()).load_command(trusted=True, folder=folder)
-    return launch(db, command)
+    file = read_team(crew_file())
+    code = TeamCode(file)
+    allow(code)
+    return launch(db, file.load_command(folder=folder), code.digests)
 
 
 def _run_to_watch(launched: Launched, *, looking: bool) -> str:

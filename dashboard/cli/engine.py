@@ -11,7 +11,7 @@ import click
 
 from dashboard.cli.database import database_of, naming, team_database
 from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
-from dashboard.cli.trust import ensure_trusted
+from dashboard.cli.trust import ensure_trusted, trust_list
 from dashboard.cli.up import check_same_team
 from engine.core.state import State
 from engine.folding import folded
@@ -84,8 +84,7 @@ def engine(
         hand_over(ctx, 2.0 if grace is None else grace)
         return DONE
     file = None if team is None else read_team(team)
-    if file is not None:
-        ensure_trusted(file, allowed=trusting)
+    code = None if file is None else ensure_trusted(file, allowed=trusting)
     db = database_of(ctx, changes=True) if file is None else team_database(ctx, file)
     if file is None and ready_fd is None and not standby and not db.exists():
         fail("missing_file", f"{db} does not exist", "begin with a team: quarterdeck up TEAM")
@@ -106,7 +105,9 @@ def engine(
         refuse_code_elsewhere(state, db)
     terms = Terms(
         db=db,
-        load=None if file is None else file.load_command(trusted=True),
+        load=None if file is None else file.load_command(),
+        digests={} if code is None else code.digests,
+        allowed=trust_list(),
         takeover=takeover,
         durability=durability,
         while_fd=while_fd,

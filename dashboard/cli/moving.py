@@ -12,8 +12,10 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.database import database_of, naming, team_in
-from dashboard.cli.ordering import client_on, confirmed_trust, fail_refused
+from dashboard.cli.ordering import client_on, fail_refused
 from dashboard.cli.output import DONE, NO_ENGINE, WRONG_USAGE, Failure, emit, fail, say
+from dashboard.cli.trust import trust_list
+from dashboard.cli.trusting import allow_code
 from dashboard.client import Outcome
 from dashboard.process import is_alive, let_go, start_engine, wait_until_up
 from dashboard.views.amounts import counted, size
@@ -21,6 +23,7 @@ from engine.archive import ExportResult, ImportPlan, ImportRefused, export_archi
 from engine.archive.errors import ExportRefused
 from engine.core.commands import ImportState
 from engine.core.errors import AmbiguousName, UnknownSupervisor
+from engine.core.state import State
 from engine.folding import folded
 
 TAKEN_WITHIN_S = 300.0
@@ -78,7 +81,7 @@ def import_(ctx: click.Context, file: Path, *, dry_run: bool, trust: bool) -> in
     """
     db = _target(ctx, dry_run=dry_run)
     try:
-        plan = plan_import(file, db)
+        plan = plan_import(file, db, trust_list())
     except ImportRefused as error:
         fail("import_refused", str(error), "", WRONG_USAGE)
     if dry_run:
@@ -88,8 +91,9 @@ def import_(ctx: click.Context, file: Path, *, dry_run: bool, trust: bool) -> in
     for line in _lines(file, plan):
         say(line)
     folder = _folder(db)
-    trusted = confirmed_trust(plan.needs_trust, str(file), trust=trust, folder=str(folder or Path.cwd()))
-    command = ImportState(path=str(file.resolve()), sha256=plan.sha256, trusted=trusted)
+    state = folded(db) if db.exists() else State()
+    allow_code(plan.references, state, db=db, path=file.resolve(), sha256=plan.sha256, trust=trust)
+    command = ImportState(path=str(file.resolve()), sha256=plan.sha256)
     outcome = _imported(db, command, folder)
     told = f"✓ {outcome.summary}, applied at seq {outcome.seq:,} (team {team_in(db)})"
     emit(ctx, _body(db, plan, dry_run=False), told)

@@ -11,9 +11,8 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from dashboard.clean import clean
 from dashboard.cli.database import database_of, naming, team_in
-from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, emit, fail, is_interactive, say
+from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, emit, fail
 from dashboard.client import Client, Outcome, folded
 from engine.core.commands import Command
 from engine.core.state import State
@@ -146,30 +145,3 @@ def _line(outcome: Outcome) -> str:
 def state_of(sending: Sending) -> State:
     """Return the state that a subcommand looks at before it sends."""
     return folded(sending.path)
-
-
-def confirmed_trust(needed: Sequence[str], source: str, *, trust: bool, folder: str | None) -> list[str]:
-    """Return the references that the operator allows: those needed, once `--trust` or an answer says so.
-
-    Args:
-        needed: References that are not trusted yet.
-        source: What names them, for the question.
-        trust: `--trust` was given.
-        folder: Where they are looked for after the installed packages.
-
-    Raises:
-        Failure: If they are not allowed, exit 3.
-    """
-    if not needed or trust:
-        return list(needed)
-    more = f" and {len(needed) - 3} more" if len(needed) > 3 else ""
-    shown = ", ".join(map(clean, needed[:3])) + more
-    if not is_interactive():
-        fail("not_trusted", f"{source} runs code that is not trusted: {shown}", "allow it with --trust", REFUSED)
-    say(f"{source} runs code that is not trusted yet:")
-    for reference in needed:
-        say(f"  {clean(reference)}")
-    say(f"from the installed packages{f', then from {folder}' if folder else ''}")
-    if not click.confirm("Trust it?", err=True):
-        fail("not_trusted", "not trusted, so nothing was changed", "", REFUSED)
-    return list(needed)

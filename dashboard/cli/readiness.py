@@ -18,6 +18,8 @@ from engine.core.fold import fold
 from engine.core.state import State
 from engine.folding import events_of, folded_from, pages
 from engine.host import Host
+from engine.host.trusting import Trusting
+from engine.trust import TrustList
 from store import Reader, StoreError
 from store.opening import open_store
 
@@ -27,16 +29,18 @@ class Readiness:
 
     Args:
         db: Its path.
+        allowed: What the user who runs this engine trusts.
     """
 
-    def __init__(self, db: Path) -> None:
+    def __init__(self, db: Path, allowed: TrustList) -> None:
         self.state = State()
         """As of the last look."""
         self.team_was_stopped = False
         """Since the first look, with no engine after it."""
         self._db = db
         self._reader: Reader | None = None
-        self._preloading = Preloading()
+        trusting = Trusting(allowed, db=db.resolve(), folder=Path.cwd(), state=lambda: self.state, is_program=False)
+        self._preloading = Preloading(trusting)
 
     @property
     def file_id(self) -> str | None:
@@ -59,12 +63,11 @@ class Readiness:
         if folder is not None:
             with suppress(OSError):
                 os.chdir(folder)
-        self._preloading.follow(loadable(self.state), folder)
+        self._preloading.follow(loadable(self.state))
 
     def last_look(self) -> None:
-        """Look once more, for the turn has come, and drop code of the team that has changed since it was imported."""
+        """Look once more, for the turn has come."""
         self.look()
-        self._preloading.forget_changed()
 
     def close(self) -> None:
         """Forget everything."""

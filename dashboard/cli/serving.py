@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from engine.core.state import State
 from engine.garbage import collect_rarely
 from engine.host import Host
 from engine.sender import sender_of
+from engine.trust import TrustList
 from store import Deposed, Durability, FileLost, NotItsTurn, stand_by
 from store.opening import Store, open_store
 from store.standing import Standby, Turn
@@ -42,6 +43,10 @@ class Terms:
     load: LoadTeam | None
     """The team to load before anything else; None takes what the database holds."""
     takeover: bool
+    digests: Mapping[str, str]
+    """The code that the team's references import, by its hash."""
+    allowed: TrustList
+    """What the user who runs the engine trusts."""
     durability: Durability
     while_fd: int | None
     """The engine ends when this pipe is closed at its other end."""
@@ -94,7 +99,7 @@ class Serving:
             await self._serve_in_turn(standby)
 
     async def _serve_in_turn(self, standby: Standby) -> None:
-        readiness = Readiness(self._terms.db)
+        readiness = Readiness(self._terms.db, self._terms.allowed)
         await anyio.to_thread.run_sync(readiness.look)
         self._refuse_code_elsewhere(readiness.state)
         self._waiting()
@@ -163,12 +168,12 @@ class Serving:
                 standby.leave()
             end_when_stuck(store, as_json=terms.json)
             state = _known(readiness, store)
-            host = Host(store, folder=Path.cwd(), importer=opened, state=state)
+            host = Host(store, folder=Path.cwd(), allowed=terms.allowed, is_program=False, importer=opened, state=state)
             group.start_soon(self._watch_signals, host)
             await group.start(self._live, host, group)
             if terms.while_fd is not None:
                 group.start_soon(self._watch_starter, host, terms.while_fd)
-            if terms.load is not None and not is_loaded(host.state, terms.load):
+            if terms.load is not None and not is_loaded(host.state, terms.load, terms.digests):
                 applied = await host.order(terms.load, sender=sender_of("quarterdeck engine"))
                 log.info("%s", applied.summary)
             collect_rarely()

@@ -45,7 +45,7 @@ def simulate(ctx: click.Context, team: Path | None, *, seeds: int, seed: int | N
     from engine.teamfile import read_team
 
     file = read_team(team) if team is not None else None
-    spec = file.load_command(trusted=False).team if file is not None else None
+    spec = file.load_command().team if file is not None else None
     chosen = range(1, seeds + 1) if seed is None else [seed]
     report = run(chosen, spec, hours=hours, progress=_progress(len(chosen)))
     replay = _replay(team, report, hours)

@@ -3,7 +3,6 @@
 One rule holds inside: nothing is changed here. Each subcommand builds one command and says what the engine made of it.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -12,7 +11,7 @@ from dashboard.cli.durations import Length
 from dashboard.cli.ordering import Sending, order, sending_options
 from dashboard.cli.output import WRONG_USAGE, fail
 from dashboard.cli.specfile import read_spec_file
-from dashboard.cli.trusting import trusted_references
+from dashboard.cli.trusting import ensure_granted
 from engine.core.commands import ChangeCapabilities, Command, Rollback, RollbackAgents, SwapAgent, SwapAgents
 from engine.core.spec import AgentSpec
 from engine.core.validation.bounds import NAME
@@ -55,9 +54,7 @@ def swap(
     failures, tasks = _probation(rollback_after)
     sending = Sending.of(ctx)
 
-    def one(
-        agent: str, *, spec: AgentSpec | None = None, registered: str | None = None, trusted: Sequence[str] = ()
-    ) -> SwapAgent:
+    def one(agent: str, *, spec: AgentSpec | None = None, registered: str | None = None) -> SwapAgent:
         return SwapAgent(
             agent=agent,
             spec=spec,
@@ -66,21 +63,20 @@ def swap(
             deadline_s=deadline,
             rollback_failures=failures,
             rollback_tasks=tasks,
-            trusted=list(trusted),
         )
 
     if replacement is not None and NAME.fullmatch(replacement):
         swaps = [one(agent, registered=replacement) for agent in agents]
     else:
         found = read_spec_file(Path(replacement) if replacement is not None else file or Path())
-        trusted = trusted_references(sending, found, trust=trust)
+        ensure_granted(sending, found, trust=trust)
         if replacement is not None and len(found.agents) != 1:
             said = f"{replacement} has {len(found.agents)} agents"
             fail("usage", said, "--with takes a file with one agent; --from takes one with several", WRONG_USAGE)
         pairs = [(agent, found.agents[0]) for agent in agents] if replacement is not None else [
             (spec.name, spec) for spec in found.agents if not agents or spec.name in agents
         ]  # fmt: skip
-        swaps = [one(agent, spec=spec, trusted=trusted) for agent, spec in pairs]
+        swaps = [one(agent, spec=spec) for agent, spec in pairs]
         if not swaps:
             fail("usage", f"{file} has none of these agents", "leave the names out to swap all of them", WRONG_USAGE)
     command: Command = swaps[0] if len(swaps) == 1 else SwapAgents(swaps=swaps)

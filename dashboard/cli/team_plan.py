@@ -1,5 +1,6 @@
 """What an edited team file would change in a team, shown before it is done; and who is no longer in it."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,14 +17,19 @@ from engine.core.state import State
 from engine.core.team_plan import Change, sentence
 
 
-def planned(state: State, command: LoadTeam) -> list[Change]:
+def planned(state: State, command: LoadTeam, digests: Mapping[str, str]) -> list[Change]:
     """Return what loading the file would change in the team that is there.
+
+    Args:
+        state: What is there.
+        command: What loads the file.
+        digests: The code of each of its references, by its hash.
 
     Raises:
         Failure: If it would be refused, exit 3.
     """
     try:
-        return plan_of(state, command, Context(now_ms=state.at_ms, jitter=0.0))
+        return plan_of(state, command, Context(now_ms=state.at_ms, jitter=0.0, granted=digests))
     except Refused as refusal:
         fail(refusal.code, refusal.reason, "", REFUSED)
 

@@ -1,15 +1,18 @@
 """`trust`: allow a team file to run its code, list what is allowed, revoke it."""
 
-import sys
 import time
 from pathlib import Path
 
 import click
 
-from dashboard.cli.database import TRUST_LIST, data_folder
-from dashboard.cli.output import REFUSED, WRONG_USAGE, Table, emit, fail, say
+from dashboard.cli.database import data_folder
+from dashboard.cli.output import REFUSED, WRONG_USAGE, Table, emit, fail, is_interactive, say
+from engine.core.code import references_of
+from engine.folding import folded
+from engine.granting import grant
 from engine.teamfile import TeamFile, read_team
-from engine.trust import TrustList, UntrustedFile
+from engine.teamfile.code import TeamCode
+from engine.trust import FILE, TrustList, UntrustedFile
 
 
 @click.command("trust")
@@ -20,7 +23,8 @@ from engine.trust import TrustList, UntrustedFile
 def trust(ctx: click.Context, team: Path | None, *, listing: bool, revoke: bool) -> None:
     """Allow the team file TEAM to run the code it names.
 
-    The file is trusted as it is now and where it stands: after an edit it has to be trusted again.
+    The file is trusted as it is now and where it stands, with the files of its folder that its code imports: after an
+    edit of any of them it has to be trusted again. TEAM may be a database, whose agents' code is allowed then.
     """
     if listing == (team is not None) or (revoke and listing):
         fail("usage", "give a team file, or --list", "see: quarterdeck trust --help", WRONG_USAGE)
@@ -28,26 +32,29 @@ def trust(ctx: click.Context, team: Path | None, *, listing: bool, revoke: bool)
         _show_list(ctx)
     elif revoke:
         _revoke(ctx, team)
+    elif team.suffix == ".db":
+        _allow_database(ctx, team)
     else:
         file = read_team(team)
-        allow(file)
-        said = f"trusted {file.path}; it may run {_counted(file.references)}"
-        emit(ctx, _body(file.path, file.references, trusted=True), said)
+        code = TeamCode(file)
+        allow(code)
+        said = f"trusted {file.path}; it may run {_counted(file.references, list(code.files))}"
+        emit(ctx, _body(file.path, file.references, list(code.files), trusted=True), said)
 
 
 def trust_list() -> TrustList:
     """Return this user's list of trusted files."""
-    return TrustList(data_folder() / TRUST_LIST)
+    return TrustList(data_folder() / FILE)
 
 
-def allow(file: TeamFile) -> None:
-    """Put a team file on the list."""
-    at_ms = time.time_ns() // 1_000_000
-    trust_list().allow(file.path, file.sha256, references=file.references, at_ms=at_ms)
+def allow(code: TeamCode) -> None:
+    """Put a team file on the list, with the code that it runs now."""
+    file, at_ms = code.team, time.time_ns() // 1_000_000
+    trust_list().allow(file.path, file.sha256, references=file.references, at_ms=at_ms, files=code.files)
 
 
-def ensure_trusted(file: TeamFile, *, allowed: bool) -> None:
-    """Return once a team file may run its code; on a terminal the person is asked.
+def ensure_trusted(file: TeamFile, *, allowed: bool) -> TeamCode:
+    """Return the code of a team file once it may run it; on a terminal the person is asked.
 
     Args:
         file: Which file.
@@ -56,27 +63,37 @@ def ensure_trusted(file: TeamFile, *, allowed: bool) -> None:
     Raises:
         Failure: If it may not.
     """
+    code = TeamCode(file)
     if not file.references:
-        return
+        return code
     if allowed:
-        allow(file)
-        return
+        allow(code)
+        return code
     try:
-        trust_list().check(file.path, file.sha256, file.references)
+        trust_list().check(file.path, file.sha256, references=file.references, files=code.files)
     except UntrustedFile as error:
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if not is_interactive():
             raise
-        _ask(file, changed=error.changed)
+        _ask(code, error.changed)
+    return code
 
 
-def _ask(file: TeamFile, *, changed: bool) -> None:
-    say(f"{file.path} {'has changed since you trusted it' if changed else 'is new here'}. It runs this code:")
-    for reference in file.references:
-        say(f"  {reference}")
-    say(f"from the installed packages, then from {file.folder}")
+def _ask(code: TeamCode, changed: list[str]) -> None:
+    file = code.team
+    why = f"has changed since you trusted it ({', '.join(changed)})" if changed else "is new here"
+    say(f"{file.path} {why}. It runs this code:", *(f"  {reference}" for reference in file.references))
+    say(f"from {', '.join(code.files) or 'no file'} in {file.folder}, and from the installed packages")
     if not click.confirm("Trust it?", err=True):
         fail("not_trusted", f"{file.path} is not trusted, nothing was started", "", REFUSED)
-    allow(file)
+    allow(code)
+
+
+def _allow_database(ctx: click.Context, db: Path) -> None:
+    state = folded(db)
+    references = list(dict.fromkeys(one for spec in state.specs.values() for one in references_of(spec)))
+    grant(trust_list(), references, state, db=db, path=db.resolve(), sha256="")
+    said = f"trusted what the agents of {db} run: {_counted(references, [])}; then: quarterdeck resume AGENT --db {db}"
+    emit(ctx, _body(db.resolve(), references, [], trusted=True), said)
 
 
 def _show_list(ctx: click.Context) -> None:
@@ -85,12 +102,19 @@ def _show_list(ctx: click.Context) -> None:
         "v": 1,
         "kind": "trust",
         "items": [
-            {"path": entry.path, "sha256": entry.sha256, "references": entry.references, "at_ms": entry.at_ms}
+            {
+                "path": entry.path,
+                "sha256": entry.sha256,
+                "references": entry.references,
+                "files": entry.files,
+                "db": entry.db or None,
+                "at_ms": entry.at_ms,
+            }
             for entry in entries
         ],
     }
-    rows = [(entry.path, entry.sha256[:12], len(entry.references)) for entry in entries]
-    emit(ctx, body, Table(("FILE", "CONTENT", "REFERENCES"), rows, empty="no file is trusted"))
+    rows = [(entry.path, entry.sha256[:12], len(entry.references), len(entry.files), entry.db) for entry in entries]
+    emit(ctx, body, Table(("FILE", "CONTENT", "REFERENCES", "FILES", "FOR"), rows, empty="no file is trusted"))
 
 
 def _revoke(ctx: click.Context, team: Path) -> None:
@@ -98,14 +122,16 @@ def _revoke(ctx: click.Context, team: Path) -> None:
     if not trust_list().revoke(path):
         fail("not_trusted", f"{path} was not trusted", "list what is: quarterdeck trust --list", WRONG_USAGE)
     said = f"{path} is not trusted any more; an engine that runs it goes on until it is stopped"
-    emit(ctx, _body(path, [], trusted=False), said)
+    emit(ctx, _body(path, [], [], trusted=False), said)
 
 
-def _body(path: Path, references: list[str], *, trusted: bool) -> dict[str, object]:
-    return {"v": 1, "kind": "trust", "items": [{"path": str(path), "references": references, "trusted": trusted}]}
+def _body(path: Path, references: list[str], files: list[str], *, trusted: bool) -> dict[str, object]:
+    item = {"path": str(path), "references": references, "files": files, "trusted": trusted}
+    return {"v": 1, "kind": "trust", "items": [item]}
 
 
-def _counted(references: list[str]) -> str:
+def _counted(references: list[str], files: list[str]) -> str:
     if not references:
         return "no code of yours"
-    return f"{len(references)} function{'s' if len(references) != 1 else ''}: {', '.join(references)}"
+    of = f", from {', '.join(files)}" if files else ""
+    return f"{len(references)} function{'s' if len(references) != 1 else ''}: {', '.join(references)}{of}"

@@ -1,5 +1,6 @@
 """`up`: start the team of a file as an engine of its own, or attach to it where it runs."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,19 +77,20 @@ def up(
     if prune and keep:
         fail("usage", "--prune and --keep say the opposite", "give one of them")
     file = read_team(team)
-    ensure_trusted(file, allowed=trusting)
+    code = ensure_trusted(file, allowed=trusting)
     db = team_database(ctx, file)
-    command = changed(file.load_command(trusted=True), on_conflict=on_conflict)
+    command = changed(file.load_command(), on_conflict=on_conflict)
     state = state_of(db)
     check_same_team(ctx, db, state, file.path)
-    plan = [] if is_loaded(state, command) else planned(state, command)
+    known = is_loaded(state, command, code.digests)
+    plan = [] if known else planned(state, command, code.digests)
     if dry_run:
         show(ctx, db, state, plan)
         return DONE
-    if not is_loaded(state, command):
+    if not known:
         check_code(file)
         command = agreed(command, plan, prune=prune, keep=keep)
-    launched = launch(db, command)
+    launched = launch(db, command, code.digests)
     settings = ctx.ensure_object(Settings)
     if settings.json or detach or not has_terminal():
         emit(ctx, launched.body(), _said(file, launched))
@@ -98,8 +100,13 @@ def up(
     return open_dashboard(db, debug=settings.debug)
 
 
-def launch(db: Path, command: LoadTeam) -> Launched:
+def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
     """Bring a team up on a database: start an engine where none is, and load the file where it is new or changed.
+
+    Args:
+        db: The database.
+        command: What loads the file.
+        digests: The code of each of its references, by its hash.
 
     Raises:
         Failure: If the team is refused; an engine that was started for it is ended again.
@@ -110,7 +117,7 @@ def launch(db: Path, command: LoadTeam) -> Launched:
     try:
         if started is not None:
             wait_until_up(started)
-        outcome = None if is_loaded(folded(db), command) else _loaded(db, command)
+        outcome = None if is_loaded(folded(db), command, digests) else _loaded(db, command)
     except BaseException:
         # Also on Ctrl-C: an engine without its team is of no use to anybody.
         if started is not None:
@@ -133,10 +140,12 @@ def _loaded(db: Path, command: LoadTeam) -> Outcome:
     return outcome
 
 
-def is_loaded(state: State, command: LoadTeam) -> bool:
-    """Return whether a database has this very team file already."""
+def is_loaded(state: State, command: LoadTeam, digests: Mapping[str, str]) -> bool:
+    """Return whether a database has this very team file already, with this very code."""
     team = state.team
-    return team is not None and (team.sha256, team.path, team.folder) == (command.sha256, command.path, command.folder)
+    if team is None or (team.sha256, team.path, team.folder) != (command.sha256, command.path, command.folder):
+        return False
+    return all(state.trusted.get(reference) == digest for reference, digest in digests.items())
 
 
 def state_of(db: Path) -> State:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.widget import Widget
@@ -20,6 +21,9 @@ from engine.core.queries.targets import at, word_for, words
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent
 
+if TYPE_CHECKING:
+    from dashboard.cli.specfile import SpecFile
+
 _FILE, _MORE = "file:", "more:"
 
 
@@ -36,7 +40,7 @@ class SwapDialog(Dialog):
         self._mode = mode
         self._unfolded = False
         self._of_file: AgentSpec | None = None
-        self._references: list[str] = []
+        self._file: SpecFile | None = None
 
     def title_line(self) -> str:
         agents = self._agents()
@@ -96,7 +100,7 @@ class SwapDialog(Dialog):
         if len(found.agents) != 1:
             self.problem(f"{path} has {len(found.agents)} agents; a swap takes a file with one")
             return
-        self._of_file, self._references = found.agents[0], found.references
+        self._of_file, self._file = found.agents[0], found
 
     @on(OptionList.OptionHighlighted)
     @on(Radio.Changed)
@@ -125,8 +129,9 @@ class SwapDialog(Dialog):
         self.query_one("#work", Told).show([Cell(work, "", "its work    ")])
         show_where_any(self.query_one("#each", Told), attempt_lines(state, ids, mode))
         lines = []
-        if self._references and new is self._of_file:
-            lines.append(Cell(f"runs {', '.join(self._references)}; swapping trusts it", "draining", "code        "))
+        if self._file is not None and self._file.references and new is self._of_file:
+            runs = f"runs {', '.join(self._file.references)}; swapping trusts it"
+            lines.append(Cell(runs, "draining", "code        "))
         if new is not None:
             lines.append(Cell(self._shell(agents, new, mode), "muted", "in a shell  "))
         show_where_any(self.query_one("#shell", Told), lines)
@@ -150,6 +155,9 @@ class SwapDialog(Dialog):
         if new is None:
             self.problem("choose a spec first")
             return None
+        file = self._file
+        if new is self._of_file and file is not None and not self.deck.allow(file.references, file.path, file.sha256):
+            return None
         mode = self.query_one(Radio).chosen or "drain"
         swaps = [self._one(agent_id, new, mode) for agent_id in self._agent_ids]
         return swaps[0] if len(swaps) == 1 else SwapAgents(swaps=swaps)
@@ -161,7 +169,7 @@ class SwapDialog(Dialog):
 
     def _one(self, agent_id: str, new: AgentSpec, mode: str) -> SwapAgent:
         if new is self._of_file:
-            return SwapAgent(agent=at(agent_id), spec=new, trusted=self._references, mode=mode)
+            return SwapAgent(agent=at(agent_id), spec=new, mode=mode)
         return SwapAgent(agent=at(agent_id), registered=new.name, mode=mode)
 
 

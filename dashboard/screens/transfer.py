@@ -91,7 +91,9 @@ class ImportDialog(Dialog):
                 self._look_into(path)
             return None
         archive = str(Path(path).expanduser().resolve())
-        return ImportState(path=archive, sha256=self._plan.sha256, trusted=list(self._plan.needs_trust))
+        if not self.deck.allow(self._plan.references, Path(archive), self._plan.sha256):
+            return None
+        return ImportState(path=archive, sha256=self._plan.sha256)
 
     def _look_into(self, path: str) -> None:
         self.deck.plan_import(Path(path).expanduser(), self._show)

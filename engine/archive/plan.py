@@ -9,6 +9,8 @@ from engine.archive.container import file_sha256
 from engine.core.importing import free_name
 from engine.core.state import State
 from engine.folding import folded
+from engine.granting import needs_trust
+from engine.trust import TrustList
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +19,10 @@ class ImportPlan:
 
     creates: dict[str, int]
     """How many of each kind it adds; of tasks those of agents, as everywhere."""
+    references: list[str]
+    """What its agents call."""
     needs_trust: list[str]
-    """References that its agents call and that the operator has not allowed there."""
+    """Those of them that the user has not allowed there."""
     clashes: list[str]
     """Names that are in use there, each with what becomes of it, in words."""
     sha256: str
@@ -27,12 +31,13 @@ class ImportPlan:
     """Callables that only the process that exported them had; their agents cannot work before a swap."""
 
 
-def plan_import(path: Path, db: Path | None) -> ImportPlan:
+def plan_import(path: Path, db: Path | None, allowed: TrustList | None = None) -> ImportPlan:
     """Check an archive, and say what importing it into a database would do. Blocks; writes nothing.
 
     Args:
         path: The archive.
         db: The database; None, or one that does not exist yet, is an empty one.
+        allowed: What the user who asks trusts; None trusts nothing.
 
     Raises:
         ImportRefused: If the archive cannot be imported anywhere.
@@ -42,6 +47,7 @@ def plan_import(path: Path, db: Path | None) -> ImportPlan:
     state = folded(db) if db is not None and db.exists() else State()
     with opened(path, sha256, at_work=bool(state.minted)) as pieces:
         held = next(pieces)
+    references = held["references"]
     counts = held["counts"]
     return ImportPlan(
         creates={
@@ -51,7 +57,8 @@ def plan_import(path: Path, db: Path | None) -> ImportPlan:
             "tasks": held["tasks_of_agents"],
             "finished": counts["finished"],
         },
-        needs_trust=[reference for reference in held["references"] if reference not in state.trusted],
+        references=references,
+        needs_trust=references if allowed is None else needs_trust(allowed, references, state, db),
         clashes=clashes(state, held["roots"], held["registry"]),
         sha256=sha256,
         bound=held["bound"],

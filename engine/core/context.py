@@ -1,4 +1,7 @@
-"""What a decision may know besides the state: the time and one draw."""
+"""What a decision may know besides the state: the time, one draw, and what the one who runs the engine trusts."""
+
+from collections.abc import Mapping
+from dataclasses import field
 
 from engine.core.fact import fact
 
@@ -11,3 +14,5 @@ class Context:
     """UTC milliseconds, never before the last event."""
     jitter: float
     """A draw from [0, 1)."""
+    granted: Mapping[str, str] = field(default_factory=dict)
+    """References of the order that may be imported, each with the hash of its code; empty for installed code."""

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from pydantic import JsonValue
 
+from engine.core.spec import BOUND
 from engine.core.state import State
 from engine.core.values import TextRef
 
@@ -18,7 +19,7 @@ Document: TypeAlias = dict[str, JsonValue]
 Fields: TypeAlias = dict[str, Any]
 """One entity of a document, as JSON has it."""
 
-OF_ONE_FILE = ("seq", "engine", "team", "trusted", "commands", "declared", "incoming")
+OF_ONE_FILE = ("seq", "engine", "team", "trusted", "code", "commands", "declared", "incoming")
 """Fields of the state that mean nothing in another file; trust is the operator's, never an archive's."""
 DERIVED = {
     "supervisors": ("running", "total", "processes", "at_work", "own", "offers", "ageing_ms", "balance", "restarts_ms"),
@@ -72,8 +73,6 @@ CLOCK_AND_PAUSE = {
     "escalations": ("asked_ms", "due_ms"),
 }
 """What the canonical form leaves out besides: the same work, at another time or in a pause, is the same state."""
-BOUND = "bound:"
-"""How references begin that stand for a callable of the running process."""
 TEXTS = ("runs", "tasks", "finished")
 """Kinds that hold texts or references to them, all in the fields `request`, `input`, `output` and `steps`."""
 _FIELDS = ("request", "input", "output")

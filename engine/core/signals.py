@@ -189,8 +189,8 @@ class ArchiveChecked:
     """The highest number of an id in it, by its letter."""
     references: list[str]
     """Code that its agents call."""
-    trusted: list[str] = field(default_factory=list)
-    """What of it the operator allowed."""
+    granted: dict[str, str] = field(default_factory=dict)
+    """What of it may be imported here, each with the hash of its code."""
 
 
 @fact
@@ -218,7 +218,7 @@ class StateReady:
     paused: bool
     state: JsonValue
     texts: list[JsonValue]
-    trusted: list[str] = field(default_factory=list)
+    granted: dict[str, str] = field(default_factory=dict)
 
 
 @fact

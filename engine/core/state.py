@@ -45,6 +45,8 @@ SUMMARIES = 200
 """How many finished runs are remembered in one line each."""
 OUTCOMES = 1000
 """How many commands are remembered, so that one that arrives again is not carried out again."""
+NO_CODE = ("", "")
+"""Of an agent whose code has no hash: that of its generation, and of the one before."""
 
 
 @entity
@@ -64,8 +66,10 @@ class State:
     """Every spec in use or in the registry, by content hash."""
     registry: dict[str, str] = field(default_factory=dict)
     """The newest spec of each name: name to content hash."""
-    trusted: dict[str, None] = field(default_factory=dict)
-    """References that the operator allowed to be imported."""
+    trusted: dict[str, str] = field(default_factory=dict)
+    """References that may be imported, each with the hash of its code when it was trusted; empty for installed code."""
+    code: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Of agents whose code has a hash: that of their generation, and of the one before."""
     agents: dict[str, Agent] = field(default_factory=dict)
     declared: dict[str, Declaration] = field(default_factory=dict)
     """Members that a program or a team file declared; who was added otherwise is not among them."""
@@ -143,6 +147,7 @@ class Incoming:
 __all__ = [
     "DURATIONS",
     "ENDED",
+    "NO_CODE",
     "OUTCOMES",
     "SUMMARIES",
     "Agent",

@@ -10,6 +10,7 @@ from engine.core.signals import AgentUnusable
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.errors import BoundElsewhere, Unusable
+from engine.host.trusting import Trusting
 from engine.runtimes.base import Factory, Runtime
 from engine.runtimes.catalogue import factory_for
 from engine.runtimes.code import Code
@@ -31,7 +32,8 @@ class Crew:
         runtimes: What makes them, by agent type.
         bound: Callables of this process, by reference; may grow.
         state: Returns the state of the moment.
-        folder: Where code is searched when no team file says it.
+        folder: What agents see as their folder when no team file says it.
+        trusting: What may be imported.
         threads: For blocking code.
         processes: For code that computes.
         start: Starts a task beside those that wait for a runtime: it outlives each of them.
@@ -44,6 +46,7 @@ class Crew:
         bound: Mapping[str, Callable[..., Any]],
         state: Callable[[], State],
         folder: Path | None,
+        trusting: Trusting,
         threads: Threads,
         processes: Processes,
         start: Callable[..., object],
@@ -52,6 +55,7 @@ class Crew:
         self._bound = bound
         self._state = state
         self._folder = folder
+        self._trusting = trusting
         self._threads = threads
         self._processes = processes
         self._start = start
@@ -140,8 +144,8 @@ class Crew:
     def _code(self) -> Code:
         return Code(
             bound=self._bound,
-            is_trusted=lambda reference: reference in self._state().trusted,
-            folder=self.folder,
+            sources=self._trusting.sources,
+            folder=self._trusting.folder,
             threads=self._threads,
             processes=self._processes,
         )

@@ -9,6 +9,7 @@ from engine.core.effects import (
     AnswerCall,
     CheckAgent,
     CheckOutputs,
+    DropRuntimes,
     Effect,
     EndRun,
     JoinResults,
@@ -88,6 +89,7 @@ class Performer:
             StartTimer: self._start_timer,
             CheckAgent: self._check_agent,
             RestartAgents: self._restart_agents,
+            DropRuntimes: self._drop_runtimes,
             Acknowledge: orders.acknowledge,
             StopLoop: self._stop_loop,
         }
@@ -128,6 +130,9 @@ class Performer:
             self._looking -= 1
 
     def _restart_agents(self, effect: RestartAgents) -> None:
+        self._crew.forget(effect.specs)
+
+    def _drop_runtimes(self, effect: DropRuntimes) -> None:
         self._crew.forget(effect.specs)
 
     async def _look_at(self, effect: CheckAgent) -> None:

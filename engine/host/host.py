@@ -5,6 +5,7 @@ import logging
 import os
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from anyio.abc import TaskGroup, TaskStatus
 from pydantic import JsonValue
 
 from engine.clock import Clock, RealClock
+from engine.core.code import named_in
 from engine.core.codec import kind_of
 from engine.core.commands import Command, ImportState, Order
 from engine.core.errors import BadValue
-from engine.core.events import CommandRefused, RunFinished
+from engine.core.events import RunFinished
 from engine.core.options import GRACE_S
 from engine.core.signals import EngineBegan, EngineEnds, Signal
 from engine.core.state import RunSummary, State
@@ -25,27 +27,28 @@ from engine.core.values import Held
 from engine.errors import CommandRefusedError, HostStopped, UnknownRun
 from engine.folding import IMPORTS, summary_in
 from engine.host.attempts import Attempts
-from engine.host.batch import Batch, Given, Then
+from engine.host.batch import Batch, Then
 from engine.host.crew import Crew
 from engine.host.disk import encoded, save, writer_for
 from engine.host.effects import Performer
 from engine.host.handover import Handover
 from engine.host.imports import Importer, Imports
-from engine.host.inbox import watch
+from engine.host.inbox import Intake
 from engine.host.loop import BATCH_MS, Loop
 from engine.host.orders import Applied, Orders
 from engine.host.subscriptions import BUFFERED, Listeners, Subscription
 from engine.host.timers import Timers
+from engine.host.trusting import Trusting
 from engine.runtimes.base import Factory
 from engine.runtimes.catalogue import built_in
 from engine.runtimes.processes import Processes, spare_cores
 from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
-from engine.runtimes.values import clean
 from engine.sender import sender_of
 from engine.strategies_plugins import installed_strategies
 from engine.texts import Texts
-from store import CommandRow, Deposed, FileLost
+from engine.trust import TrustList
+from store import Deposed, FileLost
 from store.opening import Store
 
 SNAPSHOT_EVENTS = 10_000
@@ -72,6 +75,9 @@ class Host:
         runtimes: What executes agents, by agent type; those that come with the engine by default.
         bound: Callables of this process, by the references that specs hold.
         folder: Where the agents' code is searched and what they see as their folder, until a team file says it.
+        allowed: The list of what the user who runs the engine trusts; None trusts nothing that comes from elsewhere.
+        is_program: The engine is that of a program, whose own commands bring its own code. An engine that works for
+            others imports what `allowed` says and nothing else.
         importer: Reads and checks an archive for `ImportState`; without it that command is refused.
         grace_s: How long an attempt that is asked to stop may go on to its next step where its supervisor says
             nothing, in seconds.
@@ -93,6 +99,8 @@ class Host:
         runtimes: Mapping[str, Factory] | None = None,
         bound: Mapping[str, Callable[..., Any]] | None = None,
         folder: Path | None = None,
+        allowed: TrustList | None = None,
+        is_program: bool = True,
         importer: Importer | None = None,
         grace_s: float = GRACE_S,
         seed: int | None = None,
@@ -126,11 +134,19 @@ class Host:
             seed=seed,
             batch_ms=batch_ms,
         )
+        self._trusting = Trusting(
+            allowed,
+            db=None if store.path is None else store.path.resolve(),
+            folder=folder,
+            state=lambda: self.state,
+            is_program=is_program,
+        )
         self._crew = Crew(
             runtimes=runtimes if runtimes is not None else built_in(),
             bound=self._bound,
             state=lambda: self.state,
             folder=folder,
+            trusting=self._trusting,
             threads=self.threads,
             processes=self.processes,
             start=self._start,
@@ -146,7 +162,15 @@ class Host:
             on_stop=self._end,
             on_failure=self._loop.fail,
         )
-        self._intake = anyio.CancelScope()
+        self._intake = Intake(
+            store.inbox,
+            self._orders,
+            self._trusting,
+            self.threads,
+            clock=self.clock,
+            state=lambda: self.state,
+            put=self._loop.put,
+        )
         self._handover = Handover(
             store,
             self.clock,
@@ -154,12 +178,13 @@ class Host:
             start=self._start,
             later=self.later,
             put=self._loop.put,
-            close_intake=self._intake.cancel,
+            close_intake=self._intake.close,
         )
         if state is not None:
             self._loop.state = state
-        self._imports = (
-            Imports(importer, self.threads, state=lambda: self.state, tell=self._told) if importer is not None else None
+        granted = self._trusting.granted
+        self._imports = importer and Imports(
+            importer, self.threads, granted=granted, state=lambda: self.state, tell=self._told
         )
         self._importing: set[str] = set()
         self._run_slots: dict[str, list[Slot[RunSummary]]] = {}
@@ -240,7 +265,10 @@ class Host:
             command = checked(command, str(command.type))
         except BadValue as bad:
             raise CommandRefusedError(bad.code, bad.reason) from bad
-        order = Order(id=id or uuid.uuid4().hex, command=command, sender=sender or sender_of(), role=role)
+        granted = await self.threads.run(partial(self._trusting.of_program, command)) if named_in(command) else {}
+        order = Order(
+            id=id or uuid.uuid4().hex, command=command, sender=sender or sender_of(), role=role, granted=granted
+        )
         slot = self._orders.expect(order.id)
         self._loop.put(order)
         try:
@@ -338,7 +366,7 @@ class Host:
             group.start_soon(self._watched, self._tick)
         await self._loop.begin(self._beginning())
         self._snapshot_seq = self.state.seq
-        group.start_soon(self._watched, self._watch_inbox)
+        group.start_soon(self._watched, self._intake.watch)
         log.info("the engine of %s began at seq %d", self.store.path or "memory", self.state.seq)
         task_status.started()
         await self._loop.run(self._after_turn)
@@ -434,26 +462,6 @@ class Host:
         heard = anyio.Event()
         self.signal(signal, lambda _: heard.set())
         await heard.wait()
-
-    async def _watch_inbox(self) -> None:
-        with self._intake:
-            await watch(self.store.inbox, self._orders, self._loop.put, self._refuse)
-
-    def _refuse(self, row: CommandRow, reason: str) -> None:
-        decided = self.state.commands.get(row.id)
-        if decided is not None:  # by an engine that ended before it could say so in the inbox
-            self._orders.repeat(row.id, decided)
-            return
-        refused = CommandRefused(
-            at_ms=self.clock.now_ms(),
-            command_id=row.id,
-            command=clean(row.kind)[:80],
-            sender=clean(row.sender),
-            role=clean(row.role),
-            code="bad_command",
-            reason=clean(reason),
-        )
-        self._loop.put(Given(refused))
 
     def _after_turn(self) -> None:
         due = self.state.seq - self._snapshot_seq >= self._snapshot_events

@@ -35,6 +35,7 @@ class Imports:
     Args:
         importer: Opens an archive.
         threads: Where that blocks.
+        granted: Returns which references may be imported here, each with the hash of its code; blocks.
         state: Returns the state of the moment.
         tell: Puts a signal through the core, and returns once what follows is on disk or the engine has ended.
     """
@@ -44,11 +45,13 @@ class Imports:
         importer: Importer,
         threads: Threads,
         *,
+        granted: Callable[[list[str]], dict[str, str]],
         state: Callable[[], State],
         tell: Callable[[Signal], Awaitable[None]],
     ) -> None:
         self._importer = importer
         self._threads = threads
+        self._granted = granted
         self._state = state
         self._tell = tell
         self._turn = anyio.Lock()
@@ -69,19 +72,19 @@ class Imports:
 
     async def _take(self, order: Order, command: ImportState, pieces: Pieces) -> None:
         while (piece := await self._threads.run(partial(next, pieces, None))) is not None:
-            await self._tell(_signal(order, command, piece))
+            await self._tell(await self._signal(order, command, piece))
             incoming = self._state().incoming
             if incoming is None or incoming.command_id != order.id:
                 return  # it is all there, or was refused
 
-
-def _signal(order: Order, command: ImportState, piece: dict[str, Any]) -> Signal:
-    """Return what a piece of an archive is to the core."""
-    who: dict[str, Any] = {"order_id": order.id, "sender": order.sender, "role": order.role}
-    if "state" in piece:
-        return PartRead(**who, state=piece["state"], texts=piece["texts"])
-    what: dict[str, Any] = {"path": command.path, "sha256": command.sha256, "trusted": list(command.trusted)}
-    if "rest" in piece:
-        return StateReady(**who, **what, paused=command.paused, state=piece["rest"], texts=[])
-    held = {name: piece[name] for name in ("counts", "last", "references")}
-    return ArchiveChecked(**who, **what, **held)
+    async def _signal(self, order: Order, command: ImportState, piece: dict[str, Any]) -> Signal:
+        """Return what a piece of an archive is to the core."""
+        who: dict[str, Any] = {"order_id": order.id, "sender": order.sender, "role": order.role}
+        if "state" in piece:
+            return PartRead(**who, state=piece["state"], texts=piece["texts"])
+        what: dict[str, Any] = {"path": command.path, "sha256": command.sha256}
+        if "rest" in piece:
+            return StateReady(**who, **what, paused=command.paused, state=piece["rest"], texts=[])
+        held = {name: piece[name] for name in ("counts", "last", "references")}
+        granted = await self._threads.run(partial(self._granted, piece["references"]))
+        return ArchiveChecked(**who, **what, **held, granted=granted)

@@ -1,12 +1,26 @@
-"""Commands of other processes: taken from the inbox in the order in which they came."""
+"""Commands of other processes: taken from the inbox in the order in which they came.
+
+A row is written by whoever can write the file, so nothing that it says is believed before it was looked at: what is no
+command is refused in one line, journaled, and the next one is taken.
+"""
 
 from collections.abc import Callable
+from functools import partial
 
 import anyio
 
+from engine.clock import Clock
+from engine.core.code import named_in
 from engine.core.codec import decode_command
-from engine.core.commands import Order
+from engine.core.commands import Command, Order
+from engine.core.events import CommandRefused
+from engine.core.state import State
+from engine.host.batch import Given
 from engine.host.orders import Orders
+from engine.host.trusting import Trusting
+from engine.runtimes.threads import Threads
+from engine.runtimes.values import clean
+from engine.trust import TrustError
 from store import CommandRow
 from store.inbox import Inbox
 
@@ -14,31 +28,82 @@ TAKEN = 500
 """How many commands may be on their way at once; the others wait in the file."""
 
 
-async def watch(
-    inbox: Inbox, orders: Orders, take: Callable[[Order], None], refuse: Callable[[CommandRow, str], None]
-) -> None:
-    """Hand over commands as they arrive, for as long as the engine runs.
+class Intake:
+    """Takes commands as they arrive, until it is closed.
 
     Args:
         inbox: Where they come from.
         orders: Knows which are on their way.
-        take: Takes a command to be decided.
-        refuse: Takes one that cannot be read, with the reason.
+        trusting: Knows which of the code that they bring may be imported.
+        threads: For what blocks.
+        clock: When one was refused.
+        state: Returns the state of the moment.
+        put: Takes what is to be decided.
     """
-    async with inbox.arrivals() as arrivals:
-        while True:
-            orders.settled = anyio.Event()
-            rows = await inbox.pending(TAKEN)
-            for row in rows:
-                if not orders.take(row.id):
-                    continue
-                try:
-                    command = decode_command(row.kind, row.body)
-                except ValueError as error:
-                    refuse(row, str(error))
-                else:
-                    take(Order(id=row.id, command=command, sender=row.sender, role=row.role))
-            if len(rows) == TAKEN:
-                await orders.settled.wait()
-            else:
-                await arrivals.wait()
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        orders: Orders,
+        trusting: Trusting,
+        threads: Threads,
+        *,
+        clock: Clock,
+        state: Callable[[], State],
+        put: Callable[[Order | Given], None],
+    ) -> None:
+        self._inbox = inbox
+        self._orders = orders
+        self._trusting = trusting
+        self._threads = threads
+        self._clock = clock
+        self._state = state
+        self._put = put
+        self._scope = anyio.CancelScope()
+
+    def close(self) -> None:
+        """Take no more; what is in the inbox waits for the engine that follows."""
+        self._scope.cancel()
+
+    async def watch(self) -> None:
+        """Hand over commands for as long as the engine runs."""
+        with self._scope:
+            async with self._inbox.arrivals() as arrivals:
+                while True:
+                    self._orders.settled = anyio.Event()
+                    rows = await self._inbox.pending(TAKEN)
+                    for row in rows:
+                        if self._orders.take(row.id):
+                            await self._take(row)
+                    if len(rows) == TAKEN:
+                        await self._orders.settled.wait()
+                    else:
+                        await arrivals.wait()
+
+    async def _take(self, row: CommandRow) -> None:
+        try:
+            command = decode_command(row.kind, row.body)
+            granted = await self._granted(command)
+        except (ValueError, TrustError) as error:
+            self._refuse(row, str(error))
+            return
+        self._put(Order(id=row.id, command=command, sender=row.sender, role=row.role, granted=granted))
+
+    async def _granted(self, command: Command) -> dict[str, str]:
+        return await self._threads.run(partial(self._trusting.of_inbox, command)) if named_in(command) else {}
+
+    def _refuse(self, row: CommandRow, reason: str) -> None:
+        decided = self._state().commands.get(row.id)
+        if decided is not None:  # by an engine that ended before it could say so in the inbox
+            self._orders.repeat(row.id, decided)
+            return
+        refused = CommandRefused(
+            at_ms=self._clock.now_ms(),
+            command_id=row.id,
+            command=clean(row.kind)[:80],
+            sender=clean(row.sender),
+            role=clean(row.role),
+            code="bad_command",
+            reason=clean(reason),
+        )
+        self._put(Given(refused))

@@ -7,18 +7,20 @@ from typing import Any
 
 from engine.core.spec import AgentSpec
 from engine.errors import Unusable
-from engine.references import name_of, resolve
+from engine.references import Origin, is_bound, name_of, resolve
+from engine.runtimes.isolated import Sources
 from engine.runtimes.processes import Processes
 from engine.runtimes.threads import Threads
 
 
 class Code:
-    """Loads callables by reference: those that the program passed, and those that the operator trusts.
+    """Loads callables by reference: those that the program passed, and those that may be imported.
 
     Args:
         bound: Callables of this process, by reference.
-        is_trusted: Tells whether a reference may be imported.
-        folder: Searched after the installed packages.
+        sources: Returns the modules that a reference may be imported from, or None where the interpreter finds it as
+            it finds the program's own; raises `Unusable` where it may not be imported. Blocks.
+        folder: Where code stands besides what is installed.
         threads: For imports, and for plain functions.
         processes: For functions that compute.
     """
@@ -27,36 +29,35 @@ class Code:
         self,
         *,
         bound: Mapping[str, Callable[..., Any]],
-        is_trusted: Callable[[str], bool],
+        sources: Callable[[str], Sources | None],
         folder: Path | None,
         threads: Threads,
         processes: Processes,
     ) -> None:
         self._bound = bound
-        self._is_trusted = is_trusted
-        self.folder = folder
+        self._sources = sources
+        self._folder = folder
         self.threads = threads
         self.processes = processes
 
-    def allow(self, reference: str) -> None:
-        """Pass where `reference` may be used.
+    async def locate(self, reference: str) -> Origin:
+        """Return where a reference is imported from.
 
         Raises:
-            Unusable: If the operator has not allowed it.
+            Unusable: If it may not be imported; one line.
         """
-        if reference not in self._bound and not reference.startswith("bound:") and not self._is_trusted(reference):
-            raise Unusable(f"{reference!r} is not trusted; allow it with: quarterdeck trust, or --trust")
+        sources = None if is_bound(reference) else await self.threads.run(partial(self._sources, reference))
+        return Origin(reference, self._folder, sources)
 
     async def load(self, reference: str) -> Callable[..., Any]:
         """Return the callable; its module is imported in a thread.
 
         Raises:
-            Unusable: If it is not trusted, not there or not callable; one line.
+            Unusable: If it may not be imported, is not there or not callable; one line.
         """
         if reference in self._bound:
             return self._bound[reference]
-        self.allow(reference)
-        return await self.threads.run(partial(resolve, reference, self.folder))
+        return await self.threads.run(partial(resolve, await self.locate(reference)))
 
     async def load_tools(self, spec: AgentSpec) -> dict[str, Callable[..., Any]]:
         """Return the tools of a spec by the names they are called by; what is a mere name has no code here.

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from engine.core.spec import AgentSpec
 from engine.errors import CallFailed, ProcessDied, Unusable
-from engine.references import is_bound, name_of
+from engine.references import Origin, is_bound, name_of
 from engine.runtimes.base import Runtime
 from engine.runtimes.child import Unfit, reporter
 from engine.runtimes.code import Code
@@ -86,6 +86,7 @@ class ProcessRuntime:
         self._name = spec.name
         self._code = code
         self._reference = reference
+        self._origin = Origin(reference, None)
         if is_bound(reference):
             raise Unusable(
                 f"agent {spec.name!r}: run_in='process' needs a function that can be imported,"
@@ -94,22 +95,22 @@ class ProcessRuntime:
 
     async def check(self) -> None:
         """Look in a process whether the function is there; this one does not import it."""
-        self._code.allow(self._reference)
+        origin = await self._code.locate(self._reference)
         try:
-            await self._code.processes.check(self._reference, self._code.folder)
+            await self._code.processes.check(origin)
         except CallFailed as failure:
             if failure.error_type == Unfit.__name__:
                 raise Unusable(f"agent {self._name!r}: {failure}") from failure
             raise Unusable(f"{self._reference!r}: {failure.error_type}: {failure}") from failure
         except ProcessDied as death:
             raise Unusable(f"{self._reference!r} cannot be imported: {death}") from death
+        self._origin = origin
 
     async def execute(self, work: Work) -> JsonValue:
         """Call the function in a process."""
         return await self._code.processes.call(
-            self._reference,
+            self._origin,
             await work.value(),
-            self._code.folder,
             report=lambda done, total, note: work.progress(done, total, clean(note)),
         )
 

@@ -18,6 +18,7 @@ from anyio.abc import Process
 from pydantic import JsonValue
 
 from engine.errors import CallFailed, ProcessDied
+from engine.references import Origin
 
 PROGRAM = Path(__file__).with_name("child.py")
 TAIL_BYTES = 4000
@@ -53,38 +54,37 @@ class Processes:
         self._idle: list[_Child] = []
         self._all: set[_Child] = set()
 
-    async def check(self, reference: str, folder: Path | None) -> None:
-        """Look whether `reference` is a function that can be called with one text.
+    async def check(self, origin: Origin) -> None:
+        """Look whether a reference is a function that can be called with one text.
 
         Raises:
             CallFailed: If it is not.
             ProcessDied: If looking ended the process.
         """
         async with self._looking:
-            await self._ask({"reference": reference}, folder, _ignore)
+            await self._ask(_request(origin), _ignore)
 
-    async def call(self, reference: str, value: JsonValue, folder: Path | None, *, report: Report) -> JsonValue:
+    async def call(self, origin: Origin, value: JsonValue, *, report: Report) -> JsonValue:
         """Return what the function returns; a cancelled call kills its process.
 
         Args:
-            reference: `module:qualname`.
+            origin: Of the function.
             value: The one argument.
-            folder: Searched last for the module.
             report: Gets its progress.
 
         Raises:
             CallFailed: If it raised.
             ProcessDied: If the process ended without an answer.
         """
-        return await self._ask({"reference": reference, "value": value}, folder, report)
+        return await self._ask({**_request(origin), "value": value}, report)
 
     async def close(self) -> None:
         """Kill every child."""
         for child in list(self._all):
             await self._end(child)
 
-    async def _ask(self, request: dict[str, JsonValue], folder: Path | None, report: Report) -> JsonValue:
-        line = json.dumps({**request, "path": _search_path(folder)}).encode() + b"\n"
+    async def _ask(self, request: dict[str, JsonValue], report: Report) -> JsonValue:
+        line = json.dumps(request).encode() + b"\n"
         child = await self._child()
         try:
             answer = await child.ask(line, report)
@@ -178,10 +178,13 @@ class _Child:
         return f"its process {how}" + (f"; it last said: {said}" if said else "")
 
 
-def _search_path(folder: Path | None) -> list[str]:
-    """Return where a child looks after its own packages: the team's folder, then where this process does."""
-    ours = [str(Path(entry).absolute()) for entry in sys.path]
-    return ([str(folder)] if folder is not None else []) + ours
+def _request(origin: Origin) -> dict[str, Any]:
+    """Return what a child has to know to import a function: its modules, else where to look after its own packages."""
+    path = [str(Path(entry).absolute()) for entry in sys.path]
+    if origin.sources is None and origin.folder is not None:
+        path.insert(0, str(origin.folder))
+    sources = {name: list(source) for name, source in (origin.sources or {}).items()}
+    return {"reference": origin.reference, "folder": str(origin.folder), "sources": sources, "path": path}
 
 
 def _signal_name(number: int) -> str:

@@ -138,7 +138,7 @@ def _import(victim: Victim, draw: Random) -> str:
         paused=draw.random() < 0.5,
         state=document,
         texts=texts,
-        trusted=references_in(document),
+        granted=dict.fromkeys(references_in(document), ""),
     )
     victim.signal(ready)
     return f"the team as it is comes in once more{', paused' if ready.paused else ''}"

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TypeAlias, TypeVar
 
+from engine.core.code import of_program
 from engine.core.commands import (
     AddAgent,
     AddSupervisor,
@@ -22,9 +23,8 @@ from engine.core.commands import (
     Winner,
 )
 from engine.core.context import Context
-from engine.core.decide.loading import declaring, root_declared, specs_in
+from engine.core.decide.loading import declaring, root_declared
 from engine.core.decide.matching import Described, Matching, Path
-from engine.core.decide.trust import references_of
 from engine.core.declared import described
 from engine.core.errors import Refused
 from engine.core.fact import changed, fact
@@ -108,10 +108,9 @@ class Adoption:
             member=member if place.parent_id is None else member.members[0],
             on_conflict=self._on_conflict,
             settings=settings,
-            trusted=_trusted(member),
         )
         try:
-            merge = declaring(state, declare, Context(now_ms=state.at_ms, jitter=0.0))
+            merge = declaring(state, declare, Context(now_ms=state.at_ms, jitter=0.0, granted=of_program(declare)))
         except Refused:
             return [declare]  # the core says so when it is asked
         for change in merge.changes:
@@ -122,8 +121,7 @@ class Adoption:
     def _added(self, command: Added) -> Command:
         if isinstance(command, AddAgent):
             return changed(self._with_references(command), declared=self._declares)
-        team = self._referred(State(), command.team, {})
-        return changed(command, team=team, trusted=_trusted(team), declared=self._declares)
+        return changed(command, team=self._referred(State(), command.team, {}), declared=self._declares)
 
     def _referred(self, state: State, team: SupervisorSpec, ids: Mapping[Path, str], path: Path = ()) -> SupervisorSpec:
         """Return a description with references in place of callables; those of agents that are there stay theirs."""
@@ -143,8 +141,7 @@ class Adoption:
     def _with_references(self, command: WithSpec) -> WithSpec:
         if command.spec is None:
             return command
-        spec = self._callables.referred(command.spec)
-        return changed(command, spec=spec, trusted=references_of(spec))
+        return changed(command, spec=self._callables.referred(command.spec))
 
 
 @fact
@@ -197,10 +194,6 @@ def _found(state: State, target: str | None) -> Supervisor | None:
         return find_supervisor(state, target)
     except Refused:
         return None  # the core says so when it is asked
-
-
-def _trusted(team: SupervisorSpec) -> list[str]:
-    return sorted({one for spec in specs_in(team) for one in references_of(spec)})
 
 
 def tree_of(state: State, supervisor: Supervisor, callables: Callables, *, name: str | None = None) -> SupervisorSpec:

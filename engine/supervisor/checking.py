@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.core.decide.trust import references_of
+from engine.core.code import references_of
 from engine.core.spec import AgentSpec
-from engine.references import resolve
+from engine.references import Origin, resolve
 from engine.runtimes.base import Runtime
 from engine.runtimes.catalogue import built_in, factory_for
 from engine.runtimes.code import Code
@@ -28,7 +28,7 @@ def runtime_of(
     """
     code = Code(
         bound=bound,
-        is_trusted=lambda reference: True,
+        sources=lambda reference: None,
         folder=Path.cwd(),
         threads=threads,
         processes=processes or Processes(_starts_nothing),
@@ -53,7 +53,7 @@ def check_code(spec: AgentSpec, bound: Mapping[str, Callable[..., Any]]) -> None
     """
     for reference in references_of(spec) if spec.run_in != "process" else ():
         if reference not in bound:
-            resolve(reference, Path.cwd())
+            resolve(Origin(reference, Path.cwd()))
 
 
 async def check_usable(

@@ -17,6 +17,7 @@ from pydantic import JsonValue
 
 from engine.archive.checking import opened
 from engine.clock import Clock, RealClock
+from engine.core.code import specs_in
 from engine.core.commands import (
     AddAgent,
     AddSupervisor,
@@ -33,7 +34,6 @@ from engine.core.commands import (
     SwapAgents,
     Winner,
 )
-from engine.core.decide.loading import specs_in
 from engine.core.decide.naming import check_whole
 from engine.core.errors import Refused
 from engine.core.signals import AgentUnusable, AgentUsable, Signal, StateReady
@@ -55,6 +55,7 @@ from engine.supervisor.options import checked_command
 from engine.supervisor.posted import Make, Posted
 from engine.supervisor.rest import Rest
 from engine.supervisor.shared import Shared
+from engine.trust import user_list
 from store import Durability, Store, open_store
 
 _NEED_AN_ENGINE = (Submit, Cancel, RetryWork, StopEngine, HandOver, Ping, ImportState)
@@ -356,7 +357,12 @@ class LocalEngine:
             elif self._team is not None:
                 await self._look_ahead(store, self._team)
             host = Host(
-                store, clock=self._clock, bound=self.callables.by_reference, folder=self._folder, importer=opened
+                store,
+                clock=self._clock,
+                bound=self.callables.by_reference,
+                folder=self._folder,
+                allowed=user_list(),
+                importer=opened,
             )
             try:
                 await self._live_with(host, ready, stop)

@@ -15,12 +15,11 @@ from pathlib import Path
 import anyio.to_thread
 from pydantic import JsonValue
 
+from engine.core.code import named_in, specs_of
 from engine.core.codec import encode_command
-from engine.core.commands import AddAgent, Command, SwapAgent, SwapAgents
-from engine.core.decide.trust import references_of
+from engine.core.commands import Command
 from engine.core.errors import CoreError
 from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished
-from engine.core.fact import changed
 from engine.core.finished import summary_of
 from engine.core.fold import fold
 from engine.core.spec import AgentSpec
@@ -28,6 +27,7 @@ from engine.core.state import RunSummary, State
 from engine.core.values import Held
 from engine.errors import CommandRefusedError, HostStopped, UnknownRun, Unusable
 from engine.folding import events_of, folded
+from engine.granting import grant, needs_trust
 from engine.host.orders import Applied
 from engine.host.subscriptions import BUFFERED, Listeners, Subscription
 from engine.runtimes.slot import Slot
@@ -38,6 +38,7 @@ from engine.supervisor.home import Home
 from engine.supervisor.options import checked_command
 from engine.supervisor.outbox import Outbox
 from engine.texts import Texts
+from engine.trust import user_list
 from store import CommandRow, Following, Record, follow
 
 UNFOLDED = 8
@@ -110,7 +111,11 @@ class RemoteEngine:
             Unusable: If it brings code that only this process has.
         """
         async with self.running():
-            row = _row_of(_with_trust(checked_command(make)))
+            command = checked_command(make)
+            _check_importable(command)
+            if specs_of(command):
+                await anyio.to_thread.run_sync(_allow, command, self._state, self._path)
+            row = _row_of(command)
             slot = self._orders[row.id] = Slot()
             try:
                 await self._outbox.put(row)
@@ -295,12 +300,17 @@ def _row_of(command: Command) -> CommandRow:
     )
 
 
-def _with_trust(command: Command) -> Command:
-    if isinstance(command, SwapAgents):
-        return changed(command, swaps=[_with_trust(one) for one in command.swaps])
-    if not isinstance(command, AddAgent | SwapAgent) or command.spec is None:
-        return command
-    if any(not isinstance(one, str) for one in (command.spec.run or "", *command.spec.tools)):
-        name = command.spec.name
-        raise Unusable(f"agent {name!r} has code of this process alone; name it by its reference 'module:function'")
-    return changed(command, trusted=references_of(command.spec))
+def _check_importable(command: Command) -> None:
+    """Raise where a command brings code that only this process has."""
+    for spec in specs_of(command):
+        if any(not isinstance(one, str) for one in (spec.run or "", *spec.tools)):
+            name = spec.name
+            raise Unusable(f"agent {name!r} has code of this process alone; name it by its reference 'module:function'")
+
+
+def _allow(command: Command, state: State, db: Path) -> None:
+    """Put the code that a command of this program names on the list of its user: the engine looks it up there."""
+    references = named_in(command)
+    allowed = user_list()
+    if references and allowed is not None and needs_trust(allowed, references, state, db):
+        grant(allowed, references, state, db=db, path=db.resolve(), sha256="")

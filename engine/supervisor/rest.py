@@ -11,6 +11,7 @@ import uuid
 
 from pydantic import JsonValue
 
+from engine.core.code import of_program
 from engine.core.codec import decode_events, encode_state, kind_of
 from engine.core.commands import Command, Order
 from engine.core.context import Context
@@ -51,7 +52,7 @@ class Rest:
         Raises:
             CommandRefusedError: If it is refused; nothing changed then.
         """
-        order = Order(id=uuid.uuid4().hex, command=command, sender=sender_of())
+        order = Order(id=uuid.uuid4().hex, command=command, sender=sender_of(), granted=of_program(command))
         return self.decide(order, now_ms)
 
     def decide(self, message: Order | Signal, now_ms: int) -> Applied:

@@ -56,5 +56,5 @@ def state_ready(
         paused=paused,
         state=archive.document,
         texts=archive.texts,
-        trusted=[one for one in references_in(archive.document) if one in allowed or engine.callables.adopt(one)],
+        granted={one: "" for one in references_in(archive.document) if one in allowed or engine.callables.adopt(one)},
     )

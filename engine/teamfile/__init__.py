@@ -61,11 +61,10 @@ class TeamFile:
 
         return found + list(installed_strategies())
 
-    def load_command(self, *, trusted: bool, folder: Path | None = None) -> LoadTeam:
+    def load_command(self, *, folder: Path | None = None) -> LoadTeam:
         """Return the command that makes the team, or what is new or changed in it.
 
         Args:
-            trusted: Whether the operator allowed its references.
             folder: What its agents work in; None is the folder of the file.
         """
         return LoadTeam(
@@ -75,7 +74,6 @@ class TeamFile:
             sha256=self.sha256,
             team=supervisor_spec(self.team),
             registry=[agent_spec(block) for block in self.team.registry],
-            trusted=list(self.references) if trusted else [],
         )
 
 

@@ -1,25 +1,58 @@
-"""Whether the code that a team file names is there. Unlike everything else about a team file, this runs it."""
+"""The code that a team file names: which files it is, and whether all of it is there."""
 
+from functools import cached_property
+
+from engine.closure import Folder, digest_of, files_of
 from engine.errors import Unusable
-from engine.references import resolve
+from engine.references import Origin, resolve
 from engine.teamfile import TeamFile
 from engine.teamfile.faults import field
 from engine.teamfile.meaning import teams_of
 from engine.teamfile.problems import Loc, Problem, printable
 
 
-def unresolved(file: TeamFile) -> list[Problem]:
-    """Import every reference of a trusted team file and return those that do not lead to a callable.
+class TeamCode:
+    """What the references of a team file import from its folder, as it is at the first look. Blocks.
 
-    Blocks, and runs the modules.
+    Attributes:
+        team: The file.
     """
-    found = []
-    for loc, reference in _places(file):
-        try:
-            resolve(reference, file.folder)
-        except Unusable as error:
-            found.append(Problem(file.document.line(loc), field(file.document, loc), printable(error.reason)))
-    return found
+
+    def __init__(self, team: TeamFile) -> None:
+        self.team = team
+        self._folder = Folder(team.folder)
+
+    @cached_property
+    def files(self) -> dict[str, str]:
+        """The hash of each file, by its path in the folder.
+
+        Raises:
+            Unusable: If one cannot be read.
+        """
+        return files_of(self._folder.sources(*self.team.references), self._folder.path)
+
+    @cached_property
+    def digests(self) -> dict[str, str]:
+        """One hash for the code of each reference; empty for installed code.
+
+        Raises:
+            Unusable: If a file cannot be read.
+        """
+        return {one: digest_of(self._folder.sources(one)) for one in self.team.references}
+
+    def unresolved(self) -> list[Problem]:
+        """Import every reference of a trusted team file and return those that do not lead to a callable.
+
+        Unlike everything else about a team file, this runs its code.
+        """
+        found = []
+        for loc, reference in _places(self.team):
+            try:
+                resolve(Origin(reference, self.team.folder, self._folder.sources(reference)))
+            except Unusable as error:
+                document = self.team.document
+                found.append(Problem(document.line(loc), field(document, loc), printable(error.reason)))
+        return found
 
 
 def _places(file: TeamFile) -> list[tuple[Loc, str]]:

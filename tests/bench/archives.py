@@ -18,6 +18,8 @@ from engine.core.signals import EngineBegan, StateReady
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.core.step import step
+from engine.granting import grant
+from engine.trust import TrustList
 from tests.bench.databases import written
 from tests.bench.engines import engine_with
 from tests.bench.histories import Mapped, mapped, succeed
@@ -78,12 +80,14 @@ def _waits(world: World, rounds: int) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         database = written(Path(folder) / "team.db", world.journal, snapshot=encode_state(world.state))
         archive = export_archive(database, Path(folder) / "team.zip").path
-        trusted = sorted({str(spec.run) for spec in world.state.specs.values()})
+        references = sorted({str(spec.run) for spec in world.state.specs.values()})
         sha256 = hashlib.sha256(archive.read_bytes()).hexdigest()
-        wanted = ImportState(path=str(archive), sha256=sha256, trusted=trusted)
+        wanted = ImportState(path=str(archive), sha256=sha256)
         del world
         for number in range(rounds):
-            anyio.run(_longest_waits, Path(folder) / f"{number}.db", wanted, took, floor)
+            path = Path(folder) / f"{number}.db"
+            grant(TrustList(path.with_name("trust.json")), references, State(), db=path, path=archive, sha256=sha256)
+            anyio.run(_longest_waits, path, wanted, took, floor)
     return Row(
         what="a command while 9,990 tasks are imported into a team at work, the longest wait",
         took=took,
@@ -132,7 +136,7 @@ def _imported(path: Path) -> State:
         paused=True,
         state=archive.document,
         texts=archive.texts,
-        trusted=references,
+        granted=dict.fromkeys(references, ""),
     )
     step(state, ready, context)
     return state

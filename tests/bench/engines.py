@@ -17,6 +17,7 @@ from engine.core.spec import AgentSpec
 from engine.garbage import collect_rarely
 from engine.host import Host
 from engine.references import refer
+from engine.trust import TrustList
 from store import Row
 from store.opening import Store, open_store
 
@@ -45,16 +46,16 @@ async def engine_with(path: Path | None, *specs: AgentSpec, **settings: Any) -> 
         settings: Of the supervisor.
     """
     async with open_store(path or ":memory:") as store, anyio.create_task_group() as group:
-        host = Host(store, seed=1, importer=opened)
+        allowed = None if path is None else TrustList(path.with_name("trust.json"))
+        host = Host(store, seed=1, allowed=allowed, importer=opened)
         await group.start(host.run)
-        members, trusted = [], []
+        members = []
         for spec in specs:
             referred, callables = refer(spec)
             host.bind(callables)
             members.append(referred)
-            trusted.append(str(referred.run))
-        team = SupervisorSpec(name="team", members=list(members), participants=[specs[0].name], **settings)
-        await host.order(AddSupervisor(parent=None, team=team, trusted=trusted))
+        team = SupervisorSpec(name="team", members=[*members], participants=[specs[0].name], **settings)
+        await host.order(AddSupervisor(parent=None, team=team))
         with _as_in_its_own_process():
             yield Engine(host, store)
         await host.stop()

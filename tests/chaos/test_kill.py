@@ -20,7 +20,6 @@ from engine.core.commands import (
     Rollback,
     SwapAgent,
     SwitchStrategy,
-    TrustReferences,
 )
 from engine.core.events import AttemptDone, StepRecorded
 from engine.core.fold import fold
@@ -87,7 +86,7 @@ def commands(chance: random.Random) -> list[Command]:
     """Draw commands, right ones and wrong ones, that change how the run goes and not what comes of it."""
     anew = AgentSpec(name="counter-a", run="chaos_crew:count_anew", specialties=["count"], max_concurrency=3)
     other = AgentSpec(name="counter-c", run="chaos_crew:count", specialties=["count"])
-    drawn: list[Command] = [TrustReferences(references=REFERENCES)]
+    drawn: list[Command] = []
     for _ in range(chance.randint(3, 7)):
         possible: list[Command] = [
             SwapAgent(agent="counter-a", spec=anew, mode=chance.choice(["drain", "migrate"])),

@@ -49,7 +49,7 @@ def audit(*titles: str, idle: int = 0) -> World:
     work.now_ms = NOW_MS - 767_000
     for name, timeout_s in (("scout-fast", 5.0), ("scout-deep", 60.0)):
         spec = agent(name, "scan", timeout_s=timeout_s, description="Another way to scan")
-        work.order(RegisterSpec(spec=spec, trusted=[str(spec.run)]))
+        work.order(RegisterSpec(spec=spec))
     work.order(Submit(request="Audit the standard library and report what is risky", supervisor="chief"))
     _plan(work, [*titles, *FILES])
     return work

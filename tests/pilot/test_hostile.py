@@ -30,7 +30,7 @@ def evil_world() -> World:
     broken = next(iter(work.state.agents.values()))
     work.say(AgentUnusable(agent_id=broken.id, generation=1, error=SAFE))
     spec = AgentSpec(name="evil", run="crew:evil", description=SAFE, specialties=("scan", SAFE), options={"x": SAFE})
-    work.order(RegisterSpec(spec=spec, trusted=["crew:evil"]))
+    work.order(RegisterSpec(spec=spec))
     work.order(Submit(request=SAFE, supervisor="metrics"))
     for key in list(work.started)[1:3]:
         work._over(key)

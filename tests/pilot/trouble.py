@@ -13,7 +13,7 @@ from engine.core.signals import AgentUnusable
 from engine.core.spec import Pool
 from engine.core.values import Usage
 from tests.pilot.scene import NOW_MS
-from tests.world import World, agent, load, team_world
+from tests.world import World, agent, team_world
 
 
 def trouble(said: str = "") -> World:
@@ -77,13 +77,13 @@ def _specs(work: World) -> None:
     """Add specs to swap to, and a second team that fails."""
     for name, can in (("reader-fast", "read"), ("reader-careful", "read"), ("painter", "paint"), ("singer", "sing")):
         spec = agent(name, can, timeout_s=5.0, description=f"Another way to {can}")
-        work.order(RegisterSpec(spec=spec, trusted=[str(spec.run)]))
+        work.order(RegisterSpec(spec=spec))
     night = SupervisorSpec(
         name="night",
         members=[agent("watch", "watch")],
         options=SupervisorOptions(restart=Restart("one_for_one", 0, 60.0)),
     )
-    work.order(AddSupervisor(parent=None, team=night, trusted=list(load(night).trusted)))
+    work.order(AddSupervisor(parent=None, team=night))
 
 
 def _id(work: World, name: str) -> str:

@@ -43,16 +43,15 @@ class Engine:
     def state(self) -> State:
         return self.host.state
 
-    async def hire(self, *specs: AgentSpec, name: str = "team", trust: bool = True, **settings: Any) -> None:
-        """Make a supervisor with these agents, and allow their code unless told not to."""
+    async def hire(self, *specs: AgentSpec, name: str = "team", **settings: Any) -> None:
+        """Make a supervisor with these agents, whose code is the program's own."""
         members = []
         for spec in specs:
             referred, callables = refer(spec)
             self.host.bind(callables)
             members.append(referred)
-        trusted = [reference for spec in members for reference in (spec.run, *spec.tools) if isinstance(reference, str)]
         team = SupervisorSpec(name=name, members=list(members), **settings)
-        await self.host.order(AddSupervisor(parent=None, team=team, trusted=trusted if trust else []))
+        await self.host.order(AddSupervisor(parent=None, team=team))
 
     async def submit(self, request: JsonValue = "go", *, supervisor: str | None = None) -> str:
         """Begin a run and return its id."""

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from dashboard.cli import main
+from dashboard.cli.trust import allow
 from dashboard.client import Client, folded
 from dashboard.process import Detached, let_go, start_engine, wait_until_up
 from engine.core.state import State
 from engine.teamfile import read_team
+from engine.teamfile.code import TeamCode
 from store import Tail
 
 Run = Callable[..., tuple[int, str, str]]
@@ -27,8 +29,9 @@ def team_at_work(folder: Path, team: str, hands: str) -> Iterator[Detached]:
     try:
         wait_until_up(engine)
         with Client(engine.db) as client:
-            load = read_team(folder / "team.yaml").load_command(trusted=True)
-            assert client.perform(load).status == "applied"
+            file = read_team(folder / "team.yaml")
+            allow(TeamCode(file))
+            assert client.perform(file.load_command()).status == "applied"
         yield engine
     finally:
         let_go(engine)

@@ -17,7 +17,10 @@ from engine.archive.manifest import MOST, MOST_AT_WORK, MOST_BYTES, too_many
 from engine.core.codec import encode_command
 from engine.core.commands import ImportState, Ping, Submit
 from engine.core.spec import AgentSpec
+from engine.core.state import State
 from engine.errors import CommandRefusedError
+from engine.granting import grant
+from engine.trust import TrustList
 from store import CommandRow, InboxClient
 from tests.databases import write_database
 from tests.runtime.engines import Engine, running, soon
@@ -36,6 +39,14 @@ async def echo(text: str) -> str:
 ECHO = AgentSpec(name="echo", run=echo)
 
 
+@pytest.fixture(autouse=True)
+def _trusted(archive: Path, tmp_path: Path) -> None:
+    """Let the engines of a test import what the archive names."""
+    HOST.update(allowed=TrustList(tmp_path / "trust.json"), folder=tmp_path)
+    references = ["crew:ada", "crew:bob"]
+    grant(HOST["allowed"], references, State(), db=tmp_path / "there.db", path=archive, sha256="")
+
+
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A team with many open runs, some with long requests, in an archive of several parts."""
@@ -48,7 +59,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def command(archive: Path) -> ImportState:
     sha256 = hashlib.sha256(archive.read_bytes()).hexdigest()
-    return ImportState(path=str(archive), sha256=sha256, trusted=["crew:ada", "crew:bob"])
+    return ImportState(path=str(archive), sha256=sha256)
 
 
 def resealed(archive: Path, target: Path, *, counts: dict[str, int] | None = None, **parts: bytes) -> Path:

@@ -11,8 +11,10 @@ from engine.archive import export_archive, plan_import, read_archive
 from engine.archive.checking import opened
 from engine.core.commands import ImportState, Resume
 from engine.core.spec import AgentSpec
-from engine.core.state import TaskStatus
+from engine.core.state import State, TaskStatus
 from engine.errors import CommandRefusedError
+from engine.granting import grant
+from engine.trust import TrustList
 from store import Reader
 from tests.databases import write_database
 from tests.runtime import crew_for_archives as crew
@@ -30,9 +32,10 @@ HOST: dict[str, Any] = {"importer": opened}
 
 
 @pytest.fixture(autouse=True)
-def _fresh_crew() -> None:
+def _fresh_crew(tmp_path: Path) -> None:
     crew.done.clear()
     crew.hook.clear()
+    HOST.update(allowed=TrustList(tmp_path / "trust.json"), folder=tmp_path)
 
 
 @pytest.fixture
@@ -45,9 +48,10 @@ def small(tmp_path: Path) -> Path:
 async def taken_in(engine: Engine, archive: Path, *, paused: bool = True, trust: bool = True) -> Any:
     """Import an archive as the command line does."""
     plan = await anyio.to_thread.run_sync(plan_import, archive, None)
-    command = ImportState(
-        path=str(archive), sha256=plan.sha256, paused=paused, trusted=plan.needs_trust if trust else []
-    )
+    if trust:
+        assert engine.store.path is not None
+        grant(HOST["allowed"], plan.references, State(), db=engine.store.path, path=archive, sha256=plan.sha256)
+    command = ImportState(path=str(archive), sha256=plan.sha256, paused=paused)
     return await engine.host.order(command)
 
 

@@ -62,7 +62,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
 
 async def _audited(folder: Path, database: Path) -> Audit:
     audit = Audit()
-    command = read_team(crew_file()).load_command(trusted=True, folder=folder)
+    command = read_team(crew_file()).load_command(folder=folder)
     async with running(path=database) as engine:
         await engine.host.order(command)
         for request in REQUESTS:

@@ -12,6 +12,7 @@ from engine import DynamicSupervisor, Unusable
 from engine.core.commands import Cancel, Submit
 from engine.core.spec import AgentSpec, Retry
 from engine.core.waiting import why_waits
+from engine.references import Origin
 from engine.runtimes.processes import Processes
 from tests.runtime import crew_for_processes as crew
 from tests.runtime.engines import PATIENCE_S, Engine, Engines, soon
@@ -189,7 +190,7 @@ async def test_a_process_that_is_cancelled_while_it_begins_is_ended_too() -> Non
         processes = Processes(group.start_soon)
         for turns in range(8):
             async with anyio.create_task_group() as asking:
-                asking.start_soon(processes.check, "os:getcwd", None)
+                asking.start_soon(processes.check, Origin("os:getcwd", None))
                 for _ in range(turns):
                     await checkpoint()
                 asking.cancel_scope.cancel()

@@ -277,9 +277,9 @@ async def test_an_archive_that_cannot_be_read_is_refused_with_the_reason(engine:
 
 async def test_the_code_of_an_agent_that_nobody_trusts_is_not_imported(engine: Engines, tmp_path: Path) -> None:
     tmp_path.joinpath("hostile.py").write_text("raise SystemExit('imported')\n", encoding="utf-8")
-    async with engine(host={"folder": tmp_path}) as running:
+    async with engine(host={"folder": tmp_path, "is_program": False}) as running:
         with pytest.raises(CommandRefusedError) as refused:
-            await running.hire(AgentSpec(name="bad", run="hostile:run"), trust=False)
+            await running.hire(AgentSpec(name="bad", run="hostile:run"))
 
         assert refused.value.code == "not_trusted"
 

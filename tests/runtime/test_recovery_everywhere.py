@@ -64,7 +64,7 @@ async def undisturbed(path: Path) -> Told:
             ends.append(first_seq + len(rows) - 1)
 
         engine.store.journal.append = noted  # type: ignore[method-assign]  # it appends all the same
-        await engine.host.order(AddSupervisor(parent=None, team=TEAM, trusted=sorted(references(TEAM))))
+        await engine.host.order(AddSupervisor(parent=None, team=TEAM))
         ends.clear()
         output = await engine.ask("go")
         return Told(output, await engine.journal(), ends)

@@ -23,8 +23,7 @@ async def swap(running: Engine, spec: AgentSpec, **fields: Any) -> None:
     """Swap the agent of that name to `spec`, whose code may be of this process."""
     referred, callables = refer(spec)
     running.host.bind(callables)
-    trusted = [referred.run] if isinstance(referred.run, str) else []
-    await running.host.order(SwapAgent(agent=spec.name, spec=referred, trusted=trusted, **fields))
+    await running.host.order(SwapAgent(agent=spec.name, spec=referred, **fields))
 
 
 async def events(running: Engine, kind: str) -> list[Any]:

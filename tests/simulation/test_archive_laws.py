@@ -68,7 +68,7 @@ def ready(found: tuple[Document, list[JsonValue]], *, paused: bool) -> StateRead
         paused=paused,
         state=document,
         texts=texts,
-        trusted=references_in(document),
+        granted=dict.fromkeys(references_in(document), ""),
     )
 
 

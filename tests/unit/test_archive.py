@@ -10,6 +10,9 @@ import pytest
 
 from engine.archive import ExportRefused, export_archive, plan_import, read_archive
 from engine.core.commands import Submit
+from engine.core.state import State
+from engine.granting import grant
+from engine.trust import TrustList
 from tests.databases import LONG, busy_world, write_database
 from tests.world import agent, team_world
 
@@ -111,7 +114,10 @@ def test_a_text_of_one_letter_is_not_packed_beyond_what_a_reader_takes(tmp_path:
 def test_a_plan_says_what_comes_what_it_calls_and_which_names_are_in_use(archive: Path, tmp_path: Path) -> None:
     here = write_database(tmp_path / "here.db", team_world(agent("ada", "other")).journal)
 
-    alone, beside = plan_import(archive, None), plan_import(archive, here)
+    allowed = TrustList(tmp_path / "trust.json")
+    grant(allowed, ["crew:ada"], State(), db=here, path=here, sha256="")
+
+    alone, beside = plan_import(archive, None), plan_import(archive, here, allowed)
 
     assert alone.creates == {"supervisors": 1, "agents": 2, "runs": 1, "tasks": 2, "finished": 0}
     assert alone.needs_trust == ["crew:ada", "crew:bob"]

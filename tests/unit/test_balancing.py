@@ -79,7 +79,7 @@ def test_weight_shares_tasks_out_in_proportion_and_smoothly() -> None:
 def test_weight_does_not_make_up_for_the_time_before_an_agent_came() -> None:
     world = hands("weight", agent("ada", "sum"))
     done_one_by_one(world, 10)
-    world.order(AddAgent(spec=agent("bob", "sum"), trusted=["crew:bob"]))
+    world.order(AddAgent(spec=agent("bob", "sum")))
 
     assert Counter(done_one_by_one(world, 4)) == {"ada": 2, "bob": 2}
 

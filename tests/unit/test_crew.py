@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from engine import AgentSpec, Unusable
 from engine.core.state import State
 from engine.host.crew import Crew
+from engine.host.trusting import Trusting
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.processes import Processes
@@ -56,6 +57,7 @@ async def crew_of(gate: Gate) -> AsyncIterator[tuple[Crew, TaskGroup]]:
                 bound={},
                 state=State,
                 folder=None,
+                trusting=Trusting(None, db=None, folder=None, state=State, is_program=True),
                 threads=Threads(),
                 processes=Processes(group.start_soon),
                 start=group.start_soon,

@@ -373,7 +373,7 @@ def test_limits_that_are_set_anew_let_go_on_who_has_something_left_by_them() -> 
     assert works(world) == []
 
     richer = agent("ada", limits=asks(tokens=2_000))
-    events = world.order(SwapAgent(agent="ada", spec=richer, trusted=["crew:ada"]))
+    events = world.order(SwapAgent(agent="ada", spec=richer))
     assert only(events, "budget_extended").amount is None
     assert (works(world), world.state.escalations) == (["ada"], {})
     world.record(attempt(world, "ada"), "s", usage=spent(990))

@@ -244,7 +244,7 @@ def test_an_agent_that_joins_takes_from_the_work_that_waits_for_its_capability()
     world, lead = asking(agent("ada", "sum"))
     world.ask(lead, "sum", ["x", "y"])
 
-    applied(world, AddAgent(spec=agent("bob", "sum"), trusted=["crew:bob"]))
+    applied(world, AddAgent(spec=agent("bob", "sum")))
 
     assert works(world) == ["lead", "ada", "bob"]
 

@@ -97,7 +97,7 @@ def test_an_attempt_that_began_before_it_was_known_that_its_code_is_elsewhere_is
 
 def test_an_attempt_of_a_generation_whose_code_is_elsewhere_goes_on_with_the_generation_that_followed() -> None:
     world = bound_world()
-    world.order(SwapAgent(agent="ada", spec=agent("ada"), mode="drain", trusted=["crew:ada"]))
+    world.order(SwapAgent(agent="ada", spec=agent("ada"), mode="drain"))
 
     events = world.say(AgentUnusable(agent_id="a1", generation=1, error="elsewhere", away=True))
 

@@ -47,7 +47,7 @@ def test_a_moved_agent_takes_tasks_by_capability_where_it_is_now() -> None:
     world = two_teams()
     submitted(world)
     world.ask(attempt(world, "lead"), "sum", ["x", "y"])
-    world.order(AddAgent(supervisor="left", spec=agent("dan", "sum"), trusted=["crew:dan"]))
+    world.order(AddAgent(supervisor="left", spec=agent("dan", "sum")))
     assert works(world) == ["lead", "ada"]
 
     applied(world, Move(target="dan", parent="chief"))
@@ -71,7 +71,7 @@ def test_what_waits_for_a_capability_that_only_the_moved_agent_has_goes_with_it(
 
 def test_what_waits_stays_where_somebody_else_can_do_it() -> None:
     world = two_teams()
-    world.order(AddAgent(supervisor="chief", spec=agent("eve", "sum"), trusted=["crew:eve"]))
+    world.order(AddAgent(supervisor="chief", spec=agent("eve", "sum")))
     submitted(world)
     world.ask(attempt(world, "lead"), "sum", ["x", "y", "z"])
 
@@ -102,7 +102,7 @@ def test_a_supervisor_moves_with_everything_under_it_and_its_open_graph_goes_on(
 def test_a_root_may_become_the_child_of_another() -> None:
     world = team_world(agent("ada"))
     other = SupervisorSpec(name="other", members=[agent("bob")])
-    world.order(AddSupervisor(parent=None, team=other, trusted=["crew:bob"]))
+    world.order(AddSupervisor(parent=None, team=other))
 
     applied(world, Move(target="other", parent="chief"))
 
@@ -126,7 +126,7 @@ def test_a_move_that_makes_no_sense_is_refused(target: str, parent: str, reason:
 
 def test_a_name_that_is_in_use_there_is_refused() -> None:
     world = two_teams()
-    world.order(AddAgent(supervisor="right", spec=agent("bob"), trusted=["crew:bob"]))
+    world.order(AddAgent(supervisor="right", spec=agent("bob")))
 
     assert "already has a member 'bob'" in refused(world, Move(target="left/bob", parent="right"))
 

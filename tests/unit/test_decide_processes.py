@@ -154,7 +154,7 @@ def test_a_swap_to_code_in_processes_counts_what_begins_and_lets_go_on_what_is_a
     world.order(Submit(request="x"))
     spec = computing("ada", max_concurrency=3)
 
-    world.order(SwapAgent(agent="ada", spec=spec, mode="drain", trusted=["crew:ada"]))
+    world.order(SwapAgent(agent="ada", spec=spec, mode="drain"))
     world.order(Submit(request="x"))
     world.order(Submit(request="x"))
 

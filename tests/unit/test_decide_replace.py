@@ -26,7 +26,7 @@ def names(world: World) -> list[str]:
 
 def replace(*members: object, mode: str = "drain", **fields: object) -> ReplaceTeam:
     team = SupervisorSpec(name="left", members=list(members), **fields)  # type: ignore[arg-type]
-    return ReplaceTeam(supervisor="left", team=team, mode=mode, trusted=TRUSTED)
+    return ReplaceTeam(supervisor="left", team=team, mode=mode)
 
 
 def left_of(*members: object) -> World:
@@ -66,7 +66,7 @@ def test_a_supervisor_at_work_goes_once_its_work_has_ended_and_gets_nothing_new_
 
     assert supervisor(world, "deep").leaving == "drain"
     assert "is being removed" in refused(world, Submit(request="go", supervisor="deep"))
-    assert "is being removed" in refused(world, AddAgent(supervisor="deep", spec=agent("new"), trusted=["crew:new"]))
+    assert "is being removed" in refused(world, AddAgent(supervisor="deep", spec=agent("new")))
     run = submitted(world, supervisor="left")
     assert [world.state.tasks[one].title for one in world.state.runs[run].tasks] == ["go", "ada"]
     world.succeed(attempt(world, "cyd"))
@@ -162,7 +162,6 @@ def test_a_replacement_changes_settings_and_strategy_in_flight() -> None:
             name="left", mode="parallel", aggregation="synthesis", aggregator="new", max_parallel=3,
             members=[agent("ada"), agent("bob"), agent("new")],
         ),
-        trusted=TRUSTED,
     ))  # fmt: skip
 
     assert isinstance(only(events, "strategy_switched"), StrategySwitched)

@@ -278,7 +278,7 @@ def test_in_a_full_house_the_agent_goes_that_has_been_idle_for_longest() -> None
     world = team_world(agent("ada"), agent("bob"), agent("cyd"), max_agents=3)
     world.now_ms += 10
 
-    said = applied(world, AddAgent(spec=agent("dan"), evict=True, trusted=["crew:dan"]))
+    said = applied(world, AddAgent(spec=agent("dan"), evict=True))
 
     assert said["evicted"] == "a1"
     assert [one.name for one in world.state.agents.values()] == ["bob", "cyd", "dan"]
@@ -288,14 +288,14 @@ def test_one_that_is_at_work_or_waited_for_is_never_let_go() -> None:
     world = team_world(agent("ada"), agent("bob"), max_agents=2)
     submitted(world)
 
-    why = refused(world, AddAgent(spec=agent("dan"), evict=True, trusted=["crew:dan"]))
+    why = refused(world, AddAgent(spec=agent("dan"), evict=True))
 
     assert "none of them is idle" in why
 
 
 def test_nobody_goes_while_there_is_room_or_where_it_was_not_asked_for() -> None:
     world = team_world(agent("ada"), max_agents=2)
-    applied(world, AddAgent(spec=agent("dan"), evict=True, trusted=["crew:dan"]))
+    applied(world, AddAgent(spec=agent("dan"), evict=True))
 
     assert len(world.state.agents) == 2
-    assert "remove one first" in refused(world, AddAgent(spec=agent("eve"), trusted=["crew:eve"]))
+    assert "remove one first" in refused(world, AddAgent(spec=agent("eve")))

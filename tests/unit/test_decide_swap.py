@@ -20,7 +20,7 @@ def pool(**fields: int) -> World:
 
 
 def swap(world: World, spec: AgentSpec = ANEW) -> dict[str, object]:
-    return applied(world, SwapAgent(agent="ada", spec=spec, trusted=[str(spec.run)]))
+    return applied(world, SwapAgent(agent="ada", spec=spec))
 
 
 def test_an_idle_agent_is_swapped_at_once() -> None:
@@ -81,6 +81,7 @@ def test_a_swap_to_the_same_spec_is_refused() -> None:
 
 def test_a_swap_to_code_that_is_not_trusted_is_refused_and_changes_nothing() -> None:
     world = pool()
+    world.untrusted = {"other:code"}
 
     reason = refused(world, SwapAgent(agent="ada", spec=AgentSpec(name="ada", run="other:code")))
 
@@ -95,7 +96,7 @@ def test_a_swap_names_one_spec(fields: dict[str, object]) -> None:
 
 def test_an_agent_can_be_swapped_to_a_spec_of_the_registry() -> None:
     world = pool()
-    applied(world, RegisterSpec(spec=agent("eve", "sum"), trusted=["crew:eve"]))
+    applied(world, RegisterSpec(spec=agent("eve", "sum")))
 
     applied(world, SwapAgent(agent="ada", registered="eve"))
 

@@ -7,20 +7,22 @@ from engine.core.commands import (
     AddSupervisor,
     Command,
     ImportState,
-    LoadTeam,
     Ping,
     RegisterSpec,
     RemoveMember,
+    Rollback,
     StopEngine,
     Submit,
     SupervisorSpec,
+    SwapAgent,
     SwitchStrategy,
-    TrustReferences,
     UnregisterSpec,
 )
-from engine.core.effects import StopLoop
+from engine.core.effects import DropRuntimes, StopLoop
+from engine.core.events import CommandApplied
 from engine.core.fact import changed
 from engine.core.options import SupervisorOptions
+from engine.core.signals import AgentUnusable
 from engine.core.spec import AgentSpec
 from engine.core.state import RunStatus
 from tests.story import applied, attempt, ended, kinds, member, refused, submitted, works
@@ -35,10 +37,6 @@ def loaded(world: World, *members: AgentSpec | SupervisorSpec, name: str = "chie
 
 def names(world: World) -> list[str]:
     return [one.name for one in world.state.agents.values()]
-
-
-def untrusted(command: LoadTeam) -> LoadTeam:
-    return LoadTeam(path=command.path, folder=command.folder, text="", sha256="1", team=command.team)
 
 
 def test_a_changed_file_adds_what_is_new_and_swaps_what_changed_and_leaves_the_rest() -> None:
@@ -101,14 +99,18 @@ def test_the_same_file_with_another_root_renames_its_root() -> None:
 
 def test_code_that_nobody_allowed_is_refused_by_its_references_and_nothing_changes() -> None:
     world = World()
-    command = untrusted(load(SupervisorSpec(name="chief", members=[agent("ada"), BELOW])))
+    world.untrusted = {"crew:ada", "crew:cyd"}
 
-    assert refused(world, command) == "not trusted: crew:ada, crew:cyd; allow them with --trust"
+    assert (
+        refused(world, load(SupervisorSpec(name="chief", members=[agent("ada"), BELOW])))
+        == "not trusted: crew:ada, crew:cyd; allow them with --trust"
+    )
     assert world.state.supervisors == {}
 
 
 def test_tools_need_trust_as_well_and_callables_of_the_process_do_not() -> None:
     world = team_world(agent("ada"))
+    world.untrusted = {"crew.tools:saw"}
     armed = AgentSpec(name="eve", run="bound:1:eve", tools=["crew.tools:saw"])
 
     assert "not trusted: crew.tools:saw;" in refused(world, AddAgent(spec=armed))
@@ -117,21 +119,96 @@ def test_tools_need_trust_as_well_and_callables_of_the_process_do_not() -> None:
 
 def test_what_was_allowed_once_needs_no_further_trust() -> None:
     world = team_world(agent("ada"))
+    applied(world, RegisterSpec(spec=agent("eve")))
+    world.untrusted = {"crew:eve"}
 
-    applied(world, TrustReferences(references=["crew:eve"]))
+    assert "references_trusted" not in kinds(world.order(AddAgent(spec=agent("eve"))))
+    assert member(world, "eve").generation == 1
 
+
+def test_a_team_file_in_another_place_is_trusted_anew() -> None:
+    world = team_world(agent("ada"))
+    world.untrusted = {"crew:ada"}
+    moved = changed(load(SupervisorSpec(name="chief", members=[agent("ada")])), path="elsewhere/team.yaml")
+
+    assert "not trusted: crew:ada" in refused(world, moved)
+
+
+def test_agents_whose_code_has_changed_get_a_new_generation_and_no_others() -> None:
+    world = World()
+    world.code = {"crew:ada": "1", "crew:bob": "1", "crew:cyd": "1", "crew:eve": "1"}
+    team = (agent("ada"), agent("bob"), BELOW)
+    loaded(world, *team)
     applied(world, AddAgent(spec=agent("eve")))
-    assert "references_trusted" not in kinds(world.order(TrustReferences(references=["crew:eve"])))
+    world.code |= {"crew:bob": "2", "crew:cyd": "2"}
+
+    assert loaded(world, *team) == {"agents_added": 0, "agents_swapped": 2}
+
+    assert [member(world, name).generation for name in ("ada", "bob", "cyd", "eve")] == [1, 2, 2, 1]
+    assert DropRuntimes(specs=[member(world, "bob").spec, member(world, "cyd").spec]) in world.effects
+    assert loaded(world, *team) == {"agents_added": 0, "agents_swapped": 0}
+
+
+def test_an_agent_that_is_not_in_the_file_follows_its_code_as_well() -> None:
+    world = World()
+    world.code = {"crew:ada": "1"}
+    loaded(world, agent("ada"))
+    applied(world, AddAgent(spec=agent("ada"), name="twin"))
+    world.code = {"crew:ada": "2"}
+
+    loaded(world, agent("ada"))
+
+    assert [member(world, name).generation for name in ("ada", "twin")] == [2, 2]
+
+
+def test_an_agent_is_swapped_to_its_own_spec_where_the_code_is_another() -> None:
+    world = World()
+    world.code = {"crew:ada": "1"}
+    loaded(world, agent("ada"))
+    assert "has this spec already" in refused(world, SwapAgent(agent="ada", spec=agent("ada")))
+    world.code = {"crew:ada": "2"}
+
+    applied(world, SwapAgent(agent="ada", spec=agent("ada")))
+
+    assert member(world, "ada").generation == 2
+
+
+def test_a_rollback_says_where_the_old_code_is_gone() -> None:
+    world = World()
+    world.code = {"crew:ada": "1"}
+    loaded(world, agent("ada"))
+    world.code = {"crew:ada": "2"}
+    loaded(world, agent("ada"))
+    assert "the code of ada before g2 is gone" in refused(world, Rollback(agent="ada"))
+
+    loaded(world, agent("ada", timeout_s=5))
+    said = [event for event in world.order(Rollback(agent="ada")) if isinstance(event, CommandApplied)]
+    assert said[0].summary == "rolled ada back to the spec before, as g4"
+
+    world.code = {"crew:ada": "3"}
+    loaded(world, agent("ada", timeout_s=5))
+    said = [event for event in world.order(Rollback(agent="ada")) if isinstance(event, CommandApplied)]
+    assert said[0].summary.endswith("; its code of before g5 is gone, it runs the files as they are now")
+
+
+def test_code_that_does_not_work_is_not_rolled_back_to_itself() -> None:
+    world = World()
+    world.code = {"crew:ada": "1"}
+    loaded(world, agent("ada"))
+    world.code = {"crew:ada": "2"}
+    loaded(world, agent("ada"))
+
+    assert kinds(world.say(AgentUnusable(agent_id="a1", generation=2, error="it is broken"))) == ["agent_broke"]
 
 
 @pytest.mark.parametrize(
     "command",
     [
-        AddAgent(spec=agent("ada"), trusted=["crew:ada"]),
-        AddAgent(spec=agent("eve"), name="below", trusted=["crew:eve"]),
+        AddAgent(spec=agent("ada")),
+        AddAgent(spec=agent("eve"), name="below"),
         AddSupervisor(parent="chief", team=SupervisorSpec(name="ada")),
         AddSupervisor(parent=None, team=SupervisorSpec(name="chief")),
-        AddSupervisor(parent=None, team=SupervisorSpec(name="new", members=[BELOW, BELOW]), trusted=["crew:cyd"]),
+        AddSupervisor(parent=None, team=SupervisorSpec(name="new", members=[BELOW, BELOW])),
     ],
 )
 def test_a_name_is_given_once_under_one_supervisor(command: Command) -> None:
@@ -162,19 +239,19 @@ def test_a_team_that_cannot_be_right_is_refused_whole(fields: dict[str, object],
     spec = SupervisorSpec(**({"name": "odd", "members": [agent("ada")]} | fields))  # type: ignore[arg-type]
     world = World()
 
-    assert reason in refused(world, AddSupervisor(parent=None, team=spec, trusted=["crew:ada"]))
+    assert reason in refused(world, AddSupervisor(parent=None, team=spec))
     assert world.state.supervisors == {}
 
 
 def test_a_team_has_no_more_agents_than_it_may() -> None:
     world = team_world(agent("ada"), max_agents=1)
 
-    assert "1 of at most 1" in refused(world, AddAgent(spec=agent("eve"), trusted=["crew:eve"]))
+    assert "1 of at most 1" in refused(world, AddAgent(spec=agent("eve")))
 
 
 def test_an_agent_can_be_made_from_the_registry_under_another_name() -> None:
     world = team_world(agent("ada"))
-    applied(world, RegisterSpec(spec=agent("eve"), trusted=["crew:eve"]))
+    applied(world, RegisterSpec(spec=agent("eve")))
 
     applied(world, AddAgent(registered="eve", name="eve-2"))
 
@@ -188,7 +265,7 @@ def test_an_agent_that_is_added_takes_part_from_the_next_request_on() -> None:
     world = team_world(agent("ada"), mode="parallel")
     submitted(world)
 
-    applied(world, AddAgent(spec=agent("eve"), trusted=["crew:eve"]))
+    applied(world, AddAgent(spec=agent("eve")))
 
     assert works(world) == ["ada"]
     world.succeed(attempt(world, "ada"))

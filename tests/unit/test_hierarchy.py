@@ -178,7 +178,7 @@ def test_from_the_fourth_level_on_a_team_that_grows_deeper_is_told_what_levels_c
     submitted(world)
     world.settle()
 
-    result = applied(world, AddSupervisor(parent="level-3", team=chain("level-4"), trusted=["crew:ada"]))
+    result = applied(world, AddSupervisor(parent="level-3", team=chain("level-4")))
 
     assert result["warning"] == "level 4: each level hands over once more, at level 2 0.0 ms, level 3 0.0 ms a request"
     assert "what that costs was not measured yet" in (warning_of(World().state, 4) or "")
@@ -193,9 +193,7 @@ def test_a_move_that_makes_a_team_deep_is_carried_out_with_a_warning() -> None:
 def test_a_limit_on_depth_holds_for_what_is_added() -> None:
     world = deep(1, options=SupervisorOptions(limits=Limits(depth=2)))
 
-    assert "may be 2 levels deep" in refused(
-        world, AddSupervisor(parent="level-2", team=chain("level-3"), trusted=["crew:ada"])
-    )
+    assert "may be 2 levels deep" in refused(world, AddSupervisor(parent="level-2", team=chain("level-3")))
 
 
 def test_the_network_shows_the_level_and_the_cost_of_each_that_is_deep() -> None:

@@ -27,7 +27,7 @@ def part(world: World, supervisor_id: str) -> tuple[State, World]:
     twin.say(
         StateReady(
             order_id="import", sender="test", role="operator", path="part.zip", sha256="0", paused=False,
-            state=document, texts=texts, trusted=references_in(document),
+            state=document, texts=texts, granted=dict.fromkeys(references_in(document), ""),
         )
     )  # fmt: skip
     assert_legal(twin.state)

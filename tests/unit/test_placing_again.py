@@ -80,7 +80,7 @@ def test_what_waits_goes_to_another_team_when_its_own_has_spent_the_budget_of_al
     own = SupervisorSpec(name="own", members=[agent("ada", "sum")], options=SupervisorOptions(limits=Limits(tokens=5)))
     world = team_world(agent("lead"), own, participants=["lead"])
     far = SupervisorSpec(name="far", members=[SupervisorSpec(name="deep", members=[agent("bob", "sum")])])
-    applied(world, AddSupervisor(parent="chief", team=far, trusted=["crew:bob"]))
+    applied(world, AddSupervisor(parent="chief", team=far))
     submitted(world)
     world.ask(attempt(world, "lead"), "sum", ["x", "y"])
 
@@ -142,7 +142,7 @@ def test_work_that_teams_share_says_why_none_of_them_begins_it_and_goes_to_the_n
     assert (wait.why, wait.words) == ("pause", "supervisor left is paused")
     applied(world, Resume(target="right"))
     assert works(world) == ["lead", "right-ada"]
-    applied(world, AddAgent(supervisor="right", spec=agent("bob", "sum"), trusted=["crew:bob"]))
+    applied(world, AddAgent(supervisor="right", spec=agent("bob", "sum")))
 
     assert works(world) == ["lead", "right-ada", "bob"]
     assert_legal(world.state)

@@ -111,7 +111,7 @@ def test_work_by_capability_goes_to_all_who_can_and_back_to_nobody_who_failed() 
 
 def test_an_agent_that_came_later_takes_over_too() -> None:
     world = lead_with(agent("ada", "parse", on_failure=[Failover()]))
-    applied(world, AddAgent(spec=agent("bob", "parse"), trusted=["crew:bob"]))
+    applied(world, AddAgent(spec=agent("bob", "parse")))
 
     world.fail(attempt(world, "ada"))
 

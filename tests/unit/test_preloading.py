@@ -1,50 +1,61 @@
 """Code that an engine that stands by imports ahead: what is trusted, and never older than its file."""
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dashboard.cli.preloading import Preloading, loadable
+from engine.closure import Folder, digest_of, files_of
 from engine.core.spec import AgentSpec
-from engine.references import resolve
+from engine.core.state import State, Team
+from engine.errors import Unusable
+from engine.host.trusting import Trusting
+from engine.references import Origin, resolve
+from engine.trust import TrustList
 from tests.world import team_world
 
-MODULE = "crew_that_is_loaded_ahead"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    (tmp_path / f"{MODULE}.py").write_text("def work(text):\n    return 'old'\n")
-    before = list(sys.path)
-    yield tmp_path
-    sys.path[:] = before
-    sys.modules.pop(MODULE, None)
+REFERENCE = "ahead:work"
+CODE = """\
+from pathlib import Path
+Path(__file__).with_name("seen").write_text("{name}")
+def work(text):
+    return "{name}"
+"""
 
 
 def test_only_what_is_trusted_and_runs_in_the_engine_is_loaded_ahead() -> None:
-    here = AgentSpec(name="ada", run=f"{MODULE}:work")
-    elsewhere = AgentSpec(name="bob", run=f"{MODULE}:compute", run_in="process")
+    here = AgentSpec(name="ada", run=REFERENCE)
+    elsewhere = AgentSpec(name="bob", run="ahead:compute", run_in="process")
     state = team_world(here, elsewhere).state
     state.trusted.clear()
     untrusted = loadable(state)
-    state.trusted.update(dict.fromkeys([f"{MODULE}:work", f"{MODULE}:compute"]))
+    state.trusted.update({REFERENCE: "", "ahead:compute": ""})
 
     assert untrusted == set()
-    assert loadable(state) == {f"{MODULE}:work"}
+    assert loadable(state) == {REFERENCE}
 
 
-def test_what_is_trusted_is_imported_and_again_where_its_file_has_changed(folder: Path) -> None:
-    preloading = Preloading()
-    preloading.follow({f"{MODULE}:work", f"{MODULE}:missing"}, folder)
+def test_what_is_trusted_is_imported_and_never_from_a_file_that_has_changed(tmp_path: Path) -> None:
+    (tmp_path / "ahead.py").write_text(CODE.format(name="old"))
+    sources = Folder(tmp_path).sources(REFERENCE)
+    team = tmp_path / "team.yaml"
+    allowed = TrustList(tmp_path / "trust.json")
+    allowed.allow(team, "1", references=[REFERENCE], at_ms=1, files=files_of(sources, tmp_path))
+    state = State(team=Team(path=str(team), folder=".", sha256="1", seq=1), trusted={REFERENCE: digest_of(sources)})
+    trusting = Trusting(allowed, db=None, folder=None, state=lambda: state, is_program=False)
+
+    preloading = Preloading(trusting)
+    preloading.follow({REFERENCE, "ahead:missing"})
     assert preloading.wait(10)
+    assert (tmp_path / "seen").read_text() == "old"
+    (tmp_path / "seen").unlink()
+    assert resolve(Origin(REFERENCE, tmp_path, trusting.sources(REFERENCE)))("") == "old"
+    assert not (tmp_path / "seen").exists()
 
-    preloading.forget_changed()
-    kept = MODULE in sys.modules
-    (folder / f"{MODULE}.py").write_text("def work(text):\n    return 'new, and longer'\n")
-    preloading.forget_changed()
-
-    assert kept
-    assert MODULE not in sys.modules
-    assert resolve(f"{MODULE}:work", folder)("") == "new, and longer"
+    (tmp_path / "ahead.py").write_text(CODE.format(name="new"))
+    another = Preloading(trusting)
+    another.follow({REFERENCE})
+    assert another.wait(10)
+    assert not (tmp_path / "seen").exists()
+    with pytest.raises(Unusable, match="is not trusted, or its code has changed"):
+        trusting.sources(REFERENCE)

@@ -9,7 +9,7 @@ import pytest
 
 from engine.core.spec import AgentSpec
 from engine.errors import Unusable
-from engine.references import name_of, refer, reference_of, resolve
+from engine.references import Origin, name_of, refer, reference_of, resolve
 
 
 def module_level(text: str) -> str:
@@ -31,7 +31,7 @@ def test_what_can_be_imported_comes_back_as_it_was(target: object) -> None:
 
     assert ":" in reference
     assert not reference.startswith("bound:")
-    assert resolve(reference, None) is target
+    assert resolve(Origin(reference, None)) is target
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_what_nobody_else_could_import_is_bound_to_this_process(target: object) 
     assert first.startswith("bound:")
     assert first != second
     with pytest.raises(Unusable, match="is code of the program that made this team"):
-        resolve(first, None)
+        resolve(Origin(first, None))
 
 
 def test_a_function_of_the_script_itself_is_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,17 +99,17 @@ def test_what_cannot_be_used_says_why_in_one_line(
     monkeypatch.setattr(sys, "path", list(sys.path))
 
     with pytest.raises(Unusable) as unusable:
-        resolve(reference, tmp_path)
+        resolve(Origin(reference, tmp_path))
 
     assert said in unusable.value.reason
     assert "\n" not in unusable.value.reason
 
 
-def test_the_folder_is_searched_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_of_a_program_is_searched_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tmp_path.joinpath("store.py").write_text("def looks_like_ours(path): return 'shadow'\n", encoding="utf-8")
     tmp_path.joinpath("crew_of_the_folder.py").write_text("def run(text): return text\n", encoding="utf-8")
     monkeypatch.setattr(sys, "path", list(sys.path))
 
-    assert resolve("crew_of_the_folder:run", tmp_path)("x") == "x"
-    assert resolve("store:looks_like_ours", tmp_path).__module__ != "store_shadow"
+    assert resolve(Origin("crew_of_the_folder:run", tmp_path))("x") == "x"
+    assert resolve(Origin("store:looks_like_ours", tmp_path)).__module__ != "store_shadow"
     assert sys.path[-1] == str(tmp_path)

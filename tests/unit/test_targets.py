@@ -32,7 +32,7 @@ def world_of(draw: st.DataObject) -> World:
     top = team(draw, draw.draw(st.sampled_from(NAMES)), 1)
     world = team_world(*top.members)
     if draw.draw(st.booleans()):
-        world.order(AddAgent(name=draw.draw(st.sampled_from(NAMES)), spec=agent("late"), trusted=["crew:late"]))
+        world.order(AddAgent(name=draw.draw(st.sampled_from(NAMES)), spec=agent("late")))
     world.order(Submit(request="go"))
     return world
 

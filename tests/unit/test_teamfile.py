@@ -80,7 +80,7 @@ def teams(draw: st.DrawFn, depth: int = 2) -> dict[str, Any]:
 @given(teams())
 def test_what_is_written_is_what_the_engine_gets(team: dict[str, Any]) -> None:
     text = yaml.dump({"version": 1, **team}, Dumper=Quoting, allow_unicode=True)
-    command = parsed(text).load_command(trusted=True)
+    command = parsed(text).load_command()
 
     assert_same(command.team, team)
     assert decode_command(command.type, encode_command(command)) == command
@@ -187,7 +187,7 @@ def test_policies_stand_in_the_order_in_which_they_apply() -> None:
     policies = "[{retry: {retries: 2, on: [OSError]}}, {failover: 1}, {escalate: {after_s: 3, default: skip}}, skip]"
     file = parsed(HEAD + f'agents: [{{name: a, run: "x:y", on_failure: {policies}}}]')
 
-    (member,) = file.load_command(trusted=True).team.members
+    (member,) = file.load_command().team.members
 
     assert isinstance(member, AgentSpec)
     assert list(member.on_failure) == [Retry(2, on=["OSError"]), Failover(1), Escalate(3, "skip"), Skip()]
@@ -212,7 +212,7 @@ agents:
   - {name: scout, run: "crew:survey", pool: 1..8, step_timeout_s: 5, limits: {tokens: 9, task: {attempts: 2}}}
 """
 
-    team = parsed(text).load_command(trusted=True).team
+    team = parsed(text).load_command().team
 
     assert team.options == SupervisorOptions(
         strategies={"research_tasks": "parallel"},
@@ -297,7 +297,7 @@ def test_policies_have_a_short_form() -> None:
         HEAD + 'agents: [{name: a, run: "x:y", on_failure: [{retry: 5}, {retry: {retries: 2, cap_s: 9}}, retry, skip]}]'
     )
 
-    agent = file.load_command(trusted=False).team.members[0]
+    agent = file.load_command().team.members[0]
     assert isinstance(agent, AgentSpec)
     assert agent.on_failure == (Retry(5), Retry(2, cap_s=9.0), Retry(), Skip())
 
@@ -310,19 +310,17 @@ agents: [{name: first, run: "x:y"}, {name: writer, run: "x:y"}]
 teams: [{supervisor: {name: survey}}]
 """
 
-    assert [member.name for member in parsed(text).load_command(trusted=False).team.members] == [
+    assert [member.name for member in parsed(text).load_command().team.members] == [
         "survey",
         "writer",
         "first",
     ]
 
 
-def test_references_are_listed_once_and_trusted_only_when_told() -> None:
+def test_references_are_listed_once() -> None:
     file = parsed(HEAD + 'agents: [{name: a, run: "x:y", tools: ["x:z", "x:y"]}, {name: b, run: "x:y"}]')
 
     assert file.references == ["x:y", "x:z"]
-    assert file.load_command(trusted=False).trusted == []
-    assert file.load_command(trusted=True).trusted == ["x:y", "x:z"]
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, rule
 
+from engine.closure import Folder, files_of
 from engine.trust import TrustList, UntrustedFile, UnusableTrustList
 
 REFERENCES = ["crew:survey"]
+FILES = {"crew.py": "1"}
 
 
 @pytest.fixture
@@ -22,22 +24,22 @@ def trusted(tmp_path: Path) -> TrustList:
 
 
 def allow(trusted: TrustList, path: str, sha256: str, at_ms: int = 1) -> None:
-    trusted.allow(Path(path), sha256, references=REFERENCES, at_ms=at_ms)
+    trusted.allow(Path(path), sha256, references=REFERENCES, at_ms=at_ms, files=FILES)
 
 
 def test_a_file_is_trusted_by_its_place_and_its_content(trusted: TrustList) -> None:
     allow(trusted, "/a/team.yaml", "one")
 
-    assert trusted.is_trusted(Path("/a/team.yaml"), "one")
-    assert not trusted.is_trusted(Path("/a/team.yaml"), "two")
-    assert not trusted.is_trusted(Path("/b/team.yaml"), "one")
+    assert trusted.is_trusted(Path("/a/team.yaml"), "one", FILES)
+    assert not trusted.is_trusted(Path("/a/team.yaml"), "two", FILES)
+    assert not trusted.is_trusted(Path("/b/team.yaml"), "one", FILES)
 
 
 def test_allowing_an_edited_file_forgets_what_it_was(trusted: TrustList) -> None:
     allow(trusted, "/a/team.yaml", "one")
     allow(trusted, "/a/team.yaml", "two", at_ms=2)
 
-    assert not trusted.is_trusted(Path("/a/team.yaml"), "one")
+    assert not trusted.is_trusted(Path("/a/team.yaml"), "one", FILES)
     assert [(entry.sha256, entry.at_ms) for entry in trusted.entries()] == [("two", 2)]
 
 
@@ -45,7 +47,7 @@ def test_a_revoked_file_is_not_trusted_and_a_second_time_says_so(trusted: TrustL
     allow(trusted, "/a/team.yaml", "one")
 
     assert trusted.revoke(Path("/a/team.yaml"))
-    assert not trusted.is_trusted(Path("/a/team.yaml"), "one")
+    assert not trusted.is_trusted(Path("/a/team.yaml"), "one", FILES)
     assert not trusted.revoke(Path("/a/team.yaml"))
 
 
@@ -53,18 +55,61 @@ def test_a_refusal_says_what_would_run_and_whether_the_file_was_edited(trusted: 
     allow(trusted, "/a/team.yaml", "one")
 
     with pytest.raises(
-        UntrustedFile, match=r"/a/team\.yaml has changed since it was trusted; it runs crew:survey"
+        UntrustedFile, match=r"/a/team\.yaml has changed since it was trusted \(team\.yaml\); it runs crew:survey"
     ) as edited:
-        trusted.check(Path("/a/team.yaml"), "two", REFERENCES)
+        trusted.check(Path("/a/team.yaml"), "two", references=REFERENCES, files=FILES)
     with pytest.raises(UntrustedFile, match=r"/b/team\.yaml is not trusted") as fresh:
-        trusted.check(Path("/b/team.yaml"), "one", REFERENCES)
+        trusted.check(Path("/b/team.yaml"), "one", references=REFERENCES, files=FILES)
 
-    assert edited.value.changed
+    assert edited.value.changed == ["team.yaml"]
     assert not fresh.value.changed
 
 
+def test_a_file_that_it_imports_is_part_of_what_is_trusted(trusted: TrustList) -> None:
+    allow(trusted, "/a/team.yaml", "one")
+    edited = {"crew.py": "2", "new.py": "1"}
+
+    assert trusted.is_trusted(Path("/a/team.yaml"), "one", {})
+    assert not trusted.is_trusted(Path("/a/team.yaml"), "one", edited)
+    with pytest.raises(UntrustedFile, match=r"has changed since it was trusted \(crew\.py, new\.py\)"):
+        trusted.check(Path("/a/team.yaml"), "one", references=REFERENCES, files=edited)
+
+
+def granted(trusted: TrustList, folder: Path, **of: Path | None) -> list[str]:
+    where = {"db": None, "team": None, **of}
+    return list(trusted.granted(["crew:survey", "json:dumps", "other:f"], Folder(folder), **where))
+
+
+def test_an_engine_may_import_what_was_allowed_for_its_team_or_its_database_and_nothing_else(
+    trusted: TrustList, tmp_path: Path
+) -> None:
+    (tmp_path / "crew.py").write_text("def survey(text): ...")
+    files = files_of(Folder(tmp_path).sources("crew:survey"), tmp_path)
+    team, db, other = tmp_path / "team.yaml", tmp_path / "team.db", tmp_path / "other"
+    trusted.allow(team, "one", references=["crew:survey"], at_ms=1, files=files)
+    trusted.allow(tmp_path / "scout.yaml", "one", references=["json:dumps"], at_ms=1, files={}, db=db)
+
+    assert granted(trusted, tmp_path, team=team) == ["crew:survey"]
+    assert granted(trusted, tmp_path, db=db) == ["json:dumps"]
+    assert granted(trusted, tmp_path, db=db, team=team) == ["crew:survey", "json:dumps"]
+    assert granted(trusted, tmp_path, db=other, team=other) == granted(trusted, tmp_path) == []
+
+    (tmp_path / "crew.py").write_text("def survey(text): 'edited'")
+    assert granted(trusted, tmp_path, db=db, team=team) == ["json:dumps"]
+    (tmp_path / "json.py").write_text("def dumps(text): 'in the place of what was allowed'")
+    assert granted(trusted, tmp_path, db=db, team=team) == []
+
+
+def test_what_a_file_brought_to_a_database_earlier_stays_allowed_there(trusted: TrustList, tmp_path: Path) -> None:
+    db = tmp_path / "team.db"
+    for reference in ("json:dumps", "other:f"):
+        trusted.allow(tmp_path / "scout.yaml", reference, references=[reference], at_ms=1, files={}, db=db)
+
+    assert granted(trusted, tmp_path, db=db) == ["json:dumps", "other:f"]
+
+
 def test_a_file_that_runs_no_code_needs_no_trust(trusted: TrustList) -> None:
-    trusted.check(Path("/a/team.yaml"), "one", [])
+    trusted.check(Path("/a/team.yaml"), "one", references=[], files=FILES)
 
     assert not trusted.path.exists()
 
@@ -81,7 +126,7 @@ def test_a_list_that_others_could_have_written_counts_for_nothing(trusted: Trust
     trusted.path.chmod(0o666)
 
     with pytest.raises(UnusableTrustList, match="can be written by others"):
-        trusted.is_trusted(Path("/a/team.yaml"), "one")
+        trusted.is_trusted(Path("/a/team.yaml"), "one", FILES)
 
 
 @settings(max_examples=30)
@@ -153,7 +198,7 @@ class TrustFollowsItsModel(RuleBasedStateMachine):
 
     @rule(path=paths, sha256=st.sampled_from(["one", "two"]))
     def ask(self, path: str, sha256: str) -> None:
-        assert self._list.is_trusted(Path(path), sha256) == (self._model.get(path) == sha256)
+        assert self._list.is_trusted(Path(path), sha256, FILES) == (self._model.get(path) == sha256)
 
     def teardown(self) -> None:
         self._folder.cleanup()

@@ -48,7 +48,7 @@ def test_an_agent_at_rest_has_nothing_to_lose() -> None:
 def test_candidates_for_several_share_a_specialty_with_each() -> None:
     world = team_world(agent("ada", "sum", "read"), agent("bob", "read"))
     for name, can in (("reader", "read"), ("adder", "sum")):
-        world.order(RegisterSpec(spec=agent(name, can), trusted=[f"crew:{name}"]))
+        world.order(RegisterSpec(spec=agent(name, can)))
     ada, bob = member(world, "ada"), member(world, "bob")
 
     assert "adder" in sharing(world.state, [ada])[0]

@@ -221,7 +221,7 @@ def test_who_needs_a_person_are_agents_in_error_and_failed_tasks() -> None:
 def test_specs_are_offered_by_likeness_and_compared_field_by_field() -> None:
     world = mapped("scout")
     for spec in (agent("other", "x"), agent("scout-fast", "scan", timeout_s=5.0)):
-        world.order(RegisterSpec(spec=spec, trusted=[str(spec.run)]))
+        world.order(RegisterSpec(spec=spec))
     scout = world.state.agents[agent_id(world, "scout")]
 
     assert candidates(world.state, scout)[0] == "scout-fast"

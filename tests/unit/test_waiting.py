@@ -121,7 +121,7 @@ def test_a_capability_that_nobody_has_any_more_is_named() -> None:
 
     waiting = [task for task in world.state.tasks.values() if task.queue == "able:s1:sum"]
     assert {waits(world, task).words for task in waiting} == {"no agent can 'sum'"}
-    world.order(AddAgent(spec=agent("bob", "sum"), trusted=["crew:bob"]))
+    world.order(AddAgent(spec=agent("bob", "sum")))
     assert len(attempts(world, "bob")) == 1
 
 

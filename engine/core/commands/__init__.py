@@ -1,6 +1,7 @@
 """Everything that can be asked of a supervisor: the closed union of commands, one file per subject."""
 
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import field, fields
 from typing import TypeAlias, get_args
 
 from engine.core.commands.engine import HandOver, ImportState, Ping, StopEngine
@@ -33,7 +34,6 @@ from engine.core.commands.team import (
     SwapAgent,
     SwapAgents,
     Target,
-    TrustReferences,
     UnregisterSpec,
     Winner,
 )
@@ -65,7 +65,6 @@ Command: TypeAlias = (
     | Answer
     | Pause
     | Resume
-    | TrustReferences
     | StopEngine
     | HandOver
     | Ping
@@ -85,6 +84,9 @@ class Order:
     command: Command
     sender: str = ""
     role: str = "operator"
+    granted: Mapping[str, str] = field(default_factory=dict)
+    """References that the command brings and that may be imported here, each with the hash of its code; found out by
+    the engine that takes the order, never by who sends it."""
 
 
 __all__ = [
@@ -122,7 +124,6 @@ __all__ = [
     "SwapAgents",
     "SwitchStrategy",
     "Target",
-    "TrustReferences",
     "UnregisterSpec",
     "Winner",
 ]

@@ -1,6 +1,5 @@
 """Commands about the engine itself."""
 
-from dataclasses import field
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -44,5 +43,3 @@ class ImportState:
     sha256: str
     """Of the archive file, so that what was shown in a dry run is what is imported."""
     paused: bool = True
-    trusted: list[str] = field(default_factory=list)
-    """References of the archive that the operator allowed."""

@@ -57,8 +57,6 @@ class LoadTeam:
     team: SupervisorSpec
     registry: list[AgentSpec] = field(default_factory=list)
     """Specs that are known without an agent of their own."""
-    trusted: list[str] = field(default_factory=list)
-    """References of the file that the operator allowed."""
     on_conflict: Winner = "declared"
     prune: bool = False
     """Remove members that were declared and are not in the file any more, once their work is done."""
@@ -75,7 +73,6 @@ class Declare:
     on_conflict: Winner = "declared"
     settings: bool = True
     """Supervisors that are there get the settings of the description; else they keep theirs."""
-    trusted: list[str] = field(default_factory=list)
 
 
 @fact
@@ -86,7 +83,6 @@ class AddSupervisor:
     parent: Target | None
     """None makes a root."""
     team: SupervisorSpec
-    trusted: list[str] = field(default_factory=list)
     forming: bool = False
     """A program describes it in any order: members that it names may be added later, before the first request."""
     declared: bool = False
@@ -107,7 +103,6 @@ class AddAgent:
     """Name of the agent; None takes the spec's."""
     evict: bool = False
     """Where the supervisor is full: let the agent go that has been idle for longest; never one at work."""
-    trusted: list[str] = field(default_factory=list)
     declared: bool = False
     """A program declares it, and will declare it again when it starts again."""
 
@@ -118,7 +113,6 @@ class RegisterSpec:
 
     type: Literal["register_spec"] = "register_spec"
     spec: AgentSpec
-    trusted: list[str] = field(default_factory=list)
 
 
 @fact
@@ -156,7 +150,6 @@ class SwapAgent:
     rollback_failures: Attempts | None = None
     """Roll back by itself when so many of the first `rollback_tasks` tasks of the new generation fail."""
     rollback_tasks: Attempts = 10
-    trusted: list[str] = field(default_factory=list)
 
 
 @fact
@@ -214,7 +207,6 @@ class ReplaceTeam:
     team: SupervisorSpec
     mode: str = "drain"
     """Of the swaps and removals."""
-    trusted: list[str] = field(default_factory=list)
 
 
 @fact
@@ -242,11 +234,3 @@ class Resume:
 
     type: Literal["resume"] = "resume"
     target: Target
-
-
-@fact
-class TrustReferences:
-    """Allow references to be imported and called."""
-
-    type: Literal["trust_references"] = "trust_references"
-    references: list[str]

@@ -51,6 +51,7 @@ from engine.core.decide.applied import Applied
 from engine.core.decide.stopping import ON_STOPPED
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused, Event
+from engine.core.fact import changed
 from engine.core.prompts import Prompt
 from engine.core.signals import Signal
 from engine.core.state import State
@@ -82,7 +83,6 @@ ON_COMMAND: dict[type, Callable[[State, Any, Context], Applied]] = {
     commands.Answer: escalations.answer,
     commands.Pause: team.pause,
     commands.Resume: team.resume,
-    commands.TrustReferences: team.trust_references,
     commands.StopEngine: engine.stop_engine,
     commands.HandOver: engine.hand_over,
     commands.Ping: engine.ping,
@@ -166,6 +166,8 @@ def _decide_order(state: State, order: Order, ctx: Context) -> list[Event]:
     if order.id in state.commands:
         return []
     kind = str(order.command.type)
+    if order.granted:
+        ctx = changed(ctx, granted=order.granted)
     try:
         applied = carry_out(state, order.command, ctx)
     except Refused as refusal:

@@ -270,7 +270,7 @@ def agent_unusable(state: State, signal: AgentUnusable, ctx: Context) -> list[Ev
         return _went_away(state, agent, signal, ctx)
     if agent.generation != signal.generation:
         return []
-    if agent.proven < agent.generation and agent.previous in state.specs:
+    if agent.proven < agent.generation and swapping.has_way_back(state, agent):
         return [swapping.rolled_back(state, agent, ctx, mode="migrate", why=signal.error, by_itself=True)]
     return [AgentBroke(at_ms=ctx.now_ms, agent_id=agent.id, error=signal.error)]
 

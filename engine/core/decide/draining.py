@@ -4,7 +4,7 @@ from engine.core.context import Context
 from engine.core.decide import progress
 from engine.core.decide.escalations import ask
 from engine.core.decide.find import left_behind
-from engine.core.decide.swapping import rolled_back
+from engine.core.decide.swapping import has_way_back, rolled_back
 from engine.core.events import Event, SwapDrained, SwapHurried
 from engine.core.prompts import Answered, CheckGeneration, StopLeftOver
 from engine.core.state import State, Timer
@@ -16,7 +16,7 @@ def check_generation(state: State, prompt: CheckGeneration, ctx: Context) -> lis
     if agent is None:
         return []
     trial = agent.probation
-    if trial is not None and trial.failed >= trial.failures and agent.previous in state.specs:
+    if trial is not None and trial.failed >= trial.failures and has_way_back(state, agent):
         why = f"{trial.failed} of its first {trial.ended} attempts failed"
         back = rolled_back(state, agent, ctx, mode=trial.mode, why=why, by_itself=True)
         return [back, *left_behind(state, agent, back.queues, ctx.now_ms)]

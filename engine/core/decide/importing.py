@@ -3,9 +3,9 @@
 from engine.core.commands import ImportState
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.trust import grant
+from engine.core.decide.trust import trusted
 from engine.core.document import Document, entities, references_in
-from engine.core.errors import NotTrusted, Refused
+from engine.core.errors import Refused
 from engine.core.events import (
     CommandApplied,
     CommandRefused,
@@ -15,6 +15,7 @@ from engine.core.events import (
     StateImported,
     SummariesImported,
 )
+from engine.core.fact import changed
 from engine.core.importing import compacted, raised
 from engine.core.signals import ArchiveChecked, PartRead, StateReady, StateUnusable
 from engine.core.state import State
@@ -97,10 +98,7 @@ def _trusted(state: State, signal: ArchiveChecked | StateReady, references: list
     """
     if state.incoming is not None:
         raise Refused("another archive is being taken in; import this one after it")
-    missing = [one for one in references if one not in state.trusted and one not in signal.trusted]
-    if missing:
-        raise NotTrusted(missing)
-    return grant(state, [one for one in signal.trusted if one in references], ctx.now_ms)
+    return trusted(state, references, changed(ctx, granted=signal.granted))
 
 
 def _imported(signal: StateReady, document: Document, ctx: Context) -> Event:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
+from engine.core.code import specs_of
 from engine.core.commands import AddSupervisor, Declare, LoadTeam, ReplaceTeam, SupervisorSpec
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
@@ -99,12 +100,14 @@ def _loading(state: State, command: LoadTeam, ctx: Context) -> tuple[Merge, Supe
     """Return what a file means for the team, and the root as it is then."""
     check_tree(command.team)
     merge = Merge(state, ctx, Terms(on_conflict=command.on_conflict, removals="drain" if command.prune else None))
-    merge.take(trust(state, [*specs_in(command.team), *command.registry], command.trusted, ctx.now_ms))
+    is_elsewhere = state.team is not None and state.team.path != command.path
+    merge.take(trust(state, specs_of(command), ctx, anew=is_elsewhere))
     there = _loaded_root(state, command)
     if there is not None:
         merge.finish(there.id, command.team)
         return merge, merge.state.supervisors[there.id]
     merge.take(added(command.team, None, ctx, Mint(state), declared=True))
+    merge.renew_code()
     return merge, next(root for root in merge.state.roots if root.name == command.team.name)
 
 
@@ -143,8 +146,7 @@ def declaring(state: State, command: Declare, ctx: Context) -> Merge:
     member = command.member
     terms = Terms(whole=False, on_conflict=command.on_conflict, settings=command.settings, scope="new")
     merge = Merge(state, ctx, terms)
-    specs = [member] if isinstance(member, AgentSpec) else specs_in(member)
-    merge.take(trust(state, specs, command.trusted, ctx.now_ms))
+    merge.take(trust(state, specs_of(command), ctx))
     if isinstance(member, SupervisorSpec):
         check_tree(member, forming=True)
     if command.parent is not None:
@@ -160,7 +162,7 @@ def declaring(state: State, command: Declare, ctx: Context) -> Merge:
 def add_supervisor(state: State, command: AddSupervisor, ctx: Context) -> Applied:
     """Add a supervisor with everything under it."""
     parent = find_supervisor(state, command.parent) if command.parent is not None else None
-    events = trust(state, specs_in(command.team), command.trusted, ctx.now_ms)
+    events = trust(state, specs_of(command), ctx)
     check_tree(command.team, forming=command.forming)
     depth = height_in(command.team)
     if parent is not None:
@@ -184,7 +186,7 @@ def replace_team(state: State, command: ReplaceTeam, ctx: Context) -> Applied:
         raise Refused(f"no mode {command.mode!r}; there are {', '.join(_MODES)}")
     swaps, removals = _MODES[command.mode]
     merge = Merge(state, ctx, Terms(declares=False, swaps=swaps, removals=removals))  # type: ignore[arg-type]
-    merge.take(trust(state, specs_in(command.team), command.trusted, ctx.now_ms))
+    merge.take(trust(state, specs_of(command), ctx))
     check_tree(command.team)
     merge.finish(supervisor.id, changed(command.team, name=supervisor.name))
     counts = _counts(merge.events)
@@ -226,14 +228,6 @@ def _besides(counts: dict[str, int]) -> str:
 
 def _told(counts: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
-
-
-def specs_in(team: SupervisorSpec) -> list[AgentSpec]:
-    """Return every agent spec of a tree."""
-    found: list[AgentSpec] = []
-    for member in team.members:
-        found += [member] if isinstance(member, AgentSpec) else specs_in(member)
-    return found
 
 
 def height_in(team: SupervisorSpec) -> int:

@@ -7,6 +7,7 @@ the same change as a command. What is refused there is refused whole, and nothin
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from engine.core.code import code_of
 from engine.core.commands import RemoveMember, SupervisorSpec, SwapAgent, SwitchStrategy, Winner
 from engine.core.context import Context
 from engine.core.decide.find import able_queues_for, member_name
@@ -20,6 +21,7 @@ from engine.core.decide.settings import may_stay_so_deep, settings_changed
 from engine.core.decide.strategy import switched_to
 from engine.core.decide.swapping import swap_agent
 from engine.core.decide.team import must, name_is_free
+from engine.core.decide.trust import has_code
 from engine.core.declared import OPTIONS, ORDER, OWN, SETTINGS, STRATEGY, as_json, digest, setting
 from engine.core.events import (
     AgentAdded,
@@ -34,7 +36,7 @@ from engine.core.fact import changed, fact
 from engine.core.hierarchy import DEEPEST, below_of, depth_of
 from engine.core.queries.targets import at
 from engine.core.spec import AgentSpec, spec_hash
-from engine.core.state import Agent, Declaration, State, Supervisor
+from engine.core.state import NO_CODE, Agent, Declaration, State, Supervisor
 from engine.core.team_plan import Difference
 
 
@@ -115,6 +117,7 @@ class Merge(Noted):
             switch = SwitchStrategy(supervisor=at(wanted.id), scope=self._terms.scope)
             now = self.state.supervisors[wanted.id]
             self.take([switched_to(self.state, changed(wanted, options=now.options), switch, self._ctx.now_ms)])
+        self.renew_code()
         dropped = self._dropped() if self._terms.whole else []
         if self._terms.declares:
             self._declare(dropped)
@@ -124,6 +127,16 @@ class Merge(Noted):
         for below in below_of(self.state, self.state.supervisors[top_id]):
             may_stay_so_deep(self.state, below, below.options)
             must(depth_of(self.state, below) <= DEEPEST, f"supervisors go {DEEPEST} levels deep at most")
+
+    def renew_code(self) -> None:
+        """Begin a generation of every agent whose code is another than it has; also of those that are not described."""
+        for agent in list(self.state.agents.values()):
+            if agent.removing is None and not has_code(self.state, agent, self._ctx):
+                spec = self.state.spec_of(agent)
+                codes = self.state.code.get(agent.id, NO_CODE)[0], code_of(self.state.trusted, spec)
+                was, now = (digest(code)[:8] if code else None for code in codes)
+                self.note("swapped", agent.id, fields=[Difference(field="code", was=was, now=now)])
+                self._swap(agent, spec)
 
     # One member
 
@@ -218,6 +231,9 @@ class Merge(Noted):
         if since == "current":
             self._keep(agent_id, spec=spec_hash(spec))
             return
+        self._swap(agent, spec)
+
+    def _swap(self, agent: Agent, spec: AgentSpec) -> None:
         must(agent.removing is None, f"{agent.name} is being removed; load the team again once it has left")
         must(not agent.draining, f"{agent.name} is swapping already; load the team again once it has drained")
         swap = SwapAgent(agent=at(agent.id), spec=spec, mode=self._terms.swaps)

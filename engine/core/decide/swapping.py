@@ -7,19 +7,20 @@ generation from their next step, `abort` stops them and begins again. That they 
 from collections.abc import Callable, Sequence
 from typing import TypeGuard, TypeVar, get_args
 
+from engine.core.code import code_of
 from engine.core.commands import Rollback, RollbackAgents, SwapAgent, SwapAgents
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.find import able_queues_for, left_behind
 from engine.core.decide.scratch import Scratch
 from engine.core.decide.team import wanted
-from engine.core.decide.trust import trust
+from engine.core.decide.trust import has_code, trust
 from engine.core.errors import Refused
 from engine.core.events import AgentSwapped, SwapRolledBack
 from engine.core.fact import fact
 from engine.core.queries.targets import find_agent
 from engine.core.spec import AgentSpec, spec_hash
-from engine.core.state import Agent, Attempt, State, SwapMode, Task
+from engine.core.state import NO_CODE, Agent, Attempt, State, SwapMode, Task
 
 MODES: tuple[SwapMode, ...] = get_args(SwapMode)
 MANY = 3
@@ -71,12 +72,12 @@ def _swap(state: State, command: SwapAgent, agent: Agent, ctx: Context) -> Appli
     why_not = next(iter(refusals(state, agent)), None)
     if why_not is not None:
         raise Refused(why_not)
-    if spec_hash(spec) == agent.spec:
+    if spec_hash(spec) == agent.spec and has_code(state, agent, ctx):
         raise Refused(f"{agent.name} has this spec already (g{agent.generation}); nothing to swap")
     due_ms = _due_ms(command, mode, ctx)
     if command.rollback_failures is not None:
         _check_probation(command.rollback_failures, command.rollback_tasks)
-    events = trust(state, [spec], command.trusted, ctx.now_ms)
+    events = trust(state, [spec], ctx)
     event = swapped_to(
         state,
         agent,
@@ -179,10 +180,15 @@ def _rollback(state: State, command: Rollback, agent: Agent, ctx: Context) -> Ap
         raise Refused(f"{agent.name} is being removed; add an agent instead")
     if agent.previous is None or agent.previous not in state.specs:
         raise Refused(f"{agent.name} is what it was from the start (g{agent.generation}); nothing to roll back to")
+    if not has_way_back(state, agent):
+        raise Refused(
+            f"the code of {agent.name} before g{agent.generation} is gone: only its files had changed, and those of "
+            "then are not kept; put them back, then: quarterdeck up TEAM"
+        )
     event = rolled_back(state, agent, ctx, mode=mode, why="asked for")
     return Applied(
         events=[event, *left_behind(state, agent, event.queues, ctx.now_ms)],
-        summary=f"rolled {agent.name} back to the spec before, as g{event.generation}",
+        summary=f"rolled {agent.name} back to the spec before, as g{event.generation}{_with_code(state, agent, event)}",
         result={
             "agent_id": agent.id,
             "generation": event.generation,
@@ -190,6 +196,18 @@ def _rollback(state: State, command: Rollback, agent: Agent, ctx: Context) -> Ap
             "still_running": len(agent.running),
         },
     )
+
+
+def has_way_back(state: State, agent: Agent) -> bool:
+    """Return whether a rollback would make an agent another: code that has changed is not there any more."""
+    return agent.previous in state.specs and agent.previous != agent.spec
+
+
+def _with_code(state: State, agent: Agent, event: SwapRolledBack) -> str:
+    _, before = state.code.get(agent.id, NO_CODE)
+    if before == code_of(state.trusted, event.spec):
+        return ""
+    return f"; its code of before g{agent.generation} is gone, it runs the files as they are now"
 
 
 def rolled_back(

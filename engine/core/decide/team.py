@@ -7,7 +7,6 @@ from engine.core.commands import (
     Pause,
     RegisterSpec,
     Resume,
-    TrustReferences,
     UnregisterSpec,
 )
 from engine.core.context import Context
@@ -16,7 +15,7 @@ from engine.core.decide.evicting import room_for_one
 from engine.core.decide.find import able_queues_for, find_spec, left_behind, member_name
 from engine.core.decide.mending import mended
 from engine.core.decide.mint import Mint
-from engine.core.decide.trust import grant, trust
+from engine.core.decide.trust import trust
 from engine.core.errors import DuplicateName, Refused
 from engine.core.events import (
     AgentAdded,
@@ -40,7 +39,7 @@ def add_agent(state: State, command: AddAgent, ctx: Context) -> Applied:
     supervisor = find_supervisor(state, command.supervisor)
     spec = wanted(state, command.spec, command.registered)
     name = command.name or spec.name
-    events = trust(state, [spec], command.trusted, ctx.now_ms)
+    events = trust(state, [spec], ctx)
     gone = room_for_one(state, supervisor, evict=command.evict)
     if gone is None or gone.name != name:
         name_is_free(state, supervisor, name)
@@ -68,7 +67,7 @@ def add_agent(state: State, command: AddAgent, ctx: Context) -> Applied:
 
 def register_spec(state: State, command: RegisterSpec, ctx: Context) -> Applied:
     """Put a spec into the registry."""
-    events = trust(state, [command.spec], command.trusted, ctx.now_ms)
+    events = trust(state, [command.spec], ctx)
     events.append(SpecRegistered(at_ms=ctx.now_ms, spec=command.spec))
     return Applied(events=events, summary=f"registered {command.spec.name}")
 
@@ -115,12 +114,6 @@ def _pausable(state: State, target: str) -> Agent | Supervisor | Run:
     if isinstance(found, Agent | Supervisor | Run):
         return found
     raise Refused(f"{found.id} cannot be paused; an agent, a supervisor or an open run can")
-
-
-def trust_references(state: State, command: TrustReferences, ctx: Context) -> Applied:
-    """Allow references to be imported."""
-    events = grant(state, command.references, ctx.now_ms)
-    return Applied(events=events, summary=f"trusts {len(command.references)} references")
 
 
 def wanted(state: State, spec: AgentSpec | None, registered: str | None) -> AgentSpec:

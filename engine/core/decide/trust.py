@@ -1,34 +1,46 @@
-"""Code that a spec refers to is imported only where the operator allowed it."""
+"""Code that a spec refers to is imported only where the one who runs the engine has allowed it.
 
+No command says what is trusted: the shell looks that up and hands it in with the order (`Context.granted`). What a
+decision made of it is journaled, so that nobody has to look it up again.
+"""
+
+from collections import ChainMap
 from collections.abc import Iterable
 
+from engine.core.code import code_of, references_of
+from engine.core.context import Context
 from engine.core.errors import NotTrusted
 from engine.core.events import Event, ReferencesTrusted
-from engine.core.spec import BOUND, AgentSpec
-from engine.core.state import State
+from engine.core.spec import AgentSpec
+from engine.core.state import NO_CODE, Agent, State
 
 
-def references_of(spec: AgentSpec) -> list[str]:
-    """Return what would be imported for an agent of `spec`."""
-    said = ([spec.run] if spec.run is not None else []) + list(spec.tools)
-    return [one for one in said if isinstance(one, str) and ":" in one and not one.startswith(BOUND)]
+def trust(state: State, specs: Iterable[AgentSpec], ctx: Context, *, anew: bool = False) -> list[Event]:
+    """Return the event that records new trust, if there is any.
 
-
-def trust(state: State, specs: Iterable[AgentSpec], granted: list[str], at_ms: int) -> list[Event]:
-    """Return the event that records new trust, if any is granted.
+    Args:
+        state: What is trusted already.
+        specs: What is to be imported.
+        ctx: What is granted with the order.
+        anew: What was trusted before does not count: the code may stand elsewhere now.
 
     Raises:
         NotTrusted: If a spec refers to code that is neither trusted nor granted.
     """
-    missing = sorted(
-        {one for spec in specs for one in references_of(spec) if one not in state.trusted and one not in granted}
-    )
+    return trusted(state, [one for spec in specs for one in references_of(spec)], ctx, anew=anew)
+
+
+def has_code(state: State, agent: Agent, ctx: Context, spec: AgentSpec | None = None) -> bool:
+    """Return whether an agent is of the code that is trusted now for `spec`, by default its own."""
+    now = code_of(ChainMap({**ctx.granted}, state.trusted), spec or state.spec_of(agent))
+    return state.code.get(agent.id, NO_CODE)[0] == now
+
+
+def trusted(state: State, references: Iterable[str], ctx: Context, *, anew: bool = False) -> list[Event]:
+    """Return the event that records trust in `references`, as `trust` does for specs."""
+    named = dict.fromkeys(references)
+    missing = sorted(one for one in named if one not in ctx.granted and (anew or one not in state.trusted))
     if missing:
         raise NotTrusted(missing)
-    return grant(state, granted, at_ms)
-
-
-def grant(state: State, granted: list[str], at_ms: int) -> list[Event]:
-    """Return the event that records trust in what was not trusted before."""
-    new = [reference for reference in dict.fromkeys(granted) if reference not in state.trusted]
-    return [ReferencesTrusted(at_ms=at_ms, references=new)] if new else []
+    new = {one: ctx.granted[one] for one in named if one in ctx.granted and state.trusted.get(one) != ctx.granted[one]}
+    return [ReferencesTrusted(at_ms=ctx.now_ms, references=new)] if new else []

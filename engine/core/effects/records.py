@@ -157,6 +157,15 @@ class RestartAgents:
 
 
 @fact
+class DropRuntimes:
+    """Load code anew for the next attempts: there is another one behind the same references now."""
+
+    specs: list[str]
+    """Content hashes of the specs that refer to it."""
+    leaves_process: bool = False
+
+
+@fact
 class Acknowledge:
     """Tell the sender of a command what became of it."""
 
@@ -197,6 +206,7 @@ Effect: TypeAlias = (
     | StartTimer
     | CheckAgent
     | RestartAgents
+    | DropRuntimes
     | Acknowledge
     | EndRun
     | StopLoop

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from engine.core.check import Takes
+from engine.core.code import references_of
 from engine.core.effects.inputs import all_inputs_of, inputs_of, looks_of, source_of
 from engine.core.effects.records import (
     Acknowledge,
@@ -11,6 +12,7 @@ from engine.core.effects.records import (
     AnswerCall,
     CheckAgent,
     CheckOutputs,
+    DropRuntimes,
     Effect,
     EndRun,
     JoinResults,
@@ -49,6 +51,7 @@ from engine.core.events import (
     PlanAsked,
     PoolWatched,
     PreemptionAsked,
+    ReferencesTrusted,
     RetryScheduled,
     RunFinished,
     RunSubmitted,
@@ -288,6 +291,11 @@ def _task_reassigned(state: State, event: TaskReassigned) -> list[Effect]:
     return [] if event.stopping is None else _stop(state, [event.task_id], now=event.now, patient=not event.now)
 
 
+def _references_trusted(state: State, event: ReferencesTrusted) -> list[Effect]:
+    specs = [key for key, spec in state.specs.items() if not event.references.keys().isdisjoint(references_of(spec))]
+    return [DropRuntimes(specs=specs)] if specs else []
+
+
 def _circuit_opened(state: State, event: CircuitOpened) -> list[Effect]:
     return [StartTimer(timer_id=timer_id("circuit", event.agent_id), due_ms=event.due_ms)]
 
@@ -382,6 +390,7 @@ _EFFECTS: dict[type, Callable[[State, Any], list[Effect]]] = {
     SwapHurried: _swap_hurried,
     CapabilitiesChanged: _check_agent,
     MemberRenamed: _check_renamed,
+    ReferencesTrusted: _references_trusted,
     TaskReassigned: _task_reassigned,
     AttemptMigrated: _attempt_migrated,
     StateImported: _state_imported,

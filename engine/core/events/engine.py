@@ -50,11 +50,12 @@ class TeamLoaded:
 
 @fact
 class ReferencesTrusted:
-    """The operator allowed these references to be imported and called."""
+    """Whoever runs the engine allowed these references to be imported and called."""
 
     type: Literal["references_trusted"] = "references_trusted"
     at_ms: int
-    references: list[str]
+    references: dict[str, str]
+    """Each with the hash of its code: of the files that it imports from the team's folder; empty for installed code."""
 
 
 @fact

@@ -56,7 +56,7 @@ def _team_loaded(state: State, event: TeamLoaded) -> None:
 
 
 def _references_trusted(state: State, event: ReferencesTrusted) -> None:
-    state.trusted.update(dict.fromkeys(event.references))
+    state.trusted.update(event.references)
 
 
 def _remember(state: State, command_id: str, outcome: Outcome) -> None:

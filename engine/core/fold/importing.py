@@ -8,6 +8,7 @@ from engine.core.fold.limits import follow_deadline
 from engine.core.fold.openings import look_up_settings
 from engine.core.fold.pressing import press_again
 from engine.core.fold.queues import enqueue, is_ready, is_shared, refresh_agent
+from engine.core.fold.team import note_code
 from engine.core.fold.timers import timer_id
 from engine.core.importing import part_from, state_from
 from engine.core.state import SUMMARIES, Incoming, State
@@ -74,6 +75,8 @@ def fold_import(state: State, imported: State, *, paused: bool) -> None:
     state.runs.update(imported.runs)
     state.tasks.update(imported.tasks)
     state.finished[:] = sorted([*imported.finished, *state.finished], key=lambda run: run.ended_ms)[-SUMMARIES:]
+    for agent in imported.agents.values():
+        note_code(state, agent)
     _add_totals(state, imported)
     _take_up(state, imported, paused=paused)
 

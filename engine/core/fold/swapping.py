@@ -15,7 +15,7 @@ from engine.core.fold.handlers import Handlers
 from engine.core.fold.limited import note_spec
 from engine.core.fold.pools import suit
 from engine.core.fold.queues import dequeue, enqueue, is_ready, own_queue, serve, wait_for_slot
-from engine.core.fold.team import forget_unused_specs, learn
+from engine.core.fold.team import forget_unused_specs, learn, note_code
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, Attempt, Probation, State, StopReason, SwapMode, Task, TaskStatus
@@ -47,6 +47,7 @@ def _begin_generation(
     agent.spec = learn(state, spec)
     spec_changed(state, agent.id, agent.previous, agent.spec)
     agent.generation = generation
+    note_code(state, agent)
     suit(state, agent, spec)
     agent.error, agent.away = None, False
     shut_no_more(state, agent)

@@ -1,5 +1,6 @@
 """Fold: supervisors, agents, specs, queues by capability."""
 
+from engine.core.code import code_of
 from engine.core.events import (
     AgentAdded,
     AgentBroke,
@@ -31,7 +32,7 @@ from engine.core.fold.spending import charge, forget_budget
 from engine.core.fold.timers import drop_timer
 from engine.core.queries.processes import lacks_process
 from engine.core.spec import AgentSpec, spec_hash
-from engine.core.state import Agent, State, Supervisor
+from engine.core.state import NO_CODE, Agent, State, Supervisor
 
 
 def learn(state: State, spec: AgentSpec) -> str:
@@ -128,9 +129,17 @@ def _agent_added(state: State, event: AgentAdded) -> None:
     state.agents[agent.id] = agent
     if event.declared:
         declare(state, agent.id, agent.name, agent.supervisor_id)
+    note_code(state, agent)
     suit(state, agent, event.spec)
     state.supervisors[agent.supervisor_id].members.append(agent.id)
     serve(state, agent, event.queues)
+
+
+def note_code(state: State, agent: Agent) -> None:
+    """Remember which code a generation is of, and which the one before was."""
+    now, before = code_of(state.trusted, state.spec_of(agent)), state.code.get(agent.id, NO_CODE)[0]
+    if now or before:
+        state.code[agent.id] = (now, before)
 
 
 def _agent_removing(state: State, event: AgentRemoving) -> None:
@@ -147,6 +156,7 @@ def _agent_removing(state: State, event: AgentRemoving) -> None:
 def _agent_removed(state: State, event: AgentRemoved) -> None:
     agent = state.agents.pop(event.agent_id)
     state.leaving.pop(agent.id, None)
+    state.code.pop(agent.id, None)
     drop_timer(state, "circuit", agent.id)
     forget_budget(state, agent.id)
     forget_declared(state, agent.id, agent.name, agent.supervisor_id)

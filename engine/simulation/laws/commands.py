@@ -28,7 +28,6 @@ from engine.core.commands import (
     SwapAgent,
     SwapAgents,
     SwitchStrategy,
-    TrustReferences,
     UnregisterSpec,
 )
 from engine.core.events import CommandApplied, CommandRefused, SignalDropped
@@ -333,11 +332,6 @@ def _changed(books: Chronicle, command: ChangeSupervisor, event: CommandApplied)
     return None
 
 
-def _trusted(books: Chronicle, command: TrustReferences, event: CommandApplied) -> str | None:
-    missing = [one for one in command.references if one not in books.state.trusted]
-    return f"{missing[0]} is not trusted" if missing else None
-
-
 _DONE: dict[type, Callable[[Chronicle, Any, CommandApplied], str | None]] = {
     Submit: _submitted,
     Cancel: _cancelled,
@@ -362,6 +356,5 @@ _DONE: dict[type, Callable[[Chronicle, Any, CommandApplied], str | None]] = {
     ChangeSupervisor: _changed,
     Pause: _paused,
     Resume: _paused,
-    TrustReferences: _trusted,
 }
 """What has to hold when a command was applied, by its class; those that are missing change nothing that lasts."""

@@ -1,0 +1,100 @@
+"""Which code an engine may import, and from which bytes.
+
+One rule holds inside: what a command, an archive or the database says is trusted counts for nothing by itself. An
+engine of the command line imports what the list of the user who runs it allows, as long as the files are what they
+were when they were allowed and when the core took them in. The engine of a program is part of that program, so what
+the program names is its own code; what others bring through the inbox needs the list there too.
+"""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from engine.closure import Folder, digest_of
+from engine.core.code import named_in, of_program
+from engine.core.commands import Command, LoadTeam
+from engine.core.state import State
+from engine.errors import Unusable
+from engine.runtimes.isolated import Sources
+from engine.trust import Granted, TrustList
+
+
+class Trusting:
+    """What one engine may import.
+
+    Args:
+        allowed: The list of the user who runs the engine; None allows nothing.
+        db: The engine's database; None is memory.
+        folder: Where code stands besides what is installed, where no team file says it.
+        state: Returns the state of the moment.
+        is_program: The engine is that of a program, which trusts what it names itself.
+    """
+
+    def __init__(
+        self,
+        allowed: TrustList | None,
+        *,
+        db: Path | None,
+        folder: Path | None,
+        state: Callable[[], State],
+        is_program: bool,
+    ) -> None:
+        self._allowed = allowed
+        self._db = db
+        self._folder = folder
+        self._state = state
+        self._is_program = is_program
+
+    @property
+    def folder(self) -> Path:
+        """Where code stands besides what is installed."""
+        team = self._team()
+        return team.parent if team is not None else self._folder or Path.cwd()
+
+    def of_inbox(self, command: Command) -> dict[str, str]:
+        """Return what of the code that a command of another process brings may be imported; blocks."""
+        references = named_in(command)
+        if not references:
+            return {}
+        team = Path(command.path) if isinstance(command, LoadTeam) else self._team()
+        return self.granted(references, team)
+
+    def of_program(self, command: Command) -> dict[str, str]:
+        """Return what of the code that a command of this process brings may be imported; blocks."""
+        return of_program(command) if self._is_program else self.of_inbox(command)
+
+    def granted(self, references: Iterable[str], team: Path | None = None) -> dict[str, str]:
+        """Return which of some references may be imported, each with the hash of its code; blocks."""
+        found = self._look_up(references, self._team() if team is None else team)
+        return {reference: digest_of(sources) for reference, sources in found.items()}
+
+    def sources(self, reference: str) -> Sources | None:
+        """Return the modules that a reference may be imported from; None leaves it to the interpreter. Blocks.
+
+        Raises:
+            Unusable: If it may not be imported; what to do in one line.
+        """
+        digest = self._state().trusted.get(reference)
+        if self._is_program and digest == "":
+            return None
+        team = self._team()
+        granted = {} if digest is None else self._look_up([reference], team)
+        if reference not in granted:
+            raise Unusable(f"{reference!r} {self._why_not(digest)}: quarterdeck trust {team or self._db}")
+        if digest and digest_of(granted[reference]) != digest:
+            raise Unusable(f"the code of {reference!r} has changed; take it over with: quarterdeck up {team}")
+        return granted[reference]
+
+    def _why_not(self, digest: str | None) -> str:
+        if digest:
+            return "is not trusted, or its code has changed since it was; look at it, then allow it with"
+        return "is not trusted; allow it with"
+
+    def _look_up(self, references: Iterable[str], team: Path | None) -> Granted:
+        if self._allowed is None:
+            return {}
+        folder = Folder(team.parent if team is not None else self.folder)
+        return self._allowed.granted(references, folder, db=self._db, team=team)
+
+    def _team(self) -> Path | None:
+        team = self._state().team
+        return Path(team.path) if team is not None else None
