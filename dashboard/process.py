@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from store import MissingFolder, Reader, StoreError
+from store import Reader, StoreError, check_place
 
 UP_WITHIN_S = 30.0
 LARGEST_LOG_BYTES = 4_000_000
@@ -73,12 +73,11 @@ def start_engine(
         accept_loss: How many acknowledged events may be missing in the database.
 
     Raises:
-        MissingFolder: If there is no folder for it.
+        StoreError: If an engine cannot open the database, or make it.
         OSError: If the log cannot be written, or Python cannot be started.
     """
     db = db.absolute()
-    if not db.parent.is_dir():
-        raise MissingFolder(db.parent)
+    check_place(db)  # before anything is made, the log included
     log = log_of(db)
     ready, told = os.pipe()
     watched, lifeline = os.pipe() if bound else (None, None)

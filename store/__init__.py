@@ -27,6 +27,7 @@ from store.errors import (
     SeqTaken,
     StoreBusy,
     StoreError,
+    UnusablePath,
 )
 from store.records import CommandOutcome, CommandRow, EngineInfo, Record, Row, StandbyInfo, VerifyResult
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from store.loss import Loss, find_loss
     from store.opening import Store, open_store
     from store.reader import Reader
-    from store.recognition import looks_like_ours
+    from store.recognition import check_place, looks_like_ours
     from store.shared_tail import Following, follow
     from store.standing import Standby, stand_by
     from store.tail import Tail
@@ -75,7 +76,9 @@ __all__ = [
     "StoreBusy",
     "StoreError",
     "Tail",
+    "UnusablePath",
     "VerifyResult",
+    "check_place",
     "find_loss",
     "follow",
     "looks_like_ours",
@@ -95,6 +98,7 @@ _LOADED_ON_FIRST_USE = {
     "Standby": "store.standing",
     "Store": "store.opening",
     "Tail": "store.tail",
+    "check_place": "store.recognition",
     "find_loss": "store.loss",
     "follow": "store.shared_tail",
     "looks_like_ours": "store.recognition",

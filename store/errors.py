@@ -16,6 +16,20 @@ class StoreError(Exception):
     """Base of everything that this package raises on purpose."""
 
 
+class UnusablePath(StoreError):
+    """No database can stand at a path; nothing was made.
+
+    Attributes:
+        path: The path.
+        why: What is wrong with it.
+    """
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"{_shown(path)} {why}; nothing was made: choose another path")
+        self.path = path
+        self.why = why
+
+
 class NotOurFile(StoreError):
     """What stands at a path was not written by this program; nothing in it was changed.
 

@@ -12,9 +12,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from store.errors import DiskFull, MissingFile, MissingFolder, NoPermission, NotOurFile, ReadOnlyFolder, StoreError
+from store.errors import (
+    DiskFull,
+    MissingFile,
+    MissingFolder,
+    NoPermission,
+    NotOurFile,
+    ReadOnlyFolder,
+    StoreError,
+    UnusablePath,
+)
 
-_LONGEST_NAME_BYTES = 255 - len("-inbox-new-0123456789ab")
+_BESIDE_BYTES = len("-inbox-new-0123456789ab")
+_LONGEST_NAME_BYTES = 255 - _BESIDE_BYTES
+_LONGEST_PATH_BYTES = 512 - len("-journal") - _BESIDE_BYTES
+"""SQLite takes paths of 512 bytes, and keeps room for what it puts behind them (MAX_PATHNAME in its os_unix.c)."""
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NOT_ALLOWED = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOENT}
 
@@ -30,12 +42,15 @@ class Files:
         """Name the files of the database at `path`, through links, so that two names share one lock.
 
         Raises:
-            NotOurFile: If `path` cannot be the name of a file.
+            UnusablePath: If `path` is too long for a database.
+            NotOurFile: If it cannot be the name of a file.
         """
         try:
             database = Path(path).resolve()
             if len(os.fsencode(database.name)) > _LONGEST_NAME_BYTES:
-                raise NotOurFile(Path(path), "has a name too long for the files beside it")
+                raise UnusablePath(Path(path), "has a name too long for the files beside it")
+            if len(os.fsencode(database)) > _LONGEST_PATH_BYTES:
+                raise UnusablePath(Path(path), f"is too long for SQLite, which takes {_LONGEST_PATH_BYTES} bytes here")
             return cls(database)
         except (OSError, RuntimeError, ValueError) as error:
             raise NotOurFile(Path(path), "is not the name of a file") from error

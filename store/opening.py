@@ -19,8 +19,7 @@ from store.companions import open_inbox, prepare_inbox, prepare_live
 from store.connection import Durability, connect, connect_journal_writer, translated
 from store.creation import about_of, create_file, lay_out
 from store.errors import LeftoverWal, NoPermission, NotItsTurn, StoreBusy
-from store.files import Files, check_writable_folder, exists, file_size, is_writable
-from store.filesystem import refuse_network
+from store.files import Files, exists, file_size, is_writable
 from store.inbox import Inbox
 from store.journal import Journal, end_of
 from store.lease import LET_GO, Lease, raise_token
@@ -32,7 +31,7 @@ from store.migrations.database import DATABASE
 from store.migrations.inbox import INBOX
 from store.process import Process, kill, this_process
 from store.reader import Reader
-from store.recognition import open_recognised
+from store.recognition import check_place, open_recognised
 from store.snapshots import Snapshots
 from store.standing import Turn
 from store.watch import Watch
@@ -219,12 +218,9 @@ async def _let_go(writer: "aiosqlite.Connection", token: int) -> None:
 def _take_hold(files: Files, durability: Durability, *, takeover: bool, turn: Turn | None, accept_loss: int) -> _Held:
     """Check everything, take the lock, make or open the files, raise the token."""
     try:
-        check_writable_folder(files.database.parent)
-        refuse_network(files.database.parent)
         # Before anything is made beside it, the lock file included.
-        if _is_there(files):
-            open_recognised(files.database, DATABASE)[0].close()
-        elif turn is not None:
+        check_place(files.database)
+        if turn is not None and not _is_there(files):
             raise NotItsTurn(files.database)
         turn = turn or Turn(_locked(files, takeover=takeover), files.lock)
         if not _is_there(files):

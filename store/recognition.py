@@ -9,8 +9,9 @@ import sqlite3
 from pathlib import Path
 
 from store.connection import connect, store_error, translated
-from store.errors import CorruptFile, NewerFile, NotOurFile, ReadOnlyFolder
-from store.files import Files, check_readable, exists, file_size
+from store.errors import CorruptFile, NewerFile, NoPermission, NotOurFile, ReadOnlyFolder
+from store.files import Files, check_readable, check_writable_folder, exists, file_size, is_writable
+from store.filesystem import refuse_network
 from store.migrations import Kind, schema_in, schema_of, version_of
 from store.migrations.database import DATABASE
 
@@ -27,6 +28,24 @@ def looks_like_ours(path: str | os.PathLike[str]) -> None:
         ReadOnlyFolder: If its write-ahead log can only be read in a folder that can be written.
     """
     open_recognised(Files.of(path).database, DATABASE)[0].close()
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Check that an engine can open the database at `path`, or make it there; nothing is written.
+
+    Raises:
+        UnusablePath, MissingFolder, ReadOnlyFolder, NoPermission, NetworkFileSystem: If files cannot stand there.
+        NotOurFile, NewerFile, CorruptFile: If something else stands there.
+    """
+    files = Files.of(path)
+    check_writable_folder(files.database.parent)
+    refuse_network(files.database.parent)
+    for beside in (files.lock, files.inbox, files.live):
+        exists(beside, disposable=True)
+    if exists(files.database) and file_size(files.database) > 0:
+        open_recognised(files.database, DATABASE)[0].close()
+        if not is_writable(files.database):
+            raise NoPermission(files.database)
 
 
 def open_recognised(path: Path, kind: Kind) -> tuple[sqlite3.Connection, bool]:

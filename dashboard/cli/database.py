@@ -16,12 +16,13 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.output import WRONG_USAGE, Settings, fail, is_interactive, say
+from dashboard.process import is_alive
 from engine import folders
 from engine.core.state import State
 from engine.folding import folded
 from engine.teamfile import TeamFile
-from store import EngineInfo, MissingFile, NotOurFile, Reader, StandbyInfo, StoreError
-from store.recognition import looks_like_ours
+from store import EngineInfo, MissingFile, NotOurFile, Reader, StandbyInfo, StoreError, check_place, looks_like_ours
+from store.files import Files
 
 VARIABLE = "QUARTERDECK_DB"
 TEAM_FILE = "team.yaml"
@@ -122,9 +123,28 @@ def database_of_file(team: Path) -> Path | None:
 
 
 def team_database(ctx: click.Context, file: TeamFile) -> Path:
-    """Return the database of a team file, which may be still to be made: two files with teams of one name have two."""
-    named = given_database(ctx) or database_of_file(file.path)
-    return named or made_data_folder() / f"{file.name}-{mark_of(file.path)}.db"
+    """Return the database of a team file, which may be still to be made: two files with teams of one name have two.
+
+    Raises:
+        StoreError: If no engine can open it, or make it; then nothing was made.
+    """
+    db = given_database(ctx) or database_of_file(file.path)
+    if db is None:
+        db = data_folder() / f"{file.name}-{mark_of(file.path)}.db"
+        Files.of(db)
+        made_data_folder()
+    check_database(db)
+    return db
+
+
+def check_database(db: Path) -> None:
+    """Check that an engine is at work on a database, or could be.
+
+    Raises:
+        StoreError: If none can open it, or make it; then nothing was made.
+    """
+    if not is_alive(db):
+        check_place(db)
 
 
 def mark_of(path: Path) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 import dashboard.demo
-from dashboard.cli.database import given_database, made_data_folder, mark_of
+from dashboard.cli.database import check_database, given_database, made_data_folder, mark_of
 from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
 from dashboard.cli.room import has_terminal, open_dashboard, say_ways_back, ways_back
 from dashboard.cli.run import still_running, submit, write_end
@@ -48,6 +48,7 @@ def demo(
     settings = ctx.ensure_object(Settings)
     chosen, named = _folder(folder, stdlib=stdlib)
     db = given_database(ctx) or _database_for(named)
+    check_database(db)
     launched = _launched(db, chosen, stdlib=stdlib)
     looking = not (detach or no_dashboard or settings.json or output is not None) and has_terminal()
     try:
@@ -78,7 +79,7 @@ def _folder(given: Path | None, *, stdlib: bool) -> tuple[Path, str]:
     if not folder.is_dir():
         fail("usage", f"{given} is not a folder", "name a folder of source code, or take --stdlib")
     # The folder's name says to a person which one it is, the hash tells equal names apart.
-    return folder, f"{folder.name.encode('ascii', 'ignore').decode() or 'root'}-{mark_of(folder)}"
+    return folder, f"{folder.name.encode('ascii', 'ignore').decode()[:100] or 'root'}-{mark_of(folder)}"
 
 
 def _database_for(named: str) -> Path:

@@ -84,8 +84,8 @@ def engine(
         hand_over(ctx, 2.0 if grace is None else grace)
         return DONE
     file = None if team is None else read_team(team)
-    code = None if file is None else ensure_trusted(file, allowed=trusting)
     db = database_of(ctx, changes=True) if file is None else team_database(ctx, file)
+    code = None if file is None else ensure_trusted(file, allowed=trusting)
     if file is None and ready_fd is None and not standby and not db.exists():
         fail("missing_file", f"{db} does not exist", "begin with a team: quarterdeck up TEAM")
     for descriptor in (ready_fd, while_fd):

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from dashboard.clean import clean
-from dashboard.cli.database import database_of, naming, team_in
+from dashboard.cli.database import check_database, database_of, naming, team_in
 from dashboard.cli.ordering import client_on, fail_refused
 from dashboard.cli.output import DONE, NO_ENGINE, WRONG_USAGE, Failure, emit, fail, say
 from dashboard.cli.trust import trust_list
@@ -80,6 +80,8 @@ def import_(ctx: click.Context, file: Path, *, dry_run: bool, trust: bool) -> in
     A database that does not exist yet is made: quarterdeck import FILE --db new.db
     """
     db = _target(ctx, dry_run=dry_run)
+    if db is not None:
+        check_database(db)
     try:
         plan = plan_import(file, db, trust_list())
     except ImportRefused as error:

@@ -77,8 +77,8 @@ def up(
     if prune and keep:
         fail("usage", "--prune and --keep say the opposite", "give one of them")
     file = read_team(team)
-    code = ensure_trusted(file, allowed=trusting)
     db = team_database(ctx, file)
+    code = ensure_trusted(file, allowed=trusting)
     command = changed(file.load_command(), on_conflict=on_conflict)
     state = state_of(db)
     check_same_team(ctx, db, state, file.path)

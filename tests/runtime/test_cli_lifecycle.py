@@ -304,13 +304,12 @@ def test_the_demo_reads_a_folder_and_waits_for_the_next_request(console: Console
 
 def test_an_engine_that_cannot_start_says_why(console: Console) -> None:
     console.write("team.yaml", SLOW)
-    console.write("team.db-lock", "").unlink()
-    (console.folder / "team.db-lock").mkdir()
+    console.write("team.db-wal", "left over from another database")
     ended = console.run("up", "team.yaml", "--db", "team.db")
 
     assert ended.returncode == 4
     assert ended.stderr.startswith("quarterdeck: the engine did not start: ")
-    assert "team.db-lock" in ended.stderr
+    assert "team.db-wal" in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
 
 
