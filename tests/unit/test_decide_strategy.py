@@ -329,3 +329,14 @@ def test_what_ended_before_its_turn_makes_no_circle_with_what_is_wired_after_it(
     world.order(SwitchStrategy(mode="sequential"))
 
     assert_legal(world.state)
+
+
+def test_a_failure_that_the_strategy_before_put_up_with_fails_nothing_after_a_switch() -> None:
+    world = team_world(*FOUR, mode="parallel", options=SupervisorOptions(settings={"need": 2}))
+    submitted(world)
+    world.fail(attempt(world, "ada"))
+
+    applied(world, SwitchStrategy(mode="sequential", settings={}, scope="open"))
+    world.settle()
+
+    assert ended(world).status is RunStatus.DONE

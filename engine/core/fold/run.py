@@ -118,7 +118,9 @@ def _rewire(state: State, group: Task, change: GroupChange) -> None:
         pass_by(state, task, "strategy switched")
     for task_id in group.children:
         task = state.tasks[task_id]
-        task.role, task.tolerated, task.sees, task.need = "", task.asked_by is not None, None, None
+        # What a failure meant was settled when it happened; what the others may come to, the new strategy says.
+        task.tolerated = task.asked_by is not None or (task.tolerated and task.ended)
+        task.role, task.sees, task.need = "", None, None
     for task_id in change.adopted:
         _adopt(state, group, state.tasks[task_id])
     for node in change.added:

@@ -172,7 +172,8 @@ def _change(work: "WorkLedger", change: GroupChange, at_ms: int) -> None:
         work.pass_by(task_id, at_ms, "strategy switched")
     for task_id in group.children:
         job = work.jobs[task_id]
-        job.tolerated, job.sees, job.need = job.asked_by is not None, None, None
+        job.tolerated = job.asked_by is not None or (job.tolerated and job.outcome is not None)
+        job.sees, job.need = None, None
     for task_id in change.adopted:
         _adopted(work, group, work.jobs[task_id])
     for node in change.added:
