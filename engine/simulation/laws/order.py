@@ -121,7 +121,7 @@ def agents_are_chosen_by_the_balance(past: Seen, event: AttemptStarted) -> str |
     chosen = books.team.agents[event.agent_id]
     others = [books.team.agents[one] for one in books.team.served.get(job.queue or "", ()) if one != chosen.id]
     free = [one for one in others if job.queue in open_to(books, one) and next(full(books, one), None) is None]
-    rule = books.team.inherited(chosen.supervisor_id, "balance", "round_robin")
+    rule = books.team.inherited(books.team.home_of(job.queue), "balance", "round_robin")
     if rule == "least_load":
         for other in free:
             if _load(books, other) < _load(books, chosen):
