@@ -58,6 +58,7 @@ from engine.core.events.hierarchy import SupervisorChanged
 from engine.core.events.swap import SwapHurried, SwapRolledBack
 from engine.core.events.team import AgentSwapped
 from engine.core.fold.pressing import first_urgent
+from engine.core.hierarchy import below_of
 from engine.core.inheritance import inherited
 from engine.core.prompts.records import (
     AfterEnd,
@@ -146,19 +147,28 @@ def _attempt_set_aside(state: State, event: AttemptSetAside) -> list[Prompt]:
 
 
 def _supervisor_changed(state: State, event: SupervisorChanged) -> list[Prompt]:
-    """What is set for a supervisor may be another budget for itself, and for who inherits it."""
-    return [CheckBudget(subject=one) for one in _exhausted_below(state, event.supervisor_id)]
+    """What is set for a supervisor may be another budget for itself, and for all that inherits it."""
+    return _look_at_budgets(state, event.supervisor_id)
 
 
-def _exhausted_below(state: State, supervisor_id: str) -> list[str]:
-    supervisor = state.supervisors[supervisor_id]
-    found = [supervisor_id]
-    for member_id in supervisor.members:
-        if member_id in state.agents:
-            found += [member_id] if state.agents[member_id].exhausted is not None else []
-        else:
-            found += _exhausted_below(state, member_id)
-    return found
+def _member_moved(state: State, event: MemberMoved) -> list[Prompt]:
+    """What is inherited under another supervisor may be another budget."""
+    return _look_at_budgets(state, event.member_id)
+
+
+def _look_at_budgets(state: State, member_id: str) -> list[Prompt]:
+    """Look at who has spent a budget, or is at work, under a member: a lower limit ends that, a higher lets go on."""
+    if member_id in state.agents:
+        agent = state.agents[member_id]
+        at_work = [*agent.running, *agent.parked]
+        return [CheckBudget(subject=one) for one in (member_id, *at_work) if at_work or agent.exhausted is not None]
+    teams = {one.id: one for one in below_of(state, state.supervisors[member_id])}
+    members = (one for team in teams.values() for one in team.members if one in state.agents)
+    own = [*teams, *(run.id for run in state.runs.values() if run.supervisor_id in teams)]
+    return [
+        *(CheckBudget(subject=one) for one in own),
+        *(prompt for one in members for prompt in _look_at_budgets(state, one)),
+    ]
 
 
 def _engine_started(state: State, event: EngineStarted) -> list[Prompt]:
@@ -356,7 +366,7 @@ def _deadline_passed(state: State, event: DeadlinePassed) -> list[Prompt]:
 
 
 def _agent_swapped(state: State, event: AgentSwapped | SwapRolledBack | SwapHurried) -> list[Prompt]:
-    return [CheckGeneration(agent_id=event.agent_id), CheckBudget(subject=event.agent_id)]
+    return [CheckGeneration(agent_id=event.agent_id), *_look_at_budgets(state, event.agent_id)]
 
 
 def _task_reopened(state: State, event: TaskReopened) -> list[Prompt]:
@@ -430,6 +440,7 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     BudgetExtended: _look_at_budget,
     AttemptSetAside: _attempt_set_aside,
     SupervisorChanged: _supervisor_changed,
+    MemberMoved: _member_moved,
     AgentSwapped: _agent_swapped,
     SwapRolledBack: _agent_swapped,
     SwapHurried: _agent_swapped,
