@@ -9,6 +9,7 @@ import pytest
 
 from engine.archive import export_archive, plan_import
 from engine.core.commands import ImportState
+from engine.core.events import CommandRefused
 from engine.core.state import State
 from engine.granting import grant
 from engine.trust import user_list
@@ -48,6 +49,7 @@ def test_from_random_places_of_a_run_it_goes_on_elsewhere_to_the_same_report(
                 there.start()
             # An import is read beside the loop, and later commands may pass it by.
             there.answered()
+            assert [event.reason for event in there.journal if isinstance(event, CommandRefused)] == []
             there.finish()
             assert there.end(signal.SIGTERM) == 0
 

@@ -77,7 +77,7 @@ def _options(draw: Random, mode: str, agents: list[str]) -> SupervisorOptions:
 
 def _spec(draw: Random, name: str) -> AgentSpec:
     drawn = _right(AgentSpec, lambda: drawn_spec(draw, name))
-    kept = {one.name: getattr(drawn, one.name) for one in fields(AgentSpec) if one.name not in OF_CODE}
+    kept = {one.name: getattr(drawn, one.name) for one in fields(AgentSpec) if one.name not in (*OF_CODE, "run_in")}
     return AgentSpec(**(kept | {"agent_type": "function", "run": work}))
 
 
