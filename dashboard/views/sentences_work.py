@@ -20,6 +20,7 @@ from engine.core.events import (
     GroupEnded,
     GroupGrown,
     GroupPlanned,
+    ItemTaken,
     NeedMet,
     PlanAsked,
     RetryDue,
@@ -130,6 +131,10 @@ def _skipped(event: TaskSkipped, names: Names) -> str:
     return f"{names.of(event.task_id)} is skipped: {event.reason}"
 
 
+def _item_taken(event: ItemTaken, names: Names) -> str:
+    return f"{names.of(event.supervisor_id)} took {names.of(event.task_id)}"
+
+
 def _requeued(event: TaskRequeued, names: Names) -> str:
     return f"{names.of(event.task_id)} waits again: {event.reason}"
 
@@ -195,6 +200,7 @@ SENTENCES: dict[type, Callable[[Any, Names], str]] = {
     RetryDue: _due,
     TaskFailed: _task_failed,
     TaskSkipped: _skipped,
+    ItemTaken: _item_taken,
     TaskRequeued: _requeued,
     TaskReopened: _reopened,
     AttemptStarted: _started,

@@ -22,7 +22,18 @@ Fields: TypeAlias = dict[str, Any]
 OF_ONE_FILE = ("seq", "engine", "team", "trusted", "code", "commands", "declared", "incoming")
 """Fields of the state that mean nothing in another file; trust is the operator's, never an archive's."""
 DERIVED = {
-    "supervisors": ("running", "total", "processes", "at_work", "own", "offers", "ageing_ms", "balance", "restarts_ms"),
+    "supervisors": (
+        "running",
+        "total",
+        "processes",
+        "taken",
+        "at_work",
+        "own",
+        "offers",
+        "ageing_ms",
+        "balance",
+        "restarts_ms",
+    ),
     "agents": (
         "away",
         "running",

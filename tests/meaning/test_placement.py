@@ -169,3 +169,56 @@ async def test_an_agent_whose_team_was_full_keeps_its_turn_among_the_agents_of_s
         await told(root)
 
     assert diary.counts() == {"lead": 1, "a": 3, "b": 3, "c": 3}
+
+
+async def test_the_items_of_a_map_go_to_whichever_team_or_agent_is_free() -> None:
+    diary = Diary()
+    teams = [
+        diary.supervisor(name, diary.agent("ada", takes_s=takes_s, team=name))
+        for name, takes_s in (("slow", 6), ("fast", 1))
+    ]
+    members = [diary.agent("split", says=list(range(9))), diary.agent("bob", takes_s=2)]
+    settings = {"over": "split"}
+    root = await over(diary, *teams, agents=members, coordination_mode="map", coordination_settings=settings)
+
+    async with root:
+        await told(root)
+
+    assert diary.counts() == {"split": 1, "slow/ada": 1, "fast/ada": 5, "bob": 3}
+    assert sorted(one.text for one in diary.entries if one.agent != "split") == [str(number) for number in range(9)]
+    assert diary.now_s() == 6
+
+
+async def test_a_paused_team_takes_no_item_of_a_map() -> None:
+    diary = Diary()
+    teams = [diary.supervisor(name, diary.agent("ada", takes_s=1, team=name)) for name in ("on", "off")]
+    root = await over(
+        diary, *teams, agents=[diary.agent("split", says=list(range(4)))], coordination_mode="map",
+        coordination_settings={"over": "split"},
+    )  # fmt: skip
+
+    async with root:
+        await root.pause("off")
+        await told(root)
+
+    assert diary.counts() == {"split": 1, "on/ada": 4}
+    assert diary.now_s() == 4
+
+
+async def test_a_team_does_the_items_that_it_takes_by_its_own_strategy() -> None:
+    diary = Diary()
+    teams = [
+        diary.supervisor(name, *(diary.agent(one, takes_s=1, team=name) for one in ("ada", "bob")))
+        for name in ("left", "right")
+    ]
+    root = await over(
+        diary, *teams, agents=[diary.agent("split", says=list(range(4)))], coordination_mode="map",
+        coordination_settings={"over": "split"},
+    )  # fmt: skip
+
+    async with root:
+        result = await told(root)
+
+    assert result.output == [f"bob(ada({number}))" for number in range(4)]
+    assert Counter(one.team for one in diary.entries) == {"": 1, "left": 4, "right": 4}
+    assert diary.now_s() == 3

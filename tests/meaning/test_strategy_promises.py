@@ -63,8 +63,6 @@ async def test_map_gives_every_item_to_whoever_is_free_once(stage: str) -> None:
 
 
 async def test_map_without_to_gives_the_items_to_every_member_but_the_splitter(stage: str) -> None:
-    if stage == "teams":
-        pytest.skip("teams get their shares in advance")
     diary = Diary()
     workers = [diary.agent("ada", says=list(range(6)), takes_s=1), diary.agent("bob", "dig", takes_s=1)]
     workers.append(diary.agent("cyd", "dig", takes_s=2))

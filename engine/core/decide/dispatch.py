@@ -5,10 +5,11 @@ Nothing is searched: the fold keeps the heads of all three in order (`fold.openi
 
 from engine.core.context import Context
 from engine.core.decide.budgets import before_start
-from engine.core.events import AttemptResumed, AttemptStarted, Event
+from engine.core.events import AttemptResumed, AttemptStarted, Event, ItemTaken
 from engine.core.fold.lanes import next_task
 from engine.core.fold.openings import next_queue
 from engine.core.prompts import Dispatch
+from engine.core.queries.takers import is_of_few, team_for
 from engine.core.state import Agent, Queue, State, Task
 
 
@@ -19,7 +20,15 @@ def dispatch(state: State, prompt: Dispatch, ctx: Context) -> list[Event]:
     if queue.key.startswith("back:"):
         return [_resumed(task, ctx)]
     agent = agent_for(state, queue)
-    return before_start(state, task, agent, ctx) or [started(task, agent, ctx)]
+    return begun(state, queue, task, agent, ctx)
+
+
+def begun(state: State, queue: Queue, task: Task, agent: Agent, ctx: Context) -> list[Event]:
+    """Start `task` on a free agent of its queue, or let the team of that agent take it."""
+    team = team_for(state, queue, agent) if queue.shared and is_of_few(queue.key) else None
+    if team is None:
+        return before_start(state, task, agent, ctx) or [started(task, agent, ctx)]
+    return [ItemTaken(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, supervisor_id=team.id, agent_id=agent.id)]
 
 
 def agent_for(state: State, queue: Queue) -> Agent:

@@ -10,9 +10,10 @@ from engine.core.discovery import nearest
 from engine.core.errors import Refused
 from engine.core.events import NodePlan, QueueMade
 from engine.core.fact import changed, fact
-from engine.core.fold.queues import able_queue
+from engine.core.fold.queues import able_queue, shared_queue
 from engine.core.policies.chain import chain_of_agent, is_optional
 from engine.core.queries.placement import Place, place_for
+from engine.core.queries.takers import FEW, takers
 from engine.core.state import State, Supervisor
 from engine.core.strategies import strategy_named
 from engine.core.strategies.validation import validate
@@ -218,12 +219,15 @@ class _Places:
         return self._places[target]
 
     def _queue_of(self, names: Sequence[str]) -> str:
-        """Return the queue of work for whoever is free of a few members."""
-        capability = f"any of {', '.join(names)}"
+        """Return the queue of work for whoever is free of a few members; for a team its agents take it."""
+        capability = f"{FEW}{', '.join(names)}"
         if capability not in self._queues:
-            key = self._queues[capability] = able_queue(self._supervisor.id, capability)
+            members = [self.member(name) for name in names]
+            has_teams = any(one in self._state.supervisors for one in members)
+            of_teams = shared_queue(self._supervisor.id, 1, capability)
+            key = self._queues[capability] = of_teams if has_teams else able_queue(self._supervisor.id, capability)
             known = self._state.queues[key].agents if key in self._state.queues else []
-            agents = [one for one in map(self.member, names) if one not in known]
+            agents = [one for member in members for one in takers(self._state, member) if one not in known]
             if agents:
                 self.made.append(
                     QueueMade(

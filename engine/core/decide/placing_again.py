@@ -9,6 +9,7 @@ from engine.core.prompts import PlaceAgain
 from engine.core.queries.able import is_able
 from engine.core.queries.placement import Place, capability_of, place_for
 from engine.core.queries.stand_in import asker_of, home_of
+from engine.core.queries.takers import is_of_few
 from engine.core.state import Queue, State, Task
 
 
@@ -44,7 +45,7 @@ def place_again(state: State, prompt: PlaceAgain, ctx: Context) -> list[Event]:
 def _left(state: State, key: str | None) -> Iterator[Queue]:
     """Yield queues by capability in which something is ready, and which nobody able serves."""
     for queue in [state.queues[key]] if key is not None else list(state.queues.values()):
-        if not queue.ready or not queue.key.startswith("able:") or capability_of(queue).startswith("any of "):
+        if not queue.ready or not queue.key.startswith("able:") or is_of_few(queue.key):
             continue
         if not any(is_able(state, state.agents[agent_id]) for agent_id in queue.agents):
             yield queue

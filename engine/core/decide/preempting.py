@@ -8,8 +8,7 @@ left alone. What becomes of the one that stopped: `stopping`.
 from collections.abc import Iterator
 
 from engine.core.context import Context
-from engine.core.decide.budgets import before_start
-from engine.core.decide.dispatch import agent_for, started
+from engine.core.decide.dispatch import agent_for, begun
 from engine.core.events import Event, PreemptionAsked
 from engine.core.fold.openings import has_slot, is_full
 from engine.core.inheritance import above_and_self, inherited
@@ -136,4 +135,4 @@ def give_slot(state: State, prompt: GiveSlot, ctx: Context) -> list[Event]:
     if not (queue.shared or has_slot(state, supervisor)) or _is_held(state, supervisor):
         return []
     agent = agent_for(state, queue)
-    return before_start(state, task, agent, ctx) or [started(task, agent, ctx)]
+    return begun(state, queue, task, agent, ctx)

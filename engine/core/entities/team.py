@@ -133,6 +133,8 @@ class Supervisor:
     """Slots in use by its agents and by all below it."""
     processes: int = 0
     """Processes in use by its agents and by all below it."""
+    taken: Ids = field(default_factory=OrderedDict)
+    """Tasks that it has taken from what several members share, until somebody below it begins with them."""
     at_work: dict[int, dict[str, int]] = field(default_factory=dict)
     """Tasks that hold those of its own agents, by priority, the one that began last at the end."""
     own: Ranking = field(default_factory=Ranking)

@@ -91,6 +91,7 @@ from engine.core.events.task import (
     GroupEnded,
     GroupGrown,
     GroupPlanned,
+    ItemTaken,
     NeedMet,
     NodePlan,
     PlanAsked,
@@ -181,6 +182,7 @@ Event: TypeAlias = (
     | RetryDue
     | TaskFailed
     | TaskSkipped
+    | ItemTaken
     | TaskRequeued
     | TaskReassigned
     | TaskReopened
@@ -279,6 +281,7 @@ __all__ = [
     "GroupGrown",
     "GroupPlanned",
     "ImportBegan",
+    "ItemTaken",
     "MemberMoved",
     "MemberRenamed",
     "MembersDeclared",

@@ -231,6 +231,19 @@ class NeedMet:
 
 
 @fact
+class ItemTaken:
+    """A team takes work that was for whoever is free of several members, and does it in its own way."""
+
+    type: Literal["item_taken"] = "item_taken"
+    at_ms: int
+    run_id: str
+    task_id: str
+    supervisor_id: str
+    agent_id: str
+    """Who of it was free."""
+
+
+@fact
 class TaskRequeued:
     """A task waits somewhere else, or again."""
 

@@ -1,5 +1,6 @@
 """Fold: what the end of a task means for those that wait for it."""
 
+from engine.core.fold.hand_overs import let_take_again
 from engine.core.fold.queues import dequeue, enqueue, is_ready, wait_for_slot
 from engine.core.fold.timers import OF_TASKS, drop_all, drop_timer
 from engine.core.state import State, StopReason, Task, TaskStatus
@@ -25,6 +26,8 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
     task.ended_ms = state.at_ms
     if task.kind == "agent":
         _count(state, task)
+    else:
+        let_take_again(state, task)
     if task.parent_id is not None:
         _tell_parent(state, task, state.tasks[task.parent_id])
     if unblock and task.before:

@@ -4,6 +4,7 @@ That is the time from when a group could begin until the first attempt below it 
 member's work until the group ended: what a level takes besides the work below it. Two numbers a supervisor.
 """
 
+from engine.core.fold.openings import regate
 from engine.core.state import State, Task
 
 
@@ -15,7 +16,15 @@ def note_first_attempt(state: State, task: Task) -> None:
         if group.kind != "group" or group.begun_ms is not None:
             return  # whatever is above that has begun before
         group.begun_ms = state.at_ms
+        let_take_again(state, group)
         above = group.parent_id
+
+
+def let_take_again(state: State, group: Task) -> None:
+    """Let a team take the next item of a list, once somebody has begun with this one or it has ended."""
+    team = state.supervisors.get(group.worker_id or "")
+    if team is not None and team.taken.pop(group.id, None) is not None:
+        regate(state, team)
 
 
 def note_end(state: State, group: Task) -> None:

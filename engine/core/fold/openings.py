@@ -16,6 +16,7 @@ from engine.core.inheritance import above_and_self, inherited
 from engine.core.options import AGEING_S
 from engine.core.queries.able import is_able
 from engine.core.queries.processes import lacks_process
+from engine.core.queries.takers import is_of_few
 from engine.core.state import Agent, Queue, Ranking, State, Supervisor
 
 Entry: TypeAlias = tuple[int, int, str]
@@ -154,7 +155,7 @@ def is_let(state: State, queue: Queue, agent: Agent) -> bool:
     for one in above_and_self(state, supervisor):
         if one.id == queue.supervisor_id:
             return True
-        if one.paused or one.held or is_full(one):
+        if one.paused or one.held or is_full(one) or (one.taken and is_of_few(queue.key)):
             return False
         if one.exhausted is not None and any(is_able(state, state.agents[other]) for other in queue.agents):
             return False

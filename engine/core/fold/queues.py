@@ -170,16 +170,16 @@ def enqueue_again(state: State, tasks: Iterable[Task]) -> None:
         enqueue(state, task, again=True)
 
 
-def dequeue(state: State, task: Task) -> None:
-    """Take a task out of the queue where it is ready, if it is."""
+def dequeue(state: State, task: Task, *, served: bool = False) -> None:
+    """Take a task out of the queue where it is ready, if it is; `served`: that was the turn of its run."""
     task.held_back = False
     queue = state.queues.get(task.queue or "")
     if queue is not None:
-        _take_out(state, queue, task)
+        _take_out(state, queue, task, served=(state.at_ms, state.seq) if served else None)
 
 
-def _take_out(state: State, queue: Queue, task: Task) -> None:
-    if take(queue, task):
+def _take_out(state: State, queue: Queue, task: Task, *, served: tuple[int, int] | None = None) -> None:
+    if take(queue, task, served=served):
         if state.urgent:
             state.urgent.pop(task.id, None)
         if queue.free:

@@ -8,6 +8,7 @@ from engine.core.events import (
     GroupEnded,
     GroupGrown,
     GroupPlanned,
+    ItemTaken,
     NeedMet,
     NodePlan,
     PlanAsked,
@@ -22,6 +23,7 @@ from engine.core.fold.ending import begin_anew, end, pass_by
 from engine.core.fold.hand_overs import note_end
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
+from engine.core.fold.openings import regate
 from engine.core.fold.queues import (
     dequeue,
     enqueue,
@@ -269,6 +271,17 @@ def _task_requeued(state: State, event: TaskRequeued) -> None:
         enqueue(state, task, again=True)
 
 
+def _item_taken(state: State, event: ItemTaken) -> None:
+    task, team = state.tasks[event.task_id], state.supervisors[event.supervisor_id]
+    dequeue(state, task, served=True)
+    task.taking = None
+    task.kind, task.queue, task.worker_id, task.supervisor_id = "group", None, team.id, team.id
+    state.runs[event.run_id].total -= 1
+    state.tasks_total -= 1
+    team.taken[task.id] = 0
+    regate(state, team)
+
+
 def _task_reopened(state: State, event: TaskReopened) -> None:
     group = state.tasks[state.tasks[event.task_id].parent_id or ""]
     run = state.runs[event.run_id]
@@ -305,6 +318,7 @@ HANDLERS: Handlers = {
     RetryDue: _retry_due,
     TaskFailed: _task_failed,
     TaskSkipped: _task_skipped,
+    ItemTaken: _item_taken,
     TaskRequeued: _task_requeued,
     TaskReopened: _task_reopened,
 }

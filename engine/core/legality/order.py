@@ -12,6 +12,7 @@ from engine.core.fold.pressing import urgent_from
 from engine.core.hierarchy import above_of
 from engine.core.inheritance import inherited
 from engine.core.queries.processes import lacks_process
+from engine.core.queries.takers import is_of_few
 from engine.core.state import Ranking, State, Supervisor, TaskStatus
 
 
@@ -140,7 +141,10 @@ def shared_queues_know_who_is_let(state: State) -> Iterator[str]:
                 lacks_process(state, agent)
                 or team.running >= team.max_parallel
                 or any(
-                    one.paused or one.held or (one.options.max_total is not None and one.total >= one.options.max_total)
+                    one.paused
+                    or one.held
+                    or (one.taken and is_of_few(queue.key))
+                    or (one.options.max_total is not None and one.total >= one.options.max_total)
                     for one in between
                 )
             )
@@ -188,6 +192,15 @@ def _head(state: State, supervisor: Supervisor) -> _Head | None:
 def _rank(head: _Head, ageing: int) -> int:
     back, priority, since_ms = head
     return back or priority * ageing + since_ms
+
+
+def what_a_team_has_taken_is_to_begin(state: State) -> Iterator[str]:
+    """A team remembers what it has taken of several members' work while nobody below it has begun with that."""
+    for supervisor in state.supervisors.values():
+        for task_id in supervisor.taken:
+            task = state.tasks.get(task_id)
+            if task is None or task.kind != "group" or task.ended or task.begun_ms is not None:
+                yield f"{supervisor.id} has taken {task_id}, which is not to begin"
 
 
 def slots_are_counted_at_every_level(state: State) -> Iterator[str]:
@@ -258,6 +271,7 @@ LAWS_OF_ORDER: tuple[Callable[[State], Iterator[str]], ...] = (
     free_agents_are_ranked,
     shared_queues_know_who_is_let,
     what_begins_next_is_known,
+    what_a_team_has_taken_is_to_begin,
     slots_are_counted_at_every_level,
     preempted_tasks_wait,
     urgent_tasks_are_known,

@@ -36,6 +36,7 @@ from engine.core.events import (
     GroupEnded,
     GroupGrown,
     GroupPlanned,
+    ItemTaken,
     MemberMoved,
     NeedMet,
     RetryDue,
@@ -231,6 +232,11 @@ def _delegated(state: State, event: Delegated) -> list[Prompt]:
     ]
 
 
+def _item_taken(state: State, event: ItemTaken) -> list[Prompt]:
+    given = state.tasks[event.task_id].input
+    return [PlanGroup(task_id=event.task_id, text=given if isinstance(given, str) else None)]
+
+
 def _call_rejoined(state: State, event: CallRejoined) -> list[Prompt]:
     if state.tasks[event.task_id].calls[event.call_key].open:
         return []
@@ -421,6 +427,7 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     StrategySwitched: _strategy_switched,
     Delegated: _delegated,
     CallRejoined: _call_rejoined,
+    ItemTaken: _item_taken,
     TaskFailed: _ended,
     TaskAnswered: _ended,
     RetryDue: _retry_due,

@@ -5,9 +5,9 @@
                       └▶ …       ┘
 
 The list is the request itself where it is one, else what the splitter makes of it: the member `over`, or the first
-one. `to` is who does the items: a member, or a capability that any member may have; else every other member. `join`
-is how the results become one: `list` (the results in order), or an aggregation. With `optional` an item that fails is
-left out.
+one. `to` is who does the items: a member, or a capability that any member may have; else every other member, agents
+and teams, whoever is free. `join` is how the results become one: `list` (the results in order), or an aggregation.
+With `optional` an item that fails is left out.
 """
 
 from collections.abc import Sequence
@@ -90,18 +90,7 @@ def _item(layout: Layout, nodes: Nodes, verdict: Verdict, number: int) -> str:
     title = str(titles[number]) if isinstance(titles, list) and number < len(titles) else f"item {number + 1}"
     workers = settings["workers"]
     everyone = [str(one) for one in workers] if isinstance(workers, list) else []
-    agents = [one for one in everyone if one not in nodes.groups] or [str(settings["splitter"])]
-    groups = [one for one in everyone if one in nodes.groups]
     if isinstance(to, str):
         return layout.own("", item=number, able=to, anyone=(), after=[verdict.node], title=title, role="item")
-    if groups and len(groups) == len(everyone):
-        return layout.own(
-            groups[number % len(groups)],
-            item=number,
-            able=None,
-            anyone=(),
-            after=[verdict.node],
-            title=title,
-            role="item",
-        )
-    return layout.own("", item=number, able=None, anyone=agents, after=[verdict.node], title=title, role="item")
+    few = everyone or [str(settings["splitter"])]
+    return layout.own("", item=number, able=None, anyone=few, after=[verdict.node], title=title, role="item")

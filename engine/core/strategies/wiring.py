@@ -67,7 +67,7 @@ class Made:
     able: str | None = None
     """Or the capability that whoever does it has to have."""
     anyone: tuple[str, ...] = ()
-    """Or names of agents, of whom whoever is free does it."""
+    """Or names of members, of whom whoever is free does it."""
     title: str = ""
     """What a person reads; of work, the name of the member where it is empty."""
     join: Joining | None = None

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from engine.core.events import AttemptResumed, AttemptStarted, PoolResized
+from engine.core.queries.takers import is_of_few
 from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.seen import Seen
 from engine.simulation.ledger.jobs import Job
@@ -122,7 +123,15 @@ def open_to(books: Chronicle, agent: AgentEntry) -> list[str]:
         return []
     if agent.removing is not None:
         return [f"agent:{agent.id}"] if agent.removing == "drain" else []
-    return books.team.queues_of(agent.id)
+    busy = {job.worker_id for job in books.work.jobs.values() if _is_to_begin(books, job)}
+    if busy.isdisjoint(one.id for one in above):
+        return books.team.queues_of(agent.id)
+    return [key for key in books.team.queues_of(agent.id) if not is_of_few(key)]
+
+
+def _is_to_begin(books: Chronicle, job: Job) -> bool:
+    """Tell whether a team has taken a task, and nobody of it has begun with it."""
+    return job.taken and job.outcome is None and job.id not in books.counts.begun_ms
 
 
 def a_pool_grows_and_shrinks_for_a_reason(past: Seen, event: PoolResized) -> str | None:

@@ -16,6 +16,7 @@ from engine.core.events import (
     CallRejoined,
     Delegated,
     DoubtSettled,
+    ItemTaken,
     RetryDue,
     RetryScheduled,
     StepRecorded,
@@ -168,6 +169,12 @@ def _placed(work: "WorkLedger", event: TaskRequeued | TaskFailedOver | TaskTried
         job.supervisor_id = event.queue.split(":")[1].partition("+")[0]
 
 
+def _taken(work: "WorkLedger", event: ItemTaken) -> None:
+    job = work.jobs[event.task_id]
+    job.kind, job.queue, job.worker_id, job.supervisor_id = "group", None, event.supervisor_id, event.supervisor_id
+    job.taken = True
+
+
 def _reassigned(work: "WorkLedger", event: TaskReassigned) -> None:
     job = work.jobs[event.task_id]
     job.queue, job.supervisor_id = f"agent:{event.agent_id}", event.supervisor_id
@@ -206,6 +213,7 @@ NOTES: dict[type, Callable[["WorkLedger", Any], None]] = {
     TaskAnswered: _answered_for,
     RetryScheduled: _retry_scheduled,
     RetryDue: _retry_due,
+    ItemTaken: _taken,
     TaskRequeued: _placed,
     TaskFailedOver: _placed,
     TaskTriedAnew: _placed,

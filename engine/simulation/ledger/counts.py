@@ -13,6 +13,7 @@ from engine.core.events import (
     GroupEnded,
     GroupGrown,
     GroupPlanned,
+    ItemTaken,
     RunSubmitted,
     StrategySwitched,
     SupervisorFailed,
@@ -81,6 +82,8 @@ class CountLedger:
                 self.totals["tasks"] += sum(node.kind == "agent" for node in event.added)
             case StrategySwitched():
                 self.totals["tasks"] += sum(node.kind == "agent" for change in event.groups for node in change.added)
+            case ItemTaken():
+                self.totals["tasks"] -= 1
             case Delegated():
                 self.totals["tasks"] += sum(child.kind == "agent" for child in event.children)
 

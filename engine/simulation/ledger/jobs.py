@@ -78,6 +78,8 @@ class Job:
     """Its own."""
     preemptions: int = 0
     planned: bool = False
+    taken: bool = False
+    """A team took it from what several members share."""
     """Of a group: its graph was made."""
     outcome_id: str | None = None
     """Of a group: the node whose output is its own."""

@@ -13,6 +13,7 @@ from engine.core.events import (
     AttemptStarted,
     EngineStarted,
     Event,
+    ItemTaken,
     PreemptionAsked,
     QueueMade,
 )
@@ -107,7 +108,7 @@ class TurnLedger:
         turn.tasks.remove(task_id)
         if not turn.tasks:
             del self.turns[place]
-        elif isinstance(event, AttemptStarted):
+        elif isinstance(event, AttemptStarted | ItemTaken):
             turn.since_ms = event.at_ms
 
 

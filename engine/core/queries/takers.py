@@ -1,0 +1,31 @@
+"""Who takes work that is for whoever is free of a few members: an agent itself, a team by any of its agents."""
+
+from engine.core.hierarchy import above_of, below_of
+from engine.core.queries.rings import agents_in
+from engine.core.state import Agent, Queue, State, Supervisor
+
+FEW = "any of "
+"""How the capability begins that stands for members who are named."""
+
+
+def is_of_few(key: str) -> bool:
+    """Return True for the key of a queue of work for a few members."""
+    return key.startswith("able:") and key.split(":", 2)[2].startswith(FEW)
+
+
+def takers(state: State, member_id: str) -> list[str]:
+    """Return the ids of the agents that take work for a member."""
+    if member_id in state.agents:
+        return [member_id]
+    teams = below_of(state, state.supervisors[member_id])
+    return [agent.id for team in teams for agent in agents_in(state, team) if agent.removing is None]
+
+
+def team_for(state: State, queue: Queue, agent: Agent) -> Supervisor | None:
+    """Return the team for which an agent takes work of a few members; None where it is the agent's own."""
+    below: Supervisor | None = None
+    for above in above_of(state, state.supervisors[agent.supervisor_id]):
+        if above.id == queue.supervisor_id:
+            return below
+        below = above
+    return None
