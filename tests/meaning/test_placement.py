@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engine import AgentSpec, DynamicSupervisor
+from engine import AgentSpec, Circuit, DynamicSupervisor
 from tests.meaning.diary import Body, Diary, told
 
 pytestmark = pytest.mark.anyio
@@ -222,3 +222,55 @@ async def test_a_team_does_the_items_that_it_takes_by_its_own_strategy() -> None
     assert result.output == [f"bob(ada({number}))" for number in range(4)]
     assert Counter(one.team for one in diary.entries) == {"": 1, "left": 4, "right": 4}
     assert diary.now_s() == 3
+
+
+async def test_equally_near_agents_of_one_name_share_what_is_asked_of_that_name() -> None:
+    diary = Diary()
+    teams = [diary.supervisor(name, diary.agent("ada", takes_s=1, team=name)) for name in ("left", "right")]
+    lead = diary.agent("lead", body=maps("ada", range(4)))
+    root = await over(diary, *teams, agents=[lead], coordination_mode="delegate", lead="lead")
+
+    async with root:
+        await told(root)
+
+    assert diary.counts() == {"lead": 1, "left/ada": 2, "right/ada": 2}
+    assert diary.of("lead")[0].ended_s == 2
+
+
+async def test_an_agent_and_a_team_of_one_name_share_what_is_asked_of_that_name() -> None:
+    diary = Diary()
+    ada = diary.supervisor("ada", *(diary.agent(one, takes_s=1, team="team") for one in ("bob", "cyd")))
+    right = diary.supervisor("right")
+    await right.add_sub_supervisor("ada", ada)
+    left = diary.supervisor("left", diary.agent("ada", takes_s=1, team="left"))
+    lead = diary.agent("lead", body=maps("ada", range(6)))
+    root = await over(diary, left, right, agents=[lead], coordination_mode="delegate", lead="lead")
+
+    async with root:
+        await told(root)
+
+    assert diary.counts() == {"lead": 1, "left/ada": 3, "team/bob": 3, "team/cyd": 3}
+
+
+async def test_what_waits_for_agents_of_one_name_goes_farther_when_none_of_them_is_able_any_more() -> None:
+    diary = Diary()
+
+    async def fails(task: Any, ctx: Any) -> Any:
+        raise RuntimeError("no")
+
+    teams = [
+        diary.supervisor(name, diary.agent("ada", takes_s=1, body=fails, team=name, circuit=Circuit(1, cool_s=60)))
+        for name in ("left", "right")
+    ]
+    lead = diary.agent("lead", body=maps("ada", range(4)))
+    near = diary.supervisor("near", lead, coordination_mode="delegate", lead="lead")
+    for team in teams:
+        await near.add_sub_supervisor(team.name, team)
+    root = diary.supervisor("root", diary.agent("ada", takes_s=1))
+    await root.add_sub_supervisor("near", near)
+
+    async with root:
+        result = await told(near)
+
+    assert result.status == "failed"
+    assert diary.counts() == {"lead": 1, "left/ada": 1, "right/ada": 1, "ada": 2}

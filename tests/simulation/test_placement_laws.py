@@ -110,9 +110,15 @@ def test_work_goes_to_the_nearest_who_are_able(world: World, target: str, data: 
     nearest = min([*named, *able], default=None)
     if nearest is None:
         assert place.waits
-    elif nearest in named:
+    elif nearest in named and len(named[nearest]) == 1:
         assert not place.waits
-        assert place.worker_id in named[nearest]
+        assert {place.worker_id} == named[nearest]
+    elif nearest in named:
+        assert place.made is not None
+        assert not place.waits
+        theirs = {one.id: {one.id, *up(state, state.supervisors[one.supervisor_id])} for one in state.agents.values()}
+        assert all(theirs[one] & named[nearest] for one in place.made.agent_ids)
+        assert all(any(member in theirs[one] for one in place.made.agent_ids) for member in named[nearest])
     else:
         takers = place.made.agent_ids if place.made is not None else state.queues[place.queue or ""].agents
         assert not place.waits

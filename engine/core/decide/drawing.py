@@ -224,7 +224,7 @@ class _Places:
         if capability not in self._queues:
             members = [self.member(name) for name in names]
             has_teams = any(one in self._state.supervisors for one in members)
-            of_teams = shared_queue(self._supervisor.id, 1, capability)
+            of_teams = shared_queue(self._supervisor.id, 0, capability)
             key = self._queues[capability] = of_teams if has_teams else able_queue(self._supervisor.id, capability)
             known = self._state.queues[key].agents if key in self._state.queues else []
             agents = [one for member in members for one in takers(self._state, member) if one not in known]

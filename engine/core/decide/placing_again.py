@@ -9,7 +9,7 @@ from engine.core.prompts import PlaceAgain
 from engine.core.queries.able import is_able
 from engine.core.queries.placement import Place, capability_of, place_for
 from engine.core.queries.stand_in import asker_of, home_of
-from engine.core.queries.takers import is_of_few
+from engine.core.queries.takers import FEW
 from engine.core.state import Queue, State, Task
 
 
@@ -36,7 +36,7 @@ def place_again(state: State, prompt: PlaceAgain, ctx: Context) -> list[Event]:
                     run_id=task.run_id,
                     task_id=task.id,
                     queue=place.queue,
-                    reason=f"nobody near by can {capability_of(queue)} now",
+                    reason=f"nobody near by can {_target(queue)} now",
                 )
             )
     return events
@@ -45,17 +45,22 @@ def place_again(state: State, prompt: PlaceAgain, ctx: Context) -> list[Event]:
 def _left(state: State, key: str | None) -> Iterator[Queue]:
     """Yield queues by capability in which something is ready, and which nobody able serves."""
     for queue in [state.queues[key]] if key is not None else list(state.queues.values()):
-        if not queue.ready or not queue.key.startswith("able:") or is_of_few(queue.key):
+        if not queue.ready or not queue.key.startswith("able:") or ", " in _target(queue):
             continue
         if not any(is_able(state, state.agents[agent_id]) for agent_id in queue.agents):
             yield queue
+
+
+def _target(queue: Queue) -> str:
+    """Return the name or the capability that was asked for; of an item of a map, the names of all who may do it."""
+    return capability_of(queue).removeprefix(FEW)
 
 
 def _elsewhere(state: State, task: Task, queue: Queue, ctx: Context) -> Place | None:
     """Return where a task goes; None where it stays, because nobody else is able either."""
     asker = state.agents.get(asker_of(state, task) or "")
     try:
-        place = place_for(state, home_of(state, task), capability_of(queue), ctx.now_ms, asker=asker)
+        place = place_for(state, home_of(state, task), _target(queue), ctx.now_ms, asker=asker)
     except NoAgentMatches:
         return None
     return None if place.waits or place.queue == queue.key else place

@@ -5,6 +5,8 @@ The first ring in which anybody is able takes the work. Where nobody is able any
 which somebody would be, and `waiting` says for what.
 """
 
+from collections.abc import Iterator
+
 from engine.core.discovery import nearest
 from engine.core.errors import NoAgentMatches
 from engine.core.events import QueueMade
@@ -13,6 +15,7 @@ from engine.core.fold.queues import able_queue, own_queue, shared_queue
 from engine.core.queries.able import has_anybody_able, is_able, why_team_is_not_able
 from engine.core.queries.rings import Ring, agents_in, rings, teams_in
 from engine.core.queries.suiting import Fit, fit_of
+from engine.core.queries.takers import FEW, takers
 from engine.core.state import Agent, Queue, State, Supervisor
 
 
@@ -66,10 +69,9 @@ def place_for(state: State, home: Supervisor, target: str, at_ms: int, *, asker:
 def _in_ring(
     state: State, ring: Ring, asker: Agent | None, target: str, at_ms: int, *, must_be_able: bool
 ) -> Place | None:
-    for supervisor in ring.supervisors:
-        found = _by_name(state, supervisor, target, must_be_able=must_be_able)
-        if found is not None:
-            return found
+    named = [one for team in ring.supervisors for one in _named(state, team, target, must_be_able=must_be_able)]
+    if named:
+        return _by_name(state, ring, target, named if must_be_able else named[:1], at_ms)
     teams: dict[str, list[str]] = {}
     for supervisor in ring.supervisors:
         agents = able_agents(state, supervisor, target, but=asker)
@@ -79,14 +81,10 @@ def _in_ring(
         teams = _best(state, teams, target)
     if not teams:
         return None
-    (first, *others), takers = teams, [one for agents in teams.values() for one in agents]
+    first, *others = teams
     owner = ring.anchor_id if others else first
     key = shared_queue(owner, ring.depth, target) if others else able_queue(first, target)
-    known = state.queues[key].agents if key in state.queues else []
-    made = None
-    if any(one not in known for one in takers):
-        made = QueueMade(at_ms=at_ms, key=key, supervisor_id=owner, capability=target, agent_ids=takers)
-    return Place(kind="agent", queue=key, worker_id=None, supervisor_id=owner, made=made)
+    return _shared(state, key, owner, [one for agents in teams.values() for one in agents], at_ms)
 
 
 def _best(state: State, found: dict[str, list[str]], target: str) -> dict[str, list[str]]:
@@ -99,14 +97,34 @@ def _best(state: State, found: dict[str, list[str]], target: str) -> dict[str, l
     return naming or found
 
 
-def _by_name(state: State, supervisor: Supervisor, name: str, *, must_be_able: bool) -> Place | None:
+def _named(state: State, supervisor: Supervisor, name: str, *, must_be_able: bool) -> Iterator[str]:
     for agent in agents_in(state, supervisor):
         if agent.name == name and agent.removing is None and (is_able(state, agent) or not must_be_able):
-            return Place(kind="agent", queue=own_queue(agent.id), worker_id=agent.id, supervisor_id=supervisor.id)
+            yield agent.id
     for team in teams_in(state, supervisor):
         if team.name == name and (not must_be_able or _is_team_able(state, team)):
-            return Place(kind="group", queue=None, worker_id=team.id, supervisor_id=team.id)
-    return None
+            yield team.id
+
+
+def _by_name(state: State, ring: Ring, name: str, named: list[str], at_ms: int) -> Place:
+    """Return the place of the one member of a name, or the queue of those that are equally near."""
+    agent = state.agents.get(named[0])
+    if len(named) > 1:
+        agents = [one for member_id in named for one in takers(state, member_id)]
+        return _shared(state, shared_queue(ring.anchor_id, ring.depth, FEW + name), ring.anchor_id, agents, at_ms)
+    if agent is None:
+        return Place(kind="group", queue=None, worker_id=named[0], supervisor_id=named[0])
+    return Place(kind="agent", queue=own_queue(agent.id), worker_id=agent.id, supervisor_id=agent.supervisor_id)
+
+
+def _shared(state: State, key: str, owner_id: str, agents: list[str], at_ms: int) -> Place:
+    """Return a queue by capability as a place, and its making where it does not know all of these agents."""
+    known = state.queues[key].agents if key in state.queues else []
+    made = None
+    if any(one not in known for one in agents):
+        capability = key.split(":", 2)[2]
+        made = QueueMade(at_ms=at_ms, key=key, supervisor_id=owner_id, capability=capability, agent_ids=agents)
+    return Place(kind="agent", queue=key, worker_id=None, supervisor_id=owner_id, made=made)
 
 
 def _is_team_able(state: State, team: Supervisor) -> bool:

@@ -22,10 +22,14 @@ def takers(state: State, member_id: str) -> list[str]:
 
 
 def team_for(state: State, queue: Queue, agent: Agent) -> Supervisor | None:
-    """Return the team for which an agent takes work of a few members; None where it is the agent's own."""
-    below: Supervisor | None = None
+    """Return the team for which an agent takes work of a few members; None where it is such a member itself.
+
+    The members stand under supervisors that are as many levels below that of the queue as its key says.
+    """
+    path: list[Supervisor] = []
     for above in above_of(state, state.supervisors[agent.supervisor_id]):
+        path.append(above)
         if above.id == queue.supervisor_id:
-            return below
-        below = above
+            levels = int(queue.key.split(":", 2)[1].partition("+")[2])
+            return path[-2 - levels] if len(path) > levels + 1 else None
     return None
