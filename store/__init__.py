@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from store.errors import (
+    CommandTooLarge,
     CorruptFile,
     Deposed,
     DiskFull,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CommandOutcome",
     "CommandRow",
+    "CommandTooLarge",
     "CorruptFile",
     "Deposed",
     "DiskFull",

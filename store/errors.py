@@ -193,6 +193,21 @@ class DiskFull(StoreError):
         self.path = path
 
 
+class CommandTooLarge(StoreError):
+    """A command is larger than an inbox takes; nothing of it was written.
+
+    Attributes:
+        size_bytes: Of its body.
+        largest_bytes: Of a body that is taken.
+    """
+
+    def __init__(self, size_bytes: int, largest_bytes: int) -> None:
+        sizes = f"{size_bytes / 1e6:,.1f} MB, and at most {largest_bytes / 1e6:,.0f} MB are taken"
+        super().__init__(f"the command has {sizes}: pass large data by the name of a file")
+        self.size_bytes = size_bytes
+        self.largest_bytes = largest_bytes
+
+
 class StoreBusy(StoreError):
     """Another process holds the file.
 

@@ -20,7 +20,7 @@ from store.arrivals import Arrivals, watch
 from store.connection import BUSY_S, is_busy, retry_delay_s, translated
 from store.errors import StoreError
 from store.records import CommandOutcome, CommandRow
-from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, put_commands
+from store.statements import COMMAND_OUTCOME, NAME_COMMANDS, PENDING_COMMANDS, command_of, put_commands
 
 if TYPE_CHECKING:
     import aiosqlite
@@ -63,10 +63,24 @@ class Inbox:
         self._wake()
 
     async def pending(self, limit: int = 500) -> list[CommandRow]:
-        """Commands without an outcome, oldest first, at most `limit`."""
+        """Commands without an outcome, oldest first, at most `limit`; what cannot be one has a fault."""
         with translated(self._path, disposable=True):
             found = await self._do(PENDING_COMMANDS, (limit + len(self._unwritten),))
-        return [CommandRow(*row) for row in found if row[0] not in self._unwritten][:limit]
+            unnamed = [row[-1] for row in found if command_of(row) is None]
+            if unnamed and await self._named(unnamed):
+                return await self.pending(limit)
+        rows = [row for row in map(command_of, found) if row is not None]
+        return [row for row in rows if row.id not in self._unwritten][:limit]
+
+    async def _named(self, places: list[int]) -> bool:
+        """Give rows ids; False while a client holds the file: then they wait."""
+        try:
+            await self._do(NAME_COMMANDS, (json.dumps(places),), patience_s=_SETTLE_PATIENCE_S)
+        except sqlite3.OperationalError as error:
+            if not is_busy(error):
+                raise
+            return False
+        return True
 
     async def settle(self, outcomes: Sequence[CommandOutcome]) -> None:
         """Say what became of commands; the first outcome of a command is the one that stays.

@@ -13,7 +13,7 @@ from store.files import Files, check_writable_folder, exists
 from store.migrations.inbox import INBOX
 from store.reader import Reader
 from store.records import CommandOutcome, CommandRow
-from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, put_commands
+from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, command_of, put_commands
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ class InboxClient:
         if not exists(self._files.inbox, disposable=True):
             return []
         found = self._do(lambda connection: connection.execute(PENDING_COMMANDS, (limit,)).fetchall())
-        return [CommandRow(*row) for row in found]
+        return [row for row in map(command_of, found) if row is not None]
 
     def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
         with translated(self._files.inbox, disposable=True):

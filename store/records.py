@@ -8,7 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeVar, dataclass_transform
 
+from store.errors import CommandTooLarge
+
 T = TypeVar("T")
+
+LARGEST_COMMAND_BYTES = 8_000_000
+"""Of the body of a command in an inbox: several times the largest request or team file."""
 
 
 @dataclass_transform(frozen_default=True)
@@ -56,6 +61,17 @@ class CommandRow:
     role: str
     """What the sender claims to be, for the audit; file modes decide who may write."""
     at_ms: int
+    fault: str = ""
+    """Of a row that was read: why it cannot be a command, whatever its body says; empty where it can."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no engine would take.
+
+        Raises:
+            CommandTooLarge: If the body is larger than `LARGEST_COMMAND_BYTES`.
+        """
+        if len(self.body) > LARGEST_COMMAND_BYTES:
+            raise CommandTooLarge(len(self.body), LARGEST_COMMAND_BYTES)
 
 
 @dataclass(frozen=True, slots=True)

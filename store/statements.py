@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from store.records import CommandRow
+from store.errors import CommandTooLarge
+from store.records import LARGEST_COMMAND_BYTES, CommandRow
 
 RECORD_COLUMNS = "seq, at_ms, kind, CAST(body AS BLOB), run_id, task_id, agent_id"
 """What a `Record` is made of, in its order."""
@@ -13,10 +14,28 @@ NEWEST_SEQ = 2**63 - 1
 """Bound that no seq passes."""
 
 _COMMAND = "(?, ?, CAST(? AS TEXT), ?, ?, ?)"
-PENDING_COMMANDS = """
-SELECT id, kind, CAST(body AS BLOB), sender, role, at_ms
+_LONGEST_BYTES = 1_000
+"""Of the other columns of a command."""
+
+
+def _bytes_of(column: str) -> str:
+    return f"substr(CAST({column} AS BLOB), 1, {_LONGEST_BYTES + 1})"
+
+
+_UNNAMED = "unnamed-"
+_SIZE = "length(CAST(body AS BLOB))"
+PENDING_COMMANDS = f"""
+SELECT CASE typeof(id) WHEN 'text' THEN {_bytes_of("id")} ELSE x'' END, {_bytes_of("kind")},
+       CASE WHEN {_SIZE} <= {LARGEST_COMMAND_BYTES} THEN CAST(body AS BLOB) END,
+       {_bytes_of("sender")}, {_bytes_of("role")}, CAST(at_ms AS INTEGER), {_SIZE}, place
   FROM commands WHERE state = 'pending' ORDER BY place LIMIT ?
 """
+"""Rows for `command_of`. Others write them, so a column may hold anything: bytes are read, no more than are taken."""
+NAME_COMMANDS = f"""
+UPDATE commands SET id = '{_UNNAMED}' || place || '-' || lower(hex(randomblob(8)))
+ WHERE place IN (SELECT value FROM json_each(?))
+"""
+"""Gives rows an id that have none that can be told, so that they can be settled."""
 ANY_PENDING = "SELECT EXISTS (SELECT 1 FROM commands WHERE state = 'pending')"
 COMMAND_OUTCOME = "SELECT id, state, seq, reason, CAST(result AS BLOB) FROM commands WHERE id = ?"
 
@@ -31,3 +50,30 @@ def put_commands(commands: Sequence[CommandRow]) -> tuple[str, tuple[Any, ...]]:
         f"INSERT INTO commands (id, kind, body, sender, role, at_ms) VALUES {values} ON CONFLICT (id) DO NOTHING",
         parameters,
     )
+
+
+def command_of(found: Sequence[Any]) -> CommandRow | None:
+    """Return what a row of `PENDING_COMMANDS` says; None where it has no id that can be told."""
+    named, kind, body, sender, role, at_ms, size, _ = found
+    id = _text(named)
+    if not id or not id.isprintable():
+        return None
+    texts = [_text(one) for one in (kind, sender, role)]
+    fault = ""
+    if id.startswith(_UNNAMED):
+        fault = f"its id must be a printable text of at most {_LONGEST_BYTES:,} bytes in UTF-8"
+    elif None in texts:
+        fault = f"its kind, sender and role must be texts of at most {_LONGEST_BYTES:,} bytes in UTF-8"
+    elif size > LARGEST_COMMAND_BYTES:
+        fault = str(CommandTooLarge(size, LARGEST_COMMAND_BYTES))
+    told = [text if text is not None else "unreadable" for text in texts]
+    return CommandRow(id, told[0], body or b"", told[1], told[2], at_ms, fault)
+
+
+def _text(value: bytes | None) -> str | None:
+    if value is None:  # which is what a part of an empty text is
+        return ""
+    try:
+        return value.decode() if len(value) <= _LONGEST_BYTES else None
+    except UnicodeDecodeError:
+        return None

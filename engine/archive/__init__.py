@@ -3,7 +3,8 @@
 A zip that any tool can open, of JSON alone. One rule holds inside: what an archive says is believed only after all of
 it was checked, and nothing is written before that; every failure is one `ImportRefused`.
 
-Format: `manifest`. The file itself: `container`. Its JSON: `strict_json`. Whether it may come in: `core.admission`.
+Format: `manifest`. The file itself: `container`. Its JSON: `core.strict_json`. Whether it
+may come in: `core.admission`.
 """
 
 from engine.archive.errors import ArchiveError, ExportRefused, ImportRefused

@@ -22,12 +22,12 @@ from engine.archive.manifest import (
     manifest_adapter,
     too_many,
 )
-from engine.archive.strict_json import NotStrict, check_values, strict_json
 from engine.core.admission import Inadmissible, admit
 from engine.core.document import Document
 from engine.core.exporting import encoded, state_sha256
 from engine.core.importing import state_from
 from engine.core.state import State
+from engine.core.strict_json import NotStrict, check_values, strict_json
 from engine.errors import NotJson
 from engine.runtimes.values import json_value
 

@@ -10,12 +10,13 @@ from functools import cache, partial
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, to_json
 
 from engine.core.commands import COMMAND_KINDS, Command
-from engine.core.errors import CorruptJournal, NewerKind
+from engine.core.errors import BadValue, CorruptJournal, NewerKind
 from engine.core.events import KINDS, Event
 from engine.core.state import State
+from engine.core.strict_json import NotStrict, strict_json
 from engine.core.upcast import needs_upcast, upcast, version_of
 from engine.core.validation.records import checked
 from engine.core.validation.rules import shown
@@ -97,8 +98,17 @@ def decode_events(rows: Sequence[tuple[int, str, bytes]]) -> list[Event]:
 
 
 def encode_command(command: Command) -> bytes:
-    """Return the JSON body of `command`, as it stands in the inbox."""
-    return bytes(_adapter(type(command)).dump_json(command))
+    """Return the JSON body of `command`, as it stands in the inbox.
+
+    Raises:
+        BadValue: If an engine would refuse to read it.
+    """
+    try:
+        body = to_json(command, inf_nan_mode="constants")
+        strict_json(body)
+    except (PydanticSerializationError, NotStrict) as error:
+        raise BadValue(command.type, (), f"cannot be written as JSON: {error}") from error
+    return body
 
 
 def decode_command(kind: str, body: bytes) -> Command:
@@ -113,9 +123,13 @@ def decode_command(kind: str, body: bytes) -> Command:
         command: Command = _adapter(COMMAND_KINDS[kind]).validate_json(body, strict=True)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
+        where = ".".join(part[:80] if (part := str(one)).isprintable() else shown(part) for one in first["loc"])
         given = "" if first["type"] in ("missing", "value_error", "json_invalid") else f", not {shown(first['input'])}"
         raise ValueError(f"{kind}: {where or 'body'}: {first['msg'].removeprefix('Value error, ')}{given}") from error
+    try:
+        strict_json(body)
+    except NotStrict as wrong:
+        raise ValueError(f"{kind}: body: {wrong}") from wrong
     return checked(command, kind)
 
 

@@ -19,7 +19,7 @@ from engine.host.batch import Given
 from engine.host.orders import Orders
 from engine.host.trusting import Trusting
 from engine.runtimes.threads import Threads
-from engine.runtimes.values import clean
+from engine.runtimes.values import clean, one_line
 from engine.trust import TrustError
 from store import CommandRow
 from store.inbox import Inbox
@@ -81,11 +81,14 @@ class Intake:
                         await arrivals.wait()
 
     async def _take(self, row: CommandRow) -> None:
+        if row.fault:
+            self._refuse(row, row.fault)
+            return
         try:
             command = decode_command(row.kind, row.body)
             granted = await self._granted(command)
         except (ValueError, TrustError) as error:
-            self._refuse(row, str(error))
+            self._refuse(row, one_line(error))
             return
         self._put(Order(id=row.id, command=command, sender=row.sender, role=row.role, granted=granted))
 
@@ -104,6 +107,6 @@ class Intake:
             sender=clean(row.sender),
             role=clean(row.role),
             code="bad_command",
-            reason=clean(reason),
+            reason=reason,
         )
         self._put(Given(refused))

@@ -29,7 +29,7 @@ from store.migrations.inbox import INBOX
 from store.opening import Store
 from store.process import Process
 from store.snapshots import LAST_KEPT, Snapshots
-from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, RECORD_COLUMNS, put_commands
+from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, RECORD_COLUMNS, command_of, put_commands
 
 FILE_ID = "simulated"
 _numbers = itertools.count()
@@ -238,7 +238,8 @@ class Disk:
 
     def pending(self) -> list[str]:
         """Return the ids of commands in the inbox that have no outcome yet."""
-        return [row[0] for row in self._inbox_reader.execute(PENDING_COMMANDS, (10_000,))]
+        found = self._inbox_reader.execute(PENDING_COMMANDS, (10_000,))
+        return [row.id for row in map(command_of, found) if row is not None]
 
     def close(self) -> None:
         """Forget everything."""

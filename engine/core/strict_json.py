@@ -17,7 +17,7 @@ MOST_VALUES = 4_000_000
 
 
 class NotStrict(ValueError):
-    """Bytes are not the JSON that an archive may hold; one line says why."""
+    """Bytes are not JSON that everybody reads alike; one line says why."""
 
 
 def check_values(bodies: Iterable[bytes]) -> None:
