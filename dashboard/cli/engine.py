@@ -11,8 +11,11 @@ import click
 
 from dashboard.cli.database import database_of, naming, team_database
 from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
+from dashboard.cli.team_plan import agreed, answers, planned
 from dashboard.cli.trust import ensure_trusted, trust_list
-from dashboard.cli.up import check_same_team
+from dashboard.cli.up import check_same_team, is_loaded
+from engine.core.commands import Winner
+from engine.core.fact import changed
 from engine.core.state import State
 from engine.folding import folded
 from engine.teamfile import TeamFile, read_team
@@ -22,6 +25,7 @@ from store import Durability
 @click.command("engine")
 @click.option("--team", metavar="TEAM", type=click.Path(path_type=Path), help="Load this team file first.")
 @click.option("--trust", "trusting", is_flag=True, help="Trust the team file as it is now.")
+@answers
 @click.option("--takeover", is_flag=True, help="End an engine of this database that hangs, and take its place.")
 @click.option("--standby", is_flag=True, help="Wait, and take over when the engine at work is gone.")
 @click.option(
@@ -59,9 +63,9 @@ from store import Durability
 @click.option("--while-fd", type=int, hidden=True)
 @click.pass_context
 def engine(
-    ctx: click.Context, team: Path | None, *, trusting: bool, takeover: bool, standby: bool,
-    takeover_after: float | None, handing_over: bool, grace: float | None, durability: Durability,
-    accept_loss: int, without_code: bool, ready_fd: int | None, while_fd: int | None,
+    ctx: click.Context, team: Path | None, *, trusting: bool, prune: bool, keep: bool, on_conflict: Winner,
+    takeover: bool, standby: bool, takeover_after: float | None, handing_over: bool, grace: float | None,
+    durability: Durability, accept_loss: int, without_code: bool, ready_fd: int | None, while_fd: int | None,
 ) -> int:  # fmt: skip
     """Run an engine until it is stopped.
 
@@ -92,8 +96,11 @@ def engine(
         if descriptor is not None:
             os.set_inheritable(descriptor, False)
     state = folded(db) if db.is_file() and db.stat().st_size else None
-    if file is not None and state is not None:
-        check_same_team(ctx, db, state, file.path)
+    load = None if file is None or code is None else changed(file.load_command(), on_conflict=on_conflict)
+    if load is not None and code is not None and state is not None:
+        check_same_team(ctx, db, state, Path(load.path))
+        if not is_loaded(state, load, code.digests):
+            load = agreed(ctx, db, load, planned(state, load, code.digests), prune=prune, keep=keep)
     _go_to_folder(state, file)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
 
@@ -105,7 +112,7 @@ def engine(
         refuse_code_elsewhere(state, db)
     terms = Terms(
         db=db,
-        load=None if file is None else file.load_command(),
+        load=load,
         digests={} if code is None else code.digests,
         allowed=trust_list(),
         takeover=takeover,

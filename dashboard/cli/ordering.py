@@ -83,7 +83,7 @@ def order(ctx: click.Context, sending: Sending, commands: Sequence[Command]) -> 
                 "no engine answers, so nothing was changed",
                 f"start one: quarterdeck engine --db {sending.path}; or leave the command for the next one: --queue",
                 NO_ENGINE,
-                names=naming(sending.path),
+                about=naming(sending.path),
             )
         for command in commands:
             outcome = client.perform(command, sending.timeout_s if alive else 0)
@@ -107,7 +107,7 @@ def _ended(last: Outcome, sending: Sending, *, alive: bool) -> int:
             f"the engine has not answered within {sending.timeout_s:g} s; the command stays queued",
             f"look for its outcome with: quarterdeck events --since 1m (command {last.command_id})",
             NO_ENGINE,
-            names=naming(sending.path),
+            about=naming(sending.path),
         )
     return DONE
 
@@ -133,7 +133,7 @@ def fail_refused(db: Path, outcome: Outcome) -> NoReturn:
     """
     names = naming(db)
     reason = f"refused: {outcome.reason or 'the engine does not say why'} (team {names['team']})"
-    fail(outcome.code or "refused", reason, "", REFUSED, names=names)
+    fail(outcome.code or "refused", reason, "", REFUSED, about=names)
 
 
 def _line(outcome: Outcome) -> str:

@@ -51,12 +51,12 @@ class Failure(Exception):
         hint: What to do next.
         exit_status: One of the statuses above.
         details: Lines that stand below.
-        names: Which team it is about, for `--json`.
+        about: More fields for `--json`, such as which team it is about.
     """
 
     def __init__(
         self, code: str, message: str, hint: str, exit_status: int, *, details: Sequence[str] = (),
-        names: Mapping[str, str] | None = None,
+        about: Mapping[str, object] | None = None,
     ) -> None:  # fmt: skip
         super().__init__(message)
         self.code = code
@@ -64,12 +64,12 @@ class Failure(Exception):
         self.hint = hint
         self.exit_status = exit_status
         self.details = details
-        self.names = names or {}
+        self.about = about or {}
 
 
 def fail(
     code: str, message: str, hint: str = "", exit_status: int = WRONG_USAGE, *, details: Sequence[str] = (),
-    names: Mapping[str, str] | None = None,
+    about: Mapping[str, object] | None = None,
 ) -> NoReturn:  # fmt: skip
     """End the subcommand with one line on stderr.
 
@@ -79,12 +79,12 @@ def fail(
         hint: What to do next; empty where the message says it.
         exit_status: 1 the work failed, 2 wrong usage, 3 refused, 4 no engine answered.
         details: Lines that stand below it.
-        names: Which team it is about, for `--json`.
+        about: More fields for `--json`, such as which team it is about.
 
     Raises:
         Failure: Always.
     """
-    raise Failure(code, message, hint, exit_status, details=details, names=names)
+    raise Failure(code, message, hint, exit_status, details=details, about=about)
 
 
 def is_interactive() -> bool:
@@ -163,7 +163,7 @@ def show_failure(failure: Failure, *, as_json: bool) -> None:
             "code": failure.code,
             "message": message,
             "hint": failure.hint,
-            **failure.names,
+            **failure.about,
         }
         _write(sys.stderr, json.dumps(body, ensure_ascii=True))
         return

@@ -139,7 +139,7 @@ def write_end(ctx: click.Context, db: Path, ended: RunEnd, output: Path | None) 
     if ended.status != "done":
         names = naming(db)
         said = f"run {ended.run_id} of team {names['team']} {_failed(ended)}"
-        fail(f"run_{ended.status}", said, "", WORK_FAILED, names=names)
+        fail(f"run_{ended.status}", said, "", WORK_FAILED, about=names)
     return DONE
 
 

@@ -11,7 +11,7 @@ from dashboard.cli.database import naming, team_database
 from dashboard.cli.ordering import client_on, fail_refused
 from dashboard.cli.output import DONE, NO_ENGINE, Settings, emit, fail, say
 from dashboard.cli.room import has_terminal, open_dashboard, ways_back
-from dashboard.cli.team_plan import agreed, planned, show
+from dashboard.cli.team_plan import agreed, answers, items_of, planned, show
 from dashboard.cli.trust import ensure_trusted
 from dashboard.client import Outcome
 from dashboard.process import end, is_alive, log_of, start_engine, wait_until_up
@@ -54,15 +54,7 @@ class Launched:
 @click.argument("team", type=click.Path(path_type=Path))
 @click.option("--detach", is_flag=True, help="Open no dashboard.")
 @click.option("--trust", "trusting", is_flag=True, help="Trust the file as it is now.")
-@click.option("--prune", is_flag=True, help="Remove who is no longer in the file, once their work is done.")
-@click.option("--keep", is_flag=True, help="Keep who is no longer in the file.")
-@click.option(
-    "--on-conflict",
-    type=click.Choice(["declared", "current"]),
-    default="declared",
-    show_default=True,
-    help="What was changed since the file was loaded: as the file declares it, or as it is.",
-)
+@answers
 @click.option("--dry-run", is_flag=True, help="Say what an edited file would change; do nothing.")
 @click.pass_context
 def up(
@@ -74,8 +66,6 @@ def up(
     The engine outlives the terminal. Where it runs already this attaches to it; what an edited file would change is
     shown and asked about first.
     """
-    if prune and keep:
-        fail("usage", "--prune and --keep say the opposite", "give one of them")
     file = read_team(team)
     db = team_database(ctx, file)
     code = ensure_trusted(file, allowed=trusting)
@@ -89,11 +79,11 @@ def up(
         return DONE
     if not known:
         check_code(file)
-        command = agreed(command, plan, prune=prune, keep=keep)
+        command = agreed(ctx, db, command, plan, prune=prune, keep=keep)
     launched = launch(db, command, code.digests)
     settings = ctx.ensure_object(Settings)
     if settings.json or detach or not has_terminal():
-        emit(ctx, launched.body(), _said(file, launched))
+        emit(ctx, launched.body() | {"items": items_of(plan)}, _said(file, launched))
         return DONE
     for line in _said(file, launched):
         say(line)

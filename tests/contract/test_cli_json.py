@@ -7,13 +7,16 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from dashboard.cli import main
-from engine.core.commands import Pause, Submit, SupervisorSpec
-from engine.core.spec import Retry
+from engine.core.commands import Pause, Submit, SupervisorSpec, SwapAgent
+from engine.core.signals import EngineBegan
+from engine.core.spec import AgentSpec, Retry
+from engine.core.team_plan import ChangeKind
+from engine.teamfile import read_team
 from tests.databases import write_database
 from tests.world import World, agent, team_world
 
@@ -79,7 +82,7 @@ def plain(value: Any, name: str = "") -> Any:
         return [plain(each) for each in value]
     if name in NOT_COMPARED and value is not None:
         return f"<{name}>"
-    return Path(value).name if name in PATHS and isinstance(value, str) else value
+    return Path(value).name if name in PATHS and isinstance(value, str) and value.startswith("/") else value
 
 
 def check(name: str, text: str) -> None:
@@ -178,6 +181,64 @@ def test_a_dry_run_of_a_strategy_says_what_stays_and_what_changes(database: Path
 
     assert status == 0
     check("strategy", out)
+
+
+TEAM = """\
+version: 1
+supervisor: {name: chief}
+agents:
+  - {name: swapped, script: [{output: one}]}
+  - {name: changed, script: [{output: two}]}
+  - {name: renamed, script: [{output: three}]}
+  - {name: moved, script: [{output: four}]}
+  - {name: gone, script: [{output: five}]}
+teams:
+  - {supervisor: {name: below}, agents: [{name: other, script: []}]}
+"""
+EDITED = """\
+version: 1
+supervisor: {name: boss, strategy: parallel}
+agents:
+  - {name: swapped, script: [{output: one}]}
+  - {name: changed, script: [{output: two!}]}
+  - {name: again, script: [{output: three}]}
+  - {name: added, script: []}
+teams:
+  - {supervisor: {name: below}, agents: [{name: other, script: []}, {name: moved, script: [{output: four}]}]}
+"""
+
+
+@pytest.fixture
+def edited(tmp_path: Path) -> tuple[str, str]:
+    """A team file that was edited since it was loaded, and its database, in which an operator swapped an agent."""
+    file = tmp_path / "team.yaml"
+    file.write_text(TEAM)
+    world = World()
+    world.say(EngineBegan(pid=1, token=1, version="test"))
+    world.order(read_team(file).load_command())
+    world.order(SwapAgent(agent="swapped", spec=AgentSpec(name="swapped", agent_type="scripted")))
+    file.write_text(EDITED)
+    return str(file), str(write_database(tmp_path / "team.db", world.journal))
+
+
+def test_what_an_edited_file_would_change_is_a_plan(edited: tuple[str, str], run: Run) -> None:
+    file, db = edited
+
+    status, out, err = run("up", file, "--dry-run", "--json", "--db", db)
+
+    assert (status, err) == (0, "")
+    assert {item["change"] for item in json.loads(out)["items"]} == set(get_args(ChangeKind))
+    check("plan", out)
+
+
+def test_a_file_that_lacks_members_is_refused_with_the_plan_and_nothing_else(edited: tuple[str, str], run: Run) -> None:
+    file, db = edited
+
+    for words in (("up", file), ("engine", "--team", file)):
+        status, out, err = run(*words, "--json", "--db", db)
+
+        assert (status, out) == (2, "")
+        check("plan-refused", err)
 
 
 def test_what_is_not_there_is_exit_2_or_3_with_one_line(database: Path, run: Run) -> None:

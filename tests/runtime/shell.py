@@ -1,5 +1,10 @@
 """A team at work in an engine of its own, and subcommands as a shell would run them on it."""
 
+import os
+import pty
+import select
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -63,3 +68,35 @@ def until(db: Path, holds: Callable[[State], bool]) -> State:
     finally:
         stop.set()
         timer.cancel()
+
+
+def at_a_terminal(folder: Path, answers: str, *words: str, **variables: str) -> tuple[int, str]:
+    """Run a command at a terminal of its own: its exit status, and what was seen.
+
+    Args:
+        folder: Where it runs.
+        answers: A letter for each question that it asks.
+        words: The command line.
+        variables: Of its environment, besides those of this process.
+    """
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "dashboard", *words], cwd=folder, stdin=terminal, stdout=terminal,
+        stderr=terminal, start_new_session=True, env=os.environ | variables,
+    )  # fmt: skip
+    os.close(terminal)
+    left, shown = list(answers), b""
+    try:
+        while select.select([controller], [], [], 30)[0]:
+            try:
+                more = os.read(controller, 4096)
+            except OSError:  # the other end was closed
+                break
+            shown += more
+            if shown.endswith(b"[y/N]: "):
+                os.write(controller, f"{left.pop(0)}\n".encode())
+        return process.wait(30), shown.decode().replace("\r\n", "\n")
+    finally:
+        process.kill()
+        process.wait()
+        os.close(controller)

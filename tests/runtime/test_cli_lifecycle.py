@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from dashboard.client import folded
 from store import EngineInfo, Reader, StoreError, Tail
+from tests.runtime.shell import at_a_terminal
 
 SLOW = """\
 version: 1
@@ -38,7 +40,8 @@ class Console:
     def __init__(self, folder: Path, data: Path | None = None) -> None:
         self.folder = folder
         self.data = data or folder / "data"
-        self._environment = os.environ | {"XDG_DATA_HOME": str(self.data)}
+        self.variables = {"XDG_DATA_HOME": str(self.data)}
+        self._environment = os.environ | self.variables
 
     def run(
         self, *words: str, variables: dict[str, str] | None = None, **options: Any
@@ -329,5 +332,64 @@ def test_an_edited_file_is_shown_first_and_who_is_no_longer_in_it_waits_for_an_a
         {"change": "dropped", "subject": "agent", "id": "a1", "path": "slow/first", "to": None,
          "fields": [], "since": None},
     ]  # fmt: skip
-    assert (unanswered.returncode, json.loads(unanswered.stderr.splitlines()[-1])["code"]) == (2, "no_longer_in_file")
+    refusal = json.loads(unanswered.stderr)
+    assert (unanswered.returncode, unanswered.stdout, refusal["code"]) == (2, "", "no_longer_in_file")
+    assert refusal["items"] == plan["items"]
     assert loaded == {"agents_added": 0, "agents_swapped": 0, "agents_removed": 1, "members_renamed": 1}
+
+
+def test_a_supervisor_that_was_renamed_in_its_file_keeps_its_database(console: Console) -> None:
+    console.write("team.yaml", SLOW)
+    before = console.json("up", "team.yaml")
+    console.write("team.yaml", SLOW.replace("name: slow,", "name: fast,"))
+
+    plan = console.json("up", "team.yaml", "--dry-run")
+    after = console.json("up", "team.yaml")
+
+    assert [(item["change"], item["path"], item["to"]) for item in plan["items"]] == [("renamed", "slow", "fast")]
+    assert (after["db"], after["pid"], after["started"]) == (before["db"], before["pid"], False)
+    assert after["items"] == plan["items"]
+    assert console.json("ps")["team"] == "fast"
+    assert [item["name"] for item in console.json("ps")["items"]] == ["fast"]
+
+
+def test_an_engine_that_loads_an_edited_file_needs_the_same_answer_as_up(console: Console) -> None:
+    console.write("team.yaml", SLOW)
+    db = Path(console.json("up", "team.yaml")["db"])
+    console.done("stop")
+    console.write("team.yaml", SLOW.replace("  - {name: second,", "  - {name: other, script: []}\n  # - {"))
+
+    refused = console.run("engine", "--team", "team.yaml")
+    seq = await_event(db, "engine_stopped")
+    engine = console.begin("engine", "--team", "team.yaml", "--prune")
+    await_event(db, "team_loaded", after_seq=seq)
+    engine.terminate()
+    _, said = engine.communicate(timeout=30)
+
+    assert refused.returncode == 2
+    assert refused.stderr.splitlines() == [
+        "added slow/other",
+        "dropped slow/second",
+        "quarterdeck: members are no longer in the file; --prune removes them, --keep keeps them",
+    ]
+    assert said.startswith("added slow/other\ndropped slow/second\n")
+
+
+@pytest.mark.parametrize(
+    ("answers", "left"),
+    [("n", ["first", "second"]), ("yn", ["first", "second", "third"]), ("yy", ["first", "third"])],
+)
+def test_a_person_sees_the_plan_and_is_asked(console: Console, answers: str, left: list[str]) -> None:
+    console.write("team.yaml", SLOW)
+    db = Path(console.json("up", "team.yaml")["db"])
+    console.write("team.yaml", SLOW.replace("  - {name: second,", "  - {name: third, script: []}\n  # - {"))
+
+    status, shown = at_a_terminal(console.folder, answers, "up", "team.yaml", "--detach", **console.variables)
+
+    lines = shown.splitlines()
+    assert lines[:2] == ["added slow/third", "dropped slow/second"]
+    assert lines[2].startswith("Change the team like that? [y/N]: ")
+    assert (status, len([line for line in lines if line.startswith("Remove who is no longer")])) == (
+        (130, 0) if answers == "n" else (0, 1)
+    )
+    assert sorted(agent.name for agent in folded(db).agents.values()) == left

@@ -2,8 +2,6 @@
 
 import json
 import os
-import pty
-import select
 import signal
 import subprocess
 import sys
@@ -19,6 +17,7 @@ from engine.core.commands import SupervisorSpec
 from engine.core.signals import EngineBegan
 from store import Reader, StoreError
 from tests.databases import write_database
+from tests.runtime.shell import at_a_terminal
 from tests.world import World, agent, load
 
 TEAM = "version: 1\nsupervisor: {name: crew}\nagents: [{name: a, script: []}]\n"
@@ -174,32 +173,7 @@ def test_a_person_is_asked_before_a_team_that_was_not_named_is_changed(
 
     ended, shown = at_a_terminal(place, answer, "pause", "a")
 
-    assert f"No team was named. Change crew ({crew['db']})? [y/N]: " in shown.replace("\r\n", "")
+    assert f"No team was named. Change crew ({crew['db']})? [y/N]: " in shown
     assert ended == status
     assert next(iter(folded(Path(crew["db"])).agents.values())).paused is paused
     assert ("(team crew)" in shown) is paused
-
-
-def at_a_terminal(folder: Path, answer: str, *words: str) -> tuple[int, str]:
-    """Run a command at a terminal of its own and answer each question: its exit status, and what was seen."""
-    controller, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [*PROGRAM, *words], cwd=folder, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
-        env=os.environ | {"COLUMNS": "300"},
-    )  # fmt: skip
-    os.close(terminal)
-    shown = b""
-    try:
-        while select.select([controller], [], [], 30)[0]:
-            try:
-                more = os.read(controller, 4096)
-            except OSError:  # the other end was closed
-                break
-            shown += more
-            if more.rstrip().endswith(b"[y/N]:"):
-                os.write(controller, f"{answer}\n".encode())
-        return process.wait(30), shown.decode()
-    finally:
-        process.kill()
-        process.wait()
-        os.close(controller)
