@@ -5,7 +5,9 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 pyth
 
 # -P keeps the current folder off sys.path, as in production.
 RUN := .venv/bin/python -P -m
-PARALLEL := -n auto --maxprocesses 8 --dist loadfile
+# One worker more than there are processors: tests of screens and of real engines wait for much of their time.
+WORKERS = $(shell $(PYTHON) -c 'import os; print(min(8, (os.cpu_count() or 1) + 1))')
+PARALLEL = -n $(WORKERS) --dist loadfile
 STAMP := .venv/.made-from-lock
 
 .DEFAULT_GOAL := help

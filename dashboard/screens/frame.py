@@ -108,13 +108,13 @@ class Frame(Actions, Screen[None]):
         """Bring frame and body up to date."""
         if not self.is_mounted:
             return
+        self.show(glimpse)  # first: the frame says how much of it there is
         right = header.condition(glimpse.state, glimpse.situation, glimpse.counts)
         self.query_one("#header", Bar).show(header.where(glimpse.state, glimpse.situation), right)
         self.query_one("#tabs", Bar).show(self._tabs(), self.beside_tabs())
         self.query_one("#status", Bar).show([self._status(glimpse)], [Cell(f"seq {glimpse.state.seq:,}", "faint")])
         own, everywhere = self.keys(), ((":", "command"), ("?", "keys"))
         self.query_one("#keys", Keys).show(_told(own), _told(everywhere))
-        self.show(glimpse)
 
     def _status(self, glimpse: Glimpse) -> Cell:
         prompt = self.query_one(Prompt)
