@@ -34,7 +34,7 @@ test: $(STAMP) ## Every test but the long chaos runs
 bench: $(STAMP) ## Measure against the floors of this machine
 	.venv/bin/python -P tests/bench/run.py
 
-chaos: $(STAMP) ## Kill, stop, wake and starve engines (QUARTERDECK_CHAOS_SEEDS, default 100; QUARTERDECK_CHAOS_SECONDS, 120)
+chaos: $(STAMP) ## Kill, stop, wake and starve engines, and soak one (QUARTERDECK_CHAOS_SEEDS, default 100; _CHAOS_SECONDS, 120; _SOAK_SECONDS, 1800)
 	QUARTERDECK_CHAOS_SEEDS="$${QUARTERDECK_CHAOS_SEEDS:-100}" $(RUN) pytest -q tests/chaos
 
 simulate: $(STAMP) ## Let drawn teams live through trouble: SEEDS=500 histories, or the one of SEED=1234

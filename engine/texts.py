@@ -27,8 +27,10 @@ from engine.core.events import (
 )
 from engine.core.values import INLINE_CHARS, Held, TextRef
 
-KEPT_BYTES = 64 * 1024 * 1024
-"""How much is kept by default."""
+KEPT_BYTES = 8 * 1024 * 1024
+"""How much is kept by default: what agents hand to each other at once, not the history of a day."""
+EACH_BYTES = 1_000
+"""What an event takes besides its JSON, as an object."""
 
 _CARRIERS: dict[type, str] = {
     RunSubmitted: "request",
@@ -51,7 +53,7 @@ class Texts:
 
     Args:
         read: Returns the body of the event with a seq, from the journal.
-        kept_bytes: How much to keep, counted in bytes of JSON.
+        kept_bytes: How much to keep, counted in bytes of JSON and `EACH_BYTES` for each.
     """
 
     def __init__(self, read: Callable[[int], Awaitable[bytes]], *, kept_bytes: int = KEPT_BYTES) -> None:
@@ -91,8 +93,8 @@ class Texts:
     def _remember(self, seq: int, record: object, size_bytes: int) -> None:
         if seq in self._kept:
             self._bytes -= self._kept.pop(seq)[1]
-        self._kept[seq] = (record, size_bytes)
-        self._bytes += size_bytes
+        self._kept[seq] = (record, size_bytes + EACH_BYTES)
+        self._bytes += size_bytes + EACH_BYTES
         while self._bytes > self._limit and len(self._kept) > 1:
             self._bytes -= self._kept.popitem(last=False)[1][1]
 

@@ -165,6 +165,7 @@ class Inbox:
             except sqlite3.OperationalError as error:
                 if not is_busy(error) or time.monotonic() >= deadline:
                     raise
+                error.__traceback__ = None  # its frames hold the future that holds it: only the collector frees those
             await anyio.sleep(retry_delay_s())
 
 

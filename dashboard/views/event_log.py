@@ -17,7 +17,7 @@ from store.records import Record
 
 BLOCK = 200
 """Records of one block."""
-BLOCKS = 100
+BLOCKS = 25
 """Blocks that are kept."""
 FOUND = 5_000
 """Most rows of a filter."""

@@ -21,7 +21,7 @@ from engine.core.events import (
 from engine.core.state import State
 from engine.core.values import preview
 
-REMEMBERED = 50_000
+REMEMBERED = 10_000
 
 
 class OfAttempt(Protocol):

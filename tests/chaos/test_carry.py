@@ -7,14 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.archive import export_archive, plan_import
-from engine.core.commands import ImportState
+from engine.archive import export_archive
 from engine.core.events import CommandRefused
-from engine.core.state import State
-from engine.granting import grant
-from engine.trust import user_list
 from tests.chaos.ledger import finished_in, lines_of
-from tests.chaos.voyage import Voyage
+from tests.chaos.voyage import Voyage, trusted_import
 
 SEEDS = range(1 + int(os.environ.get("QUARTERDECK_CHAOS_SEEDS", "5")) // 10)
 PLACES = 3
@@ -58,9 +54,5 @@ def test_from_random_places_of_a_run_it_goes_on_elsewhere_to_the_same_report(
 
 
 def take_in(there: Voyage, archive: Path) -> None:
-    """Import an archive as the command line does, all of its code trusted."""
-    plan = plan_import(archive, there.db)
-    allowed = user_list()
-    assert allowed is not None
-    grant(allowed, plan.references, State(), db=there.db, path=archive, sha256=plan.sha256, folder=there.folder)
-    there.send(ImportState(path=str(archive), sha256=plan.sha256))
+    """Import an archive as the command line does."""
+    there.send(trusted_import(archive, there.db))

@@ -19,12 +19,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
+from engine.archive import plan_import
 from engine.core.codec import encode_command
-from engine.core.commands import Command, Resume, Submit
+from engine.core.commands import Command, ImportState, Resume, Submit
 from engine.core.events import CommandApplied, CommandRefused, EngineStarted, Event, RunFinished
+from engine.core.state import State
 from engine.core.values import TextRef
 from engine.folding import events_of, folded, pages
+from engine.granting import grant
 from engine.texts import walk
+from engine.trust import user_list
 from store import CommandOutcome, CommandRow, InboxClient, Reader, Tail
 from tests.chaos.ledger import done_again, ended_twice, finished_in, lines_of, unrecorded
 
@@ -226,6 +230,15 @@ class Voyage:
             "error": summary.error,
             "tasks": (summary.tasks, summary.done, summary.failed),
         }
+
+
+def trusted_import(archive: Path, db: Path) -> ImportState:
+    """Return the command that imports an archive, all of its code trusted."""
+    plan = plan_import(archive, db)
+    allowed = user_list()
+    assert allowed is not None
+    grant(allowed, plan.references, State(), db=db, path=archive, sha256=plan.sha256, folder=db.parent)
+    return ImportState(path=str(archive), sha256=plan.sha256)
 
 
 def answers_in(journal: Iterable[Event]) -> list[tuple[str, str]]:

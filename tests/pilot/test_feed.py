@@ -130,6 +130,20 @@ def test_a_file_that_is_replaced_is_said(tmp_path: Path, work: World) -> None:
     assert "was replaced by another file" in (feed.trouble or "") or "deleted or moved away" in (feed.trouble or "")
 
 
+def test_a_file_that_lost_events_is_said(tmp_path: Path, work: World) -> None:
+    feed = Feed(written(tmp_path / "team.db", work))
+    feed.start()
+    advanced(feed, lambda: feed.state.seq == work.state.seq and feed.looked)
+    with sqlite3.connect(feed.path) as other:
+        other.execute("DELETE FROM journal WHERE seq > 5")
+    other.close()
+    advanced(feed, lambda: feed.trouble)
+    feed.stop()
+
+    assert f"the file lost events 6 to {work.state.seq:,}" in (feed.trouble or "")
+    assert "open it again" in (feed.trouble or "")
+
+
 def test_a_file_that_is_deleted_is_said_and_its_last_state_stays(tmp_path: Path, work: World) -> None:
     db = written(tmp_path / "team.db", work)
     feed = Feed(db)
