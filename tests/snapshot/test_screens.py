@@ -8,7 +8,7 @@ import anyio
 import pytest
 from textual.events import Paste
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, TextArea
 
 from dashboard.app import QuarterdeckApp
 from engine.core.state import TaskStatus
@@ -92,10 +92,10 @@ def pressing(*keys: str) -> Callable[[Pilot[int]], object]:
 
 async def paste(pilot: Pilot[int], text: str) -> None:
     line = pilot.app.focused
-    assert isinstance(line, Input)
+    assert isinstance(line, Input | TextArea)
     pilot.app.post_message(Paste(text))
     with anyio.fail_after(PATIENCE_S):
-        while text not in line.value:
+        while text not in (line.value if isinstance(line, Input) else line.text):
             await pilot.pause()
 
 
