@@ -4,7 +4,7 @@ One rule holds inside: what is asked is asked of the engine where one lives, els
 begins and ends with its users is in `shared`, what stands in memory between two engines in `rest`.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -271,14 +271,19 @@ class LocalEngine:
             outcome = await host.order(asked)
         host.bind(self.callables.by_reference)
         if isinstance(command, AddAgent | AddSupervisor):
-            await self._mend(host)
+            await self._mend(host, {spec.name for spec in _specs_of(host.state, command)})
         return outcome
 
-    async def _mend(self, host: Host) -> None:
-        """Let agents work again whose code came with their being taken over."""
+    async def _mend(self, host: Host, named: Collection[str]) -> None:
+        """Let agents work again whose code came with their being taken over; others stay in error, and say why."""
         for agent in list(host.state.agents.values()):
             if (agent.error is not None or agent.away) and self.is_ours(agent.id):
-                await check_usable(host.state.spec_of(agent), self.callables.by_reference, host.processes)
+                try:
+                    await check_usable(host.state.spec_of(agent), self.callables.by_reference, host.processes)
+                except Unusable:
+                    if agent.name in named:
+                        raise
+                    continue
                 await _decided(host, AgentUsable(agent_id=agent.id, generation=agent.generation))
 
     async def _check(self, spec: AgentSpec, host: Host | None = None) -> None:

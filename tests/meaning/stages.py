@@ -9,6 +9,7 @@ team whose engine is elsewhere.
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from inspect import Signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -55,7 +56,8 @@ async def staged(
         for worker in workers:
             await chief.add_sub_supervisor(worker.name, DynamicSupervisor(worker.name, agent_specs=[worker]))
     elif stage in ("paused", "broken"):
-        await chief.add_agent(_idler(diary, workers))
+        idler = _idler(diary, workers)
+        await chief.add_agent(idler)
     elif stage == "spent":
         top, bench = DynamicSupervisor("top", clock=diary.clock), DynamicSupervisor("bench")
         await bench.add_agent(_idler(diary, workers, limits=Limits(attempts=1)))
@@ -72,7 +74,7 @@ async def staged(
         if stage == "paused":
             await chief.pause("idler")
         elif stage == "broken":
-            await _break(chief, "idler")
+            await _break(chief, idler)
         elif stage == "spent":
             await bench.arun("spend it")
             await bench.move("idler", "chief")
@@ -81,13 +83,15 @@ async def staged(
     assert [one for one in diary.entries if one.team == OTHER] == []
 
 
-async def _break(chief: DynamicSupervisor, name: str) -> None:
-    """Put an agent in error, as an engine does that cannot find its code."""
+async def _break(chief: DynamicSupervisor, spec: AgentSpec) -> None:
+    """Put an agent in error: its function takes no task any more, and whoever looks at it again finds the same."""
     host = chief._engine._host
     assert host is not None
-    (agent,) = (one for one in host.state.agents.values() if one.name == name)
+    (agent,) = (one for one in host.state.agents.values() if one.name == spec.name)
+    spec.run.__signature__ = Signature()  # type: ignore[union-attr]
+    host._crew.forget([agent.spec])
     decided = anyio.Event()
-    unusable = AgentUnusable(agent_id=agent.id, generation=agent.generation, error="its code is not there")
+    unusable = AgentUnusable(agent_id=agent.id, generation=agent.generation, error="its function takes no task")
     host.signal(unusable, lambda _: decided.set())
     await decided.wait()
 

@@ -7,9 +7,11 @@ import pytest
 
 from engine import AgentSpec, DynamicSupervisor, RunResult, SupervisorOptions
 from tests.meaning.diary import Diary, told
-from tests.meaning.stages import staged
+from tests.meaning.stages import STAGES, staged
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("stage", ["alone", "twins", "above", "paused"])]
+IN_TIME = [stage for stage in STAGES if stage not in ("teams", "attached")]
+"""Not where an agent's name is that of its team, nor where a command takes real time to arrive."""
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("stage", IN_TIME)]
 TO_DIG: dict[str, Any] = {"coordination_mode": "map", "coordination_settings": {"to": "dig"}}
 
 
