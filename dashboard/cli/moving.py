@@ -22,7 +22,7 @@ from dashboard.views.amounts import counted, size
 from engine.archive import ExportResult, ImportPlan, ImportRefused, export_archive, plan_import
 from engine.archive.errors import ExportRefused
 from engine.core.commands import ImportState
-from engine.core.errors import AmbiguousName, UnknownSupervisor
+from engine.core.errors import Refused
 from engine.core.state import State
 from engine.folding import folded
 
@@ -43,7 +43,7 @@ def export(ctx: click.Context, file: Path, *, history: bool, force: bool, only: 
     db = database_of(ctx, changes=False)
     try:
         done = export_archive(db, file, history=history, overwrite=force, only=only)
-    except (UnknownSupervisor, AmbiguousName) as error:
+    except Refused as error:
         fail(error.code, error.reason, "", WRONG_USAGE)
     except ExportRefused as error:
         fail("export_refused", str(error), "", WRONG_USAGE)

@@ -9,6 +9,7 @@ from dataclasses import fields
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import Cancel, Order
 from engine.core.context import Context
+from engine.core.errors import Refused
 from engine.core.events import AttemptLost, Event, RunPaused
 from engine.core.fact import changed
 from engine.core.fold import fold
@@ -30,11 +31,17 @@ def part_of(state: State, supervisor_id: str) -> State:
     Args:
         state: Any state that stands between two messages; it is left as it was.
         supervisor_id: Whose part it is.
+
+    Raises:
+        Refused: If it is being removed, and nothing of it is left once its work has stopped.
     """
     part = decode_state(encode_state(state))
     ids = {one.id for one in below_of(part, part.supervisors[supervisor_id])}
     _rest(part)
     _cut(part, ids)
+    if supervisor_id not in part.supervisors:
+        name = state.supervisors[supervisor_id].name
+        raise Refused(f"supervisor {name!r} is being removed: nothing of it would be in the archive")
     _keep(part, ids)
     root = part.supervisors[supervisor_id]
     root.options = _options(state, state.supervisors[supervisor_id])
@@ -142,6 +149,17 @@ def _keep(part: State, ids: set[str]) -> None:
     for timer in list(part.timers.values()):
         if not any(timer.subject in kind for kind in (*kinds, part.escalations)):
             del part.timers[timer.id]
+    for index in (
+        part.pools,
+        part.process_agents,
+        part.in_process,
+        part.resizable,
+        part.leaving,
+        part.limited,
+        part.shared,
+    ):
+        for gone in [one for one in index if not any(one in kind for kind in (*kinds, part.queues, part.specs))]:
+            del index[gone]
     part.finished[:] = [run for run in part.finished if run.supervisor_id in ids]
     used = {agent.spec for agent in part.agents.values()}
     for name in [name for name, key in part.registry.items() if key not in used]:

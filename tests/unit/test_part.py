@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from engine.archive.reading import complete_state, read_state
-from engine.core.commands import Move, SupervisorSpec
+from engine.core.commands import Move, ReplaceTeam, SupervisorSpec
 from engine.core.document import references_in
+from engine.core.errors import Refused
 from engine.core.exporting import document_of
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
@@ -124,3 +127,24 @@ def test_a_part_of_a_team_that_has_finished_counts_its_own_runs_alone() -> None:
 
     assert (found.runs_total, found.tasks_total, found.tasks_done) == (1, 2, 2)
     assert [run.supervisor_id for run in found.finished] == ["s2"]
+
+
+def test_a_supervisor_of_which_nothing_is_left_once_its_work_has_stopped_is_no_part() -> None:
+    world = team_world(SupervisorSpec(name="below", members=[agent("ada")]), agent("bob"))
+    submitted(world, supervisor="below")
+    applied(
+        world, ReplaceTeam(supervisor="chief", team=SupervisorSpec(name="chief", members=[agent("bob")]), mode="abort")
+    )
+
+    with pytest.raises(Refused, match="'below' is being removed"):
+        part(world, "s2")
+
+
+def test_agents_elsewhere_that_work_in_processes_are_no_concern_of_a_part() -> None:
+    world = team_world(SupervisorSpec(name="below", members=[agent("ada")]), agent("bob", run_in="process"))
+    submitted(world, supervisor="below")
+
+    checked, twin = part(world, "s2")
+
+    assert list(checked.agents) == ["a1"]
+    assert works(twin) == ["ada"]
