@@ -7,6 +7,7 @@ from engine.core.commands import ChangeSupervisor, Move, Submit, SupervisorSpec,
 from engine.core.options import Preempt, SupervisorOptions
 from engine.core.spec import AgentSpec
 from engine.core.waiting import why_waits
+from tests.story import attempt, submitted, works
 from tests.world import World, agent, team_world
 
 
@@ -185,3 +186,18 @@ def test_agents_of_several_teams_take_turns_for_the_only_process() -> None:
     world.settle()
 
     assert [start.agent for start in world.starts[1:]] == ["ada", "bob", "cyd", "ada", "bob", "cyd"]
+
+
+def test_an_agent_for_which_no_process_was_left_keeps_its_turn_among_those_of_its_team() -> None:
+    world = team_world(
+        computing("ada", "dig"), agent("bob", "dig"), computing("cyd", "sing"), agent("lead"),
+        participants=["lead"], options=SupervisorOptions(processes=1),
+    )  # fmt: skip
+    submitted(world)
+    lead, took = attempt(world, "lead"), []
+    for number, target in enumerate(["dig", "dig", "sing", "dig", "sing", "dig"]):
+        world.ask(lead, target, ["x"], call=f"k{number}")
+        took.append(works(world)[-1])
+        world.succeed(attempt(world, took[-1]))
+
+    assert took == ["ada", "bob", "cyd", "ada", "cyd", "bob"]

@@ -308,8 +308,8 @@ class Queue:
     lanes: dict[int, Lane] = field(default_factory=dict)
     """The same by priority and run, in the order in which they begin."""
     free: Ids = field(default_factory=OrderedDict)
-    """Agents that could take one now; the one that waited longest first."""
+    """Agents that could take one now."""
     best: Ranking | None = None
-    """The same by the rule that says who gets a task; None where the order of `free` says it."""
+    """The same by the rule that says who gets a task, of equal ones who waits longest; None where it is one agent."""
     pace: int = 0
     """How far its agents have come in being given what is due to their weights: where the last one stood."""

@@ -1,8 +1,8 @@
-"""Which agents are free for a queue, in the order in which they get its tasks.
+"""Which agents are free for a queue, and which of them gets its next task.
 
-`Queue.free` holds the one that waited longest first. Where another rule says who gets a task (`balancing`),
-`Queue.best` ranks the same agents by it. So it does in a queue that teams share: an agent whose team is full or paused
-is not free there for that time, and has its place among the others again afterwards (`Agent.turn_seq`).
+`Queue.free` says who is. Where there may be several, `Queue.best` ranks them by the rule of the supervisor
+(`balancing`), and those of the same rank by since when each waits for its turn (`Agent.turn_seq`): an agent that is not
+free for a while because its team is full or no process is left has its place among the others again afterwards.
 """
 
 from engine.core.balancing import RULES
@@ -11,7 +11,7 @@ from engine.core.state import Agent, Queue, Ranking, State
 
 
 def set_free(state: State, queue: Queue, agent: Agent) -> None:
-    """Let an agent be free for a queue, as the last of those that are."""
+    """Let an agent be free for a queue."""
     queue.free[agent.id] = 0
     if queue.best is not None:
         _rank(state, queue, queue.best, agent)
@@ -26,8 +26,6 @@ def set_busy(queue: Queue, agent_id: str) -> None:
 
 def rank_again(state: State, agent: Agent) -> None:
     """Bring the place of an agent up to date wherever it is free, after a change of what a rule looks at."""
-    if state.supervisors[agent.supervisor_id].balance == "round_robin" and not state.shared:
-        return
     for key in agent.queues:
         queue = state.queues[key]
         if queue.best is not None and agent.id in queue.free:
@@ -36,9 +34,7 @@ def rank_again(state: State, agent: Agent) -> None:
 
 def rank_anew(state: State, queue: Queue) -> None:
     """Rank the free agents of a queue by the rule of its supervisor, after that may have changed."""
-    is_ranked = queue.key.startswith("able:") and state.supervisors[queue.supervisor_id].balance != "round_robin"
-    best = Ranking() if is_ranked or queue.shared else None
-    queue.best = best
+    best = queue.best = Ranking() if queue.key.startswith("able:") else None
     if best is not None:
         for agent_id in queue.free:
             _rank(state, queue, best, state.agents[agent_id])

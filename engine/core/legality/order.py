@@ -117,7 +117,7 @@ def free_agents_are_ranked(state: State) -> Iterator[str]:
     """Where a rule says who gets a task, each free agent has the rank that it gives."""
     for queue in state.queues.values():
         rule = inherited(state, state.supervisors[queue.supervisor_id], "balance", "round_robin")
-        is_ranked = queue.shared or (rule != "round_robin" and queue.key.startswith("able:"))
+        is_ranked = queue.key.startswith("able:")
         if is_ranked != (queue.best is not None):
             yield f"{queue.key} {'ranks its agents by' if queue.best is not None else 'has no ranks for'} {rule}"
         elif queue.best is not None:
