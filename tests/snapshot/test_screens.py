@@ -73,7 +73,8 @@ def app_on(work: World, *, alive: bool = True) -> QuarterdeckApp:
 async def settled(pilot: Pilot[int]) -> None:
     await pilot.app.workers.wait_for_complete()
     await pilot.pause()
-    for line in pilot.app.screen.query(Input):
+    screen = pilot.app.screen
+    for line in (*screen.query(Input), *screen.query(TextArea)):
         line.cursor_blink = False  # how long a key took must not decide whether the cursor is in the picture
 
 
