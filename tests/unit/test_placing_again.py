@@ -162,3 +162,29 @@ def test_an_urgent_task_that_teams_share_takes_the_slot_of_a_less_urgent_one_in_
     world.stop(stopping)
     assert "now" in [start.input for start in world.started.values()]
     assert_legal(world.state)
+
+
+@pytest.mark.parametrize(
+    "goes",
+    [
+        lambda world: broken(world, "ada"),
+        lambda world: world.fail(next(iter(world.started))),
+        lambda world: world.succeed(next(iter(world.started)), usage=Usage(tokens_in=9)),
+    ],
+)
+def test_what_waits_for_one_by_name_goes_to_another_of_that_name_when_it_can_work_no_more(
+    goes: Callable[[World], None],
+) -> None:
+    near = agent("ada", limits=Limits(tokens=5), circuit=Circuit(1, 60.0))
+    own = SupervisorSpec(name="own", members=[agent("lead"), near], participants=["lead"])
+    world = team_world(own, SupervisorSpec(name="far", members=[agent("ada")]), participants=["own"])
+    submitted(world, "first", supervisor="own")
+    lead = attempt(world, "lead")
+    world.ask(lead, "ada", ["x", "y"])
+    del world.started[lead]
+    assert [start.agent_id for start in world.started.values()] == ["a2"]
+
+    goes(world)
+
+    assert world.starts[-1].agent_id == "a3"
+    assert_legal(world.state)

@@ -1,4 +1,4 @@
-"""Work that waits for a capability goes to the next ring when nobody who serves its queue is able any more."""
+"""Work that was asked for goes to the next ring when nobody who serves its queue is able any more."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from engine.core.context import Context
 from engine.core.errors import NoAgentMatches
 from engine.core.events import Event, TaskRequeued
 from engine.core.prompts import PlaceAgain
-from engine.core.queries.able import is_able
+from engine.core.queries.able import is_able, why_not_able
 from engine.core.queries.placement import Place, capability_of, place_for
 from engine.core.queries.stand_in import asker_of, home_of
 from engine.core.queries.takers import FEW
@@ -19,8 +19,7 @@ def place_again(state: State, prompt: PlaceAgain, ctx: Context) -> list[Event]:
     made: set[str] = set()
     for queue in _left(state, prompt.queue):
         places: dict[tuple[str, str | None], Place | None] = {}
-        for task_id in queue.ready:
-            task = state.tasks[task_id]
+        for task in _movable(state, queue):
             key = home_of(state, task).id, asker_of(state, task)
             if key not in places:
                 places[key] = _elsewhere(state, task, queue, ctx)
@@ -36,31 +35,51 @@ def place_again(state: State, prompt: PlaceAgain, ctx: Context) -> list[Event]:
                     run_id=task.run_id,
                     task_id=task.id,
                     queue=place.queue,
-                    reason=f"nobody near by can {_target(queue)} now",
+                    reason=_reason(state, queue),
                 )
             )
     return events
 
 
 def _left(state: State, key: str | None) -> Iterator[Queue]:
-    """Yield queues by capability in which something is ready, and which nobody able serves."""
+    """Yield queues in which something is ready that was asked for, and which nobody able serves."""
     for queue in [state.queues[key]] if key is not None else list(state.queues.values()):
-        if not queue.ready or not queue.key.startswith("able:") or ", " in _target(queue):
+        if not queue.ready or queue.key.startswith("back:") or ", " in _target(state, queue):
             continue
         if not any(is_able(state, state.agents[agent_id]) for agent_id in queue.agents):
             yield queue
 
 
-def _target(queue: Queue) -> str:
+def _target(state: State, queue: Queue) -> str:
     """Return the name or the capability that was asked for; of an item of a map, the names of all who may do it."""
-    return capability_of(queue).removeprefix(FEW)
+    is_own = queue.key.startswith("agent:")
+    return state.agents[queue.agents[0]].name if is_own else capability_of(queue).removeprefix(FEW)
+
+
+def _reason(state: State, queue: Queue) -> str:
+    if queue.key.startswith("able:"):
+        return f"nobody near by can {_target(state, queue)} now"
+    agent = state.agents[queue.agents[0]]
+    return f"{agent.name} {why_not_able(state, agent)}"
+
+
+def _movable(state: State, queue: Queue) -> Iterator[Task]:
+    """Yield what is ready in a queue and may go elsewhere.
+
+    Of what is for one agent that is what was asked for by its name, and has not failed; who leaves does it yet.
+    """
+    tasks = [state.tasks[task_id] for task_id in queue.ready]
+    if queue.key.startswith("able:"):
+        yield from tasks
+    elif state.agents[queue.agents[0]].removing is None:
+        yield from (task for task in tasks if task.call_key is not None and not task.failed_on)
 
 
 def _elsewhere(state: State, task: Task, queue: Queue, ctx: Context) -> Place | None:
     """Return where a task goes; None where it stays, because nobody else is able either."""
     asker = state.agents.get(asker_of(state, task) or "")
     try:
-        place = place_for(state, home_of(state, task), _target(queue), ctx.now_ms, asker=asker)
+        place = place_for(state, home_of(state, task), _target(state, queue), ctx.now_ms, asker=asker)
     except NoAgentMatches:
         return None
     return None if place.waits or place.queue == queue.key else place
