@@ -4,6 +4,7 @@ It decides nothing. Ten times a second it folds what the feed has read and lets 
 operator asks for becomes a command in the inbox, and its outcome one line. Screens: `dashboard/screens`.
 """
 
+import gc
 import time
 from collections.abc import Callable
 from itertools import takewhile
@@ -53,6 +54,8 @@ from store import Reader, StoreError
 T = TypeVar("T")
 FLUSH_S = 0.1
 """The screen is brought up to date this often, in seconds."""
+COLLECT_S = 60.0
+"""How often all garbage is looked for, in seconds; it takes some 50 ms, and by itself the collector would not."""
 SLICE_S, CATCHING_UP_S = 0.015, 0.05
 """Longest time of a flush that goes into folding: in general, and while the file is being read from far behind."""
 FAR_BEHIND = 5_000
@@ -125,6 +128,8 @@ class QuarterdeckApp(Orders, Transfers, App[int]):
         self.feed.start()
         self.push_screen(self._frame("network"))
         self.set_interval(FLUSH_S, self.flush)
+        # Whatever is styled anew leaves nodes in cycles, half a megabyte for each screen that is shown again.
+        self.set_interval(COLLECT_S, gc.collect)
 
     def on_unmount(self) -> None:
         self.feed.stop()
