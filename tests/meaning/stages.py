@@ -3,8 +3,9 @@
 `alone` is the team as it is written. In `teams` each worker stands in a team of its own. In `twins` another team with
 the same names and specialties stands beside it, and in `above` over it, which must get nothing. In `paused` a worker
 with every specialty stands among the others and is paused, and must get nothing either; in `broken` one that is in
-error, and in `spent` one whose budget is spent. In `attached` the program gives its requests by way of the file of a
-team whose engine is elsewhere.
+error, and in `spent` one whose budget is spent. In `lame` and `dry` each worker stands in a team of its own, beside
+a team whose only agent is in error, or which has spent its budget. In `attached` the program gives its requests by way
+of the file of a team whose engine is elsewhere.
 """
 
 from collections.abc import AsyncIterator
@@ -20,7 +21,8 @@ from engine import AgentSpec, DynamicSupervisor, Limits
 from engine.core.signals import AgentUnusable
 from tests.meaning.diary import Diary
 
-STAGES = ("alone", "teams", "twins", "above", "paused", "broken", "spent", "attached")
+STAGES = ("alone", "teams", "twins", "above", "paused", "broken", "spent", "lame", "dry", "attached")
+IN_TEAMS = ("teams", "lame", "dry")
 OTHER = "other"
 """The team of those in the diary who must get nothing."""
 
@@ -49,18 +51,24 @@ async def staged(
         return
     own = [lead] if lead is not None else []
     chief = DynamicSupervisor(
-        "chief", agent_specs=[*own, *([] if stage == "teams" else workers)], clock=diary.clock, **options
+        "chief", agent_specs=[*own, *([] if stage in IN_TEAMS else workers)], clock=diary.clock, **options
     )
     top = chief
-    if stage == "teams":
-        for worker in workers:
-            await chief.add_sub_supervisor(worker.name, DynamicSupervisor(worker.name, agent_specs=[worker]))
+    for worker in workers if stage in IN_TEAMS else ():
+        await chief.add_sub_supervisor(worker.name, DynamicSupervisor(worker.name, agent_specs=[worker]))
+    idler = _idler(diary, workers, limits=Limits(attempts=1) if stage == "spent" else None)
+    if stage in ("lame", "dry"):
+        limits = Limits(attempts=1) if stage == "dry" else None
+        beside = DynamicSupervisor("beside", agent_specs=[idler], limits=limits)
+        top = DynamicSupervisor("top", clock=diary.clock) if stage == "dry" else chief
+        await top.add_sub_supervisor("beside", beside)
+        if stage == "dry":
+            await top.add_sub_supervisor("chief", chief)
     elif stage in ("paused", "broken"):
-        idler = _idler(diary, workers)
         await chief.add_agent(idler)
     elif stage == "spent":
         top, bench = DynamicSupervisor("top", clock=diary.clock), DynamicSupervisor("bench")
-        await bench.add_agent(_idler(diary, workers, limits=Limits(attempts=1)))
+        await bench.add_agent(idler)
         await top.add_sub_supervisor("bench", bench)
         await top.add_sub_supervisor("chief", chief)
     elif stage == "twins":
@@ -73,8 +81,12 @@ async def staged(
     async with top:
         if stage == "paused":
             await chief.pause("idler")
-        elif stage == "broken":
+        elif stage in ("broken", "lame"):
             await _break(chief, idler)
+        elif stage == "dry":
+            await beside.arun("spend it")
+            await beside.move("beside", "chief")
+            diary.entries.clear()
         elif stage == "spent":
             await bench.arun("spend it")
             await bench.move("idler", "chief")

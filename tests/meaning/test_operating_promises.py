@@ -7,9 +7,9 @@ import pytest
 
 from engine import AgentSpec, DynamicSupervisor, RunResult, SupervisorOptions
 from tests.meaning.diary import Diary, told
-from tests.meaning.stages import STAGES, staged
+from tests.meaning.stages import IN_TEAMS, STAGES, staged
 
-IN_TIME = [stage for stage in STAGES if stage not in ("teams", "attached")]
+IN_TIME = [stage for stage in STAGES if stage not in (*IN_TEAMS, "attached")]
 """Not where an agent's name is that of its team, nor where a command takes real time to arrive."""
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("stage", IN_TIME)]
 TO_DIG: dict[str, Any] = {"coordination_mode": "map", "coordination_settings": {"to": "dig"}}

@@ -25,9 +25,11 @@ def dispatch(state: State, prompt: Dispatch, ctx: Context) -> list[Event]:
 
 def begun(state: State, queue: Queue, task: Task, agent: Agent, ctx: Context) -> list[Event]:
     """Start `task` on a free agent of its queue, or let the team of that agent take it."""
+    if instead := before_start(state, task, agent, ctx):
+        return instead
     team = team_for(state, queue, agent) if queue.shared and is_of_few(queue.key) else None
     if team is None:
-        return before_start(state, task, agent, ctx) or [started(task, agent, ctx)]
+        return [started(task, agent, ctx)]
     return [ItemTaken(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, supervisor_id=team.id, agent_id=agent.id)]
 
 
