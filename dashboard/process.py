@@ -61,6 +61,7 @@ def start_engine(
     takeover: bool = False,
     without_code: bool = False,
     accept_loss: int = 0,
+    standby: bool = False,
 ) -> Detached:
     """Start an engine on a database in a session of its own.
 
@@ -71,6 +72,7 @@ def start_engine(
         takeover: End an engine that holds the database and hangs.
         without_code: Start it although agents call code of the program that made them; they wait.
         accept_loss: How many acknowledged events may be missing in the database.
+        standby: Let it stand by beside the engine at work; it is up once it does.
 
     Raises:
         StoreError: If an engine cannot open the database, or make it.
@@ -84,6 +86,7 @@ def start_engine(
     command = [sys.executable, "-P", "-m", "dashboard", "engine", "--db", str(db), "--ready-fd", str(told)]
     command += ["--takeover"] if takeover else []
     command += ["--without-code"] if without_code else []
+    command += ["--standby"] if standby else []
     command += ["--accept-loss", str(accept_loss)] if accept_loss else []
     command += [] if watched is None else ["--while-fd", str(watched)]
     try:

@@ -19,6 +19,7 @@ from engine.core.fact import changed
 from engine.core.state import State
 from engine.folding import folded
 from engine.teamfile import TeamFile, read_team
+from engine.teamfile.code import TeamCode
 from store import Durability
 
 
@@ -83,13 +84,15 @@ def engine(
         others=takeover or team is not None,
     )
     if handing_over:
-        from dashboard.cli.handing import hand_over
+        from dashboard.cli.handing import GRACE_S, hand_over
 
-        hand_over(ctx, 2.0 if grace is None else grace)
+        hand_over(ctx, GRACE_S if grace is None else grace)
         return DONE
     file = None if team is None else read_team(team)
     db = database_of(ctx, changes=True) if file is None else team_database(ctx, file)
-    code = None if file is None else ensure_trusted(file, allowed=trusting)
+    code = None if file is None else TeamCode(file)
+    if code is not None:
+        ensure_trusted(code, allowed=trusting)
     if file is None and ready_fd is None and not standby and not db.exists():
         fail("missing_file", f"{db} does not exist", "begin with a team: quarterdeck up TEAM")
     for descriptor in (ready_fd, while_fd):
@@ -125,7 +128,9 @@ def engine(
         without_code=without_code,
     )
     serving = Serving(
-        terms, lambda: _announce(ctx, db, ready_fd, serving.took_over_from), lambda: _announce_standby(ctx, db)
+        terms,
+        lambda: _announce(ctx, db, None if standby else ready_fd, serving.took_over_from),
+        lambda: _announce_standby(ctx, db, ready_fd),
     )
     anyio.run(serving.serve)
     if serving.team_was_stopped:
@@ -137,9 +142,7 @@ def engine(
 
 def _announce(ctx: click.Context, db: Path, ready_fd: int | None, before: int | None) -> None:
     if ready_fd is not None:
-        with suppress(BrokenPipeError):  # whoever started it did not wait
-            os.write(ready_fd, b"up\n")
-        os.close(ready_fd)
+        _tell(ready_fd)
     elif ctx.ensure_object(Settings).json:
         emit(ctx, {"v": 1, "kind": "engine", **naming(db), "pid": os.getpid()}, None)
     else:
@@ -147,11 +150,19 @@ def _announce(ctx: click.Context, db: Path, ready_fd: int | None, before: int | 
         say(f"engine {os.getpid()} {did} on {db}; Ctrl-C ends it")
 
 
-def _announce_standby(ctx: click.Context, db: Path) -> None:
-    if ctx.ensure_object(Settings).json:
+def _announce_standby(ctx: click.Context, db: Path, ready_fd: int | None) -> None:
+    if ready_fd is not None:
+        _tell(ready_fd)
+    elif ctx.ensure_object(Settings).json:
         emit(ctx, {"v": 1, "kind": "standby", **naming(db), "pid": os.getpid()}, None)
     else:
         say(f"engine {os.getpid()} stands by on {db}; Ctrl-C ends it")
+
+
+def _tell(ready_fd: int) -> None:
+    with suppress(BrokenPipeError):  # whoever started it did not wait
+        os.write(ready_fd, b"up\n")
+    os.close(ready_fd)
 
 
 def _check_options(

@@ -1,26 +1,62 @@
 """`engine --hand-over`: the engine at work ends cleanly, and one that stands by goes on."""
 
 import time
+from pathlib import Path
 
 import click
 
 from dashboard.cli.database import database_of, team_in
 from dashboard.cli.ordering import client_on, fail_refused, outcome_body
 from dashboard.cli.output import NO_ENGINE, emit, fail
+from dashboard.client import Outcome
+from dashboard.process import end, leave, start_engine, wait_until_up
 from engine.core.commands import HandOver
 from store import EngineInfo, Reader
 
+GRACE_S = 2.0
+"""How long work may go on to the end of its step."""
 ANSWER_WITHIN_S = 10.0
 BACK_WITHIN_S = 30.0
 
 
 def hand_over(ctx: click.Context, grace_s: float) -> None:
-    """Have the engine hand over, and return once another is at work.
+    """Have the engine hand over, and say so once another is at work.
+
+    Raises:
+        Failure: As `handed_over`.
+    """
+    db = database_of(ctx, changes=True)
+    began_s = time.monotonic()
+    before, after, outcome = handed_over(db, grace_s)
+    took = f"in {time.monotonic() - began_s:.1f} s (team {team_in(db)})"
+    emit(ctx, outcome_body(db, outcome), f"engine {before.pid} handed over to engine {after.pid} {took}")
+
+
+def renew(db: Path, folder: Path) -> EngineInfo:
+    """Have a fresh process be the engine, and return it: one that has imported code keeps it for as long as it lasts.
+
+    Raises:
+        Failure: As `handed_over`; the engine at work goes on then.
+    """
+    standby = start_engine(db, folder=folder, standby=True)
+    try:
+        wait_until_up(standby)
+        return handed_over(db, GRACE_S)[1]
+    finally:
+        with Reader(db) as reader:
+            engine = reader.engine()
+        if engine is not None and engine.alive and engine.pid != standby.process.pid:
+            end(standby)  # not needed: nobody handed over, or to another that stood by before
+        else:
+            leave(standby)
+
+
+def handed_over(db: Path, grace_s: float) -> tuple[EngineInfo, EngineInfo, Outcome]:
+    """Have the engine hand over, and return it, the one that is at work then, and the outcome of the command.
 
     Raises:
         Failure: If none is at work, none stands by, or none took over.
     """
-    db = database_of(ctx, changes=True)
     with Reader(db) as reader:
         engine = reader.engine()
         if engine is None or not engine.alive:
@@ -28,7 +64,6 @@ def hand_over(ctx: click.Context, grace_s: float) -> None:
         if engine.hung:
             hint = f"take over from it: quarterdeck engine --takeover --db {db}"
             fail("no_answer", f"the engine {engine.pid} hangs and cannot hand over", hint, NO_ENGINE)
-        began_s = time.monotonic()
         with client_on(db) as client:
             command = HandOver(token=engine.token, grace_s=grace_s)
             outcome = client.perform(command, ANSWER_WITHIN_S + grace_s)
@@ -40,8 +75,7 @@ def hand_over(ctx: click.Context, grace_s: float) -> None:
     if after is None:
         hint = f"start one: quarterdeck engine --db {db}"
         fail("no_engine", f"the engine {engine.pid} has ended, and none that stood by took over", hint, NO_ENGINE)
-    took = f"in {time.monotonic() - began_s:.1f} s (team {team_in(db)})"
-    emit(ctx, outcome_body(db, outcome), f"engine {engine.pid} handed over to engine {after.pid} {took}")
+    return engine, after, outcome
 
 
 def _next(reader: Reader, before: EngineInfo) -> EngineInfo | None:

@@ -73,7 +73,7 @@ def agreed(
     answered = prune or keep or not plan
     asks = not answered and is_interactive() and not as_json
     if not as_json:
-        for line in _lines(plan):
+        for line in lines_of(plan):
             say(line)
     if asks:
         click.confirm("Change the team like that?", abort=True, err=True)
@@ -93,8 +93,9 @@ def items_of(plan: list[Change]) -> list[dict[str, object]]:
 def show(ctx: click.Context, db: Path, state: State, plan: list[Change]) -> None:
     """Say what would change; nothing is done."""
     body = {"v": 1, "kind": "plan", "dry_run": True, **naming(db, state), "seq": state.seq, "items": items_of(plan)}
-    emit(ctx, body, _lines(plan) or ["nothing to change"])
+    emit(ctx, body, lines_of(plan) or ["nothing to change"])
 
 
-def _lines(plan: list[Change]) -> list[str]:
+def lines_of(plan: list[Change]) -> list[str]:
+    """Return a plan in words."""
     return [sentence(change) for change in plan]

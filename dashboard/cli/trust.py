@@ -10,7 +10,7 @@ from dashboard.cli.output import REFUSED, WRONG_USAGE, Table, emit, fail, is_int
 from engine.core.code import references_of
 from engine.folding import folded
 from engine.granting import grant
-from engine.teamfile import TeamFile, read_team
+from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
 from engine.trust import FILE, TrustList, UntrustedFile
 
@@ -53,29 +53,29 @@ def allow(code: TeamCode) -> None:
     trust_list().allow(file.path, file.sha256, references=file.references, at_ms=at_ms, files=code.files)
 
 
-def ensure_trusted(file: TeamFile, *, allowed: bool) -> TeamCode:
-    """Return the code of a team file once it may run it; on a terminal the person is asked.
+def ensure_trusted(code: TeamCode, *, allowed: bool) -> None:
+    """Return once a team file may run its code; on a terminal the person is asked.
 
     Args:
-        file: Which file.
+        code: What it runs.
         allowed: `--trust` was given.
 
     Raises:
-        Failure: If it may not.
+        UntrustedFile: If it may not, and nobody can be asked.
+        Failure: If the person does not want it.
     """
-    code = TeamCode(file)
+    file = code.team
     if not file.references:
-        return code
+        return
     if allowed:
         allow(code)
-        return code
+        return
     try:
         trust_list().check(file.path, file.sha256, references=file.references, files=code.files)
     except UntrustedFile as error:
         if not is_interactive():
             raise
         _ask(code, error.changed)
-    return code
 
 
 def _ask(code: TeamCode, changed: list[str]) -> None:

@@ -8,18 +8,22 @@ import click
 
 from dashboard.cli.check import check_code
 from dashboard.cli.database import naming, team_database
+from dashboard.cli.handing import renew
 from dashboard.cli.ordering import client_on, fail_refused
-from dashboard.cli.output import DONE, NO_ENGINE, Settings, emit, fail, say
+from dashboard.cli.output import DONE, NO_ENGINE, WRONG_USAGE, Settings, emit, fail, say
 from dashboard.cli.room import has_terminal, open_dashboard, ways_back
-from dashboard.cli.team_plan import agreed, answers, items_of, planned, show
+from dashboard.cli.team_plan import agreed, answers, items_of, lines_of, planned, show
 from dashboard.cli.trust import ensure_trusted
 from dashboard.client import Outcome
 from dashboard.process import end, is_alive, log_of, start_engine, wait_until_up
 from engine.core.commands import LoadTeam, Winner
 from engine.core.fact import changed
 from engine.core.state import State
+from engine.core.team_plan import Change
 from engine.folding import folded
 from engine.teamfile import TeamFile, read_team
+from engine.teamfile.code import TeamCode
+from engine.trust import UntrustedFile
 from store import MissingFile, NotOurFile, Reader
 
 LOADED_WITHIN_S = 60.0
@@ -35,6 +39,8 @@ class Launched:
     """False where an engine was at work already."""
     outcome: Outcome | None
     """Of loading the file; None where the engine has this very content."""
+    handed_over: bool = False
+    """A fresh process is the engine, because code has changed."""
 
     def body(self) -> dict[str, object]:
         """Return it in the shape of `--json`."""
@@ -44,6 +50,7 @@ class Launched:
             **naming(self.db),
             "pid": self.pid,
             "started": self.started,
+            "handed_over": self.handed_over,
             "loaded": self.outcome.result if self.outcome is not None else None,
             "seq": self.outcome.seq if self.outcome is not None else None,
             "log": str(log_of(self.db)),
@@ -64,11 +71,12 @@ def up(
     """Start the team of the file TEAM and open the dashboard on it.
 
     The engine outlives the terminal. Where it runs already this attaches to it; what an edited file would change is
-    shown and asked about first.
+    shown and asked about first, also where only the code that it runs was edited: that is a new generation of its
+    agents, in a fresh engine process that the one at work hands over to.
     """
     file = read_team(team)
     db = team_database(ctx, file)
-    code = ensure_trusted(file, allowed=trusting)
+    code = TeamCode(file)
     command = changed(file.load_command(), on_conflict=on_conflict)
     state = state_of(db)
     check_same_team(ctx, db, state, file.path)
@@ -77,6 +85,7 @@ def up(
     if dry_run:
         show(ctx, db, state, plan)
         return DONE
+    _ensure_trusted(ctx, db, code, plan, allowed=trusting)
     if not known:
         check_code(file)
         command = agreed(ctx, db, command, plan, prune=prune, keep=keep)
@@ -88,6 +97,19 @@ def up(
     for line in _said(file, launched):
         say(line)
     return open_dashboard(db, debug=settings.debug)
+
+
+def _ensure_trusted(ctx: click.Context, db: Path, code: TeamCode, plan: list[Change], *, allowed: bool) -> None:
+    """Return once the file may run its code; where that has changed, who would get a new generation is said first."""
+    try:
+        ensure_trusted(code, allowed=allowed)
+    except UntrustedFile as error:
+        if not (error.changed and plan):
+            raise
+        if not ctx.ensure_object(Settings).json:
+            say(*lines_of(plan))
+        hint = f"or in one go: quarterdeck up {code.team.path} --trust"
+        fail("untrusted_file", str(error), hint, WRONG_USAGE, about={**naming(db), "items": items_of(plan)})
 
 
 def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
@@ -102,7 +124,7 @@ def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
         Failure: If the team is refused; an engine that was started for it is ended again.
         EngineDidNotStart: If it did not.
     """
-    state_of(db)
+    before = state_of(db).trusted
     started = None if is_alive(db) else start_engine(db, folder=Path(command.folder))
     try:
         if started is not None:
@@ -117,7 +139,9 @@ def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
         engine = reader.engine()
     if engine is None or not engine.alive:
         fail("no_engine", "the engine ended at once", f"its log says why: {log_of(db)}", NO_ENGINE)
-    return Launched(db, engine.pid, started is not None, outcome)
+    if started is not None or all(before.get(one, digest) == digest for one, digest in digests.items()):
+        return Launched(db, engine.pid, started is not None, outcome)
+    return Launched(db, renew(db, Path(command.folder)).pid, False, outcome, handed_over=True)
 
 
 def _loaded(db: Path, command: LoadTeam) -> Outcome:
@@ -170,5 +194,7 @@ def _said(file: TeamFile, launched: Launched) -> list[str]:
     what = "is up" if launched.started else "was up already"
     lines = [f"{file.name} {what}: engine {launched.pid} on {launched.db}"]
     if launched.outcome is not None and not launched.started:
-        lines = [f"the file has changed; {launched.outcome.summary} (engine {launched.pid} on {launched.db})"]
+        what = "the code has changed" if launched.handed_over else "the file has changed"
+        lines = [f"{what}; {launched.outcome.summary} (engine {launched.pid} on {launched.db})"]
+        lines += [f"engine {launched.pid} is a fresh process; what was at work goes on there"] * launched.handed_over
     return [*file.warnings, *lines, *ways_back(launched.db)]
