@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from engine.core.commands import AddAgent, AddSupervisor, Declare, LoadTeam, SupervisorSpec
+from engine.core.commands import AddAgent, AddSupervisor, Declare, LoadTeam, SupervisorSpec, SwapAgent
 from engine.core.context import Context
 from engine.core.decide.loading import plan_of
 from engine.core.declared import described
@@ -19,6 +19,7 @@ from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused
 from engine.core.fact import changed
 from engine.core.legality import assert_legal
+from engine.core.queries.targets import at
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.simulation.crew import drawn_options, drawn_spec, drawn_team, load_command
@@ -156,17 +157,26 @@ def test_an_edited_team_that_nobody_changed_meanwhile_is_taken_without_a_conflic
     assert plan(world, load_command(after)) == []
 
 
-@given(seeds)
-@settings(max_examples=80)
-def test_no_agent_is_doubled_where_members_were_renamed_or_moved_in_the_file(seed: int) -> None:
+@pytest.mark.parametrize("on_conflict", ["declared", "current"])
+@given(seed=seeds)
+@settings(max_examples=60)
+def test_no_agent_is_doubled_where_the_file_renamed_or_moved_members_and_operators_swapped_them(
+    on_conflict: Any, seed: int
+) -> None:
     draw = Random(seed)
     team, world = team_and_world(draw)
     ids = set(world.state.agents)
     after = shuffled(draw, team)
+    for agent in [*world.state.agents.values()] if draw.random() < 0.7 else []:
+        for number in range(draw.randint(0, 2)):
+            spec = changed(drawn_spec(draw, agent.name), description=f"swapped {number}")
+            world.order(SwapAgent(agent=at(agent.id), spec=spec))
 
-    if loaded(world, changed(load_command(after), prune=True)) is not None:
-        assert len(world.state.agents) == len(ids)
-        assert only(tree(world.state), after) == after
+    if loaded(world, changed(load_command(after), prune=True, on_conflict=on_conflict)) is not None:
+        assert set(world.state.agents) == ids
+        if on_conflict == "declared":
+            assert only(tree(world.state), after) == after
+        assert {change.change for change in plan(world, load_command(after))} <= {"swapped"}
 
 
 def shuffled(draw: Random, team: SupervisorSpec) -> SupervisorSpec:

@@ -1,7 +1,7 @@
 """Which member of the state each member of a description is.
 
 By its name where it is declared; else by where it was declared before it was moved; else, where a description is
-whole, by what it is: one that is not described any more and has the same spec was renamed or moved.
+whole, by what it was declared as, or is: one that is not described any more and has the same spec was renamed or moved.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from engine.core.declared import SETTINGS, described, digest, setting
 from engine.core.errors import Refused
 from engine.core.hierarchy import below_of
 from engine.core.spec import AgentSpec, spec_hash
-from engine.core.state import State
+from engine.core.state import Declaration, State
 
 Path: TypeAlias = tuple[str, ...]
 """Names from the top of a description down to a member; the top itself is the empty one."""
@@ -39,7 +39,8 @@ class Matching:
 
     def __init__(self, state: State, top_id: str, team: SupervisorSpec) -> None:
         self._state = state
-        self._described = dict(members_of(team))
+        # Supervisors first: whether an agent was moved away from one is known once that one is found.
+        self._described = dict(sorted(members_of(team), key=lambda one: isinstance(one[1], AgentSpec)))
         self.ids: dict[Path, str] = {(): top_id}
         """Ids of those that are found, by the way to them in the description."""
         self._taken = {top_id}
@@ -60,16 +61,46 @@ class Matching:
                     self._take(path, found)
 
     def by_content(self) -> None:
-        """Find those that are described elsewhere or by another name, among who is not described any more."""
-        for key in (_supervisor_whole, _supervisor_names, _agent_spec):
+        """Find those that are described elsewhere or by another name, among who is not described any more.
+
+        What a member was declared as counts before what somebody made of it since: who was swapped is still found.
+        """
+        for kind, of_described, of_member in (
+            (SupervisorSpec, _content, self._declared_content),
+            (SupervisorSpec, _content, self._content),
+            (SupervisorSpec, _names, self._names),
+            (AgentSpec, _content, self._declared_content),
+            (AgentSpec, _content, self._content),
+        ):
             there: dict[str, list[str]] = {}
             for member_id in self._left():
-                there.setdefault(key(described(self._state, member_id)), []).append(member_id)
+                if (member_id in self._state.agents) == (kind is AgentSpec):
+                    there.setdefault(of_member(member_id), []).append(member_id)
             there.pop("", None)
-            for path, member in self._described.items():
-                same = [one for one in there.get(key(member), ()) if one not in self._taken]
-                if same and path not in self.ids:
+            for path, member in self._described.items() if there else ():
+                if path in self.ids or not isinstance(member, kind):
+                    continue
+                same = [one for one in there.get(of_described(member), ()) if one not in self._taken]
+                if same:
                     self._take(path, min(same, key=lambda one: self._farness(path, one)))
+
+    def _content(self, member_id: str) -> str:
+        return _content(described(self._state, member_id))
+
+    def _names(self, member_id: str) -> str:
+        return _names(described(self._state, member_id))
+
+    def _declared_content(self, member_id: str) -> str:
+        """Return `_content` of a member as it was declared last, as far as its description is still known."""
+        state = self._state
+        base = state.declared.get(member_id, Declaration())
+        agent = state.agents.get(member_id)
+        if agent is not None:
+            return _content(state.specs.get(base.spec or "") or state.spec_of(agent))
+        supervisor = state.supervisors[member_id]
+        settings = {name: base.settings.get(name) or digest(setting(supervisor, name)) for name in SETTINGS}
+        below = [(member_name(state, one), self._declared_content(one)) for one in supervisor.members]
+        return digest([settings, below])
 
     def _farness(self, path: Path, member_id: str) -> tuple[bool, bool]:
         """Prefer those that were only moved to those that were only renamed, and those to the rest."""
@@ -124,21 +155,16 @@ class Matching:
             self._by_name(path)
 
 
-def _supervisor_whole(member: Described) -> str:
-    """Return a digest of a supervisor with everything under it but its own name; empty of an agent."""
+def _content(member: Described) -> str:
+    """Return a digest of an agent's spec, or of a supervisor with everything under it, but of its own name."""
     if isinstance(member, AgentSpec):
-        return ""
-    below = [(one.name, _supervisor_whole(one) or _agent_spec(one)) for one in member.members]
-    return digest([{name: setting(member, name) for name in SETTINGS}, below])
+        return spec_hash(member.with_name("x"))
+    settings = {name: digest(setting(member, name)) for name in SETTINGS}
+    return digest([settings, [(one.name, _content(one)) for one in member.members]])
 
 
-def _supervisor_names(member: Described) -> str:
+def _names(member: Described) -> str:
     """Return a digest of the names of a supervisor and its members; empty of an agent, and where there are none."""
     if isinstance(member, AgentSpec) or not member.members:
         return ""
     return digest([member.name, [one.name for one in member.members]])
-
-
-def _agent_spec(member: Described) -> str:
-    """Return the content hash of an agent's spec under no name; empty of a supervisor."""
-    return "" if isinstance(member, SupervisorSpec) else spec_hash(member.with_name("x"))

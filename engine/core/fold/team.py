@@ -45,9 +45,10 @@ def learn(state: State, spec: AgentSpec) -> str:
 
 
 def forget_unused_specs(state: State) -> None:
-    """Drop specs that no agent and no name in the registry uses."""
+    """Drop specs that no agent and no name in the registry uses, and that nobody was declared with."""
     used = {key for agent in state.agents.values() for key in (agent.spec, agent.previous)}
     used.update(state.registry.values())
+    used.update(one.spec for one in state.declared.values() if one.spec is not None)
     for key in [key for key in state.specs if key not in used]:
         del state.specs[key]
         state.limited.pop(key, None)
