@@ -39,7 +39,7 @@ def the_more_urgent_goes_first(past: Seen, event: AttemptStarted) -> str | None:
     ageing_s = books.team.inherited(home, "ageing_s", AGEING_S)
     above = {books.team.inherited(one.id, "ageing_s", AGEING_S) for one in books.team.up(agent.supervisor_id)}
     rank = _rank(books, mine, ageing_s)
-    queues = books.team.queues_of(agent.id) if agent.works else []
+    queues = open_to(books, agent)
     for place in books.turns.turns:
         is_alike = len(above) == 1 or books.team.home_of(place[0]) == home  # else it counts where the two meet
         other = _rank(books, place, ageing_s) if place[0] in queues and is_alike else None
