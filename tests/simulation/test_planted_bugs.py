@@ -152,7 +152,7 @@ BUGS: dict[Callable[[Patch], None], set[str]] = {
     },
     a_retry_that_is_never_due: {"timers_fire"},
     an_acknowledgement_before_the_disk: {"disk_before_deed", "acknowledged_is_on_disk", "every_command_has_an_outcome"},
-    usage_counted_twice: {"usage_adds_up"},
+    usage_counted_twice: {"usage_adds_up", "finished_runs_are_remembered"},
     a_step_that_runs_again: {"no_step_runs_twice"},
     a_timer_lost_at_a_restart: {"timers_fire", "no_timer_is_left", "whatever_can_move_has_moved"},
     an_answer_of_the_wrong_attempt: {"no_lie_is_taken"},
