@@ -167,7 +167,8 @@ def taken_in_parts(found: tuple[Document, list[JsonValue]], *, into: World | Non
     world.say(EngineBegan(pid=2, token=3, version="test"))
     archive = read_state(complete_state(*found))
     order: dict[str, Any] = {"order_id": "import", "sender": "test", "role": "operator"}
-    file: dict[str, Any] = {"path": "team.zip", "sha256": "0", "trusted": references_in(archive.document)}
+    granted = dict.fromkeys(references_in(archive.document), "")
+    file: dict[str, Any] = {"path": "team.zip", "sha256": "0", "granted": granted}
     for piece in pieces(archive, at_work=into is not None):
         if "counts" in piece:
             held = {name: piece[name] for name in ("counts", "last", "references")}
