@@ -10,7 +10,7 @@ from engine.core.decide import ON_MESSAGE, attempts, dispatch
 from engine.core.effects import Effect, StartTimer, restart_effects
 from engine.core.events import TaskSkipped
 from engine.core.fact import changed
-from engine.core.fold import FOLD, spending
+from engine.core.fold import FOLD, openings, spending
 from engine.core.fold import attempt as fold_attempt
 from engine.core.prompts import table as prompts_table
 from engine.core.signals import TimerDue
@@ -42,6 +42,11 @@ def a_lost_wake_up(patch: Patch) -> None:
 def a_double_slot(patch: Patch) -> None:
     """An agent that is full has room for one more."""
     patch.setattr(Agent, "has_room", property(lambda self: len(self.running) + self.stuck <= self.max_concurrency))
+
+
+def a_process_too_many(patch: Patch) -> None:
+    """Agents that work in processes begin whether one is free or not."""
+    patch.setattr(openings, "lacks_process", lambda state, agent: False)
 
 
 def a_skipped_outcome(patch: Patch) -> None:
@@ -143,6 +148,7 @@ def code_elsewhere_taken_for_an_error(patch: Patch) -> None:
 BUGS: dict[Callable[[Patch], None], set[str]] = {
     a_lost_wake_up: {"whatever_can_move_has_moved"},
     a_double_slot: {"nobody_is_over_a_limit", "the_state_is_legal", "no_message_runs_into_a_defect"},
+    a_process_too_many: {"nobody_is_over_a_limit", "the_state_is_legal"},
     a_skipped_outcome: {"whatever_can_move_has_moved", "nothing_of_a_finished_run_is_open", "the_state_is_legal"},
     a_stale_token: {
         "acknowledged_is_on_disk",
