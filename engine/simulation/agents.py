@@ -34,8 +34,8 @@ HANG_S = 6 * 3600.0
 LONGEST_S = 600.0
 SPENDS = 0.3
 """Share of the pieces of work that cost tokens or money."""
-SENDS = 0.15
-"""Share of the steps that are calls of a tool that must not be called twice."""
+SENDS = 15
+"""How many steps of a hundred are calls of a tool that must not be called twice."""
 PIECES = 5
 """Pieces of work in an attempt, at most."""
 LONG = "a line of an output that is too long to be kept in the state itself, and stands in the journal alone\n" * 30
@@ -168,7 +168,7 @@ async def _work(scene: Scene, text: str) -> None:
     for number in range(draw.choice([0, 0, 1, 2, 3])):
         if draw.random() < SPENDS:
             _spend(scene)
-        if draw.random() < SENDS:
+        if crc32(f"{scene.work.effect.title} {number}".encode()) % 100 < SENDS:  # again in a second attempt
             await _call(scene, number)
         else:
             await _step(scene, f"step{number}")
@@ -294,6 +294,8 @@ async def _answers_after_a_stop(scene: Scene) -> JsonValue:
     try:
         await scene.context.sleep(HANG_S / 4)
     except AttemptInterrupted:
+        if scene.draw.random() < 0.5:
+            raise ConnectionError("cut off") from None
         return "I was not done"
     return "done, and late"
 

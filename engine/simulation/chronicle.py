@@ -34,6 +34,7 @@ from engine.core.fold import fold
 from engine.core.state import State, TaskStatus
 from engine.core.values import Held, TextRef
 from engine.simulation.ledger.counts import CountLedger
+from engine.simulation.ledger.declared import DeclaredLedger
 from engine.simulation.ledger.failures import FailureLedger
 from engine.simulation.ledger.inputs import joined
 from engine.simulation.ledger.spending import SpendingLedger
@@ -61,6 +62,7 @@ class Chronicle:
         self.failures = FailureLedger()
         self.turns = TurnLedger()
         self.counts = CountLedger()
+        self.declared = DeclaredLedger()
         self.started_seq: dict[tuple[str, int], int] = {}
         """Where each attempt began."""
         self.outcomes: dict[str, TaskStatus] = {}
@@ -110,6 +112,7 @@ class Chronicle:
         else:
             self.work.take(event)
         self.team.take(event)
+        self.declared.take(event, self.team)
         self.turns.follow(event, self.work)
         if isinstance(event, AttemptStarted | AttemptMigrated):
             self._begin(event)

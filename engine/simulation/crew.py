@@ -6,12 +6,12 @@ from random import Random
 from typing import Any, TypeVar
 
 from engine.core.commands import LoadTeam, SupervisorSpec
-from engine.core.options import SupervisorOptions
-from engine.core.policies.records import Escalate, Fail, Failover, FailurePolicy, Restart, Retry, Skip
+from engine.core.options import Optimize, SupervisorOptions
+from engine.core.policies.records import Circuit, Escalate, Fail, Failover, FailurePolicy, Restart, Retry, Skip
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.simulation.coordination import drawn_mode, drawn_settings
-from engine.simulation.drawing import NAMES, SKILLS, field_value, hints_of, often_drawn
+from engine.simulation.drawing import NAMES, SKILLS, WRONG, field_value, hints_of, often_drawn
 
 T = TypeVar("T")
 
@@ -110,8 +110,20 @@ def drawn_options(draw: Random, mode: str, members: Sequence[str], agents: Seque
         settings=drawn_settings(draw, mode, members),
         strategies=strategies,
         on_failure=drawn_chain(draw) if draw.random() < 0.3 else (),
-        restart=often_drawn(Restart, draw, State(), left_out=0.0) if draw.random() < 0.3 else found.restart,
+        restart=_often(Restart, draw) or found.restart,
+        circuit=_often(Circuit, draw) or found.circuit,
+        optimize=_often(Optimize, draw) or found.optimize,
     )
+
+
+def _often(cls: type[T], draw: Random) -> T | None:
+    """Return a record whose fields are all drawn, for some of the supervisors."""
+    found: T | None = often_drawn(cls, draw, State(), left_out=0.0) if draw.random() < 0.25 else None
+    return found
+
+
+def _some(draw: Random, names: Sequence[str]) -> list[str]:
+    return draw.sample(names, draw.randint(1, len(names)))
 
 
 def drawn_team(draw: Random, name: str = "chief", *, depth: int = 1, room: list[int] | None = None) -> SupervisorSpec:
@@ -141,8 +153,12 @@ def drawn_team(draw: Random, name: str = "chief", *, depth: int = 1, room: list[
         mode=mode,
         aggregation=draw.choice(["concat", "first", "vote", "best"]),
         auto_discover=draw.random() < 0.2,
-        default_agent=draw.choice(agents) if agents else None,
+        default_agent="nobody" if draw.random() < WRONG else draw.choice(agents) if agents else None,
         max_parallel=draw.choice([1, 2, 3, 10]),
+        max_agents=draw.choice([4, 50]),
+        participants=draw.sample([one.name for one in members], draw.randint(1, len(members)))
+        if draw.random() < 0.15
+        else None,
         options=drawn_options(draw, mode, [one.name for one in members], agents),
         members=members,
     )

@@ -152,7 +152,7 @@ FAULTS: dict[str, tuple[float, Callable[[Victim, Random], str]]] = {
     "full disk": (0.5, _disk_full),
     "slow disk": (0.5, _slow_disk),
     "clock back": (0.4, _clock_back),
-    "code gone": (0.4, _code_gone),
+    "code gone": (1.0, _code_gone),
     "code back": (0.6, _code_back),
     "snapshot lost": (0.3, _snapshot_damaged),
     "odd rows": (0.3, _odd_rows),

@@ -22,10 +22,12 @@ from engine.core.events import (
     BudgetExhausted,
     CallAnswered,
     CancelRequested,
+    CapabilitiesChanged,
     CircuitHalfOpened,
     CircuitOpened,
     CommandApplied,
     CommandRefused,
+    CoordinationTuned,
     DeadlinePassed,
     Delegated,
     EngineStarted,
@@ -34,12 +36,14 @@ from engine.core.events import (
     GroupEnded,
     GroupGrown,
     GroupPlanned,
+    NeedMet,
     PoolResized,
     PreemptionAsked,
     RetryScheduled,
     RunFinished,
     RunSubmitted,
     SignalDropped,
+    StateImported,
     StepRecorded,
     StrategySwitched,
     SupervisorAdded,
@@ -60,6 +64,8 @@ from engine.simulation.laws import (
     inputs,
     order,
     outcomes,
+    placement,
+    plans,
     questions,
     slots,
     spending,
@@ -74,6 +80,7 @@ SAMPLE = 25
 LIVE: tuple[Law, ...] = (outcomes.only_the_attempt_that_is_live_is_heard,)
 OUTCOME: tuple[Law, ...] = (outcomes.each_task_has_one_outcome,)
 IDS: tuple[Law, ...] = (team.ids_are_given_once,)
+QUEUES: tuple[Law, ...] = (team.a_new_spec_serves_its_specialties,)
 FAILURE: tuple[Law, ...] = (failures.a_failure_goes_down_its_chain,)
 ANSWER: tuple[Law, ...] = (failures.an_answer_is_carried_out,)
 NOT_OVER: tuple[Law, ...] = (stopping.what_is_cancelled_begins_nothing,)
@@ -81,11 +88,21 @@ NOT_OVER: tuple[Law, ...] = (stopping.what_is_cancelled_begins_nothing,)
 ON_EVENT: dict[type, tuple[Law, ...]] = {
     EngineStarted: (team.tokens_rise,),
     RunSubmitted: IDS,
+    StateImported: IDS,
     SupervisorAdded: IDS,
-    AgentAdded: IDS,
-    GroupPlanned: (*IDS, *NOT_OVER, outcomes.what_comes_first_has_ended),
+    AgentAdded: (*IDS, *QUEUES),
+    CapabilitiesChanged: QUEUES,
+    GroupPlanned: (
+        *IDS,
+        *NOT_OVER,
+        outcomes.what_comes_first_has_ended,
+        plans.a_graph_is_for_those_who_take_part,
+        plans.a_chain_is_one_after_the_other,
+    ),
+    NeedMet: (plans.as_many_answers_come_as_are_needed,),
+    CoordinationTuned: (plans.a_tuned_supervisor_wanted_it,),
     GroupGrown: IDS,
-    StrategySwitched: IDS,
+    StrategySwitched: (*IDS, plans.a_switch_keeps_what_is_done, plans.tuning_leaves_open_runs_alone),
     AttemptStarted: (
         outcomes.a_finished_task_is_not_started,
         outcomes.what_comes_first_has_ended,
@@ -107,7 +124,11 @@ ON_EVENT: dict[type, tuple[Law, ...]] = {
     ),
     CallAnswered: (outcomes.answers_are_complete,),
     AttemptDone: (*LIVE, *OUTCOME, outcomes.no_lie_is_taken, inputs.a_join_has_what_it_joins),
-    AttemptFailed: (*LIVE, outcomes.nothing_fails_for_code_that_is_elsewhere),
+    AttemptFailed: (
+        *LIVE,
+        outcomes.nothing_fails_for_code_that_is_elsewhere,
+        stopping.who_was_asked_to_stop_does_not_fail,
+    ),
     AttemptCancelled: (
         *LIVE,
         *OUTCOME,
@@ -144,8 +165,8 @@ ON_EVENT: dict[type, tuple[Law, ...]] = {
     CircuitHalfOpened: (failures.a_circuit_cools_down,),
     AgentsRestarted: (failures.restarts_are_counted,),
     SupervisorFailed: (failures.a_supervisor_fails_after_too_many_restarts,),
-    AgentSwapped: (team.a_generation_follows_the_one_before,),
-    SwapRolledBack: (team.a_generation_follows_the_one_before,),
+    AgentSwapped: (team.a_generation_follows_the_one_before, *QUEUES),
+    SwapRolledBack: (team.a_generation_follows_the_one_before, *QUEUES),
     SwapDrained: (team.a_swap_is_drained_once_nothing_old_is_at_work,),
     AgentRemoved: (team.who_leaves_has_nothing_left,),
     SupervisorRemoved: (team.a_supervisor_leaves_empty,),
@@ -173,6 +194,8 @@ AFTER_BATCH: tuple[Law, ...] = (
     team.the_registry_is_what_events_say,
     team.no_swap_is_left_undrained,
     team.leaving_comes_to_an_end,
+    team.what_was_declared_is_remembered,
+    placement.what_nobody_near_can_do_goes_elsewhere,
     spending.usage_adds_up,
     spending.agents_count_their_attempts,
     spending.hand_overs_are_measured,
@@ -193,7 +216,7 @@ ON_READ: tuple[Law, ...] = (inputs.an_attempt_is_given_what_came_before,)
 """Checked when an agent has read its task, with its `Work` and the `Task`."""
 ON_CALL: tuple[Law, ...] = (inputs.a_tool_is_not_called_again_in_doubt,)
 """Checked when a tool is called that must not be called twice, with the `Work` of its attempt."""
-AT_MOMENTS: tuple[Law, ...] = (engine.timers_fire, engine.attempts_are_really_at_work)
+AT_MOMENTS: tuple[Law, ...] = (engine.timers_fire, engine.what_is_due_has_happened, engine.attempts_are_really_at_work)
 """Checked whenever an operator wakes: the clock moves only when nothing else can happen."""
 AT_REST: tuple[Law, ...] = (
     engine.whatever_can_move_has_moved,

@@ -80,6 +80,9 @@ def _paused(books: Chronicle, command: Pause | Resume, event: CommandApplied) ->
     runs = [one for one in books.work.runs.values() if one.id == _work_id(command.target)]
     members: list[Any] = [*books.team.agents.values(), *books.team.supervisors.values()]
     found = [one for one in members if _means(books, command.target, one)]
+    shut = [one.id for one in found if not wanted and books.failures.circuit(one.id).stands != "closed"]
+    if shut and len(found) == 1:
+        return f"the circuit of {shut[0]} is still open"
     is_so = any(one.paused == wanted for one in (*runs, *found))
     return None if is_so else f"nothing that {command.target} may name is {'not ' * (not wanted)}paused"
 
@@ -204,7 +207,18 @@ def _added_supervisor(books: Chronicle, command: AddSupervisor, event: CommandAp
     return _unlike(books, supervisor, command.team)
 
 
+def _missing(team: SupervisorSpec) -> str | None:
+    """Return what is wrong with a description that names members that it does not have."""
+    names = {one.name for one in team.members}
+    named = (team.default_agent, team.aggregator, team.options.lead, *(team.participants or ()))
+    missing = [one for one in named if one is not None and one not in names]
+    below = (_missing(one) for one in team.members if isinstance(one, SupervisorSpec))
+    return f"{team.name} names {missing[0]}, who is not there" if missing else next((one for one in below if one), None)
+
+
 def _loaded(books: Chronicle, command: LoadTeam, event: CommandApplied) -> str | None:
+    if (missing := _missing(command.team)) is not None:
+        return missing
     roots = (one for one in books.team.supervisors.values() if one.parent_id is None)
     return None if any(one.name == command.team.name for one in roots) else "it is not there"
 

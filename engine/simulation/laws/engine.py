@@ -64,6 +64,26 @@ def timers_fire(past: Seen, _: object) -> str | None:
     return None
 
 
+def what_is_due_has_happened(past: Seen, _: object) -> str | None:
+    """No back-off, deadline, question or open circuit is left behind by the clock, whatever timers there are."""
+    books, now_ms = past.books, past.now_ms
+    for job in books.work.jobs.values():
+        if job.outcome is None and job.retrying_until_ms is not None and job.retrying_until_ms < now_ms:
+            return f"{job.id} backed off until {job.retrying_until_ms}, {now_ms - job.retrying_until_ms} ms ago"
+    for run in books.work.runs.values():
+        is_over = run.cancelling or books.work.jobs[run.root_id].outcome is not None
+        if run.deadline_ms is not None and run.deadline_ms < now_ms and not is_over:
+            return f"the deadline of {run.id} was {now_ms - run.deadline_ms} ms ago"
+    for question in books.work.questions.values():
+        if question.due_ms is not None and question.due_ms < now_ms:
+            return f"{question.id} was to be answered {now_ms - question.due_ms} ms ago"
+    for agent_id in books.team.agents:
+        circuit = books.failures.circuit(agent_id)
+        if circuit.stands == "open" and circuit.due_ms < now_ms:
+            return f"the circuit of {agent_id} was to half open {now_ms - circuit.due_ms} ms ago"
+    return None
+
+
 def attempts_are_really_at_work(past: Seen, _: object) -> str | None:
     """Whatever the state says is at work really is."""
     for task in past.state.tasks.values():

@@ -112,11 +112,12 @@ def _could_take_over(books: Chronicle, job: Job) -> list[AgentEntry]:
     return [
         agent
         for agent in books.team.under(root.id)
-        if agent.id not in failed_on and agent.id != job.agent_id and _is_at_hand(books, agent)
+        if agent.id not in failed_on and agent.id != job.agent_id and is_at_hand(books, agent)
     ]
 
 
-def _is_at_hand(books: Chronicle, agent: AgentEntry) -> bool:
+def is_at_hand(books: Chronicle, agent: AgentEntry) -> bool:
+    """Tell whether nothing about an agent and those above it keeps it from working for long."""
     circuit = books.failures.circuit(agent.id)
     is_shut = circuit.stands == "open" or (circuit.stands == "half_open" and circuit.probe is not None)
     is_broken = agent.removing is not None or agent.error is not None or agent.exhausted

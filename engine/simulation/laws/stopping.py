@@ -4,6 +4,7 @@ from typing import Any
 
 from engine.core.events import (
     AttemptCancelled,
+    AttemptFailed,
     AttemptMigrated,
     AttemptSetAside,
     AttemptStarted,
@@ -121,6 +122,13 @@ def an_attempt_ends_as_it_was_asked(past: Seen, event: Any) -> str | None:
         case _:
             fits = work.is_over(job) or "cancel" in asked
     return None if fits else f"{event.type} of {job.id}, which was asked to stop for {sorted(asked) or 'nothing'}"
+
+
+def who_was_asked_to_stop_does_not_fail(past: Seen, event: AttemptFailed) -> str | None:
+    """An error of an attempt that was asked to stop is its stop; one that was to migrate may still fail."""
+    attempt = past.books.work.jobs[event.task_id].attempt
+    asked = attempt.asked - {"migrate"} if attempt is not None else set()
+    return f"{event.task_id} failed ({event.error}); it was asked to stop for {sorted(asked)}" if asked else None
 
 
 def who_is_stopped_for_good_is_told_why(past: Seen, event: AttemptCancelled) -> str | None:

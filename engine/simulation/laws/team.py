@@ -12,6 +12,7 @@ from engine.core.events import (
     GroupGrown,
     GroupPlanned,
     RunSubmitted,
+    StateImported,
     StrategySwitched,
     SupervisorAdded,
     SupervisorRemoved,
@@ -41,6 +42,9 @@ def ids_are_given_once(past: Seen, event: Any) -> str | None:
     return None
 
 
+_KINDS = ("supervisors", "agents", "runs", "tasks", "escalations")
+
+
 def new_ids(event: Any) -> list[str]:
     """Return the ids that an event gives, in the order in which they were made."""
     match event:
@@ -52,6 +56,9 @@ def new_ids(event: Any) -> list[str]:
             return [event.agent_id]
         case Escalated():
             return [event.escalation_id]
+        case StateImported():
+            document: Any = event.state
+            return sorted((key for kind in _KINDS for key in document.get(kind, ())), key=_number)
         case Delegated():
             return [child.task_id for child in event.children]
         case GroupPlanned():
@@ -214,4 +221,33 @@ def the_registry_is_what_events_say(past: Seen, _: object) -> str | None:
     found = {name: state.specs.get(key) for name, key in state.registry.items()}
     if found != past.books.team.registry:
         return f"the registry has {sorted(found)}; events left {sorted(past.books.team.registry)}"
+    return None
+
+
+def what_was_declared_is_remembered(past: Seen, _: object) -> str | None:
+    """The state knows of each declared member with which spec, and where, it was declared."""
+    books = past.books
+    members = books.declared.members
+    if set(books.state.declared) != set(members):
+        return f"{sorted(books.state.declared)} are known as declared; {sorted(members)} were"
+    for member_id, entry in members.items():
+        known, now = books.state.declared[member_id], books.declared.now(member_id, books.team)
+        wanted = (
+            None if entry.spec == now.spec else entry.spec,
+            None if entry.parent_id == now.parent_id else entry.parent_id,
+        )
+        if (known.spec, known.parent_id) != wanted:
+            return f"{member_id} is known as declared otherwise in {known.spec, known.parent_id}; it is {wanted}"
+    return None
+
+
+def a_new_spec_serves_its_specialties(past: Seen, event: Any) -> str | None:
+    """An agent that comes, or gets another spec, takes from the queues of its supervisor for its specialties."""
+    team = past.books.team
+    home = event.supervisor_id if isinstance(event, AgentAdded) else team.agents[event.agent_id].supervisor_id
+    skills = {word.casefold() for word in event.spec.specialties}
+    for key in team.served:
+        _, place, capability = key.split(":", 2)
+        if place == home and capability.casefold() in skills and key not in event.queues:
+            return f"{event.agent_id} has {capability!r} by {event.type}, and does not take from {key}"
     return None

@@ -1,0 +1,114 @@
+"""Plans: whose a graph is, what a switch of the strategy keeps, how many answers are enough, who tunes itself."""
+
+from engine.core.events import CoordinationTuned, GroupPlanned, NeedMet, StrategySwitched
+from engine.core.state import TaskStatus
+from engine.simulation.chronicle import Chronicle
+from engine.simulation.laws.seen import Seen
+from engine.simulation.ledger.jobs import Job
+
+WHOLE = ("sequential", "parallel")
+"""Strategies in which everybody who takes part has a node."""
+
+
+def a_graph_is_for_those_who_take_part(past: Seen, event: GroupPlanned) -> str | None:
+    """A graph is for the members that take part; where they are discovered, for those that have what is asked for."""
+    books = past.books
+    group = books.work.jobs[event.task_id]
+    supervisor = books.state.supervisors.get(group.worker_id or "")
+    if supervisor is None:
+        return None
+    members = [one for one in books.team.supervisors[supervisor.id].members if not _leaves(books, one)]
+    wanted = [one for one in members if supervisor.participants is None or _name(books, one) in supervisor.participants]
+    found = {node.worker_id for node in event.nodes if node.worker_id is not None}
+    if event.mode not in WHOLE:
+        return None
+    leaving = {one for one in books.team.supervisors if _leaves(books, one)}  # may still get work from one that leaves
+    others = found - {*wanted, *leaving, *(one for one in members if _name(books, one) == supervisor.aggregator)}
+    if others:
+        return f"the graph {group.id} is for {sorted(others)}; {wanted} take part"
+    if supervisor.auto_discover and not supervisor.options.strategies:
+        return _undiscovered(books, group, wanted, found)
+    left = [one for one in wanted if one not in found and _name(books, one) != supervisor.aggregator]
+    is_whole = not (supervisor.auto_discover or supervisor.options.strategies)
+    return f"the graph {group.id} is not for {left}, who take part" if left and is_whole else None
+
+
+def _undiscovered(books: Chronicle, group: Job, wanted: list[str], found: set[str]) -> str | None:
+    request = books.work.runs[group.run_id].request
+    if group.parent_id is not None or not isinstance(request, str):
+        return None
+    words = {word.strip(":,.") for word in request.lower().split()}
+    able = {one for one in wanted if one in books.team.agents and words & _skills(books, one)}
+    agents = {one for one in found if one in books.team.agents}
+    if able and agents == found and not able & found:
+        return f"{group.id} asks for {request!r:.60}; {sorted(able)} have that, and it is for {sorted(found)}"
+    return None
+
+
+def _skills(books: Chronicle, agent_id: str) -> set[str]:
+    return {word.lower() for word in books.team.agents[agent_id].spec.specialties}
+
+
+def _name(books: Chronicle, member_id: str) -> str:
+    agent = books.team.agents.get(member_id)
+    return books.team.supervisors[member_id].name if agent is None else agent.name
+
+
+def _leaves(books: Chronicle, member_id: str) -> bool:
+    agent = books.team.agents.get(member_id)
+    return (books.team.supervisors[member_id].leaving if agent is None else agent.removing) is not None
+
+
+def a_chain_is_one_after_the_other(past: Seen, event: GroupPlanned) -> str | None:
+    """In a sequential graph each node comes after the one before it."""
+    if event.mode != "sequential":
+        return None
+    for place, node in enumerate(event.nodes):
+        wanted = [] if place == 0 else [event.nodes[place - 1].task_id]
+        if node.after != wanted:
+            return f"{node.task_id} of the chain {event.task_id} comes after {node.after}, not {wanted}"
+    return None
+
+
+def a_switch_keeps_what_is_done(past: Seen, event: StrategySwitched) -> str | None:
+    """A switch of the strategy keeps all work that is done, and goes on with what is at work or stops it."""
+    work = past.books.work
+    for change in event.groups:
+        if not (change.after or change.added):
+            continue  # nothing is left to do but to join what is done
+        for job in (work.jobs[one] for one in work.jobs[change.task_id].children):
+            is_work = job.kind in ("agent", "group")
+            if is_work and job.outcome is TaskStatus.DONE and job.id not in change.kept:
+                return f"{job.id} is done, and the switch of {change.task_id} forgets it"
+            if is_work and job.attempt is not None and job.id not in (*change.kept, *change.cancelled):
+                return f"{job.id} is at work, and the switch of {change.task_id} neither keeps nor stops it"
+    return None
+
+
+def as_many_answers_come_as_are_needed(past: Seen, event: NeedMet) -> str | None:
+    """A node that needs a number of answers goes on when that many are there, and not before."""
+    job = past.books.work.jobs[event.task_id]
+    done = [one for one in event.answers if past.books.work.jobs[one].outcome is TaskStatus.DONE]
+    if len(done) == job.need == len(event.answers):
+        return None
+    return f"{job.id} needs {job.need} answers and goes on with {event.answers}, of which {done} are done"
+
+
+def a_tuned_supervisor_wanted_it(past: Seen, event: CoordinationTuned) -> str | None:
+    """A supervisor changes how it coordinates where it was told to, for what it was told to look at."""
+    wanted = past.books.team.supervisors[event.supervisor_id].options.optimize
+    if wanted is None:
+        return f"{event.supervisor_id} is tuned ({event.kind}), and was not told to be"
+    is_meant = {
+        "parallel": wanted.switch_to_parallel_when_slow,
+        "selection": wanted.optimize_agent_selection,
+        "back": True,
+    }
+    return None if is_meant[event.kind] else f"{event.supervisor_id} is tuned ({event.kind}): {wanted}"
+
+
+def tuning_leaves_open_runs_alone(past: Seen, event: StrategySwitched) -> str | None:
+    """A supervisor that is tuned goes on with the runs that are open as they are."""
+    before = past.books.events[-1] if past.books.events else None
+    is_tuned = isinstance(before, CoordinationTuned) and before.supervisor_id == event.supervisor_id
+    return f"{event.supervisor_id} is tuned, and rewires open runs" if is_tuned and event.groups else None

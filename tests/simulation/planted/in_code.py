@@ -1,0 +1,150 @@
+"""Bugs that are more than one piece of text that stands otherwise."""
+
+from collections.abc import Callable
+from typing import Any
+
+from engine.core import step, tuning
+from engine.core.decide import attempts, failing
+from engine.core.decide import tuning as decide_tuning
+from engine.core.effects import Effect, StartTimer, restart_effects
+from engine.core.events import TaskSkipped
+from engine.core.fact import changed
+from engine.core.fold import attempt as fold_attempt
+from engine.core.fold import openings
+from engine.core.prompts import prompts_of
+from engine.core.prompts import table as prompts_table
+from engine.core.state import State
+from engine.host import attempts as host_attempts
+from engine.host import crew, disk
+from engine.host import effects as host_effects
+from engine.host.attempts import Attempts
+from engine.host.batch import Batch
+from engine.host.loop import Loop
+from engine.runtimes.work import Work
+from engine.simulation.laws import engine, failures, outcomes, plans, slots
+from store import Deposed
+from tests.simulation.planted.planting import Bug, Patch, planted, rewrite
+
+
+def _answers_that_get_lost(patch: Patch) -> None:
+    patch.setattr(Attempts, "answer", lambda self, effect: None)
+
+
+def _a_stale_token(patch: Patch) -> None:
+    real = disk.append
+
+    async def append(*args: Any) -> None:
+        try:
+            await real(*args)
+        except Deposed:
+            return
+
+    patch.setattr(disk, "append", append)
+
+
+def _deeds_before_the_disk(patch: Patch) -> None:
+    real = Loop._carry_out
+
+    async def carry_out(self: Loop, batch: Batch) -> None:
+        self._perform(batch)
+        batch.effects.clear()
+        await real(self, batch)
+
+    patch.setattr(Loop, "_carry_out", carry_out)
+
+
+def _no_timers_at_a_restart(patch: Patch) -> None:
+    def without_timers(state: State) -> list[Effect]:
+        return [effect for effect in restart_effects(state) if not isinstance(effect, StartTimer)]
+
+    patch.setattr(step, "restart_effects", without_timers)
+
+
+def _nobody_follows_what_is_skipped(patch: Patch) -> None:
+    patch.setitem(prompts_table._PROMPTS, TaskSkipped, lambda state, event: [])
+
+
+def _code_elsewhere_fails(patch: Patch) -> None:
+    real = crew.unusable_agent
+    for module in (host_attempts, host_effects):
+        patch.setattr(module, "unusable_agent", lambda *said: changed(real(*said), away=False))
+
+
+def _tuned_at_once(function: Callable[..., Any], old: str, new: str) -> Callable[[Patch], None]:
+    """Plant a bug where coordination is tuned, and let one run be enough to go by: else it takes days."""
+
+    def plant(patch: Patch) -> None:
+        patch.setattr(tuning, "ENOUGH", 1)
+        rewrite(patch, function, old, new)
+
+    return plant
+
+
+def _processes_for_everybody(patch: Patch) -> None:
+    patch.setattr(openings, "lacks_process", lambda state, agent: False)
+
+
+def _policies_are_not_asked(patch: Patch) -> None:
+    rewrite(patch, failing.apply_policy, "if task is None or", "if True or task is None or")
+    again = "task.error = event.error; enqueue(state, task)"
+    rewrite(patch, fold_attempt._attempt_failed, "task.error = event.error", again)
+
+
+def _steps_are_taken_again(patch: Patch) -> None:
+    rewrite(patch, Work.is_recorded, "key in self.effect.steps", "False")
+    rewrite(patch, attempts.step_finished, "or signal.key in found[0].steps", "")
+
+
+BUGS: list[Bug] = [
+    planted(
+        "answers never reach who asked",
+        Attempts.answer,
+        _answers_that_get_lost,
+        engine.whatever_can_move_has_moved,
+    ),
+    planted("a deposed engine goes on as if it had written", disk.append, _a_stale_token, "acknowledged_is_on_disk"),
+    planted("deeds come before the disk", Loop._carry_out, _deeds_before_the_disk, "disk_before_deed"),
+    planted("a new engine sets no timers", restart_effects, _no_timers_at_a_restart, engine.timers_fire),
+    planted(
+        "nobody is told of what is skipped",
+        prompts_of,
+        _nobody_follows_what_is_skipped,
+        engine.whatever_can_move_has_moved,
+    ),
+    planted(
+        "code elsewhere is taken for an error",
+        crew.unusable_agent,
+        _code_elsewhere_fails,
+        outcomes.nothing_fails_for_code_that_is_elsewhere,
+    ),
+    planted(
+        "failed tasks begin again by themselves",
+        failing.apply_policy,
+        _policies_are_not_asked,
+        failures.a_failure_is_decided_before_the_next_attempt,
+    ),
+    planted(
+        "tuning rewires open runs",
+        decide_tuning.tune,
+        _tuned_at_once(decide_tuning._carried_out, 'scope="new"', 'scope="open"'),
+        plans.tuning_leaves_open_runs_alone,
+    ),
+    planted(
+        "who was not told to tunes itself",
+        decide_tuning.tune,
+        _tuned_at_once(tuning._surer, "wanted.optimize_agent_selection and ", ""),
+        plans.a_tuned_supervisor_wanted_it,
+    ),
+    planted(
+        "a step is recorded again",
+        attempts.step_finished,
+        _steps_are_taken_again,
+        outcomes.a_step_is_recorded_once,
+    ),
+    planted(
+        "agents begin whether a process is free or not",
+        openings.refresh_agent,
+        _processes_for_everybody,
+        slots.nobody_is_over_a_limit,
+    ),
+]

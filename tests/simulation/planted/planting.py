@@ -1,0 +1,107 @@
+"""How bugs are planted in the program, one at a time, and looked for in histories that one law watches."""
+
+import inspect
+import json
+import textwrap
+import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from operator import attrgetter
+from pathlib import Path
+from types import CodeType
+from typing import Any, TypeAlias
+
+import pytest
+
+import engine
+from engine.simulation import invariants
+from engine.simulation.history import live_through
+from engine.simulation.laws.seen import Law
+from engine.simulation.past import Past
+from engine.simulation.report import plan_of
+
+Patch: TypeAlias = pytest.MonkeyPatch
+ENGINE = Path(engine.__file__).parent
+SEEDS_FILE = Path(__file__).with_name("seeds.json")
+HOURS = 2.0
+MOST_SEEDS = 100
+"""How many seeds a bug may hide in."""
+TABLES = (
+    "ON_EVERY_EVENT",
+    "AFTER_BATCH",
+    "SAMPLED",
+    "ON_BEGIN",
+    "ON_READ",
+    "ON_CALL",
+    "AT_MOMENTS",
+    "AT_REST",
+    "AT_THE_END",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """Something wrong, and the law that has to say so."""
+
+    what: str
+    """In a few words; its name in the tests and in `seeds.json`."""
+    law: str
+    file: str
+    """Where the rule stands that it breaks, below `engine/`."""
+    plant: Callable[[Patch], None]
+
+
+def written(file: Path) -> list[Bug]:
+    """Return the bugs of a file: in which function each stands, what is there and what is there instead."""
+    return [_written(what, **said) for what, said in tomllib.loads(file.read_text(encoding="utf-8")).items()]
+
+
+def _written(what: str, *, old: str, new: str, law: str, **where: str) -> Bug:
+    module, _, path = where["in"].partition(":")
+    function = attrgetter(path)(import_module(module))
+    return Bug(what, law, _file(function), lambda patch: rewrite(patch, function, old, new))
+
+
+def planted(what: str, function: Callable[..., Any], plant: Callable[[Patch], None], law: Law | str) -> Bug:
+    """Return a bug that is planted otherwise; `function` says where the rule stands."""
+    return Bug(what, law if isinstance(law, str) else law.__name__, _file(function), plant)
+
+
+def rewrite(patch: Patch, function: Callable[..., Any], old: str, new: str) -> None:
+    """Give a function the code of its source with one piece of it changed."""
+    source = textwrap.dedent(inspect.getsource(function))
+    assert old in source, f"{function.__qualname__} has no {old!r} any more; plant this bug anew"
+    module = compile(source.replace(old, new, 1), inspect.getfile(function), "exec")
+    (code,) = (one for one in module.co_consts if isinstance(one, CodeType) and one.co_name == function.__name__)
+    patch.setattr(function, "__code__", code)
+
+
+def _file(function: Callable[..., Any]) -> str:
+    return Path(inspect.getfile(function)).relative_to(ENGINE).as_posix()
+
+
+def watch_alone(patch: Patch, law: str) -> None:
+    """Let no law be looked at but one, besides what a history itself sees."""
+
+    def kept(laws: Iterable[Law]) -> tuple[Law, ...]:
+        return tuple(one for one in laws if one.__name__ == law)
+
+    patch.setattr(invariants, "ON_EVENT", {kind: kept(laws) for kind, laws in invariants.ON_EVENT.items()})
+    for table in TABLES:
+        patch.setattr(invariants, table, kept(getattr(invariants, table)))
+
+
+def found(bug: Bug, seeds: Iterable[int]) -> Past | None:
+    """Return the first history in which the law of a planted bug does not hold."""
+    for seed in seeds:
+        past = live_through(plan_of(seed, None, hours=HOURS), patience_s=5)
+        if past.broken is not None and past.broken.law == bug.law:
+            return past
+    return None
+
+
+def known_seeds() -> dict[str, int]:
+    """Return a seed for each bug that showed it when they were last looked for."""
+    seeds: dict[str, int] = json.loads(SEEDS_FILE.read_text(encoding="utf-8"))
+    return seeds
