@@ -2,11 +2,13 @@
 
 import pytest
 
-from engine.core.commands import Submit
+from engine.core.commands import Submit, SupervisorSpec
 from engine.core.options import SupervisorOptions
+from engine.core.signals import AgentUnusable
+from engine.core.spec import Retry
 from engine.core.state import RunStatus
 from engine.core.values import TextRef
-from tests.story import asked, attempt, attempts, done, ended, found, refused, submitted, works
+from tests.story import asked, attempt, attempts, done, ended, found, member, refused, submitted, works
 from tests.world import World, agent, team_world
 
 
@@ -136,3 +138,19 @@ def test_an_item_that_comes_to_nothing_keeps_its_place_in_the_list() -> None:
     (join,) = world.joins.values()
 
     assert [one.output for one in join.inputs] == ["one", None, "three"]
+
+
+def test_an_item_that_failed_on_an_agent_and_is_done_by_a_team_is_done() -> None:
+    kitchen = SupervisorSpec(name="kitchen", members=[agent("cook")])
+    world = team_world(agent("lead"), agent("bob", on_failure=[Retry(1, 1, 1)]), kitchen, mode="map")
+    submitted(world, ["a"])  # type: ignore[arg-type]
+    found(world, items=1)
+    bob = member(world, "bob")
+    world.fail(attempt(world, "bob"))
+    world.say(AgentUnusable(agent_id=bob.id, generation=bob.generation, error="no code"))
+    world.due(next(one for one in world.timers if one.startswith("retry")))
+    assert works(world) == ["cook"]
+
+    world.settle()
+
+    assert (ended(world).status, ended(world).error) == (RunStatus.DONE, None)

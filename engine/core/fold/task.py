@@ -274,7 +274,7 @@ def _task_requeued(state: State, event: TaskRequeued) -> None:
 def _item_taken(state: State, event: ItemTaken) -> None:
     task, team = state.tasks[event.task_id], state.supervisors[event.supervisor_id]
     dequeue(state, task, served=True)
-    task.taking = None
+    task.taking, task.error = None, None  # what an agent failed with is no error of the graph
     task.kind, task.queue, task.worker_id, task.supervisor_id = "group", None, team.id, team.id
     state.runs[event.run_id].total -= 1
     state.tasks_total -= 1
