@@ -2,9 +2,13 @@
 
 import pytest
 
-from engine.core.commands import Answer, Cancel, Pause, RemoveMember, Resume, SwapAgent
+from engine.core.commands import Answer, Cancel, ChangeSupervisor, Pause, RemoveMember, Resume, SwapAgent
+from engine.core.legality import assert_legal
+from engine.core.limits import Limits
+from engine.core.options import SupervisorOptions
 from engine.core.spec import Retry, Skip
 from engine.core.state import RunStatus, TaskStatus
+from engine.core.values import Usage
 from tests.story import applied, attempt, ended, kinds, only, submitted, works
 from tests.world import World, agent, team_world
 
@@ -152,3 +156,47 @@ def test_what_was_in_doubt_at_an_agent_that_is_removed_goes_to_another() -> None
 
     assert works(world) == ["bob"]
     assert [one.name for one in world.state.agents.values()] == ["bob"]
+
+
+def over_budget(*tools: str) -> World:
+    """Return a world whose ada was cut off in calls of `tools` while a person was asked about its budget."""
+    world = team_world(agent("ada", task_limits=Limits(tokens=5, then="ask")))
+    submitted(world)
+    cut_off = attempt(world, "ada")
+    world.record(cut_off, "read", "page", usage=Usage(tokens_in=7))
+    for tool in tools:
+        world.call(cut_off, tool)
+    world.fail(cut_off)
+    return world
+
+
+def test_what_is_in_doubt_is_asked_about_once_the_budget_is_settled_and_is_legal_before() -> None:
+    world = over_budget("pay", "mail")
+    assert [one.kind for one in world.state.escalations.values()] == ["budget"]
+    assert_legal(world.state)
+
+    for answer, asked in (("continue", "pay"), ("again", "mail")):
+        applied(world, Answer(escalation=question(world), answer=answer))
+        assert next(iter(world.state.escalations.values())).detail["name"] == asked
+        assert_legal(world.state)
+    applied(world, Answer(escalation=question(world), answer="again"))
+
+    assert works(world) == ["ada"]
+
+
+def test_what_is_in_doubt_is_asked_about_when_the_budget_is_found_to_be_larger() -> None:
+    few = SupervisorOptions(task_limits=Limits(tokens=5, then="ask"))
+    world = team_world(agent("ada"), agent("bob"), participants=["ada"], options=few)
+    submitted(world)
+    cut_off = attempt(world, "ada")
+    world.ask(cut_off, "bob", ["x"])
+    world.call(cut_off, "pay")
+    world.record(attempt(world, "ada"), "read", "page", usage=Usage(tokens_in=7))
+    world.fail(cut_off)
+    assert [one.kind for one in world.state.escalations.values()] == ["budget"]
+    applied(world, ChangeSupervisor(supervisor="chief", options=SupervisorOptions(task_limits=Limits(tokens=1_000))))
+
+    world.record(attempt(world, "bob"), "write", usage=Usage(tokens_in=1))
+
+    assert_legal(world.state)
+    assert [one.kind for one in world.state.escalations.values()] == ["doubt"]

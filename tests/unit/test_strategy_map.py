@@ -2,13 +2,14 @@
 
 import pytest
 
-from engine.core.commands import Submit, SupervisorSpec
+from engine.core.commands import Pause, Submit, SupervisorSpec
+from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
 from engine.core.signals import AgentUnusable
 from engine.core.spec import Retry
 from engine.core.state import RunStatus
 from engine.core.values import TextRef
-from tests.story import asked, attempt, attempts, done, ended, found, member, refused, submitted, works
+from tests.story import applied, asked, attempt, attempts, done, ended, found, member, refused, submitted, works
 from tests.world import World, agent, team_world
 
 
@@ -154,3 +155,35 @@ def test_an_item_that_failed_on_an_agent_and_is_done_by_a_team_is_done() -> None
     world.settle()
 
     assert (ended(world).status, ended(world).error) == (RunStatus.DONE, None)
+
+
+def test_an_item_that_was_made_to_wait_is_done_by_a_team_that_takes_it() -> None:
+    world = team_world(agent("ada"), agent("bob"), SupervisorSpec(name="below", members=[agent("cyd")]), mode="map")
+    submitted(world, ["a", "b"])  # type: ignore[arg-type]
+    found(world, items=2)
+    assert sorted(works(world)) == ["bob", "cyd"]
+    submitted(world, ["now"], priority=0)  # type: ignore[arg-type]
+    found(world, items=1)
+    world.stop(attempt(world, "bob"))
+
+    done(world, "cyd")
+
+    assert_legal(world.state)
+    assert sorted(works(world)) == ["bob", "cyd"]
+    world.settle()
+    assert [run.status for run in world.state.finished] == [RunStatus.DONE] * 2
+
+
+def test_an_item_that_had_asked_for_work_when_it_was_cut_off_goes_on_at_an_agent_of_the_team_that_is_free() -> None:
+    world = team_world(agent("ada"), agent("bob"), SupervisorSpec(name="below", members=[agent("cyd")]), mode="map")
+    submitted(world, ["a"])  # type: ignore[arg-type]
+    found(world, items=1)
+    world.ask(attempt(world, "bob"), "ada", ["x"])
+    applied(world, Pause(target="bob"))
+
+    world.crash()
+
+    assert_legal(world.state)
+    assert sorted(works(world)) == ["ada", "cyd"]
+    world.settle()
+    assert ended(world).status is RunStatus.DONE

@@ -24,10 +24,13 @@ def dispatch(state: State, prompt: Dispatch, ctx: Context) -> list[Event]:
 
 
 def begun(state: State, queue: Queue, task: Task, agent: Agent, ctx: Context) -> list[Event]:
-    """Start `task` on a free agent of its queue, or let the team of that agent take it."""
+    """Start `task` on a free agent of its queue, or let the team of that agent take it.
+
+    What an agent has asked for in it goes on for an agent: a graph could not use the answers.
+    """
     if instead := before_start(state, task, agent, ctx):
         return instead
-    team = team_for(state, queue, agent) if queue.shared and is_of_few(queue.key) else None
+    team = team_for(state, queue, agent) if queue.shared and is_of_few(queue.key) and not task.calls else None
     if team is None:
         return [started(task, agent, ctx)]
     return [ItemTaken(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, supervisor_id=team.id, agent_id=agent.id)]

@@ -23,10 +23,9 @@ def _tool_failed(state: State, event: ToolFailed) -> None:
 def _doubt_settled(state: State, event: DoubtSettled) -> None:
     task = state.tasks[event.task_id]
     task.calling.pop(event.key, None)
-    if not task.calling:
-        task.status = TaskStatus.WAITING
-        if is_ready(task):
-            enqueue(state, task, again=True)
+    task.status = TaskStatus.WAITING
+    if is_ready(task):
+        enqueue(state, task, again=True)
 
 
 HANDLERS: Handlers = {ToolStarted: _tool_started, ToolFailed: _tool_failed, DoubtSettled: _doubt_settled}

@@ -274,7 +274,9 @@ def _task_requeued(state: State, event: TaskRequeued) -> None:
 def _item_taken(state: State, event: ItemTaken) -> None:
     task, team = state.tasks[event.task_id], state.supervisors[event.supervisor_id]
     dequeue(state, task, served=True)
-    task.taking, task.error = None, None  # what an agent failed with is no error of the graph
+    # An agent may have been at it: what it failed with, or had to wait for, says nothing of the graph.
+    task.status, task.error = TaskStatus.WAITING, None
+    task.taking = task.yields_to = None
     task.kind, task.queue, task.worker_id, task.supervisor_id = "group", None, team.id, team.id
     state.runs[event.run_id].total -= 1
     state.tasks_total -= 1

@@ -87,7 +87,7 @@ def questions_are_about_what_waits(state: State) -> Iterator[str]:
             yield f"{task.id} waits for the answer to {task.escalation_id}, which is no question about it"
         if (task.status is TaskStatus.IN_DOUBT) != (asked is not None and asked.kind == "doubt"):
             yield f"{task.id} is {task.status}, and no question says so"
-        if task.calling and not (task.ended or task.attempt is not None or task.status is TaskStatus.IN_DOUBT):
+        if task.calling and not (task.ended or task.attempt is not None or asked is not None):  # doubt follows answers
             yield f"{task.id} may have called {next(iter(task.calling.values()))!a}, and nobody is asked"
 
 

@@ -380,9 +380,12 @@ def _task_reopened(state: State, event: TaskReopened) -> list[Prompt]:
 
 
 _CUTS_OFF = frozenset(
-    {AttemptLost, AttemptFailed, AttemptCancelled, AttemptPreempted, AttemptSetAside, DoubtSettled, EscalationAnswered}
-)
-"""After these a task may be in doubt; that is asked before anything else follows."""
+    {
+        AttemptLost, AttemptFailed, AttemptCancelled, AttemptPreempted, AttemptSetAside,
+        BudgetExtended, DoubtSettled, EscalationAnswered,
+    }
+)  # fmt: skip
+"""After these a task may be in doubt, and is asked about nothing else; that is asked before anything else follows."""
 
 
 def _doubts(state: State, event: Any) -> list[Prompt]:
