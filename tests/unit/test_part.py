@@ -148,3 +148,19 @@ def test_agents_elsewhere_that_work_in_processes_are_no_concern_of_a_part() -> N
 
     assert list(checked.agents) == ["a1"]
     assert works(twin) == ["ada"]
+
+
+def test_no_run_is_given_the_id_of_a_finished_one_that_came_in() -> None:
+    world = team_world(agent("ada"))
+    submitted(world)
+    world.settle()
+    document, texts = document_of(world.state, lambda ref: walk(world.journal[ref.seq - 1], ref.path))
+    world.say(
+        StateReady(
+            order_id="import", sender="test", role="operator", path="all.zip", sha256="0", paused=False,
+            state=document, texts=texts, granted=dict.fromkeys(references_in(document), ""),
+        )
+    )  # fmt: skip
+    assert {run.id for run in world.state.finished} == {"r1", "r2"}
+
+    assert submitted(world) == "r3"

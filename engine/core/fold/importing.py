@@ -105,6 +105,8 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
     """Set timers by the clock here, and build the indexes of what can start."""
     for entity_id in (*imported.supervisors, *imported.agents, *imported.runs, *imported.tasks, *imported.escalations):
         note(state, entity_id)
+    for summary in imported.finished:
+        note(state, summary.id)
     for timer in imported.timers.values():
         timer.due_ms = state.at_ms + timer.due_ms
         if timer.kind == "retry":
