@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from engine.core.commands import RetryWork
 from engine.core.errors import Refused
 from engine.core.options import SupervisorOptions
 from engine.core.state import RunStatus
 from engine.core.strategies import check_settings
-from tests.story import asked, attempt, done, ended, found, seen_by, start_of, submitted, works
+from tests.story import asked, attempt, done, ended, found, refused, seen_by, start_of, submitted, works
 from tests.world import World, agent, team_world
 
 NAMES = ("ada", "bob", "cyd", "dan")
@@ -126,3 +127,20 @@ def test_a_graph_that_cannot_be_is_refused_in_one_line(nodes: list[dict[str, Any
         check_settings("graph", {"nodes": nodes}, NAMES)  # type: ignore[dict-item]
 
     assert "\n" not in refusal.value.reason
+
+
+def test_what_failed_is_not_tried_again_when_what_comes_after_it_has_begun_without_it() -> None:
+    world = drawn(
+        [
+            {"name": "draft", "agent": "ada", "optional": True},
+            {"name": "edit", "agent": "bob", "after": ["draft"]},
+        ]
+    )
+    draft = attempt(world, "ada")
+    world.fail(draft)
+    assert works(world) == ["bob"]
+
+    assert "used already" in refused(world, RetryWork(target=draft[0]))
+
+    world.settle()
+    assert ended(world).status is RunStatus.DONE

@@ -110,16 +110,16 @@ def retry_work(state: State, command: RetryWork, ctx: Context) -> Applied:
     if task.status is not TaskStatus.FAILED:
         raise Refused(f"task {task.id} is {task.status.value}; only a failed or backing-off task can be retried")
     parent = state.tasks.get(task.parent_id or "")
-    if task.call_key is not None or task.kind != "agent" or parent is None or parent.ended:
+    reopened = _with_skipped(state, task)
+    is_node = task.call_key is None and task.kind == "agent"
+    if not is_node or parent is None or parent.ended or _is_gone_on_from(state, reopened):
         raise Refused(f"the outcome of task {task.id} was used already; submit the request again instead")
     if is_cancelled(state, parent):
         raise Refused(f"task {task.id} is part of what is being cancelled")
-    gone = [
-        one for one in _with_skipped(state, task) if state.tasks[one].kind == "agent" and not _is_served(state, one)
-    ]
+    gone = [one for one in reopened if state.tasks[one].kind == "agent" and not _is_served(state, one)]
     if gone:
         raise Refused(f"the agent of task {gone[0]} is removed; submit the request again instead")
-    event = TaskReopened(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, reopened=_with_skipped(state, task))
+    event = TaskReopened(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, reopened=reopened)
     return Applied(events=[event], summary=f"retrying {task.id}")
 
 
@@ -140,6 +140,12 @@ def _is_served(state: State, task_id: str) -> bool:
     if queue is None or not queue.key.startswith("agent:"):
         return queue is not None
     return any(state.agents[agent_id].removing in (None, "drain") for agent_id in queue.agents)
+
+
+def _is_gone_on_from(state: State, reopened: list[str]) -> bool:
+    """Return True when something has begun that comes after one of these tasks."""
+    after = {following for one in reopened for following in state.tasks[one].before}.difference(reopened)
+    return any(state.tasks[one].started_ms is not None for one in after)
 
 
 def _with_skipped(state: State, task: Task) -> list[str]:
