@@ -132,7 +132,6 @@ class Client:
                     return outcome
             return self._outcome_after(after_seq, command_id)
         finally:
-            stop.set()
             deadline.cancel()
 
 

@@ -7,6 +7,6 @@ from quarterdeck.shadowing import shadowed
 if __name__ == "__main__":
     if taken := shadowed("dashboard"):
         sys.exit(f"quarterdeck: {taken}")
-    from dashboard.cli import main
+    from dashboard.__main__ import main
 
     sys.exit(main())

@@ -16,6 +16,7 @@ from dashboard.cli.failures import failure_of
 from dashboard.cli.group import LazyGroup, shared_options
 from dashboard.cli.output import DONE, INTERRUPTED, Failure, Settings, show_failure
 from dashboard.cli.shadowing import check_packages
+from dashboard.interrupts import one_interrupt
 
 _COMPLETION = "_QUARTERDECK_COMPLETE"
 """Set by a shell that asks how a line could go on."""
@@ -68,8 +69,9 @@ def main(args: Sequence[str] | None = None) -> int:
     settings = Settings(json="--json" in words, debug="--debug" in words)
     _keep_output_from_failing()
     try:
-        check_packages()
-        return _invoked(words, settings)
+        with one_interrupt():
+            check_packages()
+            return _invoked(words, settings)
     except BrokenPipeError:
         return _closed_pipe()
     except (KeyboardInterrupt, click.Abort):

@@ -24,6 +24,7 @@ from dashboard.cli.output import (
 )
 from dashboard.cli.watching import Progress, RunEnd, await_run, end_of
 from dashboard.client import Outcome
+from dashboard.interrupts import one_interrupt
 from dashboard.process import is_alive, let_go, start_engine, wait_until_up
 from dashboard.views.texts import readable
 from engine.core.commands import Submit
@@ -164,16 +165,16 @@ def submit(db: Path, command: Submit) -> tuple[str, Outcome]:
     Raises:
         Failure: If it is refused, or nobody answers.
     """
-    with client_on(db) as client:
-        command_id = client.send(command)
-        try:
+    command_id, client = "", client_on(db)
+    try:
+        with one_interrupt(), client:
+            command_id = client.send(command)
             outcome = client.wait(command_id, ANSWER_WITHIN_S)
-        except KeyboardInterrupt:
-            # It is in the inbox: a second later it is known what became of it, and can be said.
-            outcome = client.wait(command_id, 1.0)
-            run_id = outcome.result.get("run_id", "")
-            say(still_running(str(run_id), db) if run_id else f"look what became of it: quarterdeck runs --db {db}")
-            raise click.exceptions.Exit(INTERRUPTED) from None
+    except KeyboardInterrupt:
+        # It may be in the inbox: a second later it is known what became of it, and can be said.
+        run_id = client.wait(command_id, 1.0).result.get("run_id") if command_id else None
+        say(still_running(str(run_id), db) if run_id else f"look what became of it: quarterdeck runs --db {db}")
+        raise click.exceptions.Exit(INTERRUPTED) from None
     if outcome.status == "refused":
         fail_refused(db, outcome)
     if outcome.status == "pending":

@@ -18,6 +18,7 @@ from pydantic import JsonValue
 
 from dashboard.clean import clean
 from dashboard.cli.output import NO_ENGINE, WRONG_USAGE, fail, say
+from dashboard.interrupts import one_interrupt
 from dashboard.process import is_alive
 from dashboard.views.amounts import counted, stopwatch
 from engine.core.fold import fold
@@ -84,6 +85,7 @@ def end_of(db: Path, run_id: str) -> RunEnd | None:
         )
 
 
+@one_interrupt()
 def await_run(db: Path, run_id: str, progress: "Progress") -> RunEnd:
     """Block until a run has ended.
 
@@ -133,7 +135,8 @@ def _while_engine_lives(db: Path, tick: Callable[[], None]) -> Iterator[threadin
             missed = 0 if is_alive(db) else missed + 1
             tick()
             done.wait(LOOK_S)
-        stop.set()
+        if not done.is_set():  # else nobody waits, and Ctrl-C may have left its lock taken
+            stop.set()
 
     watcher = threading.Thread(target=look, name="watch-engine", daemon=True)
     watcher.start()

@@ -23,4 +23,4 @@ def test_the_wheel_holds_every_package_and_the_command(tmp_path: Path) -> None:
     ours = {path.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
     assert ours | {f"{package}/py.typed" for package in PACKAGES} <= held
     assert {name.partition("/")[0] for name in held} - set(PACKAGES) == {"quarterdeck-0.1.0.dist-info"}
-    assert "quarterdeck = dashboard.cli:main" in commands
+    assert "quarterdeck = dashboard.__main__:main" in commands
