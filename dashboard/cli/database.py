@@ -18,8 +18,10 @@ from dashboard.clean import clean
 from dashboard.cli.output import WRONG_USAGE, Settings, fail, is_interactive, say
 from dashboard.process import is_alive
 from engine import folders
+from engine.core.errors import CoreError
+from engine.core.events import CommandApplied
 from engine.core.state import State
-from engine.folding import folded
+from engine.folding import events_of, folded, folded_from
 from engine.teamfile import TeamFile
 from store import EngineInfo, MissingFile, NotOurFile, Reader, StandbyInfo, StoreError, check_place, looks_like_ours
 from store.files import Files
@@ -177,7 +179,7 @@ def _database_here() -> Path | None:
         if found is not None or (is_team and not ours):
             return found  # a team that was never up ends the search too: a folder above stands for another one
         if ours:
-            listed = [f"  {path}" for path in ours]
+            listed = [_listed(path) for path in ours]
             fail("which_database", f"{folder} holds {len(ours)} databases; say which with --db FILE:", details=listed)
     return None
 
@@ -240,8 +242,30 @@ def _fail_to_choose(live: list[Found], usable: list[Found]) -> NoReturn:
         hint = "see one at work: quarterdeck demo; or begin your own: quarterdeck init"
         fail("no_database", "there is no team yet", hint)
     why = f"{len(live)} engines are at work" if live else "no engine is at work"
-    listed = [f"  {each.path}  {each.state}" for each in (live or usable)]
+    listed = [_listed(each.path, each.state) for each in (live or usable)]
     fail("which_database", f"{why}; say which with --db FILE:", "", WRONG_USAGE, details=listed)
+
+
+def _listed(db: Path, *found: str) -> str:
+    """Return the line of a database in a list to choose from."""
+    return "  " + "  ".join(clean(text) for text in (str(db), *found, _origin(db)) if text)
+
+
+def _origin(db: Path) -> str:
+    """Return which team a database holds and what made it, as far as it knows: teams of one name differ in that."""
+    try:
+        with Reader(db) as reader:
+            state = folded_from(reader)
+            first = events_of(reader.records(0, 1, kinds=("command_applied",)))
+    except (StoreError, CoreError):
+        return ""
+    if not state.roots:
+        return "no team"
+    name = f"team {team_in(db, state)}"
+    if state.team is not None:
+        return f"{name} of {state.team.path}"
+    made_by = [event.sender.partition(" ")[2] for event in first if isinstance(event, CommandApplied)]
+    return f"{name}, made by {made_by[0]}" if made_by and made_by[0] else name
 
 
 def looked_at(path: Path) -> Found:

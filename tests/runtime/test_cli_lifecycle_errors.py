@@ -182,8 +182,8 @@ def test_where_several_databases_are_meant_they_are_listed(capsys: pytest.Captur
     assert status == 2
     assert err.splitlines() == [
         "quarterdeck: no engine is at work; say which with --db FILE:",
-        f"  {folder / 'demo/two.db'}  no engine",
-        f"  {folder / 'one.db'}  no engine",
+        f"  {folder / 'demo/two.db'}  no engine  no team",
+        f"  {folder / 'one.db'}  no engine  no team",
     ]
 
 

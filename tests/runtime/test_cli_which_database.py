@@ -13,7 +13,7 @@ import pytest
 
 from dashboard.cli import main
 from dashboard.client import folded
-from engine.core.commands import SupervisorSpec
+from engine.core.commands import AddSupervisor, Order, SupervisorSpec
 from engine.core.signals import EngineBegan
 from store import Reader, StoreError
 from tests.databases import write_database
@@ -21,6 +21,7 @@ from tests.runtime.shell import at_a_terminal
 from tests.world import World, agent, load
 
 TEAM = "version: 1\nsupervisor: {name: crew}\nagents: [{name: a, script: []}]\n"
+CREW = SupervisorSpec(name="crew")
 PROGRAM = [sys.executable, "-P", "-m", "dashboard"]
 Run = Callable[..., tuple[int, str, str]]
 
@@ -117,7 +118,28 @@ def test_two_databases_in_one_folder_are_listed_and_none_is_guessed(place: Path,
     assert (status, out) == (2, "")
     assert err.splitlines() == [
         f"quarterdeck: {place / 'work'} holds 2 databases; say which with --db FILE:",
-        *(f"  {path}" for path in paths),
+        *(f"  {path}  team one of team.yaml" for path in paths),
+    ]
+
+
+def test_each_database_in_the_list_says_what_made_its_team_and_no_name_makes_a_line_of_its_own(
+    place: Path, run: Run
+) -> None:
+    for name, sender in (("one", "ann@box:47 python crew.py"), ("two", "ann@box:48 \x1b[2J\nquarterdeck: fine")):
+        world = World()
+        world.say(EngineBegan(pid=1, token=1, version="test"))
+        world.say(Order(id="c1", command=AddSupervisor(parent=None, team=CREW), sender=sender, granted={}))
+        (place / "work").mkdir(exist_ok=True)
+        write_database(place / "work" / f"{name}.db", world.journal)
+    damaged = place / "work" / "three.db"
+    damaged.write_bytes((place / "work" / "one.db").read_bytes()[:4096])
+
+    lines = run(place / "work", "agents")[2].splitlines()
+
+    assert sorted(lines[1:]) == [
+        f"  {place / 'work' / 'one.db'}  team crew, made by python crew.py",
+        f"  {damaged}",
+        f"  {place / 'work' / 'two.db'}  team crew, made by \\x1b[2J\\nquarterdeck: fine",
     ]
 
 
@@ -141,7 +163,13 @@ def test_teams_of_one_name_in_two_folders_are_two_and_each_folder_means_its_own(
     assert [next(iter(folded(Path(each["db"])).agents.values())).paused for each in (one, two)] == [True, False]
     status, out, err = run(place / "third", "pause", "a")
     assert (status, out) == (2, "")
-    assert err.startswith("quarterdeck: 2 engines are at work; say which with --db FILE:\n")
+    assert err.splitlines() == [
+        "quarterdeck: 2 engines are at work; say which with --db FILE:",
+        *sorted(
+            f"  {each['db']}  engine {each['pid']}  team crew of {place / folder / 'team.yaml'}"
+            for each, folder in ((one, "one"), (two, "two"))
+        ),
+    ]
     assert run(place / "two", "stop")[1].startswith(f"engine {two['pid']} of team crew has ended")
     assert meant(run, place / "two") == "crew"
     assert json.loads(run(place / "two", "ps", "--json")[1])["db"] == two["db"]
