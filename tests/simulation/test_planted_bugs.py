@@ -21,15 +21,18 @@ NO_RULES = {
     "core/fold/handlers.py": "the type of that table",
     "core/decide/__init__.py": "the table of handlers",
     "core/decide/applied.py": "a record",
-    "core/decide/indexing.py": "a cache of what `core/capability_index` finds",
-    "core/decide/trust.py": "simulated agents have no code; `tests/unit/test_trust.py` plays trust against a model",
     "core/decide/noting.py": "words for a person about what a merge does",
 }
 """Files of the fold and of what is decided that hold no rule which could be broken."""
+OUT_OF_REACH = {
+    "core/decide/indexing.py": "no law says which of the agents that suit a text equally gets it",
+    "core/decide/trust.py": "simulated agents have no code; `tests/unit/test_trust.py` plays trust against a model",
+}
+"""Files that hold rules which no law of a simulated history can see broken, and why."""
 UNSEEN_LAWS = {"a_new_spec_serves_its_specialties", "agents_are_chosen_by_the_balance"}
-"""Laws for which no planted bug was found within a hundred seeds yet: their situations are drawn too rarely."""
+"""Laws that saw no planted bug yet: for the first one it was looked for in a hundred seeds, for the other in forty."""
 UNSEEN_FILES = {"core/decide/evicting.py", "core/decide/find.py", "core/decide/mending.py", "core/fold/free.py"}
-"""Files of which the same holds."""
+"""Files of which the same holds: a bug of `fold/free` was looked for in forty seeds, one of each other in a hundred."""
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: str(bug.what))
@@ -55,7 +58,7 @@ def test_every_file_of_what_is_decided_and_folded_has_a_planted_bug() -> None:
         for file in (ENGINE / "core" / part).glob("*.py")
     }
 
-    assert files - {bug.file for bug in BUGS} == set(NO_RULES) | UNSEEN_FILES
+    assert files - {bug.file for bug in BUGS} == set(NO_RULES) | set(OUT_OF_REACH) | UNSEEN_FILES
 
 
 def test_planted_bugs_have_names_of_their_own() -> None:
