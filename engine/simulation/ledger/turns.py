@@ -83,6 +83,7 @@ class TurnLedger:
     def follow(self, event: Any, work: WorkLedger) -> None:
         """Note which tasks have become ready or are no longer; the ledger of work has taken the event."""
         run_id = getattr(event, "run_id", None)
+        entering: dict[str, Place] = {}
         for run in [work.runs[run_id]] if run_id in work.runs else work.runs.values():
             for job in (work.jobs[task_id] for task_id in run.tasks):
                 if work.waits_for_nothing(job):
@@ -92,7 +93,9 @@ class TurnLedger:
                 if was is not None and was != now:
                     self._leave(job.id, was, event)
                 if now is not None and was != now:
-                    self._enter(job.id, now)
+                    entering[job.id] = now
+        for task_id in sorted(entering, key=self._since_ms.__getitem__):  # a turn is as old as the first that waits
+            self._enter(task_id, entering[task_id])
 
     def _enter(self, task_id: str, place: Place) -> None:
         self._places[task_id] = place
