@@ -2,7 +2,8 @@
 
 import pytest
 
-from engine.core.commands import Pause, Submit, SupervisorSpec
+from engine.core.commands import Pause, RemoveMember, Submit, SupervisorSpec
+from engine.core.fact import changed
 from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
 from engine.core.signals import AgentUnusable
@@ -10,7 +11,7 @@ from engine.core.spec import Retry
 from engine.core.state import RunStatus
 from engine.core.values import TextRef
 from tests.story import applied, asked, attempt, attempts, done, ended, found, member, refused, submitted, works
-from tests.world import World, agent, team_world
+from tests.world import World, agent, load, team_world
 
 
 def mapping(*members: str, request: object = None, **settings: object) -> World:
@@ -185,5 +186,46 @@ def test_an_item_that_had_asked_for_work_when_it_was_cut_off_goes_on_at_an_agent
 
     assert_legal(world.state)
     assert sorted(works(world)) == ["ada", "cyd"]
+    world.settle()
+    assert ended(world).status is RunStatus.DONE
+
+
+def test_items_of_members_who_have_all_been_removed_go_to_whoever_shares_a_specialty() -> None:
+    world = mapping("ada", "bob", "cyd", request=["a", "b", "c", "d"])
+    found(world, items=4)
+
+    for name in ("bob", "cyd"):
+        applied(world, RemoveMember(target=name, mode="abort"))
+    for key in sorted(world.stopping):
+        world.stop(key)
+
+    assert_legal(world.state)
+    assert works(world) == ["ada"]
+    world.settle()
+    assert ended(world).status is RunStatus.DONE
+
+
+def test_items_of_members_who_have_all_been_removed_fail_where_nobody_shares_a_specialty() -> None:
+    world = team_world(agent("ada"), agent("bob", "counting"), agent("cyd", "counting"), mode="map")
+    submitted(world, ["a", "b", "c"])  # type: ignore[arg-type]
+    found(world, items=3)
+
+    for name in ("bob", "cyd"):
+        applied(world, RemoveMember(target=name, mode="drain"))
+        done(world, name)
+
+    world.settle()
+    assert (ended(world).status, ended(world).failed) == (RunStatus.FAILED, 1)
+    assert "was removed and no other agent has one of its specialties" in str(ended(world).error)
+
+
+def test_members_that_are_renamed_go_on_with_the_items_of_their_map() -> None:
+    world = mapping("ada", "bob", "cyd", request=["a", "b", "c", "d"])
+    found(world, items=4)
+    renamed = [changed(agent(old, "counting"), name=new) for old, new in (("bob", "eve"), ("cyd", "fay"))]
+
+    world.order(load(SupervisorSpec(name="chief", mode="map", members=[agent("ada", "counting"), *renamed])))
+
+    assert [one.name for one in world.state.agents.values()] == ["ada", "eve", "fay"]
     world.settle()
     assert ended(world).status is RunStatus.DONE

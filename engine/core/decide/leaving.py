@@ -6,10 +6,21 @@ from typing import Literal
 from engine.core.context import Context
 from engine.core.decide.find import left_behind
 from engine.core.decide.progress import stop
-from engine.core.events import AgentRemoved, AgentRemoving, Event, SupervisorLeaving, SupervisorRemoved
+from engine.core.decide.scratch import Scratch
+from engine.core.events import (
+    AgentRemoved,
+    AgentRemoving,
+    Event,
+    SupervisorLeaving,
+    SupervisorRemoved,
+    TaskFailed,
+    TaskRequeued,
+)
 from engine.core.fold.queues import own_queue
 from engine.core.hierarchy import below_of
 from engine.core.prompts import CheckLeaving
+from engine.core.queries.stand_in import stand_ins
+from engine.core.queries.takers import is_of_few
 from engine.core.state import Agent, State, Supervisor, Task
 
 
@@ -71,7 +82,8 @@ def check_leaving(state: State, prompt: CheckLeaving, ctx: Context) -> list[Even
         agent = state.agents.get(one)
         if agent is not None and not (agent.running or agent.parked or any(own_tasks(state, agent))):
             # One at a time: who takes over its queues depends on who is left.
-            return [AgentRemoved(at_ms=ctx.now_ms, agent_id=agent.id), *left_behind(state, agent, (), ctx.now_ms)]
+            removed = AgentRemoved(at_ms=ctx.now_ms, agent_id=agent.id)
+            return [*_left_over(state, agent, ctx), removed, *left_behind(state, agent, (), ctx.now_ms)]
     for supervisor in (state.supervisors[one] for one in state.leaving if one in state.supervisors):
         if is_used(state, supervisor):
             continue
@@ -82,3 +94,39 @@ def check_leaving(state: State, prompt: CheckLeaving, ctx: Context) -> list[Even
         if not supervisor.members:
             events.append(SupervisorRemoved(at_ms=ctx.now_ms, supervisor_id=supervisor.id))
     return events
+
+
+def _left_over(state: State, agent: Agent, ctx: Context) -> list[Event]:
+    """Return what becomes of work that is for a few members, of whom `agent` is the last."""
+    keys = {key for key in agent.queues if _is_last(state, agent, key)}
+    tasks = [task for task in state.tasks.values() if task.queue in keys and not task.ended] if keys else []
+    if not tasks:
+        return []
+    scratch = Scratch(state)
+    for task in tasks:
+        scratch.take([elsewhere(scratch.state, scratch.state.tasks[task.id], agent, ctx)])
+    return scratch.events
+
+
+def _is_last(state: State, agent: Agent, key: str) -> bool:
+    return is_of_few(key) and state.queues[key].agents == [agent.id]
+
+
+def elsewhere(state: State, task: Task, agent: Agent, ctx: Context) -> Event:
+    """Return the event that gives a task of a leaving agent to another, or ends it where nobody can do it."""
+    if task.queue is not None and task.queue.startswith("able:") and not _is_last(state, agent, task.queue):
+        return requeued(task, task.queue, f"{agent.name} is removed", ctx)
+    other = next(stand_ins(state, task, or_waits=True), None)
+    if other is not None:
+        return requeued(task, own_queue(other.id), f"{agent.name} is removed; {other.name} takes over", ctx)
+    return TaskFailed(
+        at_ms=ctx.now_ms,
+        run_id=task.run_id,
+        task_id=task.id,
+        error=f"{agent.name} was removed and no other agent has one of its specialties",
+    )
+
+
+def requeued(task: Task, queue: str, reason: str, ctx: Context) -> Event:
+    """Return the event that lets a task wait elsewhere."""
+    return TaskRequeued(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, queue=queue, reason=reason)

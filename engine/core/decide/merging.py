@@ -34,6 +34,7 @@ from engine.core.events import (
 from engine.core.events.hierarchy import Declared
 from engine.core.fact import changed, fact
 from engine.core.hierarchy import DEEPEST, below_of, depth_of
+from engine.core.queries.takers import is_of_few
 from engine.core.queries.targets import at
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import NO_CODE, Agent, Declaration, State, Supervisor
@@ -215,7 +216,8 @@ class Merge(Noted):
         if isinstance(member, Agent):
             spec = self.state.spec_of(member).with_name(name)
             queues = able_queues_for(self.state, member.supervisor_id, spec, name, but=member)
-            event = changed(event, spec=spec, queues=queues)
+            items = (key for key in member.queues if is_of_few(key))  # those of its former name are for it all the same
+            event = changed(event, spec=spec, queues=[*queues, *items])
         path = self.path_of(member_id)
         self.note("renamed", member_id, to=path[: len(path) - len(member.name)] + name)
         self.take([event])

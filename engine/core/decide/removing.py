@@ -3,14 +3,13 @@
 from engine.core.commands import RemoveMember
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
-from engine.core.decide.leaving import is_used, own_tasks
+from engine.core.decide.leaving import elsewhere, is_used, own_tasks, requeued
 from engine.core.decide.scratch import Scratch
 from engine.core.errors import Refused
-from engine.core.events import Event, SupervisorRemoved, TaskFailed, TaskRequeued
+from engine.core.events import Event, SupervisorRemoved
 from engine.core.events.team import AgentRemoving
 from engine.core.fold.queues import own_queue
 from engine.core.prompts import Requeue
-from engine.core.queries.stand_in import stand_ins
 from engine.core.queries.targets import find_member
 from engine.core.state import Agent, State, Supervisor, Task, TaskStatus
 
@@ -52,26 +51,7 @@ def _away_from(state: State, task: Task, agent: Agent, ctx: Context) -> Event:
     """Return the event that takes a task from a leaving agent's queue; one that another is to bring stays there."""
     if task.attempt is None or task.attempt.agent_id is None:
         return elsewhere(state, task, agent, ctx)
-    return _requeued(task, own_queue(task.attempt.agent_id), f"{agent.name} is removed", ctx)
-
-
-def elsewhere(state: State, task: Task, agent: Agent, ctx: Context) -> Event:
-    """Return the event that gives a task of a leaving agent to another, or ends it where nobody can do it."""
-    if task.queue is not None and task.queue.startswith("able:"):
-        return _requeued(task, task.queue, f"{agent.name} is removed", ctx)
-    other = next(stand_ins(state, task, or_waits=True), None)
-    if other is not None:
-        return _requeued(task, own_queue(other.id), f"{agent.name} is removed; {other.name} takes over", ctx)
-    return TaskFailed(
-        at_ms=ctx.now_ms,
-        run_id=task.run_id,
-        task_id=task.id,
-        error=f"{agent.name} was removed and no other agent has one of its specialties",
-    )
-
-
-def _requeued(task: Task, queue: str, reason: str, ctx: Context) -> Event:
-    return TaskRequeued(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, queue=queue, reason=reason)
+    return requeued(task, own_queue(task.attempt.agent_id), f"{agent.name} is removed", ctx)
 
 
 def requeue(state: State, prompt: Requeue, ctx: Context) -> list[Event]:
@@ -81,7 +61,7 @@ def requeue(state: State, prompt: Requeue, ctx: Context) -> list[Event]:
         return []
     agent, meant = state.agents[task.agent_id], state.agents.get(task.worker_id or "")
     if meant is not None and meant.removing in (None, "drain"):
-        return [_requeued(task, own_queue(meant.id), f"it is for {meant.name}", ctx)]
+        return [requeued(task, own_queue(meant.id), f"it is for {meant.name}", ctx)]
     if agent.removing is None and task.queue is not None and meant is None:
-        return [_requeued(task, task.queue, f"{agent.name} was stopped", ctx)]
+        return [requeued(task, task.queue, f"{agent.name} was stopped", ctx)]
     return [elsewhere(state, task, agent, ctx)]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from engine.core.queries.able import is_able
 from engine.core.queries.rings import agents_in, rings
 from engine.core.queries.suiting import fit_of
+from engine.core.queries.takers import is_of_few
 from engine.core.state import Agent, State, Supervisor, Task
 
 
@@ -58,13 +59,19 @@ def home_of(state: State, task: Task) -> Supervisor:
 
 
 def _test_of(state: State, task: Task) -> Callable[[Agent], bool]:
-    """Return what tells who can do a task: by the capability that it asks for, or by whom it was for."""
+    """Return what tells who can do a task: by the capability that it asks for, or by whom it was for.
+
+    What was for a few members who all leave is for those who share a specialty with one of them.
+    """
     home = task.came_from or task.queue or ""
+    known: list[str] = []
     if home.startswith("able:"):
         queue, capability = state.queues.get(home), home.split(":", 2)[2]
-        known = frozenset(queue.agents) if queue is not None else frozenset()
-        return lambda one: one.id in known or fit_of(state, one, capability) is not None
-    whose = (state.agents.get(one or "") for one in (*task.failed_on, task.agent_id, task.worker_id))
+        known = list(queue.agents) if queue is not None else []
+        if not is_of_few(home) or any(state.agents[one].removing is None for one in known):
+            ids = frozenset(known)
+            return lambda one: one.id in ids or fit_of(state, one, capability) is not None
+    whose = (state.agents.get(one or "") for one in (*task.failed_on, task.agent_id, task.worker_id, *known))
     first = next((one for one in whose if one is not None), None)
     wanted = frozenset() if first is None else _specialties(state, first)
     return lambda one: not wanted.isdisjoint(_specialties(state, one))
