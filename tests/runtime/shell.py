@@ -54,9 +54,9 @@ def shell_on(database: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 def until(db: Path, holds: Callable[[State], bool]) -> State:
-    """Return the state once it is as it should be, or the test hangs no longer than 20 s."""
+    """Return the state once it is as it should be, or fail after a minute: on a busy machine a start takes long."""
     stop = threading.Event()
-    timer = threading.Timer(20, stop.set)
+    timer = threading.Timer(60, stop.set)
     timer.start()
     try:
         if holds(state := folded(db)):

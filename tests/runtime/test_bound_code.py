@@ -72,7 +72,7 @@ def killed_at_work(program: Callable[[], "subprocess.Popen[str]"], folder: Path)
     assert process.stdout.readline() == "stepped\n"
     until(path, lambda state: any(task.steps for task in state.tasks.values()))
     process.send_signal(signal.SIGKILL)
-    process.wait(20)
+    process.wait(60)
     return path
 
 
@@ -84,7 +84,7 @@ def journal(path: Path) -> list[Event]:
 def goes_on(program: Callable[[], "subprocess.Popen[str]"], folder: Path) -> list[Event]:
     """Run the program again, now that its work can end; return what the journal says then."""
     (folder / "go").touch()
-    out, err = program().communicate(timeout=30)
+    out, err = program().communicate(timeout=120)
     assert (out, err) == ("after finished it\n", "")
     return journal(folder / "team.db")
 
