@@ -10,10 +10,22 @@ from engine.core.commands import Answer, ChangeSupervisor, RetryWork, Submit, Su
 from engine.core.effects import StopAttempt
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
-from engine.core.spec import Escalate, Retry
+from engine.core.spec import Retry
 from engine.core.state import RunStatus, TaskStatus
 from engine.core.values import Usage
-from tests.story import applied, attempt, attempts, ended, kinds, member, only, refused, submitted, task_of, works
+from tests.story import (
+    applied,
+    attempt,
+    attempts,
+    ended,
+    kinds,
+    member,
+    only,
+    refused,
+    submitted,
+    task_of,
+    works,
+)
 from tests.world import World, agent, team_world
 
 TOKENS = Limits(tokens=1_000)
@@ -423,69 +435,3 @@ def test_what_can_be_shown_of_a_deadline() -> None:
     assert task is not None
     assert (task.due_ms, task.own, task.warn_ms) == (11_000, False, None)
     assert deadline_of(world.state, "t99") is None
-
-
-def test_of_a_task_that_is_asked_about_twice_no_question_is_left_behind() -> None:
-    asker = agent("ada", on_failure=[Escalate()], task_limits=asks(tokens=1_000))
-    world = team_world(asker, agent("bob", "dig", max_concurrency=2), mode="parallel")
-    submitted(world)
-    (own,) = attempts(world, "bob")
-    world.ask(attempt(world, "ada"), "dig", ["here"])
-    world.fail(attempt(world, "ada"))
-    world.stop(next(key for key in attempts(world, "bob") if key != own), usage=spent(2_000))
-    failure, budget = world.state.escalations.values()
-    assert (failure.kind, budget.kind, failure.subject) == ("failure", "budget", budget.subject)
-
-    applied(world, Answer(escalation=budget.id, answer="stop"))
-
-    assert works(world) == ["bob"]
-    assert world.state.escalations == {}
-
-
-def asking_of_both() -> World:
-    """An attempt that fails while a person is asked whether its task may have another."""
-    world = team_world(agent("ada", task_limits=asks(attempts=1)), agent("bob"), participants=["ada"])
-    submitted(world)
-    world.ask(attempt(world, "ada"), "bob", ["x"])
-    assert [one.kind for one in world.state.escalations.values()] == ["budget"]
-    return world
-
-
-def test_a_task_that_fails_while_a_person_is_asked_for_more_fails_by_its_policies() -> None:
-    world = asking_of_both()
-
-    world.fail(attempt(world, "ada"))
-
-    assert ended(world).status is RunStatus.FAILED
-    assert not world.state.escalations
-
-
-def test_a_question_about_a_failure_beside_one_about_a_budget_leaves_both_to_be_answered() -> None:
-    world = asking_of_both()
-    spec = agent("ada", task_limits=asks(attempts=1), on_failure=[Escalate()])
-    world.order(SwapAgent(agent="ada", spec=spec))
-    world.fail(attempt(world, "ada"))
-    budget, failure = world.state.escalations
-
-    world.order(Answer(escalation=failure, answer="retry"))
-
-    assert works(world) == []
-    world.order(Answer(escalation=budget, answer="continue"))
-    assert works(world) == ["ada"]
-
-
-def test_a_question_about_a_budget_does_not_take_the_place_of_one_about_a_failure() -> None:
-    spec = agent("ada", task_limits=asks(tokens=10), on_failure=[Escalate()])
-    world = team_world(spec, agent("bob"), participants=["ada"])
-    submitted(world)
-    lead = attempt(world, "ada")
-    world.ask(lead, "bob", ["x"])
-    world.fail(lead)
-    world.record(attempt(world, "bob"), "one", usage=spent(10))
-    failure, budget = world.state.escalations.values()
-    assert (failure.kind, budget.kind) == ("failure", "budget")
-
-    world.order(Answer(escalation=failure.id, answer="use", output="by hand"))
-
-    assert lead[0] not in world.state.tasks or world.state.tasks[lead[0]].output == "by hand"
-    assert not world.state.escalations

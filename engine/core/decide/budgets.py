@@ -5,9 +5,10 @@ spent stops what spends it, and nothing more of it starts. With `ask` that lasts
 work of a task or a run ends, and that of an agent goes to another that can do it, or ends.
 """
 
-from decimal import ROUND_CEILING
+from decimal import ROUND_CEILING, Decimal
 
 from engine.core.budget import (
+    AMOUNTS,
     Budget,
     Subject,
     budgets,
@@ -167,8 +168,7 @@ def answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
     subject = subject_with(state, prompt.subject)
     if subject is None or not subject.held or is_over(state, subject):
         return []
-    found = {each.name: each for each in budgets(state, subject)}
-    budget = next((each for each in found.values() if each.name == prompt.detail.get("amount")), None)
+    budget = _asked(state, subject, prompt)
     if prompt.answer != "continue":
         if budget is None:
             return [extended(subject, None, 0, None, ctx)]
@@ -180,6 +180,19 @@ def answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
     once = budget.limit / times
     granted = max(times, int(budget.spent // once))
     return [extended(subject, budget, granted, once * (1 + granted), ctx)]
+
+
+def _asked(state: State, subject: Subject, prompt: Answered) -> Budget | None:
+    """Return the budget that was asked about; None where its limit was taken away meanwhile."""
+    budget = next((each for each in budgets(state, subject) if each.name == prompt.detail.get("amount")), None)
+    if not isinstance(subject, Task) or (budget is not None and budget.spent >= budget.limit):
+        return budget
+    # Of a task that has not begun it is that of who was about to begin it, which nothing but the question knows.
+    amount, spent, limit = (prompt.detail[key] for key in ("amount", "spent", "limit"))
+    return Budget(
+        name=next(each for each in AMOUNTS if each == amount), spent=Decimal(str(spent)), limit=Decimal(str(limit)),
+        warn_at=1.0, then="ask", warned=True,
+    )  # fmt: skip
 
 
 def why_exhausted(state: State, supervisor: Supervisor) -> str | None:
