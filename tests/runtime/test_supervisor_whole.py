@@ -2,6 +2,8 @@
 
 import gc
 import json
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -9,12 +11,18 @@ import pytest
 
 from engine import AgentSpec, CommandRefusedError, Context, DynamicSupervisor, NotEmpty, Task, Unusable
 from engine.archive import ImportRefused
+from engine.supervisor.whole import state_ready
+from tests.runtime.engines import running
 
 pytestmark = pytest.mark.anyio
 
 
 async def shout(text: str) -> str:
     return text.upper()
+
+
+async def named(text: str) -> str:
+    return f"named {text}"
 
 
 def team_of(*functions: Any, **settings: Any) -> DynamicSupervisor:
@@ -136,6 +144,24 @@ async def test_a_state_goes_into_a_new_file_and_not_into_one_that_holds_a_team(t
 
     with pytest.raises(NotEmpty):
         await DynamicSupervisor("other", store=tmp_path / "team.db").deserialize_state(value)
+
+
+async def test_a_program_that_ended_before_its_agents_were_said_on_top_says_them_when_it_runs_again(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "team.db"
+    program = partial(team_of, shout, named, store=file)
+    value = await carried(team_of(shout))
+    signal = state_ready(value, "team", program()._engine, paused=False, trusted=())
+    async with running(path=file) as engine:
+        engine.host.signal(signal)
+        await engine.until(lambda state: bool(state.agents))
+        await engine.host.written()
+
+    for _ in range(2):
+        team = program()
+        assert str(await team.arun("x")) == "named X"
+        assert team.list_active_agents() == ["shout", "named"]
 
 
 async def test_code_that_a_state_names_is_not_imported_unless_it_is_trusted() -> None:
