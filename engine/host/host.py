@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from engine.clock import Clock, RealClock
 from engine.core.code import named_in
 from engine.core.codec import kind_of
-from engine.core.commands import Command, ImportState, Order
+from engine.core.commands import Command, ImportState, Order, Submit
 from engine.core.errors import BadValue
 from engine.core.events import RunFinished
 from engine.core.options import GRACE_S
@@ -169,6 +169,7 @@ class Host:
             self.threads,
             clock=self.clock,
             state=lambda: self.state,
+            ended=self._ended_runs,
             put=self._loop.put,
         )
         self._handover = Handover(
@@ -267,8 +268,9 @@ class Host:
             raise CommandRefusedError(bad.code, bad.reason) from bad
         granted = await self.threads.run(partial(self._trusting.of_program, command)) if named_in(command) else {}
         order = Order(
-            id=id or uuid.uuid4().hex, command=command, sender=sender or sender_of(), role=role, granted=granted
-        )
+            id=id or uuid.uuid4().hex, command=command, sender=sender or sender_of(), role=role, granted=granted,
+            ended=await self._ended_runs(command),
+        )  # fmt: skip
         slot = self._orders.expect(order.id)
         self._loop.put(order)
         try:
@@ -310,6 +312,12 @@ class Host:
         for kind in () if records else IMPORTS:
             records += await self.store.journal.of_kind(kind)
         return summary_in(records, run_id)
+
+    async def _ended_runs(self, command: Command) -> dict[str, str]:
+        """Return how the runs ended that a command names, also those that the state has dropped."""
+        named = command.after if isinstance(command, Submit) else []
+        found = [await self.finished_run(one) for one in dict.fromkeys(named) if one not in self.state.runs]
+        return {run.id: run.status for run in found if run is not None}
 
     async def text(self, value: Held) -> JsonValue:
         """Return a value that the state holds, read from the journal where it stands only there."""

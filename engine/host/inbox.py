@@ -4,7 +4,7 @@ A row is written by whoever can write the file, so nothing that it says is belie
 command is refused in one line, journaled, and the next one is taken.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 import anyio
@@ -38,6 +38,7 @@ class Intake:
         threads: For what blocks.
         clock: When one was refused.
         state: Returns the state of the moment.
+        ended: Returns how the runs ended that a command names.
         put: Takes what is to be decided.
     """
 
@@ -50,6 +51,7 @@ class Intake:
         *,
         clock: Clock,
         state: Callable[[], State],
+        ended: Callable[[Command], Awaitable[dict[str, str]]],
         put: Callable[[Order | Given], None],
     ) -> None:
         self._inbox = inbox
@@ -58,6 +60,7 @@ class Intake:
         self._threads = threads
         self._clock = clock
         self._state = state
+        self._ended = ended
         self._put = put
         self._scope = anyio.CancelScope()
 
@@ -86,11 +89,11 @@ class Intake:
             return
         try:
             command = decode_command(row.kind, row.body)
-            granted = await self._granted(command)
+            granted, ended = await self._granted(command), await self._ended(command)
         except (ValueError, TrustError) as error:
             self._refuse(row, one_line(error))
             return
-        self._put(Order(id=row.id, command=command, sender=row.sender, role=row.role, granted=granted))
+        self._put(Order(id=row.id, command=command, sender=row.sender, role=row.role, granted=granted, ended=ended))
 
     async def _granted(self, command: Command) -> dict[str, str]:
         return await self._threads.run(partial(self._trusting.of_inbox, command)) if named_in(command) else {}

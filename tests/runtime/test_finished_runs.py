@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from engine.core.state import SUMMARIES
-from quarterdeck import AgentSpec, DynamicSupervisor, UnknownRun
+from quarterdeck import AgentSpec, CommandRefusedError, DynamicSupervisor, UnknownRun
 from tests.runtime.shell import shell_on
 
 pytestmark = pytest.mark.anyio
@@ -84,3 +84,22 @@ async def test_a_run_that_was_imported_as_ended_is_found_also_after_many_more(
     capsys.readouterr()
     assert run("wait", "r1") == (0, f"long ago answered{LONG}\n", "")
     assert run("wait", "r9999")[0] == 2
+
+
+@pytest.mark.parametrize("through", ["program", "inbox"])
+async def test_a_run_may_come_after_one_that_ended_long_ago_as_after_one_of_the_moment(
+    through: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "team.db"
+    async with team_on(path) as team:
+        done, failed = await team.submit("the first"), await team.submit("fail")
+        await outcomes(team, SUMMARIES + 1)
+        caller = team if through == "program" else DynamicSupervisor.attach(path)
+
+        last = await caller.submit("the last", after=[done])
+
+        assert str(await team.wait(last)) == f"the last answered{LONG}"
+        with pytest.raises(CommandRefusedError, match=f"{failed} failed, and what waits for it would never begin"):
+            await caller.submit("never", after=[failed])
+        with pytest.raises(CommandRefusedError, match="no open run or task 'r9999'"):
+            await caller.submit("never", after=["r9999"])

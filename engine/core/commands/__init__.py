@@ -87,6 +87,8 @@ class Order:
     granted: Mapping[str, str] = field(default_factory=dict)
     """References that the command brings and that may be imported here, each with the hash of its code; found out by
     the engine that takes the order, never by who sends it."""
+    ended: Mapping[str, str] = field(default_factory=dict)
+    """How runs ended that the command names, also where the state knows them no more; found out by the engine too."""
 
 
 __all__ = [

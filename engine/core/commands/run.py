@@ -32,7 +32,7 @@ class Submit:
     category: Label | None = None
     """The kind of work that it is, for supervisors with strategies by category; None lets it be found."""
     after: list[str] = field(default_factory=list)
-    """Runs that must be done before it begins."""
+    """Runs that must be done before it begins; they may have ended long ago."""
 
 
 @fact

@@ -166,8 +166,8 @@ def _decide_order(state: State, order: Order, ctx: Context) -> list[Event]:
     if order.id in state.commands:
         return []
     kind = str(order.command.type)
-    if order.granted:
-        ctx = changed(ctx, granted=order.granted)
+    if order.granted or order.ended:
+        ctx = changed(ctx, granted=order.granted, ended=order.ended)
     try:
         applied = carry_out(state, order.command, ctx)
     except Refused as refusal:

@@ -10,11 +10,11 @@ from engine.core.prompts import FollowRun, PlanGroup
 from engine.core.state import RunStatus, State, TaskStatus
 
 
-def still_open(state: State, wanted: Sequence[str]) -> list[str]:
+def still_open(state: State, wanted: Sequence[str], ctx: Context) -> list[str]:
     """Return which of the runs that a new one is to wait for are open; one that is done is waited for no more.
 
     Raises:
-        UnknownWork: If one was never there, or finished so long ago that nothing is known of it.
+        UnknownWork: If one was never there.
         Refused: If one has ended otherwise than well.
     """
     found: list[str] = []
@@ -23,10 +23,11 @@ def still_open(state: State, wanted: Sequence[str]) -> list[str]:
             found.append(run_id)
             continue
         summary = state.summary(run_id)
-        if summary is None:
+        status = ctx.ended.get(run_id) if summary is None else summary.status
+        if status is None:
             raise UnknownWork(run_id)
-        if summary.status is not RunStatus.DONE:
-            raise Refused(f"{run_id} {_ended(summary.status)}, and what waits for it would never begin")
+        if status != RunStatus.DONE:
+            raise Refused(f"{run_id} {_ended(RunStatus(status))}, and what waits for it would never begin")
     return found
 
 

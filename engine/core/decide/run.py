@@ -53,7 +53,7 @@ def submit(state: State, command: Submit, ctx: Context) -> Applied:
         warn_ms=None if deadline is None else deadline.warn_ms,
         category=command.category,
         limits=command.limits,
-        after=still_open(state, command.after),
+        after=still_open(state, command.after, ctx),
     )
     return Applied(
         events=[event], summary=f"submitted {event.run_id} to {supervisor.name}", result={"run_id": event.run_id}
