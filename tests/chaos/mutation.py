@@ -32,6 +32,8 @@ for seed in range(1, {seeds} + 1):
     if past.broken is not None:
         raise SystemExit(f"seed {{seed}}: {{past.broken.law}}: {{past.broken.what}}")
 """
+TESTS = ("-m", "pytest", "-qx", "-n0", "-p", "no:cacheprovider", "-m", "not chaos_long", "--hypothesis-seed=1")
+"""How tests run: laws draw the same for each mutant as for the tree, so that nothing but the mutant is noticed."""
 LIMIT_S = 240
 """How much time of a processor each of the programs that watch a mutant may take; more is noticed too."""
 WAIT_S = 900.0
@@ -183,13 +185,12 @@ class Trial:
         near = [str(one) for one, text in texts.items() if module in text]
         others = [str(one) for one, text in texts.items() if "engine.core" in text and str(one) not in near]
         laws = [str(one) for one in sorted((self._root / "tests" / "simulation").glob("test_*_laws.py"))]
-        tests = ("-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-m", "not chaos_long")
         programs = [
-            *([(*tests, *near)] if near else []),
+            *([(*TESTS, *near)] if near else []),
             ("-c", HISTORIES.format(seeds=self._seeds)),
-            (*tests, *others, str(self._root / "tests" / "contract")),
-            (*tests, *laws),
-            (*tests, str(self._root / "tests" / "meaning")),
+            (*TESTS, *others, str(self._root / "tests" / "contract")),
+            *((*TESTS, one) for one in laws),
+            (*TESTS, str(self._root / "tests" / "meaning")),
         ]
         return next((said for one in programs if (said := self._said(one)) is not None), None)
 
