@@ -80,6 +80,11 @@ class Crew:
             raise Unusable("its spec is not in use any more")
         return found
 
+    @property
+    def bindings(self) -> int:
+        """How many callables of this process are known."""
+        return len(self._bound)
+
     def ready(self, spec: str) -> Runtime | None:
         """Return the runtime of a spec, where it has been prepared."""
         return self._ready.get(spec)

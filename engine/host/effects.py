@@ -136,9 +136,13 @@ class Performer:
         self._crew.forget(effect.specs)
 
     async def _look_at(self, effect: CheckAgent) -> None:
+        known = self._crew.bindings
         try:
             await self._crew.prepare(effect.spec)
         except Unusable as unusable:
+            if self._crew.bindings != known:  # code came while it was looked for
+                await self._look_at(effect)
+                return
             self._services.signal(unusable_agent(effect, unusable))
         else:
             self._usable(effect)

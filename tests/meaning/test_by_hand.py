@@ -1,10 +1,11 @@
 """What docs/operating.md promises of what a person does by hand: answers, retries, holds, and changes at work."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import anyio
 import pytest
+from anyio import wait_all_tasks_blocked
 
 from engine import AgentSpec, Circuit, DynamicSupervisor, Escalate, Limits, Retry, RunFailed, RunResult, Skip
 from engine.core.options import SupervisorOptions
@@ -16,9 +17,13 @@ TO_DIG: dict[str, Any] = {"coordination_mode": "map", "coordination_settings": {
 
 
 async def during(
-    chief: DynamicSupervisor, act: Callable[[str], Awaitable[None]], request: Any = "go", **duties: Any
+    diary: Diary,
+    chief: DynamicSupervisor,
+    act: Callable[[str], Coroutine[Any, Any, None]],
+    request: Any = "go",
+    **duties: Any,
 ) -> RunResult:
-    """Return what a request comes to while somebody acts, who gets the id of its run."""
+    """Return what a request comes to while somebody acts, who gets the id of its run and waits for the first moment."""
     results: list[RunResult] = []
 
     async def wait(run_id: str) -> None:
@@ -29,9 +34,12 @@ async def during(
 
     with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
+            diary.clock.hold()  # or time may have gone on before anybody waits for a moment of it
             run_id = await chief.submit(request, **duties)
             group.start_soon(wait, run_id)
-            await act(run_id)
+            group.start_soon(act, run_id)
+            await wait_all_tasks_blocked()
+            diary.clock.release()
     return results[0]
 
 
@@ -79,7 +87,7 @@ async def test_waiting_raises_a_priority(at_s: float, order: list[str]) -> None:
                 last = await chief.submit("new", priority=5)
             await chief.wait(last)
 
-        await during(chief, act, "first")
+        await during(diary, chief, act, "first")
         await diary.clock.sleep_until(diary.clock.now_ms() + 100_000)
 
     assert [one.text for one in diary.entries] == order
@@ -95,7 +103,7 @@ async def test_a_task_that_backs_off_is_tried_now() -> None:
             async with diary.at(5):
                 await chief.retry("t2")
 
-        result = await during(chief, act)
+        result = await during(diary, chief, act)
 
     assert (result.status, [one.began_s for one in diary.entries]) == ("done", [0, 5])
 
@@ -131,7 +139,7 @@ async def test_the_answers_to_a_failure(answer: str, output: Any, status: str, s
             assert question.options == ["retry", "reject", "skip", "use"]
             await chief.answer(question.id, answer, output)
 
-        result = await during(chief, act)
+        result = await during(diary, chief, act)
 
     assert (result.status, result.output, diary.counts()) == (status, said, {"ada": attempts})
 
@@ -152,7 +160,7 @@ async def test_the_answers_about_a_budget(answer: str, status: str, said: Any) -
             async with diary.at(9):
                 await chief.answer(question.id, answer)
 
-        result = await during(chief, act)
+        result = await during(diary, chief, act)
 
     assert result.status == status
     assert [one.agent for one in diary.entries] == ["ada", "bob", *(["cyd"] if answer == "continue" else [])]
@@ -175,7 +183,7 @@ async def test_a_swap_that_drains_for_too_long_asks(answer: str, began: list[tup
             async with diary.at(9):
                 await chief.answer(question.id, answer)
 
-        result = await during(chief, act)
+        result = await during(diary, chief, act)
 
     assert [(one.team, one.began_s) for one in diary.entries] == began
     assert (result.status, diary.now_s()) == ("done", began[-1][1] + 30)
@@ -195,7 +203,7 @@ async def test_a_paused_run_begins_nothing_and_others_go_on() -> None:
             async with diary.at(20):
                 await chief.resume(run_id)
 
-        await during(chief, act)
+        await during(diary, chief, act)
 
     assert [(one.agent, one.text, one.began_s) for one in diary.entries] == [
         ("ada", "go", 0), ("ada", "other", 2), ("bob", "ada(other)", 4), ("bob", "ada(go)", 20),
@@ -239,7 +247,7 @@ async def test_a_capability_that_an_agent_gets_makes_it_take_part_in_what_waits(
             async with diary.at(4):
                 await chief.change_capabilities("ada", remove=["dig"], add=["sing"])
 
-        await during(chief, act, list(range(6)))
+        await during(diary, chief, act, list(range(6)))
 
     assert [(one.agent, one.began_s) for one in diary.entries] == [
         ("ada", 0), ("bob", 1), ("ada", 2), ("bob", 3), ("bob", 5), ("bob", 7),
@@ -260,7 +268,7 @@ async def test_what_becomes_of_the_work_of_an_agent_that_is_removed(mode: Any, o
             async with diary.at(1.5):
                 await chief.remove_agent("ada", mode=mode)
 
-        result = await during(chief, act, ["hole"])
+        result = await during(diary, chief, act, ["hole"])
 
         assert chief.list_active_agents() == ["bob"]
     assert (result.output, diary.now_s()) == ([output], ended_s)
@@ -276,7 +284,7 @@ async def test_a_busy_agent_is_not_removed_without_a_mode() -> None:
                 with pytest.raises(CommandRefusedError):
                     await chief.remove_agent("ada")
 
-        result = await during(chief, act)
+        result = await during(diary, chief, act)
 
     assert result.output == "bob(ada(go))"
 
@@ -295,7 +303,7 @@ async def test_an_agent_that_is_moved_at_work_ends_it_and_works_there_afterwards
                 waits = await below.submit("there")
             await below.wait(waits)
 
-        result = await during(chief, act, ["here"])
+        result = await during(diary, chief, act, ["here"])
 
     assert result.status == "done"
     assert [(one.agent, one.text, one.began_s) for one in diary.entries] == [
@@ -325,7 +333,7 @@ async def test_a_deadline_that_is_taken_away_ends_nothing() -> None:
             async with diary.at(5):
                 await chief.set_deadline(run_id, None)
 
-        result = await during(chief, act, deadline_s=10)
+        result = await during(diary, chief, act, deadline_s=10)
 
     assert (result.status, diary.now_s()) == ("done", 50)
 
@@ -342,6 +350,6 @@ async def test_an_agent_that_is_resumed_has_its_circuit_closed() -> None:
             async with diary.at(5):
                 await chief.resume("ada")
 
-        result = await during(chief, act)
+        result = await during(diary, chief, act)
 
     assert (result.status, [one.began_s for one in diary.entries]) == ("done", [0, 5])
