@@ -22,18 +22,20 @@ from textual.pilot import Pilot
 
 from dashboard.app import QuarterdeckApp
 from dashboard.cli.demo import crew_file
+from dashboard.cli.trust import allow
 from dashboard.client import Client
 from dashboard.demo.stdlib import stdlib_folder
 from dashboard.process import Detached, end, let_go, start_engine, wait_until_up
 from engine.core.commands import Submit
 from engine.core.state import Agent
 from engine.teamfile import read_team
+from engine.teamfile.code import TeamCode
 
 HERE = Path(__file__).resolve().parent
 DB = Path("demo.db")
 """Relative, because a picture may show it, and names nobody's folders."""
 WIDE, SMALL = (120, 30), (80, 24)
-AT_WORK = 8
+AT_WORK = 5
 """So many agents at work, or waiting for what they delegated, are worth a picture."""
 PATIENCE_S = 600.0
 LOADED_WITHIN_S = 60.0
@@ -57,6 +59,7 @@ def main() -> int:
     home = Path.cwd()
     with tempfile.TemporaryDirectory(prefix="quarterdeck-") as folder:
         os.chdir(folder)
+        os.environ["XDG_DATA_HOME"] = folder  # what the pictures trust is not on the list of whoever takes them
         try:
             with engine_at_work(Path(folder)) as engine:
                 taken = anyio.run(pictures, engine)
@@ -80,7 +83,9 @@ def engine_at_work(folder: Path) -> Iterator[Detached]:
     try:
         wait_until_up(engine)
         with Client(DB) as client:
-            client.perform(read_team(crew_file()).load_command(trusted=True, folder=library), LOADED_WITHIN_S)
+            file = read_team(crew_file())
+            allow(TeamCode(file))
+            client.perform(file.load_command(folder=library), LOADED_WITHIN_S)
             client.perform(Submit(request="audit"), LOADED_WITHIN_S)
         yield engine
     finally:
