@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import anyio
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
@@ -138,6 +138,7 @@ def run(program: Any, *arguments: Any) -> None:
 
 
 @given(seeds, st.sampled_from(["in memory", "on a file"]), st.sampled_from(["chief", "other"]))
+@example(5811, "in memory", "other")
 @settings(max_examples=15)
 def test_every_team_goes_elsewhere_whole_and_its_work_goes_on(seed: int, where: str, name: str) -> None:
     async def main(folder: Path) -> None:
@@ -164,7 +165,9 @@ def test_every_team_goes_elsewhere_whole_and_its_work_goes_on(seed: int, where: 
         async with twin:
             await twin.resume()
             clock.release()
-            assert (None if run_id is None else await outcome(twin, run_id)) == expected
+            came = None if run_id is None else await outcome(twin, run_id)
+            # An error may name the supervisor, which has another name here.
+            assert (came and came.replace("chief", name)) == (expected and expected.replace("chief", name))
 
     with TemporaryDirectory() as folder:
         run(main, Path(folder))
