@@ -191,6 +191,22 @@ def test_what_an_aborted_attempt_had_asked_for_is_stopped_and_asked_for_anew() -
     assert ended(world).status is RunStatus.DONE
 
 
+def test_what_an_aborted_attempt_had_asked_for_is_not_stopped_where_it_has_ended_or_stops_already() -> None:
+    world = team_world(agent("ada"), agent("bob", "sum", max_concurrency=2), participants=["ada"])
+    submitted(world)
+    key = attempt(world, "ada")
+    world.ask(key, "sum", ["x", "y"])
+    finished, stopping = attempts(world, "bob")
+    world.succeed(finished)
+    applied(world, Cancel(target=stopping[0]))
+    swap(world, "abort")
+
+    events = world.stop(key)
+
+    assert start_of(world, "ada").attempt == 2
+    assert "cancel_requested" not in kinds(events)
+
+
 def test_an_abort_is_carried_out_by_the_next_engine_too() -> None:
     world, _ = at_work()
     swap(world, "abort")

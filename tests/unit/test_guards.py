@@ -166,7 +166,10 @@ def test_patterns_that_may_take_for_ever_are_refused(pattern: str) -> None:
     assert "\n" not in refusal.value.reason
 
 
-@pytest.mark.parametrize("pattern", [r"ticket \d+", "^(yes|no)$", r"\bTODO\b", "a{2,5}", r"https?://\S+", "(?i)done"])
+@pytest.mark.parametrize(
+    "pattern",
+    [r"ticket \d+", "^(yes|no)$", r"\bTODO\b", "a{2,5}", r"https?://\S+", "(?i)done", "a?" * 24],
+)
 def test_patterns_that_people_write_are_taken(pattern: str) -> None:
     check_pattern("branch 1", pattern)
 
