@@ -2,7 +2,16 @@
 
 import pytest
 
-from engine.core.commands import Answer, Cancel, ChangeSupervisor, Pause, RemoveMember, Resume, SwapAgent
+from engine.core.commands import (
+    Answer,
+    Cancel,
+    ChangeSupervisor,
+    Pause,
+    RemoveMember,
+    Resume,
+    RetryWork,
+    SwapAgent,
+)
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
@@ -200,3 +209,32 @@ def test_what_is_in_doubt_is_asked_about_when_the_budget_is_found_to_be_larger()
 
     assert_legal(world.state)
     assert [one.kind for one in world.state.escalations.values()] == ["doubt"]
+
+
+def test_a_task_that_failed_in_doubt_is_asked_about_again_before_it_is_tried_again() -> None:
+    world = team_world(agent("ada"), agent("bob"), mode="parallel")
+    submitted(world)
+    cut_off = attempt(world, "ada")
+    world.call(cut_off, "pay")
+    world.fail(cut_off)
+    applied(world, Answer(escalation=question(world), answer="fail"))
+
+    applied(world, RetryWork(target=cut_off[0]))
+
+    assert (world.state.escalations[question(world)].kind, works(world)) == ("doubt", ["bob"])
+    assert_legal(world.state)
+    applied(world, Answer(escalation=question(world), answer="ran", output="receipt 7"))
+    assert world.started[attempt(world, "ada")].steps == {"pay": "receipt 7"}
+
+
+def test_an_attempt_that_fails_in_a_call_while_its_task_is_being_ended_is_not_asked_about() -> None:
+    world = team_world(agent("ada", task_limits=Limits(attempts=1, then="ask")), agent("bob"), participants=["ada"])
+    submitted(world)
+    world.ask(attempt(world, "ada"), "bob", ["x"])  # it would be the second attempt of this task, and is asked about
+    world.call(attempt(world, "ada"), "pay")
+    applied(world, Answer(escalation=question(world), answer="stop"))
+
+    world.fail(attempt(world, "ada"))
+
+    assert (ended(world).status, world.state.escalations) == (RunStatus.FAILED, {})
+    assert_legal(world.state)

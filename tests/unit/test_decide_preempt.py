@@ -1,6 +1,16 @@
 """Preemption: an urgent task takes the slot of the least urgent one, and nothing that is done is done again."""
 
-from engine.core.commands import Cancel, Pause, Resume, SetPriority, SupervisorSpec
+from engine.core.commands import (
+    Answer,
+    Cancel,
+    ChangeSupervisor,
+    Pause,
+    RemoveMember,
+    Resume,
+    SetPriority,
+    SupervisorSpec,
+    SwapAgent,
+)
 from engine.core.effects import StopAttempt
 from engine.core.events import AttemptPreempted
 from engine.core.legality import assert_legal
@@ -317,3 +327,36 @@ def test_a_slot_is_taken_for_the_urgent_task_that_waits_longest_and_not_for_the_
     world.stop(old)
 
     assert world.starts[-1].run_id == first
+
+
+def test_a_task_is_not_urgent_any_more_when_urgency_is_set_anew_while_another_makes_way_for_it() -> None:
+    world = one_agent()
+    victim = attempt(world, "a0")
+    submitted(world, "now", priority=0)
+    never = SupervisorOptions(preempt=Preempt(at="never"), max_total=1)
+    applied(world, ChangeSupervisor(supervisor="chief", options=never))
+    applied(world, Pause(target="a0"))
+
+    world.stop(victim)
+
+    assert world.state.urgent == {}
+    assert_legal(world.state)
+
+
+def test_one_that_made_way_and_has_spent_its_budget_waits_for_a_person_also_when_its_agent_leaves() -> None:
+    world = team_world(agent("ada", "sum"), agent("bob", "sum"), participants=["ada"])
+    submitted(world)
+    victim = attempt(world, "ada")
+    submitted(world, "now", priority=0)
+    world.stop(victim)
+    asks = agent("ada", "sum", task_limits=Limits(attempts=1, then="ask"))
+    applied(world, SwapAgent(agent="ada", spec=asks))
+    world.succeed(attempt(world, "ada"))
+    (question,) = world.state.escalations
+
+    applied(world, RemoveMember(target="ada", mode="requeue"))
+
+    assert world.state.tasks[victim[0]].status is TaskStatus.PREEMPTED
+    assert_legal(world.state)
+    applied(world, Answer(escalation=question, answer="continue"))
+    assert works(world) == ["bob"]

@@ -188,3 +188,20 @@ def test_what_waits_for_one_by_name_goes_to_another_of_that_name_when_it_can_wor
 
     assert world.starts[-1].agent_id == "a3"
     assert_legal(world.state)
+
+
+def test_what_waits_again_goes_elsewhere_when_its_own_team_has_spent_its_budget_meanwhile() -> None:
+    options = SupervisorOptions(limits=Limits(tokens=5, then="ask"))
+    own = SupervisorSpec(name="own", members=[agent("ada", "sum"), agent("bob", "sum")], options=options)
+    world = team_world(agent("lead"), own, participants=["lead"])
+    deep = SupervisorSpec(name="deep", members=[agent("eve", "sum", max_concurrency=2)])
+    applied(world, AddSupervisor(parent="chief", team=SupervisorSpec(name="far", members=[deep])))
+    submitted(world)
+    world.ask(attempt(world, "lead"), "sum", ["x", "y"])
+    world.record(attempt(world, "ada"), "read", usage=Usage(tokens_in=9))
+
+    for stopping in sorted(world.stopping):
+        world.stop(stopping)
+
+    assert works(world) == ["lead", "eve", "eve"]
+    assert_legal(world.state)

@@ -31,10 +31,12 @@ who wait for it go on without it; or its output is the one given."""
 def apply_policy(state: State, prompt: ApplyPolicy, ctx: Context) -> list[Event]:
     """Ask the policies of a task whose attempt failed what is next."""
     task = state.tasks.get(prompt.task_id)
-    if task is None or task.status is not TaskStatus.WAITING or task.calling:
-        return []  # ended meanwhile, or in doubt: what a person says of that comes first
+    if task is None or task.status is not TaskStatus.WAITING:
+        return []  # ended meanwhile
     if task.kind != "agent" or is_cancelled(state, task):
         return [_failed(task, ctx)]
+    if task.calling:
+        return []  # in doubt: what a person says of that comes first
     chain = chain_of(state, task)
     if not chain:
         return _given_up(state, task, GiveUp(), ctx)

@@ -43,7 +43,8 @@ def place_again(state: State, prompt: PlaceAgain, ctx: Context) -> list[Event]:
 
 def _left(state: State, key: str | None) -> Iterator[Queue]:
     """Yield queues in which something is ready that was asked for, and which nobody able serves."""
-    for queue in [state.queues[key]] if key is not None else list(state.queues.values()):
+    keys = state.queues if key is None else (key,)
+    for queue in [state.queues[one] for one in keys if one in state.queues]:
         if not queue.ready or queue.key.startswith("back:") or ", " in _target(state, queue):
             continue
         if not any(is_able(state, state.agents[agent_id]) for agent_id in queue.agents):

@@ -63,5 +63,4 @@ def take_back(state: State, task: Task) -> None:
     other.taking = None
     queue = state.queues.get(other.queue or "")
     if queue is not None and other.id in queue.ready:
-        state.urgent[other.id] = state.seq
-        state.urgent.move_to_end(other.id)
+        press(state, queue, other)  # unless it is not urgent any more

@@ -9,6 +9,7 @@ from engine.core.balancing import RULES
 from engine.core.fold.lanes import ageing_ms, rank_of
 from engine.core.fold.openings import ROOTS_MS
 from engine.core.fold.pressing import urgent_from
+from engine.core.fold.queues import is_held, stands
 from engine.core.hierarchy import above_of
 from engine.core.inheritance import inherited
 from engine.core.queries.processes import lacks_process
@@ -220,12 +221,10 @@ def slots_are_counted_at_every_level(state: State) -> Iterator[str]:
 
 
 def preempted_tasks_wait(state: State) -> Iterator[str]:
-    """What was made to wait stands in a queue, or is held back by a pause."""
+    """What was made to wait stands in a queue, or is held back by a pause or a budget."""
     for task in state.tasks.values():
-        if task.status is TaskStatus.PREEMPTED:
-            queue = state.queues.get(task.queue or "")
-            if not task.held_back and (queue is None or task.id not in queue.ready):
-                yield f"{task.id} was made to wait and waits nowhere"
+        if task.status is TaskStatus.PREEMPTED and not stands(state, task) and not is_held(state, task):
+            yield f"{task.id} was made to wait and waits nowhere"
 
 
 def urgent_tasks_are_known(state: State) -> Iterator[str]:

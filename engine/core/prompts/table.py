@@ -54,6 +54,7 @@ from engine.core.events import (
     TaskFailed,
     TaskReopened,
     TaskSkipped,
+    TaskTriedAnew,
 )
 from engine.core.events.hierarchy import SupervisorChanged
 from engine.core.events.swap import SwapHurried, SwapRolledBack
@@ -85,7 +86,7 @@ from engine.core.prompts.records import (
     TakeSlot,
     Tune,
 )
-from engine.core.state import Agent, State, TaskStatus
+from engine.core.state import Agent, State, Task, TaskStatus
 
 
 def prompts_of(state: State, event: Event) -> list[Prompt]:
@@ -95,6 +96,8 @@ def prompts_of(state: State, event: Event) -> list[Prompt]:
     prompts = handler(state, event) if handler is not None else []
     if kind in _CUTS_OFF:
         prompts = [*_doubts(state, event), *prompts]
+    if kind in _WAITS_AGAIN:
+        prompts = [*prompts, *_placed_again(state, event)]
     if state.limited and kind in _SPENDING:
         prompts = [*prompts, *_spenders(state, event)]
     return prompts
@@ -334,12 +337,6 @@ def _may_open(state: State, agent: Agent) -> bool:
     return state.specs[agent.spec].circuit is not None or inherited(state, supervisor, "circuit", None) is not None
 
 
-def _retry_due(state: State, event: RetryDue) -> list[Prompt]:
-    """Whoever was able when the task failed may be able no more."""
-    queue = state.queues.get(state.tasks[event.task_id].queue or "")
-    return [PlaceAgain(queue=queue.key)] if queue is not None and queue.ready and not queue.free else []
-
-
 def _supervisor_failed(state: State, event: SupervisorFailed) -> list[Prompt]:
     checks: list[Prompt] = [CheckGroup(task_id=task_id) for task_id in event.groups]
     return [*checks, MemberCrashed(member_id=event.supervisor_id, because=event.error)]
@@ -382,19 +379,38 @@ def _task_reopened(state: State, event: TaskReopened) -> list[Prompt]:
 _CUTS_OFF = frozenset(
     {
         AttemptLost, AttemptFailed, AttemptCancelled, AttemptPreempted, AttemptSetAside,
-        BudgetExtended, DoubtSettled, EscalationAnswered,
+        BudgetExtended, DoubtSettled, EscalationAnswered, TaskReopened,
     }
 )  # fmt: skip
 """After these a task may be in doubt, and is asked about nothing else; that is asked before anything else follows."""
 
 
 def _doubts(state: State, event: Any) -> list[Prompt]:
-    task = state.tasks.get(event.subject if type(event) is EscalationAnswered else event.task_id)
-    if task is None or not task.calling or task.ended:
-        return []
     if type(event) is EscalationAnswered and event.kind == "doubt":
         return []  # what was said comes first
-    return [AskDoubt(task_id=task.id)]
+    tasks = _tasks_of(state, event)
+    return [AskDoubt(task_id=task.id) for task in tasks if task.calling and not task.ended]
+
+
+def _tasks_of(state: State, event: Any) -> list[Task]:
+    """Return the tasks that an event lets wait, or go on waiting."""
+    kind = type(event)
+    ids = event.reopened if kind is TaskReopened else [event.subject if kind is EscalationAnswered else event.task_id]
+    return [state.tasks[one] for one in ids if one in state.tasks]
+
+
+_WAITS_AGAIN = frozenset(
+    {
+        AttemptCancelled, AttemptLost, AttemptPreempted, AttemptSetAside, DoubtSettled, RetryDue, TaskReopened,
+        TaskTriedAnew,
+    }
+)  # fmt: skip
+"""After these a task waits again in a queue, and the agents that were able when it came there may not be any more."""
+
+
+def _placed_again(state: State, event: Any) -> list[Prompt]:
+    keys = dict.fromkeys(task.queue for task in _tasks_of(state, event) if not task.ended)
+    return [PlaceAgain(queue=key) for key in keys if key is not None]
 
 
 def _doubt_settled(state: State, event: DoubtSettled) -> list[Prompt]:
@@ -433,7 +449,6 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     ItemTaken: _item_taken,
     TaskFailed: _ended,
     TaskAnswered: _ended,
-    RetryDue: _retry_due,
     SupervisorFailed: _supervisor_failed,
     TaskSkipped: _ended,
     TaskReopened: _task_reopened,
