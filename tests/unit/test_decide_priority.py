@@ -103,6 +103,22 @@ def test_runs_take_turns_however_much_one_of_them_asks_for() -> None:
     assert order == [big, big, small, big, small, big]
 
 
+def test_a_run_whose_oldest_task_was_cancelled_waits_since_the_oldest_that_is_left() -> None:
+    world = team_world(agent("lead", max_concurrency=9), agent("ada", "sum"), participants=["lead"])
+    busy, big, small = (submitted(world) for _ in range(3))
+    lead = {start.run_id: key for key, start in world.started.items()}
+    for run_id, call in ((busy, "now"), (big, "old"), (small, "other"), (big, "new")):
+        world.now_ms += 1_000
+        world.ask(lead[run_id], "sum", [call], call=call)
+    oldest = next(one for one in world.state.tasks.values() if one.call_key == "old")
+
+    applied(world, Cancel(target=oldest.id))
+
+    assert_legal(world.state)
+    world.succeed(attempt(world, "ada"))
+    assert world.starts[-1].run_id == small
+
+
 def test_a_task_that_was_lost_with_the_engine_goes_on_before_those_that_came_after_it() -> None:
     world = one_hand()
     for _ in range(3):

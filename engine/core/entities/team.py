@@ -283,6 +283,7 @@ class Turn:
     since_seq: int
     """The event at which that was."""
     tasks: Ids = field(default_factory=OrderedDict)
+    """With the time since when each waits."""
 
 
 Lane: TypeAlias = OrderedDict[str, Turn]

@@ -58,7 +58,7 @@ def put(queue: Queue, task: Task, seq: int, since_ms: int, *, again: bool = Fals
         turn = lane[run_id] = Turn(since_ms=since_ms, since_seq=seq)
         if again:
             _to_its_place(lane, lambda run_id: lane[run_id].since_seq)
-    turn.tasks[task_id] = 0
+    turn.tasks[task_id] = since_ms
     if again:
         _to_its_place(turn.tasks, lambda task_id: _arrival(queue, task_id))
     return is_first
@@ -102,7 +102,20 @@ def take(queue: Queue, task: Task, *, served: tuple[int, int] | None = None) -> 
     elif served is not None:
         turn.since_ms, turn.since_seq = served
         lane.move_to_end(task.run_id)
+    else:
+        _wait_since_first_left(queue, lane, task.run_id)
     return True
+
+
+def _wait_since_first_left(queue: Queue, lane: Lane, run_id: str) -> None:
+    """Let a run wait no longer than the first of what is left to it, once what was before that has gone unserved."""
+    turn = lane[run_id]
+    first, since_ms = next(iter(turn.tasks.items()))
+    turn.since_ms = max(turn.since_ms, since_ms)
+    if queue.ready[first] > turn.since_seq:
+        turn.since_seq = queue.ready[first]
+        lane.move_to_end(run_id)
+        _to_its_place(lane, lambda one: lane[one].since_seq)
 
 
 def rank_of_lane(priority: int, lane: Lane, ageing: int) -> int:

@@ -30,7 +30,8 @@ class Turn:
 
     since_ms: int | None
     """Since when they wait: since the first became ready, or since the last turn; None where that is not known."""
-    tasks: set[str] = field(default_factory=set)
+    tasks: dict[str, int | None] = field(default_factory=dict)
+    """With since when each waits; None where that is not known."""
 
 
 class TurnLedger:
@@ -99,20 +100,22 @@ class TurnLedger:
 
     def _enter(self, task_id: str, place: Place) -> None:
         self._places[task_id] = place
-        turn = self.turns.get(place)
-        if turn is None:
-            turn = self.turns[place] = Turn(None if task_id in self._seen else self._since_ms[task_id])
-        turn.tasks.add(task_id)
+        since_ms = None if task_id in self._seen else self._since_ms[task_id]
+        self.turns.setdefault(place, Turn(since_ms)).tasks[task_id] = since_ms
         self._seen.add(task_id)
 
     def _leave(self, task_id: str, place: Place, event: Any) -> None:
         del self._places[task_id]
         turn = self.turns[place]
-        turn.tasks.remove(task_id)
+        del turn.tasks[task_id]
         if not turn.tasks:
             del self.turns[place]
         elif isinstance(event, AttemptStarted | ItemTaken):
             turn.since_ms = event.at_ms
+        else:  # it left without a turn: its run waits since the first that is left, if that is later
+            known = [one for one in turn.tasks.values() if one is not None]
+            is_known = turn.since_ms is not None and len(known) == len(turn.tasks)
+            turn.since_ms = max(turn.since_ms or 0, min(known)) if is_known else None
 
 
 def _mentioned(event: Any, team: TeamLedger) -> list[str]:
