@@ -25,6 +25,10 @@ def _keys(values: dict[str, Any], new_id: NewId) -> dict[str, Any]:
     return {new_id(key): value for key, value in values.items()}
 
 
+def _values(values: dict[str, str], new_id: NewId) -> dict[str, str]:
+    return {key: new_id(value) for key, value in values.items()}
+
+
 def _queue(key: str | None, new_id: NewId) -> str | None:
     if key is None:
         return None
@@ -101,6 +105,7 @@ FIELDS: dict[str, dict[str, Ids]] = {
         "children": Ids(each=_many, of="t"),
         "outcome_id": Ids(each=_one, of="t"),
         "calls": Ids(each=_calls, of="t"),
+        "called": Ids(each=_values, of="sa", gone=True),
         "failed_on": Ids(each=_many, of="a", gone=True),
         "came_from": Ids(each=_queue, of="sa", gone=True),
     },

@@ -15,6 +15,7 @@ from engine.core.fold.timers import timer_id
 from engine.core.inheritance import above_and_self
 from engine.core.queries.bound import AWAY
 from engine.core.queries.processes import full_of_processes, lacks_process
+from engine.core.queries.takers import few_of, is_of_few
 from engine.core.state import Agent, Queue, Run, State, Supervisor, Task, TaskStatus
 
 Why: TypeAlias = Literal[
@@ -187,8 +188,10 @@ def _closed(state: State, queue: Queue) -> Wait | None:
     agents = [state.agents[agent_id] for agent_id in queue.agents]
     supervisor = state.supervisors[queue.supervisor_id]
     if not agents:
-        what = repr(queue.key.split(":", 2)[2]) if queue.key.startswith("able:") else "do it"
-        return Wait(why="nobody", words=f"no agent can {what}")
+        what = queue.key.split(":", 2)[2] if queue.key.startswith("able:") else ""
+        if is_of_few(queue.key):
+            return Wait(why="nobody", words=f"none of {', '.join(few_of(what))} is there")
+        return Wait(why="nobody", words=f"no agent can {what!r}" if what else "no agent can do it")
     above = list(above_and_self(state, supervisor))
     paused = next((one for one in above if one.paused), None)
     if paused is not None:
@@ -224,7 +227,7 @@ def _no_team_is_let(state: State, agents: Sequence[Agent], anchor: Supervisor) -
         team = state.supervisors[agent.supervisor_id]
         between = list(takewhile(lambda one: one.id != anchor.id, above_and_self(state, team)))
         paused = next((one for one in between if one.paused), None)
-        refusal = _refuses(state, agent) or _full(between) or _no_process(state, [agent])
+        refusal = _refuses(state, agent) or _full(between or [anchor]) or _no_process(state, [agent])
         if paused is not None:
             refusal = Wait(why="pause", words=f"supervisor {paused.name} is paused", ids=(paused.id,))
         if refusal is None:
@@ -282,8 +285,8 @@ def _full(above: Sequence[Supervisor]) -> Wait | None:
 
 def _turn(state: State, queue: Queue, place: _Place, priority: int) -> str:
     capability = queue.key.split(":", 2)[2] if queue.key.startswith("able:") else ""
-    whose = f"the {capability} queue" if capability else f"{state.agents[queue.agents[0]].name}'s queue"
-    if capability and len(queue.agents) == 1:
+    whose = f"the queue of {capability}" if is_of_few(queue.key) else f"the {capability} queue"
+    if not capability or len(queue.agents) == 1:
         whose = f"{state.agents[queue.agents[0]].name}'s queue"
     if not place.ahead:
         return f"next in {whose}"

@@ -8,6 +8,7 @@ from engine.core.commands import (
     AddAgent,
     AddSupervisor,
     ChangeCapabilities,
+    Move,
     Pause,
     RemoveMember,
     Resume,
@@ -146,6 +147,22 @@ def test_work_that_teams_share_says_why_none_of_them_begins_it_and_goes_to_the_n
 
     assert works(world) == ["lead", "right-ada", "bob"]
     assert_legal(world.state)
+
+
+def test_work_that_teams_share_goes_to_others_when_the_teams_are_moved_where_they_are_no_more_equally_near() -> None:
+    teams = [SupervisorSpec(name=name, members=[agent("ada", "sum")]) for name in ("left", "right")]
+    hall = SupervisorSpec(name="hall", members=[agent("lead", max_concurrency=9), *teams], participants=["lead"])
+    world = team_world(hall, SupervisorSpec(name="far"))
+    submitted(world, supervisor="hall")
+    world.ask(attempt(world, "lead"), "sum", [*"abcdef"])
+
+    applied(world, Move(target="left", parent="far"))
+    assert_legal(world.state)
+    applied(world, Move(target="right", parent="far"))
+
+    assert_legal(world.state)
+    world.settle()
+    assert not world.state.runs
 
 
 def test_an_urgent_task_that_teams_share_takes_the_slot_of_a_less_urgent_one_in_any_of_them() -> None:

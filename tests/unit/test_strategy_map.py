@@ -2,12 +2,12 @@
 
 import pytest
 
-from engine.core.commands import Pause, RemoveMember, Submit, SupervisorSpec
+from engine.core.commands import AddAgent, Move, Pause, Reassign, RemoveMember, RetryWork, Submit, SupervisorSpec
 from engine.core.fact import changed
 from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
 from engine.core.signals import AgentUnusable
-from engine.core.spec import Retry
+from engine.core.spec import AgentSpec, Retry
 from engine.core.state import RunStatus
 from engine.core.values import TextRef
 from tests.story import applied, asked, attempt, attempts, done, ended, found, member, refused, submitted, works
@@ -217,6 +217,137 @@ def test_items_of_members_who_have_all_been_removed_fail_where_nobody_shares_a_s
     world.settle()
     assert (ended(world).status, ended(world).failed) == (RunStatus.FAILED, 1)
     assert "was removed and no other agent has one of its specialties" in str(ended(world).error)
+
+
+def test_an_item_is_not_tried_again_when_nobody_is_left_of_those_that_could_do_it() -> None:
+    world = team_world(agent("ada"), agent("bob"), agent("cyd"), mode="map")
+    submitted(world, ["a", "b"])  # type: ignore[arg-type]
+    found(world, items=2)
+    failed, other = attempt(world, "bob"), attempt(world, "cyd")
+    world.fail(failed)
+    applied(world, Reassign(task=other[0], agent="ada"))
+    world.stop(other)
+    for name in ("bob", "cyd"):
+        applied(world, RemoveMember(target=name, mode="abort"))
+
+    assert refused(world, RetryWork(target=failed[0])) == (
+        f"everybody who could do task {failed[0]} is removed; submit the request again instead"
+    )
+    applied(world, AddAgent(spec=agent("cyd")))
+    applied(world, RetryWork(target=failed[0]))
+    assert works(world) == ["ada", "cyd"]
+    assert_legal(world.state)
+
+
+def test_an_item_that_is_tried_again_goes_to_another_team_when_the_last_of_its_own_is_removed() -> None:
+    options = SupervisorOptions(settings={"to": "sum"})
+    own = SupervisorSpec(name="own", members=[agent("ada", "sum"), agent("zed")], mode="map", options=options)
+    world = team_world(own, SupervisorSpec(name="other", members=[agent("bob", "sum")]), participants=["own"])
+    submitted(world, ["a", "b"])  # type: ignore[arg-type]
+    found(world, items=2)
+    failed = attempt(world, "ada")
+    world.fail(failed)
+    other = attempt(world, "ada")
+    applied(world, Reassign(task=other[0], agent="zed"))
+    world.stop(other)
+    applied(world, RemoveMember(target="ada", mode="abort"))
+
+    applied(world, RetryWork(target=failed[0]))
+
+    assert works(world) == ["zed", "bob"]
+    assert_legal(world.state)
+
+
+@pytest.mark.parametrize(("new", "below"), [("s2", True), ("s3", False)])
+def test_items_go_to_all_of_their_members_when_these_move_one_after_the_other(new: str, *, below: bool) -> None:
+    elsewhere = SupervisorSpec(name="new")
+    names = ["ada", "bob", "cyd", "dan"]
+    members: list[AgentSpec | SupervisorSpec] = [*map(agent, names), *([elsewhere] if below else [])]
+    old = SupervisorSpec(name="old", members=members, mode="map", participants=names)
+    world = team_world(old, *([] if below else [elsewhere]))
+    submitted(world, [*"abcdefgh"], supervisor="old")  # type: ignore[arg-type]
+    found(world, items=8)
+
+    for name in ("bob", "cyd", "dan"):
+        applied(world, Move(target=name, parent="new"))
+
+    (queue,) = (one for one in world.state.queues.values() if one.ready)
+    assert [world.state.agents[one].name for one in queue.agents] == ["bob", "cyd", "dan"]
+    assert_legal(world.state)
+    world.settle()
+    assert ended(world).status is RunStatus.DONE
+
+
+def test_items_go_with_a_team_that_is_moved_when_nobody_else_is_left_to_do_them() -> None:
+    kitchen = SupervisorSpec(name="kitchen", members=[agent("cook")])
+    old = SupervisorSpec(name="old", members=[agent("ada"), agent("bob"), kitchen], mode="map")
+    world = team_world(old, SupervisorSpec(name="new"))
+    submitted(world, [*"abcdef"], supervisor="old")  # type: ignore[arg-type]
+    found(world, items=6)
+
+    for name in ("bob", "kitchen"):
+        applied(world, Move(target=name, parent="new"))
+
+    assert_legal(world.state)
+    world.settle()
+    assert ended(world).status is RunStatus.DONE
+
+
+def test_an_agent_that_joins_a_team_takes_part_in_the_items_that_wait_for_that() -> None:
+    kitchen = SupervisorSpec(name="kitchen", members=[agent("cook")], mode="delegate")
+    world = team_world(agent("ada"), agent("bob"), kitchen, mode="map")
+    submitted(world, [*"abcdef"])  # type: ignore[arg-type]
+    found(world, items=6)
+
+    applied(world, AddAgent(spec=agent("baker"), supervisor="kitchen"))
+
+    (queue,) = (one for one in world.state.queues.values() if one.shared)
+    assert [world.state.agents[one].name for one in queue.agents] == ["bob", "cook", "baker"]
+    assert_legal(world.state)
+
+
+def test_members_that_are_renamed_before_the_list_is_known_do_the_items_under_their_new_names() -> None:
+    world = mapping("ada", "bob", "cyd", request=["a", "b", "c", "d"])
+    for names in (("eve", "cyd"), ("fay", "gus")):
+        renamed = [changed(agent(old, "counting"), name=new) for old, new in zip(("bob", "cyd"), names, strict=True)]
+        world.order(load(SupervisorSpec(name="chief", mode="map", members=[agent("ada", "counting"), *renamed])))
+
+    found(world, items=4)
+
+    assert works(world) == ["fay", "gus"]
+    assert_legal(world.state)
+    world.settle()
+    assert ended(world).status is RunStatus.DONE
+
+
+def test_a_member_that_is_removed_before_the_list_is_known_does_no_item() -> None:
+    world = mapping("ada", "bob", "cyd", request=["a", "b"])
+    applied(world, RemoveMember(target="bob"))
+
+    found(world, items=2)
+
+    assert works(world) == ["cyd"]
+    world.settle()
+    assert ended(world).status is RunStatus.DONE
+
+
+def test_a_map_fails_when_everybody_is_removed_before_the_list_is_known() -> None:
+    world = mapping("ada", "bob", "cyd", request=["a", "b"])
+    for name in ("bob", "cyd"):
+        applied(world, RemoveMember(target=name))
+
+    found(world, items=2)
+
+    assert ended(world).error == "nobody is left to do the items: bob, cyd"
+
+
+def test_the_next_member_splits_a_request_whose_first_was_removed_before_it_was_looked_at() -> None:
+    world = mapping("ada", "bob", "cyd", request="no list")
+    applied(world, RemoveMember(target="ada"))
+
+    found(world, items=None)
+
+    assert works(world) == ["bob"]
 
 
 def test_members_that_are_renamed_go_on_with_the_items_of_their_map() -> None:

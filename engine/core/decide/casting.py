@@ -14,7 +14,7 @@ from engine.core.errors import NoAgentMatches, Refused
 from engine.core.fact import fact
 from engine.core.queries.rings import agents_in, gets_work_from, teams_in
 from engine.core.queries.suiting import candidate_of
-from engine.core.state import Agent, State, Supervisor
+from engine.core.state import Agent, State, Supervisor, Task
 from engine.core.strategies import settings_for
 from engine.core.strategies.parallel_then_synthesis import WORDS_OF_COMBINING
 from engine.core.strategies.settings import strings
@@ -104,6 +104,16 @@ def members_in(state: State, supervisor: Supervisor) -> list[str]:
             else gets_work_from(state.supervisors[one], supervisor)
         )
     ]
+
+
+def names_in(state: State, supervisor: Supervisor, group: Task) -> dict[str, str]:
+    """Return the names of the members of a supervisor, by id, as a graph of it has them.
+
+    Whoever was renamed has the name of before, because the settings of the graph hold that.
+    """
+    before = {member_id: name for name, member_id in group.called.items()}
+    names = {one: before.get(one) or member_name(state, one) for one in supervisor.members}
+    return {one: name for one, name in names.items() if group.called.get(name, one) == one}
 
 
 def aggregator_of(

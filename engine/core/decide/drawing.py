@@ -1,6 +1,6 @@
 """From what a strategy says to nodes with ids: whose they are, where they wait, what they look at."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import field
 
 from engine.core.decide.casting import members_in
@@ -78,7 +78,7 @@ def grown(name: str, nodes: Nodes, verdict: Verdict) -> Growth:
 
 def drawn(
     state: State, supervisor: Supervisor, wiring: Wiring, wanted: Mapping[str, str], mint: Mint, *, at_ms: int,
-    item_of: ItemOf | None = None,
+    item_of: ItemOf | None = None, called: Mapping[str, str] | None = None,
 ) -> Drawn:  # fmt: skip
     """Return the nodes that a wiring adds.
 
@@ -90,11 +90,12 @@ def drawn(
         mint: Gives ids.
         at_ms: Now.
         item_of: The item of the list that was looked at, by its number.
+        called: Members that the wiring names as they were called before, by that name.
 
     Raises:
         Refused: If somebody is named who is not there.
     """
-    places = _Places(state, supervisor, at_ms)
+    places = _Places(state, supervisor, at_ms, called or {})
     dropped = set(wiring.dropped)
     plans = {key: node_plan(state, mint("t"), one) for key, one in wanted.items() if key not in dropped}
     items: dict[str, Held] = {}
@@ -164,12 +165,13 @@ def _made(state: State, supervisor: Supervisor, made: Made, task_id: str, places
 class _Places:
     """Where work waits that a strategy asks for by name, by capability, or from a few."""
 
-    def __init__(self, state: State, supervisor: Supervisor, at_ms: int) -> None:
+    def __init__(self, state: State, supervisor: Supervisor, at_ms: int, called: Mapping[str, str]) -> None:
         self._state = state
         self._supervisor = supervisor
         self._at_ms = at_ms
+        self._called = called
         self._known: dict[str, str] | None = None
-        self._queues: dict[str, str] = {}
+        self._queues: dict[tuple[str, ...], str] = {}
         self._places: dict[str, Place] = {}
         self.made: list[QueueMade] = []
 
@@ -178,7 +180,9 @@ class _Places:
         """Ids by name, once somebody is asked for by name."""
         if self._known is None:
             state = self._state
-            self._known = {member_name(state, one): one for one in members_in(state, self._supervisor)}
+            there = members_in(state, self._supervisor)
+            self._known = {member_name(state, one): one for one in there}
+            self._known |= {name: one for name, one in self._called.items() if one in there}
         return self._known
 
     def member(self, name: str) -> str:
@@ -211,6 +215,8 @@ class _Places:
 
     def _placed(self, target: str) -> Place:
         """Return where work for a name or a capability goes: near the supervisor first."""
+        if target in self._called and self._called[target] in self._members.values():
+            target = member_name(self._state, self._called[target])
         if target not in self._places:
             self._places[target] = place_for(self._state, self._supervisor, target, self._at_ms, asker=None)
             made = self._places[target].made
@@ -218,14 +224,14 @@ class _Places:
                 self.made.append(made)
         return self._places[target]
 
-    def _queue_of(self, names: Sequence[str]) -> str:
+    def _queue_of(self, names: tuple[str, ...]) -> str:
         """Return the queue of work for whoever is free of a few members; for a team its agents take it."""
-        capability = f"{FEW}{', '.join(names)}"
-        if capability not in self._queues:
+        if names not in self._queues:
             members = [self.member(name) for name in names]
+            capability = f"{FEW}{', '.join(member_name(self._state, one) for one in members)}"
             has_teams = any(one in self._state.supervisors for one in members)
             of_teams = shared_queue(self._supervisor.id, 0, capability)
-            key = self._queues[capability] = of_teams if has_teams else able_queue(self._supervisor.id, capability)
+            key = self._queues[names] = of_teams if has_teams else able_queue(self._supervisor.id, capability)
             known = self._state.queues[key].agents if key in self._state.queues else []
             agents = [one for member in members for one in takers(self._state, member) if one not in known]
             if agents:
@@ -238,4 +244,4 @@ class _Places:
                         agent_ids=agents,
                     )
                 )
-        return self._queues[capability]
+        return self._queues[names]

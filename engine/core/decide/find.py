@@ -10,7 +10,7 @@ from engine.core.fold.queues import able_queue
 from engine.core.hierarchy import above_of
 from engine.core.queries.placement import able_agents, capability_of
 from engine.core.queries.suiting import candidate_from, candidate_of
-from engine.core.queries.takers import is_of_few
+from engine.core.queries.takers import is_of_few, is_one_of_few
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, Queue, State
 
@@ -41,7 +41,8 @@ def able_queues_for(
     for key, queue in state.queues.items():
         if is_of_few(key):
             agents = (state.agents[one] for one in queue.agents)
-            if any((one.name, one.supervisor_id) == (name, supervisor_id) for one in agents):
+            stays = any((one.name, one.supervisor_id) == (name, supervisor_id) for one in agents)
+            if stays or is_one_of_few(state, queue, supervisor_id, name):
                 found.append(key)
             continue
         if not _is_near(state, queue, supervisor_id):

@@ -7,10 +7,9 @@ something else too goes on.
 from collections.abc import Iterable
 
 from engine.core.context import Context
+from engine.core.decide.casting import members_in, names_in
 from engine.core.decide.drawing import Drawn, drawn, grown
-from engine.core.decide.find import member_name
 from engine.core.decide.mint import Mint
-from engine.core.decide.plan import groups_in
 from engine.core.decide.stopping import is_cancelled
 from engine.core.errors import Refused
 from engine.core.events import Event, GroupGrown
@@ -37,7 +36,7 @@ def grow_group(state: State, prompt: GrowGroup, ctx: Context) -> list[Event]:
         growth = grown(group.mode, nodes, Verdict(node=check.id, role=check.role, said=said))
         graph = drawn(
             state, supervisor, growth.wiring, {}, Mint(state), at_ms=ctx.now_ms,
-            item_of=lambda number: _item(state, check, prompt, number),
+            item_of=lambda number: _item(state, check, prompt, number), called=group.called,
         )  # fmt: skip
     except Refused as refusal:
         growth, graph = Growth(failed=refusal.reason, why="it cannot go on"), Drawn(nodes=[], ids={})
@@ -63,7 +62,7 @@ def grow_group(state: State, prompt: GrowGroup, ctx: Context) -> list[Event]:
 def _nodes(state: State, group: Task, supervisor: Supervisor) -> Nodes:
     """Return a graph as its strategy made it, built-in nodes and all."""
     tasks = [state.tasks[task_id] for task_id in group.children]
-    names = {one: member_name(state, one) for one in supervisor.members}
+    names = names_in(state, supervisor, group)
     waiting = [task.id for task in tasks if task.status is TaskStatus.WAITING and not task.attempts]
     fresh = set(waiting)
     return Nodes(
@@ -72,8 +71,8 @@ def _nodes(state: State, group: Task, supervisor: Supervisor) -> Nodes:
         unstarted=waiting,
         aggregation=supervisor.aggregation,
         members={task.id: names.get(task.worker_id or "", "") for task in tasks},
-        cast=list(names.values()),
-        groups=groups_in(state, supervisor),
+        cast=[names[one] for one in members_in(state, supervisor) if one in names],
+        groups=frozenset(names[one] for one in supervisor.members if one in state.supervisors and one in names),
         settings=group.settings,
         lead=supervisor.options.lead,
         roles={task.id: task.role for task in tasks if task.role},

@@ -10,6 +10,7 @@ from engine.core.events import Event, MemberMoved, QueueMade, TaskRequeued
 from engine.core.fold.queues import able_queue
 from engine.core.hierarchy import DEEPEST, above_of, below_of, depth_of, height_of, warning_of
 from engine.core.queries.placement import able_agents
+from engine.core.queries.takers import is_of_few
 from engine.core.queries.targets import find_member, find_supervisor
 from engine.core.state import Agent, State, Supervisor
 
@@ -81,8 +82,8 @@ def _left_behind(state: State, agent: Agent, parent: Supervisor, ctx: Context) -
     prefix = able_queue(before.id, "")
     events: list[Event] = []
     for key in agent.queues:
-        if not key.startswith(prefix) or state.queues[key].agents != [agent.id]:
-            continue
+        if not key.startswith(prefix) or is_of_few(key) or state.queues[key].agents != [agent.id]:
+            continue  # what is for a few members is placed again
         capability = key[len(prefix) :]
         able = able_agents(state, before, capability, but=agent)
         if able:

@@ -9,7 +9,7 @@ from engine.core.prompts import PlaceAgain
 from engine.core.queries.able import is_able, why_not_able
 from engine.core.queries.placement import Place, capability_of, place_for
 from engine.core.queries.stand_in import asker_of, home_of
-from engine.core.queries.takers import FEW
+from engine.core.queries.takers import FEW, few_of
 from engine.core.state import Queue, State, Task
 
 
@@ -41,25 +41,47 @@ def place_again(state: State, prompt: PlaceAgain, ctx: Context) -> list[Event]:
     return events
 
 
+def can_be_placed(state: State, task: Task, ctx: Context) -> bool:
+    """Return True where somebody serves the queue by capability of a task, or there is another place for it."""
+    queue = state.queues.get(task.queue or "")
+    if queue is None or any(state.agents[agent_id].removing is None for agent_id in queue.agents):
+        return queue is not None
+    try:
+        place_for(state, home_of(state, task), _target(state, queue), ctx.now_ms, asker=None)
+    except NoAgentMatches:
+        return False
+    return True
+
+
 def _left(state: State, key: str | None) -> Iterator[Queue]:
-    """Yield queues in which something is ready that was asked for, and which nobody able serves."""
+    """Yield queues in which something is ready that was asked for, and which nobody able serves.
+
+    What is for a few members waits for them, unless none of them is there any more.
+    """
     keys = state.queues if key is None else (key,)
     for queue in [state.queues[one] for one in keys if one in state.queues]:
-        if not queue.ready or queue.key.startswith("back:") or ", " in _target(state, queue):
+        if not queue.ready or queue.key.startswith("back:"):
+            continue
+        if queue.agents and _target(state, queue).startswith(FEW):
             continue
         if not any(is_able(state, state.agents[agent_id]) for agent_id in queue.agents):
             yield queue
 
 
 def _target(state: State, queue: Queue) -> str:
-    """Return the name or the capability that was asked for; of an item of a map, the names of all who may do it."""
-    is_own = queue.key.startswith("agent:")
-    return state.agents[queue.agents[0]].name if is_own else capability_of(queue).removeprefix(FEW)
+    """Return the name or the capability that was asked for; of several who may do it, that of their queue."""
+    if queue.key.startswith("agent:"):
+        return state.agents[queue.agents[0]].name
+    names = few_of(capability_of(queue))
+    return names[0] if len(names) == 1 else capability_of(queue)
 
 
 def _reason(state: State, queue: Queue) -> str:
     if queue.key.startswith("able:"):
-        return f"nobody near by can {_target(state, queue)} now"
+        target = _target(state, queue)
+        if target.startswith(FEW):
+            return f"none of {target.removeprefix(FEW)} is there any more"
+        return f"nobody near by can {target} now"
     agent = state.agents[queue.agents[0]]
     return f"{agent.name} {why_not_able(state, agent)}"
 

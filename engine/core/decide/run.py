@@ -12,6 +12,7 @@ from engine.core.decide.find import member_name
 from engine.core.decide.following import still_open
 from engine.core.decide.mending import must_work
 from engine.core.decide.mint import Mint
+from engine.core.decide.placing_again import can_be_placed
 from engine.core.decide.stopping import is_cancelled
 from engine.core.errors import Refused
 from engine.core.events import CancelRequested, Event, RetryDue, RunSubmitted, TaskReopened
@@ -116,9 +117,9 @@ def retry_work(state: State, command: RetryWork, ctx: Context) -> Applied:
         raise Refused(f"the outcome of task {task.id} was used already; submit the request again instead")
     if is_cancelled(state, parent):
         raise Refused(f"task {task.id} is part of what is being cancelled")
-    gone = [one for one in reopened if state.tasks[one].kind == "agent" and not _is_served(state, one)]
+    gone = [one for one in reopened if state.tasks[one].kind == "agent" and not _is_served(state, one, ctx)]
     if gone:
-        raise Refused(f"the agent of task {gone[0]} is removed; submit the request again instead")
+        raise Refused(f"everybody who could do task {gone[0]} is removed; submit the request again instead")
     event = TaskReopened(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, reopened=reopened)
     return Applied(events=[event], summary=f"retrying {task.id}")
 
@@ -134,11 +135,11 @@ def _again(state: State, summary: RunSummary, ctx: Context) -> Applied:
     )
 
 
-def _is_served(state: State, task_id: str) -> bool:
+def _is_served(state: State, task_id: str, ctx: Context) -> bool:
     """Return True when there is somebody to take the task; an agent that drains still does its own."""
     queue = state.queues.get(state.tasks[task_id].queue or "")
     if queue is None or not queue.key.startswith("agent:"):
-        return queue is not None
+        return can_be_placed(state, state.tasks[task_id], ctx)
     return any(state.agents[agent_id].removing in (None, "drain") for agent_id in queue.agents)
 
 

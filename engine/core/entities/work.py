@@ -187,6 +187,8 @@ class Task:
     """Of a group: the strategy that its graph was made with."""
     settings: dict[str, JsonValue] = field(default_factory=dict)
     """Of a group: the settings of that strategy, with what was left open filled in."""
+    called: dict[str, str] = field(default_factory=dict)
+    """Of a group: members that were renamed since its graph was made, by the names that its settings have for them."""
     begun_ms: int | None = None
     """Of a group: when the first attempt below it began."""
     outcome_id: str | None = None

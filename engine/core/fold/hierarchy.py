@@ -30,7 +30,7 @@ from engine.core.fold.queues import (
 )
 from engine.core.fold.ranking import drop
 from engine.core.fold.team import forget_unused_specs, learn
-from engine.core.hierarchy import above_of
+from engine.core.hierarchy import above_of, below_of
 from engine.core.state import Agent, State, Supervisor, Tuning
 
 
@@ -58,12 +58,23 @@ def _move_supervisor(state: State, moved: Supervisor, previous: Supervisor | Non
         above.processes -= moved.processes
         offer(state, above)
     moved.parent_id = parent.id
+    _leave_shared_queues(state, moved)
     refresh_below(state, moved)
     for above in above_of(state, parent):
         above.total += moved.total
         above.processes += moved.processes
         offer(state, above)
     refresh_processes(state)
+
+
+def _leave_shared_queues(state: State, moved: Supervisor) -> None:
+    """Take agents out of the queues of supervisors that they no longer stand below."""
+    for team in below_of(state, moved) if state.shared else ():
+        above = {one.id for one in above_of(state, team)}
+        for agent in (state.agents[one] for one in team.members if one in state.agents):
+            if any(state.queues[key].supervisor_id not in above for key in agent.queues):
+                able = (key for key in agent.queues if key.startswith("able:"))
+                serve(state, agent, [key for key in able if state.queues[key].supervisor_id in above])
 
 
 def _move_agent(state: State, agent: Agent, parent: Supervisor, queues: list[str]) -> None:
@@ -92,6 +103,11 @@ def _move_agent(state: State, agent: Agent, parent: Supervisor, queues: list[str
 
 def _member_renamed(state: State, event: MemberRenamed) -> None:
     agent = state.agents.get(event.member_id)
+    above_id = state.supervisors[event.member_id].parent_id if agent is None else agent.supervisor_id
+    for group in state.tasks.values():
+        is_planned = group.mode is not None and group.worker_id == above_id and not group.ended
+        if is_planned and event.member_id not in group.called.values():
+            group.called[event.previous] = event.member_id
     if agent is None:
         state.supervisors[event.member_id].name = event.name
         return

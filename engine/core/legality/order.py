@@ -47,6 +47,8 @@ def runs_are_served_in_order(state: State) -> Iterator[str]:
                 arrivals = [(queue.ready[task_id], int(task_id[1:])) for task_id in turn.tasks]
                 if not queue.key.startswith("back:") and arrivals != sorted(arrivals):
                     yield f"{queue.key} serves {list(turn.tasks)} of {run_id}, which became ready at {arrivals}"
+                if turn.since_seq < queue.ready[next(iter(turn.tasks))]:
+                    yield f"{queue.key} lets {run_id} wait for its turn for longer than any task of it waits"
                 if turn.since_ms > state.at_ms:
                     yield f"{queue.key} lets {run_id} wait since a time to come"
 
@@ -137,6 +139,8 @@ def shared_queues_know_who_is_let(state: State) -> Iterator[str]:
         for agent_id in queue.agents:
             agent = state.agents[agent_id]
             team = state.supervisors[agent.supervisor_id]
+            if queue.supervisor_id not in {one.id for one in above_of(state, team)}:
+                yield f"{agent_id} serves {queue.key} and does not stand below {queue.supervisor_id}"
             between = list(takewhile(lambda one: one.id != queue.supervisor_id, above_of(state, team)))  # noqa: B023
             shut = (
                 lacks_process(state, agent)
@@ -151,9 +155,7 @@ def shared_queues_know_who_is_let(state: State) -> Iterator[str]:
             )
             if agent_id in queue.free and (shut or not agent.has_room):
                 yield f"{agent_id} is free for {queue.key} and may begin nothing"
-            spent = any(one.exhausted for one in between) or queue.supervisor_id not in {
-                one.id for one in above_of(state, team)
-            }
+            spent = any(one.exhausted for one in between)
             if agent_id not in queue.free and agent.takes_tasks and not shut and not spent:
                 yield f"{agent_id} could take a task of {queue.key} and is not free for it"
 

@@ -5,7 +5,7 @@ The first ring in which anybody is able takes the work. Where nobody is able any
 which somebody would be, and `waiting` says for what.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from engine.core.discovery import nearest
 from engine.core.errors import NoAgentMatches
@@ -15,7 +15,7 @@ from engine.core.fold.queues import able_queue, own_queue, shared_queue
 from engine.core.queries.able import has_anybody_able, is_able, why_team_is_not_able
 from engine.core.queries.rings import Ring, agents_in, rings, teams_in
 from engine.core.queries.suiting import Fit, fit_of
-from engine.core.queries.takers import FEW, takers
+from engine.core.queries.takers import FEW, few_of, takers
 from engine.core.state import Agent, Queue, State, Supervisor
 
 
@@ -45,7 +45,7 @@ def place_for(state: State, home: Supervisor, target: str, at_ms: int, *, asker:
     Args:
         state: The state of the moment.
         home: The supervisor around which somebody is looked for.
-        target: What is asked for.
+        target: What is asked for; of a few members, any of whom does, the capability of their queue.
         at_ms: The time.
         asker: The agent that asks, which is asked by its name only; None for the graph of `home`.
 
@@ -69,9 +69,12 @@ def place_for(state: State, home: Supervisor, target: str, at_ms: int, *, asker:
 def _in_ring(
     state: State, ring: Ring, asker: Agent | None, target: str, at_ms: int, *, must_be_able: bool
 ) -> Place | None:
-    named = [one for team in ring.supervisors for one in _named(state, team, target, must_be_able=must_be_able)]
+    names = few_of(target)
+    named = [one for team in ring.supervisors for one in _named(state, team, names, must_be_able=must_be_able)]
     if named:
         return _by_name(state, ring, target, named if must_be_able else named[:1], at_ms)
+    if len(names) > 1:
+        return None
     teams: dict[str, list[str]] = {}
     for supervisor in ring.supervisors:
         agents = able_agents(state, supervisor, target, but=asker)
@@ -97,21 +100,22 @@ def _best(state: State, found: dict[str, list[str]], target: str) -> dict[str, l
     return naming or found
 
 
-def _named(state: State, supervisor: Supervisor, name: str, *, must_be_able: bool) -> Iterator[str]:
+def _named(state: State, supervisor: Supervisor, names: Sequence[str], *, must_be_able: bool) -> Iterator[str]:
     for agent in agents_in(state, supervisor):
-        if agent.name == name and agent.removing is None and (is_able(state, agent) or not must_be_able):
+        if agent.name in names and agent.removing is None and (is_able(state, agent) or not must_be_able):
             yield agent.id
     for team in teams_in(state, supervisor):
-        if team.name == name and (not must_be_able or _is_team_able(state, team)):
+        if team.name in names and (not must_be_able or _is_team_able(state, team)):
             yield team.id
 
 
-def _by_name(state: State, ring: Ring, name: str, named: list[str], at_ms: int) -> Place:
+def _by_name(state: State, ring: Ring, target: str, named: list[str], at_ms: int) -> Place:
     """Return the place of the one member of a name, or the queue of those that are equally near."""
     agent = state.agents.get(named[0])
-    if len(named) > 1:
+    if len(named) > 1 or target.startswith(FEW):
         agents = [one for member_id in named for one in takers(state, member_id)]
-        return _shared(state, shared_queue(ring.anchor_id, ring.depth, FEW + name), ring.anchor_id, agents, at_ms)
+        key = shared_queue(ring.anchor_id, ring.depth, FEW + target.removeprefix(FEW))
+        return _shared(state, key, ring.anchor_id, agents, at_ms)
     if agent is None:
         return Place(kind="group", queue=None, worker_id=named[0], supervisor_id=named[0])
     return Place(kind="agent", queue=own_queue(agent.id), worker_id=agent.id, supervisor_id=agent.supervisor_id)

@@ -13,6 +13,21 @@ def is_of_few(key: str) -> bool:
     return key.startswith("able:") and key.split(":", 2)[2].startswith(FEW)
 
 
+def few_of(capability: str) -> list[str]:
+    """Return the names of the members for whom such a capability stands; of any other, itself."""
+    return capability.removeprefix(FEW).split(", ") if capability.startswith(FEW) else [capability]
+
+
+def is_one_of_few(state: State, queue: Queue, supervisor_id: str, name: str) -> bool:
+    """Return True for an agent of a supervisor that is one of a few members, or stands below a team that is."""
+    owner, plus, levels = queue.key.split(":", 2)[1].partition("+")
+    path = list(above_of(state, state.supervisors[supervisor_id]))
+    depth = next((place for place, one in enumerate(path) if one.id == owner), -1) - int(levels or 0)
+    if depth < 0 or (depth and not plus):
+        return False
+    return (path[depth - 1].name if depth else name) in few_of(queue.key.split(":", 2)[2])
+
+
 def takers(state: State, member_id: str) -> list[str]:
     """Return the ids of the agents that take work for a member."""
     if member_id in state.agents:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from engine.core.check import Check, Joining
 from engine.core.spec import AGGREGATIONS
 from engine.core.strategies.layout import Layout
-from engine.core.strategies.settings import checked, flag, member, one_of, text
+from engine.core.strategies.settings import checked, flag, member, one_of, strings, text
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
 
 MOST_ITEMS = 10_000
@@ -56,7 +56,7 @@ class Map:
         count = said.get("items")
         layout = Layout(nodes, settings, anew=True)
         if not isinstance(count, int) or isinstance(count, bool):
-            splitter = str(settings["splitter"])
+            splitter = _splitter(nodes)
             if verdict.role != "look" or not splitter:
                 return Growth(failed=f"what {splitter} made is no list", why="no list")
             node = layout.work(splitter, [verdict.node], takes="context", role="splitter")
@@ -70,7 +70,11 @@ class Map:
         for known in JOINS:
             if settings["join"] == known:
                 how = known  # type: ignore[assignment]
-        items = [_item(layout, nodes, verdict, number) for number in range(count)]
+        few = _few(nodes)
+        if count and not few and "to" not in settings:
+            who = ", ".join(strings(settings["workers"])) or settings["splitter"]
+            return Growth(failed=f"nobody is left to do the items: {who}", why="nobody is left")
+        items = [_item(layout, nodes, verdict, number, few) for number in range(count)]
         if settings["optional"] or how == "first":
             layout.wiring.tolerated.extend(items)
         joined = layout.join(how, [verdict.node, *items], sees=items, role="join")
@@ -84,13 +88,22 @@ def _split(layout: Layout, after: Sequence[str], title: str, role: str) -> str:
     return layout.check(what, after, sees=after[:1], title=title, role=role)
 
 
-def _item(layout: Layout, nodes: Nodes, verdict: Verdict, number: int) -> str:
-    to, settings = nodes.settings.get("to"), nodes.settings
+def _splitter(nodes: Nodes) -> str:
+    """Return who makes the list: whom the settings name, or the first member that is left."""
+    splitter = str(nodes.settings["splitter"])
+    return splitter if splitter in nodes.cast or "over" in nodes.settings else next(iter(nodes.cast), "")
+
+
+def _few(nodes: Nodes) -> list[str]:
+    """Return who of those that were to do the items is left."""
+    workers = strings(nodes.settings["workers"]) or [str(nodes.settings["splitter"])]
+    return [one for one in workers if one in nodes.cast]
+
+
+def _item(layout: Layout, nodes: Nodes, verdict: Verdict, number: int, few: Sequence[str]) -> str:
+    to = nodes.settings.get("to")
     titles = verdict.said.get("titles")
     title = str(titles[number]) if isinstance(titles, list) and number < len(titles) else f"item {number + 1}"
-    workers = settings["workers"]
-    everyone = [str(one) for one in workers] if isinstance(workers, list) else []
     if isinstance(to, str):
         return layout.own("", item=number, able=to, anyone=(), after=[verdict.node], title=title, role="item")
-    few = everyone or [str(settings["splitter"])]
     return layout.own("", item=number, able=None, anyone=few, after=[verdict.node], title=title, role="item")
