@@ -6,8 +6,10 @@ import pytest
 
 from engine import AgentSpec, Escalate, Limits, RunCancelled, RunSkipped, Skip
 from tests.meaning.diary import Diary, told
+from tests.meaning.stages import STAGES, staged
 
 pytestmark = pytest.mark.anyio
+on_every_stage = pytest.mark.parametrize("stage", STAGES)
 
 
 def skipper(diary: Diary, name: str, *policies: Any, **fields: Any) -> AgentSpec:
@@ -19,23 +21,47 @@ def skipper(diary: Diary, name: str, *policies: Any, **fields: Any) -> AgentSpec
     return diary.agent(name, body=fail, on_failure=policies or (Skip(),), **fields)
 
 
-async def test_a_chain_goes_on_without_a_member_that_was_skipped() -> None:
+@on_every_stage
+async def test_a_chain_goes_on_without_a_member_that_was_skipped(stage: str) -> None:
     diary = Diary()
     specs = [diary.agent("ada"), skipper(diary, "bob"), diary.agent("cyd")]
 
-    async with diary.supervisor("chief", *specs) as chief:
+    async with staged(stage, diary, *specs, participants=["ada", "bob", "cyd"]) as chief:
         result = await told(chief)
 
     assert (result.status, result.output) == ("done", "cyd(ada(go))")
 
 
-async def test_a_chain_whose_last_member_was_skipped_has_the_output_of_the_one_before() -> None:
+@on_every_stage
+async def test_a_chain_whose_first_member_was_skipped_begins_with_the_request(stage: str) -> None:
+    diary = Diary()
+    specs = [skipper(diary, "ada"), diary.agent("bob"), diary.agent("cyd")]
+
+    async with staged(stage, diary, *specs, participants=["ada", "bob", "cyd"]) as chief:
+        result = await told(chief)
+
+    assert (result.status, result.output) == ("done", "cyd(bob(go))")
+
+
+@on_every_stage
+async def test_a_chain_whose_last_member_was_skipped_has_the_output_of_the_one_before(stage: str) -> None:
     diary = Diary()
 
-    async with diary.supervisor("chief", diary.agent("ada"), skipper(diary, "bob")) as chief:
+    async with staged(stage, diary, diary.agent("ada"), skipper(diary, "bob"), participants=["ada", "bob"]) as chief:
         result = await told(chief)
 
     assert (result.status, result.output) == ("done", "ada(go)")
+
+
+@on_every_stage
+async def test_one_that_has_said_nothing_gives_nothing_on(stage: str) -> None:
+    diary = Diary()
+    specs = [diary.agent("ada"), diary.agent("bob", says=lambda task: None), diary.agent("cyd")]
+
+    async with staged(stage, diary, *specs, participants=["ada", "bob", "cyd"]) as chief:
+        result = await told(chief)
+
+    assert (result.status, result.output) == ("done", "cyd(ada(go))")
 
 
 @pytest.mark.parametrize("policy", [Skip(), Escalate(after_s=5, default="skip")], ids=["skip", "escalate"])

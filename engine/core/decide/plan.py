@@ -8,8 +8,8 @@ from engine.core.decide.mending import failed_above
 from engine.core.decide.mint import Mint
 from engine.core.errors import Refused
 from engine.core.events import Event, GroupEnded, GroupPlanned, PlanAsked
-from engine.core.fold.task import input_of
 from engine.core.prompts import PlanGroup
+from engine.core.queries.inputs import input_of
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies.wiring import Nodes, Wiring
 

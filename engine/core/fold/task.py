@@ -36,8 +36,9 @@ from engine.core.fold.queues import (
 )
 from engine.core.fold.spending import stop_clock
 from engine.core.fold.timers import drop_timer, set_timer
+from engine.core.queries.inputs import input_of
 from engine.core.state import ENDED, Call, State, Task, TaskStatus
-from engine.core.values import Held, held
+from engine.core.values import held
 
 
 def add_task(state: State, task: Task) -> None:
@@ -118,16 +119,6 @@ def _group_planned(state: State, event: GroupPlanned) -> None:
     for node in event.nodes:
         add_node(state, group, node)
     wire(state, group)
-
-
-def input_of(state: State, group: Task) -> Held:
-    """Return what a group works on: the output before it, where it takes that; what built-in nodes found is no text."""
-    if group.takes == "previous":
-        before = [state.tasks[task_id] for task_id in (group.sees or group.after)]
-        outputs = [task.output for task in before if task.kind != "check"]
-        if outputs:
-            return outputs[-1]
-    return group.input
 
 
 def _group_grown(state: State, event: GroupGrown) -> None:

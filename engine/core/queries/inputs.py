@@ -1,0 +1,45 @@
+"""What a task is given to work on: outputs before it in its graph, and in the graphs around it."""
+
+from engine.core.state import State, Task, TaskStatus
+from engine.core.values import Held
+
+
+def seen_by(state: State, task: Task) -> list[Task]:
+    """Return the tasks whose outputs `task` gets of its graph: those it sees, else all before it, as planned."""
+    if task.takes == "own" or not (task.after or task.sees):
+        return []
+    if task.sees is not None:
+        return [one for one in (state.tasks[seen] for seen in task.sees) if _counts(task, one, but=("check",))]
+    reached: set[str] = set()
+    front = list(task.after)
+    while front:
+        task_id = front.pop()
+        if task_id not in reached:
+            reached.add(task_id)
+            front.extend(state.tasks[task_id].after)
+    parent = state.tasks[task.parent_id] if task.parent_id else None
+    ordered = (state.tasks[child] for child in (parent.children if parent else ()) if child in reached)
+    return [one for one in ordered if _counts(task, one, but=("join", "check"))]
+
+
+def all_seen_by(state: State, task: Task) -> list[Task]:
+    """Return the tasks whose outputs `task` gets of its graph, after those of the graphs around it."""
+    if task.takes == "own":
+        return []
+    found = seen_by(state, task)
+    while task.call_key is None and task.parent_id is not None:
+        task = state.tasks[task.parent_id]
+        found = seen_by(state, task) + found
+    return found
+
+
+def input_of(state: State, group: Task) -> Held:
+    """Return what a group works on: the last output before it, where it takes that and there is one."""
+    before = all_seen_by(state, group) if group.takes == "previous" else []
+    return before[-1].output if before else group.input
+
+
+def _counts(task: Task, before: Task, *, but: tuple[str, ...]) -> bool:
+    """Return whether an output is given on: None is no answer, but keeps its place in a list."""
+    has_said = before.output is not None or (task.join == "list" and before.status is TaskStatus.DONE)
+    return has_said and before.kind not in but
