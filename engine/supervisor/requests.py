@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from engine.core.commands import Cancel, Pause, Resume, Submit
 from engine.core.decide.casting import Cast, cast_for
-from engine.core.decide.find import member_name
+from engine.core.decide.plan import planned
 from engine.core.errors import CoreError, Refused
 from engine.core.events import Event, RunFinished, StrategySwitched
 from engine.core.limits import Limits
@@ -225,8 +225,10 @@ class Requests(Node):
     def _refuse_broken(self, text: str, category: str | None) -> None:
         """Raise where somebody would take part who cannot work: the run would wait until a person mends that."""
         state = self._state
-        for agent in cast_under(state, self._here, text, category):
-            if agent.error is not None or agent.away:
+        if not any(map(_is_broken, state.agents.values())):
+            return
+        for agent in needed_under(state, self._here, text, category):
+            if _is_broken(agent):
                 raise Unusable(f"agent {agent.name!r} cannot work: {agent.error or AWAY}")
 
     async def _abandon(self, run_id: str) -> None:
@@ -260,24 +262,28 @@ def _is_about(event: Event, run_id: str) -> bool:
     return getattr(event, "run_id", None) == run_id
 
 
-def cast_under(state: State, supervisor: Supervisor, text: str, category: str | None) -> Iterator[Agent]:
+def _is_broken(agent: Agent) -> bool:
+    return agent.error is not None or agent.away
+
+
+def needed_under(state: State, supervisor: Supervisor, text: str, category: str | None) -> Iterator[Agent]:
     """Yield the agents that a request needs, down the tree; nobody where the core will refuse it."""
     try:
         cast = cast_for(state, supervisor, text, category)
+        _, graph = planned(state, supervisor, cast, 0)
     except Refused:
         return
-    for member_id in _needed(state, cast):
+    for member_id in _needed(state, cast, [one.worker_id for one in graph.nodes if one.worker_id is not None]):
         if member_id in state.agents:
             yield state.agents[member_id]
         else:
-            yield from cast_under(state, state.supervisors[member_id], text, category)
+            yield from needed_under(state, state.supervisors[member_id], text, category)
 
 
-def _needed(state: State, cast: Cast) -> list[str]:
-    """Return who has to be able to work: all who take part, but of those who share the items of a map one is enough."""
-    if cast.mode != "map":
-        return cast.members
-    splitter = [one for one in cast.members if member_name(state, one) == cast.settings.get("over")]
-    others = [one for one in cast.members if one not in splitter]
+def _needed(state: State, cast: Cast, placed: list[str]) -> list[str]:
+    """Return who has to be able to work: each who has a node; of those who share the items of a map one is enough."""
+    if cast.mode != "map" or "to" in cast.settings:
+        return placed
+    others = [one for one in cast.members if one not in placed]
     can = any(one in state.supervisors or is_able(state, state.agents[one]) for one in others)
-    return splitter if can or "to" in cast.settings else cast.members
+    return placed if can else cast.members

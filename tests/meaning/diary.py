@@ -71,7 +71,7 @@ class Diary:
         name: str,
         *specialties: str,
         takes_s: float = 0.0,
-        says: JsonValue | Callable[[Any], JsonValue] = None,
+        says: JsonValue | Callable[[Any], Any] = None,
         body: Body | None = None,
         team: str = "",
         **spec: Any,
