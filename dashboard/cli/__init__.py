@@ -99,6 +99,10 @@ def _invoked(words: list[str], settings: Settings) -> int:
 
 def _ended(error: Exception, settings: Settings) -> int:
     failure = failure_of(error)
+    if settings.chosen is not None and isinstance(error, Failure):
+        from dashboard.cli.database import naming_team  # loaded by whoever chose a database
+
+        failure = naming_team(failure, settings.chosen)
     try:
         show_failure(failure, as_json=settings.json)
     except BrokenPipeError:

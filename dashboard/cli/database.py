@@ -15,7 +15,7 @@ from typing import NoReturn
 import click
 
 from dashboard.clean import clean
-from dashboard.cli.output import WRONG_USAGE, Settings, fail, is_interactive, say
+from dashboard.cli.output import WRONG_USAGE, Failure, Settings, fail, is_interactive, say
 from dashboard.process import is_alive
 from engine import folders
 from engine.core.errors import CoreError
@@ -100,15 +100,15 @@ def database_of(ctx: click.Context, *, changes: bool) -> Path:
         Abort: If the person does not mean it.
     """
     named = given_database(ctx) or _database_here()
-    if named is not None:
-        return named
-    found = databases()
-    live = [each for each in found if each.alive]
-    if len(live) != 1:
-        _fail_to_choose(live, [each for each in found if each.error is None])
-    (only,) = live
-    _mean_the_only_one(ctx, only.path, changes=changes)
-    return only.path
+    if named is None:
+        found = databases()
+        live = [each for each in found if each.alive]
+        if len(live) != 1:
+            _fail_to_choose(live, [each for each in found if each.error is None])
+        named = live[0].path
+        _mean_the_only_one(ctx, named, changes=changes)
+    ctx.ensure_object(Settings).chosen = named
+    return named
 
 
 def given_database(ctx: click.Context) -> Path | None:
@@ -136,6 +136,7 @@ def team_database(ctx: click.Context, file: TeamFile) -> Path:
         Files.of(db)
         made_data_folder()
     check_database(db)
+    ctx.ensure_object(Settings).chosen = db
     return db
 
 
@@ -152,6 +153,20 @@ def check_database(db: Path) -> None:
 def mark_of(path: Path) -> str:
     """Return 8 hex digits that tell a real path from others."""
     return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:8]
+
+
+def naming_team(failure: Failure, db: Path) -> Failure:
+    """Return a failure as one that names the team of a database, where there is a team; bad usage is of no team."""
+    try:
+        state = folded(db)
+    except (StoreError, CoreError):
+        return failure  # of a file that cannot be read, which it names
+    if not state.roots or failure.code == "usage":
+        return failure
+    about = {**naming(db, state), **failure.about}
+    return Failure(
+        failure.code, failure.message, failure.hint, failure.exit_status, details=failure.details, about=about
+    )
 
 
 def naming(db: Path, state: State | None = None) -> dict[str, str]:

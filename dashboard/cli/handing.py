@@ -68,7 +68,7 @@ def handed_over(db: Path, grace_s: float) -> tuple[EngineInfo, EngineInfo, Outco
             command = HandOver(token=engine.token, grace_s=grace_s)
             outcome = client.perform(command, ANSWER_WITHIN_S + grace_s)
         if outcome.status == "refused":
-            fail_refused(db, outcome)
+            fail_refused(outcome)
         if outcome.status == "pending":
             fail("no_answer", f"the engine {engine.pid} does not answer", f"end it with: kill {engine.pid}", NO_ENGINE)
         after = _next(reader, engine)

@@ -117,7 +117,7 @@ def _imported(db: Path, command: ImportState, folder: Path | None) -> Outcome:
     with _engine_on(db, folder), client_on(db) as client:
         outcome = client.perform(command, TAKEN_WITHIN_S)
     if outcome.status == "refused":
-        fail_refused(db, outcome)
+        fail_refused(outcome)
     if outcome.status == "pending":
         fail("no_answer", f"the engine has not answered within {TAKEN_WITHIN_S:.0f} s", "", NO_ENGINE)
     return outcome

@@ -83,7 +83,6 @@ def order(ctx: click.Context, sending: Sending, commands: Sequence[Command]) -> 
                 "no engine answers, so nothing was changed",
                 f"start one: quarterdeck engine --db {sending.path}; or leave the command for the next one: --queue",
                 NO_ENGINE,
-                about=naming(sending.path),
             )
         for command in commands:
             outcome = client.perform(command, sending.timeout_s if alive else 0)
@@ -100,14 +99,13 @@ def order(ctx: click.Context, sending: Sending, commands: Sequence[Command]) -> 
 
 def _ended(last: Outcome, sending: Sending, *, alive: bool) -> int:
     if last.status == "refused":
-        fail_refused(sending.path, last)
+        fail_refused(last)
     if last.status == "pending" and alive and not sending.queue:
         fail(
             "no_answer",
             f"the engine has not answered within {sending.timeout_s:g} s; the command stays queued",
             f"look for its outcome with: quarterdeck events --since 1m (command {last.command_id})",
             NO_ENGINE,
-            about=naming(sending.path),
         )
     return DONE
 
@@ -125,15 +123,14 @@ def outcome_body(db: Path, outcome: Outcome) -> dict[str, object]:
     }
 
 
-def fail_refused(db: Path, outcome: Outcome) -> NoReturn:
+def fail_refused(outcome: Outcome) -> NoReturn:
     """End the subcommand with why its command was refused.
 
     Raises:
         Failure: Always, exit 3.
     """
-    names = naming(db)
-    reason = f"refused: {outcome.reason or 'the engine does not say why'} (team {names['team']})"
-    fail(outcome.code or "refused", reason, "", REFUSED, about=names)
+    reason = f"refused: {outcome.reason or 'the engine does not say why'}"
+    fail(outcome.code or "refused", reason, "", REFUSED)
 
 
 def _line(outcome: Outcome) -> str:

@@ -40,6 +40,8 @@ class Settings:
     """`--db` or QUARTERDECK_DB, as it was given."""
     json: bool = False
     debug: bool = False
+    chosen: Path | None = None
+    """The database that the subcommand is about, once that is known."""
 
 
 class Failure(Exception):
@@ -168,6 +170,8 @@ def show_failure(failure: Failure, *, as_json: bool) -> None:
         _write(sys.stderr, json.dumps(body, ensure_ascii=True))
         return
     hint = f"; {failure.hint}" if failure.hint else ""
+    team = f"team {failure.about['team']}" if "team" in failure.about else ""
+    hint = hint if team in failure.message else f" ({team}){hint}"
     if failure.code in FAULTS:  # a line each, which begins with the name of the file and the line, as editors read them
         lines = clean_lines(failure.message)
     else:

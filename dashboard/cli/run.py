@@ -130,17 +130,19 @@ def finish(ctx: click.Context, db: Path, run_id: str, output: Path | None, *, bo
 def write_end(ctx: click.Context, db: Path, ended: RunEnd, output: Path | None) -> int:
     """Write what a run brought, and return the exit status."""
     text = "" if ended.output is None else readable(ended.output)
+    run_of = f"run {ended.run_id} of team {team_in(db)}"
+    written = ""
     if output is not None and ended.status == "done":
         output.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8", errors="backslashreplace")
-        say(f"wrote {output}")
+        written = f"; wrote {output}"
     if ctx.ensure_object(Settings).json:
         emit(ctx, ended.body() | naming(db), None)
     elif output is None and text:
         write_output(text.removesuffix("\n"))
     if ended.status != "done":
-        names = naming(db)
-        said = f"run {ended.run_id} of team {names['team']} {_failed(ended)}"
-        fail(f"run_{ended.status}", said, "", WORK_FAILED, about=names)
+        fail(f"run_{ended.status}", f"{run_of} {_failed(ended)}", "", WORK_FAILED)
+    if not ctx.ensure_object(Settings).json:
+        say(f"{run_of} is done{written}")
     return DONE
 
 
@@ -176,7 +178,7 @@ def submit(db: Path, command: Submit) -> tuple[str, Outcome]:
         say(still_running(str(run_id), db) if run_id else f"look what became of it: quarterdeck runs --db {db}")
         raise click.exceptions.Exit(INTERRUPTED) from None
     if outcome.status == "refused":
-        fail_refused(db, outcome)
+        fail_refused(outcome)
     if outcome.status == "pending":
         hint = f"it is queued, and taken up when the engine answers: quarterdeck runs --db {db}"
         fail("no_answer", f"the engine did not answer within {ANSWER_WITHIN_S:.0f} s", hint, NO_ENGINE)

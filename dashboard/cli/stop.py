@@ -33,7 +33,7 @@ def stop(ctx: click.Context) -> None:
     with client_on(db) as client:
         outcome = client.perform(StopEngine(token=engine.token), ANSWER_WITHIN_S)
     if outcome.status == "refused":
-        fail_refused(db, outcome)
+        fail_refused(outcome)
     if not wait_until_gone(db, timeout_s=END_WITHIN_S if outcome.status == "applied" else 0):
         did = "does not answer" if outcome.status == "pending" else f"has not ended within {END_WITHIN_S:.0f} s"
         fail("no_answer", f"the engine {engine.pid} {did}", f"end it with: kill {engine.pid}", NO_ENGINE)

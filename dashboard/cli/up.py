@@ -148,7 +148,7 @@ def _loaded(db: Path, command: LoadTeam) -> Outcome:
     with client_on(db) as client:
         outcome = client.perform(command, LOADED_WITHIN_S)
     if outcome.status == "refused":
-        fail_refused(db, outcome)
+        fail_refused(outcome)
     if outcome.status == "pending":
         fail("no_answer", "the engine did not answer", f"its log may say why: {log_of(db)}", NO_ENGINE)
     return outcome

@@ -155,6 +155,24 @@ def test_without_an_engine_a_change_is_exit_4_and_says_what_to_do(database: Path
     check("error", err.replace(str(database), "team.db"))
 
 
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (("pause", "ada"), 4), (("stop",), 4), (("engine", "--hand-over"), 4), (("run", "hello", "--detach"), 4),
+        (("wait", "r99"), 2), (("tasks", "--run", "r99"), 2), (("export", "team.zip", "--only", "nobody"), 2),
+    ],
+)  # fmt: skip
+def test_an_outcome_that_is_no_success_names_the_team_to_a_person_and_to_a_script(
+    words: tuple[str, ...], status: int, database: Path, run: Run
+) -> None:
+    told = run(*words, "--db", str(database))
+    error = json.loads(run(*words, "--json", "--db", str(database))[2])
+
+    assert (told[0], told[1], told[2].count("\n")) == (status, "", 1)
+    assert "(team chief)" in told[2]
+    assert (error["db"], error["team"], "(team" in error["message"]) == (str(database), "chief", False)
+
+
 def test_export_and_import_have_their_shapes(database: Path, run: Run, tmp_path: Path) -> None:
     archive = str(tmp_path / "team.zip")
 

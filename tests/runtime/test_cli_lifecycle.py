@@ -131,7 +131,7 @@ def test_a_request_is_answered_on_stdout_alone_and_in_the_promised_shape(console
     console.done("up", "team.yaml")
     answer = console.run("run", "hello", "-o", "out.txt", "--json")
     run_id = console.done("run", "again", "--detach").strip()
-    waited = console.done("wait", run_id)
+    waited = console.run("wait", run_id)
 
     assert json.loads(answer.stdout) == {
         "v": 1, "kind": "run", "run_id": "r1", "status": "done", "output": "second: first: hello", "tasks": 2,
@@ -139,7 +139,7 @@ def test_a_request_is_answered_on_stdout_alone_and_in_the_promised_shape(console
         "db": str(console.database("slow")), "team": "slow",
     }  # fmt: skip
     assert (console.folder / "out.txt").read_text() == "second: first: hello\n"
-    assert waited == "second: first: again\n"
+    assert (waited.stdout, waited.stderr) == ("second: first: again\n", f"run {run_id} of team slow is done\n")
 
 
 def test_without_an_engine_a_request_has_one_for_itself_and_leaves_none(console: Console) -> None:
@@ -370,7 +370,7 @@ def test_an_engine_that_loads_an_edited_file_needs_the_same_answer_as_up(console
     assert refused.stderr.splitlines() == [
         "added slow/other",
         "dropped slow/second",
-        "quarterdeck: members are no longer in the file; --prune removes them, --keep keeps them",
+        "quarterdeck: members are no longer in the file (team slow); --prune removes them, --keep keeps them",
     ]
     assert said.startswith("added slow/other\ndropped slow/second\n")
 
