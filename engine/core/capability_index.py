@@ -244,6 +244,10 @@ class CapabilityIndex:
             first_at=min((word.at for word in covered), default=0),
         )
 
+    def slot(self, id: str) -> Slot:
+        """The slot of a candidate."""
+        return self._slots[id]
+
     def candidate(self, slot: Slot) -> Candidate:
         """The candidate behind a slot that this index gave out."""
         return self._candidates[slot]

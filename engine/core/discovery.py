@@ -53,6 +53,7 @@ def choose(
     *,
     limit: int = 5,
     synonyms: Mapping[str, tuple[str, ...]] = SYNONYMS,
+    first: CapabilityIndex | None = None,
 ) -> Choice:
     """Choose the agents that `request` needs.
 
@@ -65,23 +66,32 @@ def choose(
         candidates: Who there is, with unique ids, in any order; an index answers fastest and has its own synonyms.
         limit: The most to choose.
         synonyms: What widens the request's words, when `candidates` is not an index.
+        first: Those of them who can work now; the others are chosen only for words that none of these claims.
 
     Returns:
         The chosen ones; none where no word of the request is anybody's.
     """
     index = _indexed(candidates, synonyms)
-    asked = index.ask(request)
     chosen: list[Match] = []
-    uncovered = asked
+    if first is not None:
+        _cover(request, first, chosen, limit)
+    _cover(request, index, chosen, limit)
+    matches = tuple(sorted(chosen, key=lambda match: match.first_at))
+    near = () if matches else _nearest_claims(request, index)
+    return Choice(matches, _explanation(matches, near), near)
+
+
+def _cover(request: str, index: CapabilityIndex, chosen: list[Match], limit: int) -> None:
+    """Choose from an index until every word that it knows is covered, also by those who were chosen before."""
+    asked = index.ask(request)
+    before = [index.slot(match.id) for match in chosen]
+    uncovered = tuple(word for word in asked if all(word.grant_of(slot) is None for slot in before))
     while uncovered and len(chosen) < limit:
         slot = _joiner(index, uncovered, first=not chosen)
         if slot is None:
             break
         chosen.append(index.match(slot, asked, uncovered))
         uncovered = tuple(word for word in uncovered if word.grant_of(slot) is None)
-    matches = tuple(sorted(chosen, key=lambda match: match.first_at))
-    near = () if matches else _nearest_claims(request, index)
-    return Choice(matches, _explanation(matches, near), near)
 
 
 def strategy_category(name: str) -> str:

@@ -2,8 +2,7 @@
 
 from engine.core.capability_index import CapabilityIndex
 from engine.core.commands import AddAgent
-from engine.core.discovery import choose
-from engine.core.queries.suiting import candidate_of
+from engine.core.decide.indexing import chosen_for
 from engine.core.spec import AgentSpec
 from engine.metrics import AgentView, SupervisionMetrics, agent_view, metrics_of
 from engine.registry import AgentRegistry, SpecifiedAgent, candidate_for, create_agent_from_spec
@@ -37,9 +36,7 @@ class Views(Node):
 
     def discover_agents(self, request: str) -> list[AgentView]:
         """Return its own agents that would be chosen for `request`, in the order in which it speaks of them."""
-        found = choose(
-            request, [candidate_of(self._state, agent) for agent in self._agents], limit=self._here.max_matches
-        )
+        found = chosen_for(self._state, list(self._agents), request, self._here.max_matches)
         views = {view.id: view for view in self.active_agents.values()}
         return [views[match.id] for match in found.matches]
 

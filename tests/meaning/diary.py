@@ -5,12 +5,13 @@ compares counts, order and times exactly: time moves only while every agent wait
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import anyio
+from anyio import wait_all_tasks_blocked
 from pydantic import JsonValue
 
 from engine import AgentSpec, DynamicSupervisor, RunFailed, RunResult
@@ -125,6 +126,33 @@ async def told(supervisor: DynamicSupervisor, request: JsonValue = "go", **field
             return await supervisor.arun(request, **fields)
         except RunFailed as failed:
             return failed.result
+
+
+async def during(
+    diary: Diary,
+    chief: DynamicSupervisor,
+    act: Callable[[str], Coroutine[Any, Any, None]],
+    request: Any = "go",
+    **duties: Any,
+) -> RunResult:
+    """Return what a request comes to while somebody acts, who gets the id of its run and waits for the first moment."""
+    results: list[RunResult] = []
+
+    async def wait(run_id: str) -> None:
+        try:
+            results.append(await chief.wait(run_id))
+        except RunFailed as failed:
+            results.append(failed.result)
+
+    with anyio.fail_after(PATIENCE_S):
+        async with anyio.create_task_group() as group:
+            diary.clock.hold()  # or time may have gone on before anybody waits for a moment of it
+            run_id = await chief.submit(request, **duties)
+            group.start_soon(wait, run_id)
+            group.start_soon(act, run_id)
+            await wait_all_tasks_blocked()
+            diary.clock.release()
+    return results[0]
 
 
 def _label(entry: Entry) -> str:

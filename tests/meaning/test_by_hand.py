@@ -1,46 +1,16 @@
 """What docs/operating.md promises of what a person does by hand: answers, retries, holds, and changes at work."""
 
-from collections.abc import Callable, Coroutine
 from typing import Any
 
-import anyio
 import pytest
-from anyio import wait_all_tasks_blocked
 
-from engine import AgentSpec, Circuit, DynamicSupervisor, Escalate, Limits, Retry, RunFailed, RunResult, Skip
+from engine import AgentSpec, Circuit, Escalate, Limits, Retry, RunFailed, Skip
 from engine.core.options import SupervisorOptions
 from engine.errors import CommandRefusedError
-from tests.meaning.diary import PATIENCE_S, Diary
+from tests.meaning.diary import Diary, during
 
 pytestmark = pytest.mark.anyio
 TO_DIG: dict[str, Any] = {"coordination_mode": "map", "coordination_settings": {"to": "dig"}}
-
-
-async def during(
-    diary: Diary,
-    chief: DynamicSupervisor,
-    act: Callable[[str], Coroutine[Any, Any, None]],
-    request: Any = "go",
-    **duties: Any,
-) -> RunResult:
-    """Return what a request comes to while somebody acts, who gets the id of its run and waits for the first moment."""
-    results: list[RunResult] = []
-
-    async def wait(run_id: str) -> None:
-        try:
-            results.append(await chief.wait(run_id))
-        except RunFailed as failed:
-            results.append(failed.result)
-
-    with anyio.fail_after(PATIENCE_S):
-        async with anyio.create_task_group() as group:
-            diary.clock.hold()  # or time may have gone on before anybody waits for a moment of it
-            run_id = await chief.submit(request, **duties)
-            group.start_soon(wait, run_id)
-            group.start_soon(act, run_id)
-            await wait_all_tasks_blocked()
-            diary.clock.release()
-    return results[0]
 
 
 def fails(times: int, diary: Diary, name: str, *specialties: str, **spec: Any) -> AgentSpec:

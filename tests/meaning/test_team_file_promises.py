@@ -196,6 +196,28 @@ async def test_a_budget_of_time_counts_time_at_work_once(stage: str) -> None:
     assert diary.now_s() == 2
 
 
+@pytest.mark.parametrize(("depth", "order"), [(2, ["one", "two", "three"]), (3, ["one", "two", "three", "four"])])
+@on_every_stage
+async def test_delegations_nest_as_deep_as_allowed(stage: str, depth: int, order: list[str]) -> None:
+    diary = Diary()
+
+    def asks(whom: str) -> Any:
+        async def body(task: Any, ctx: Any) -> Any:
+            return await ctx.delegate(whom, "go")
+
+        return body
+
+    workers = [diary.agent("two", body=asks("three")), diary.agent("three", body=asks("four")), diary.agent("four")]
+    async with staged(
+        stage, diary, *workers, lead=diary.agent("one", body=asks("two")), coordination_mode="delegate",
+        coordination_settings={"lead": "one"}, limits=Limits(depth=depth),
+    ) as chief:  # fmt: skip
+        result = await told(chief)
+
+    assert diary.order() == order
+    assert (result.output, result.status) == (("four(go)", "done") if depth == 3 else (None, "failed"))
+
+
 @pytest.mark.parametrize("stage", ["alone", "teams", "paused", "attached"])  # elsewhere others are able, and asked
 async def test_an_open_circuit_gives_an_agent_nothing_for_so_long(stage: str) -> None:
     diary = Diary()

@@ -8,8 +8,8 @@ from pydantic import JsonValue
 from engine.core.candidate import category_stem, profile_of
 from engine.core.capability_index import CapabilityIndex
 from engine.core.decide.find import member_name
-from engine.core.decide.indexing import index_of
-from engine.core.discovery import choose, choose_category, nearest
+from engine.core.decide.indexing import chosen_for, index_of
+from engine.core.discovery import choose_category, nearest
 from engine.core.errors import NoAgentMatches, Refused
 from engine.core.fact import fact
 from engine.core.queries.rings import agents_in, gets_work_from, teams_in
@@ -164,7 +164,7 @@ def _reached(state: State, able: Sequence[str]) -> dict[str, str]:
 
 def _discovered(state: State, supervisor: Supervisor, able: list[str], text: str) -> tuple[list[str], str]:
     reached = _reached(state, able)
-    choice = choose(text, index_of(state, [state.agents[one] for one in reached]), limit=supervisor.max_matches)
+    choice = chosen_for(state, [state.agents[one] for one in reached], text, supervisor.max_matches)
     if choice.matches:
         return list(dict.fromkeys(reached[match.id] for match in choice.matches)), choice.explanation
     return [
@@ -187,7 +187,7 @@ def _lead(
     if named is not None:
         return [lead_of(state, supervisor, str(named))], f"{named} leads"
     reached = _reached(state, able)
-    choice = choose(text, index_of(state, [state.agents[one] for one in reached]), limit=1)
+    choice = chosen_for(state, [state.agents[one] for one in reached], text, 1)
     if choice.matches:
         return [reached[choice.matches[0].id]], choice.explanation
     if len(able) == 1:

@@ -7,7 +7,10 @@ the moment, and only of those between whom it decides.
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 
+from engine.core.budget import budgets, is_limited, touched
 from engine.core.capability_index import CapabilityIndex, Rank, rank_of
+from engine.core.discovery import Choice, choose
+from engine.core.queries.able import is_able
 from engine.core.queries.suiting import candidate_from
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, State
@@ -37,6 +40,21 @@ def index_of(state: State, agents: Sequence[Agent]) -> CapabilityIndex:
     """Return the index of `agents`, in which equals go in the order of how they do now."""
     crew = _Crew(tuple([(agent.id, agent.name, agent.spec) for agent in agents]), state.specs)
     return _words_of(crew).ranked_by(partial(_rank, state))
+
+
+def chosen_for(state: State, agents: Sequence[Agent], text: str, limit: int) -> Choice:
+    """Return who of `agents` a request needs; those who cannot work now only for what nobody else claims."""
+    able = [agent for agent in agents if is_able(state, agent) and _has_attempts_left(state, agent)]
+    first = index_of(state, able) if len(able) < len(agents) else None
+    return choose(text, index_of(state, agents), limit=limit, first=first)
+
+
+def _has_attempts_left(state: State, agent: Agent) -> bool:
+    """Return False where whoever pays for the next attempt may begin no more; only that one finds the budget spent."""
+    if not is_limited(state, None, None, agent):
+        return True
+    paying = touched(state, None, None, agent)
+    return all(budget.spent < budget.limit for subject in paying for budget in budgets(state, subject))
 
 
 def _rank(state: State, agent_id: str) -> Rank:
