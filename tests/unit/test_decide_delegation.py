@@ -8,7 +8,7 @@ from engine.core.effects import AnswerCall
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
-from engine.core.spec import Skip
+from engine.core.spec import Retry, Skip
 from engine.core.state import AgentStatus, RunStatus
 from engine.core.values import Usage
 from tests.story import (
@@ -310,3 +310,21 @@ def test_a_delegation_that_becomes_a_node_has_the_deadline_of_the_graph_and_not_
     applied(world, SwitchStrategy(mode="sequential", scope="open"))
 
     assert task_of(world, "bob").deadline_ms is None
+
+
+def test_what_failed_below_a_delegation_goes_on_when_that_becomes_a_node_and_its_askers_budget_is_spent() -> None:
+    cyd = agent("cyd", on_failure=[Retry(1, 1, 1)])
+    world = team_world(
+        agent("ada", task_limits=Limits(attempts=3, then="ask")), agent("bob"), cyd, mode="delegate",
+        options=SupervisorOptions(lead="ada"),
+    )  # fmt: skip
+    submitted(world)
+    world.ask(attempt(world, "ada"), "bob", ["x"])
+    world.ask(attempt(world, "bob"), "cyd", ["y"])
+    world.fail(attempt(world, "cyd"))
+    assert [one.kind for one in world.state.escalations.values()] == ["budget"]
+
+    applied(world, SwitchStrategy(mode="sequential", scope="open"))
+
+    assert "cyd" in works(world)
+    assert_legal(world.state)

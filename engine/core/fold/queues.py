@@ -24,6 +24,7 @@ __all__ = [
     "is_held",
     "is_ready",
     "leave",
+    "let_go_on",
     "occupy",
     "own_queue",
     "queue_with",
@@ -168,6 +169,12 @@ def enqueue_again(state: State, tasks: Iterable[Task]) -> None:
     """Give tasks the places that they had, in the order in which they became ready."""
     for task in sorted(tasks, key=lambda task: (task.ready_seq or 0, int(task.id[1:]))):
         enqueue(state, task, again=True)
+
+
+def let_go_on(state: State, tasks: Iterable[Task]) -> None:
+    """Enqueue what may have been held: what was held back, and what became ready by failing while it was held."""
+    ready = [task for task in tasks if task.kind == "agent" and is_ready(task)]
+    enqueue_again(state, [task for task in ready if task.held_back or not stands(state, task)])
 
 
 def dequeue(state: State, task: Task, *, served: bool = False) -> None:

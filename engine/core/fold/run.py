@@ -18,7 +18,7 @@ from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.limited import note_run
 from engine.core.fold.limits import follow_deadline, set_deadline
-from engine.core.fold.queues import dequeue, enqueue_again, forget_idle_queues, is_ready
+from engine.core.fold.queues import dequeue, forget_idle_queues, let_go_on
 from engine.core.fold.task import add_node, add_task, wire
 from engine.core.fold.timers import OF_RUNS, OF_TASKS, drop_all
 from engine.core.queries.work import below
@@ -81,8 +81,7 @@ def _run_paused(state: State, event: RunPaused) -> None:
 def _run_resumed(state: State, event: RunResumed) -> None:
     run = state.runs[event.run_id]
     run.paused = False
-    tasks = (state.tasks[task_id] for task_id in run.tasks)
-    enqueue_again(state, [task for task in tasks if task.held_back and is_ready(task)])
+    let_go_on(state, [state.tasks[task_id] for task_id in run.tasks])
 
 
 def _cancel_requested(state: State, event: CancelRequested) -> None:
@@ -162,7 +161,7 @@ def _adopt(state: State, group: Task, task: Task) -> None:
     task.parent_id, task.asked_by, task.takes = group.id, asker.id, "own"
     task.tolerated = True  # who asked for it decides what its failure means
     follow_deadline(state, task, group.deadline_ms)
-    enqueue_again(state, [one for one in below(state, task) if one.held_back and is_ready(one)])
+    let_go_on(state, below(state, task))
 
 
 def _run_finished(state: State, event: RunFinished) -> None:

@@ -6,8 +6,7 @@ from engine.core.fold.handlers import Handlers
 from engine.core.fold.limits import exceed
 from engine.core.fold.queues import (
     dequeue,
-    enqueue_again,
-    is_ready,
+    let_go_on,
     refresh_agent,
     refresh_below,
     refresh_spent,
@@ -178,8 +177,7 @@ def _budget_extended(state: State, event: BudgetExtended) -> None:
         if escalation.kind == "budget" and escalation.subject == event.subject:
             withdraw(state, escalation.id)
     if isinstance(subject, Task | Run):
-        waiting = [task for task in _below(state, subject) if task.kind == "agent" and is_ready(task)]
-        enqueue_again(state, [task for task in waiting if task.held_back or not stands(state, task)])
+        let_go_on(state, _below(state, subject))
     else:
         subject.exhausted = None
         _refresh(state, subject)
