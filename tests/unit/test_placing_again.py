@@ -222,3 +222,18 @@ def test_what_waits_again_goes_elsewhere_when_its_own_team_has_spent_its_budget_
 
     assert works(world) == ["lead", "eve", "eve"]
     assert_legal(world.state)
+
+
+def test_what_waits_goes_to_one_that_asked_for_the_same_itself_when_the_only_other_breaks() -> None:
+    world = team_world(agent("bob", "sum"), agent("lead"), agent("ada", "sum"), participants=["bob", "lead"])
+    submitted(world)
+    world.ask(attempt(world, "bob"), "sum", ["x"])  # of ada alone, since nobody is asked by its own attempt
+    world.succeed(attempt(world, "ada"))
+    world.succeed(attempt(world, "bob"))
+    world.ask(attempt(world, "lead"), "sum", ["y", "z"])
+    assert works(world) == ["lead", "ada"]
+
+    broken(world, "ada")
+
+    assert works(world) == ["lead", "ada", "bob"]
+    assert_legal(world.state)

@@ -29,6 +29,8 @@ def place_again(state: State, prompt: PlaceAgain, ctx: Context) -> list[Event]:
             if place.made is not None and place.queue not in made:
                 made.add(place.queue)
                 events.append(place.made)
+            if place.queue == queue.key:
+                continue  # others serve it from now on
             events.append(
                 TaskRequeued(
                     at_ms=ctx.now_ms,
@@ -99,10 +101,10 @@ def _movable(state: State, queue: Queue) -> Iterator[Task]:
 
 
 def _elsewhere(state: State, task: Task, queue: Queue, ctx: Context) -> Place | None:
-    """Return where a task goes; None where it stays, because nobody else is able either."""
+    """Return where a task goes; None where it stays as it is, because nobody else is able either."""
     asker = state.agents.get(asker_of(state, task) or "")
     try:
         place = place_for(state, home_of(state, task), _target(state, queue), ctx.now_ms, asker=asker)
     except NoAgentMatches:
         return None
-    return None if place.waits or place.queue == queue.key else place
+    return None if place.waits else place

@@ -27,6 +27,7 @@ def what_nobody_near_can_do_goes_elsewhere(past: Seen, _: object) -> str | None:
         for agent in books.team.under(root.id):
             has_it = capability.casefold() in {word.casefold() for word in agent.spec.specialties}
             is_asker = asker is not None and asker.agent_id == agent.id
-            if has_it and not is_asker and is_at_hand(books, agent):
+            leaves = any(one.leaving for one in books.team.up(agent.supervisor_id))  # and gets nothing from who stays
+            if has_it and not is_asker and not leaves and is_at_hand(books, agent):
                 return f"{job.id} waits in {job.queue}, where nobody can; {agent.id} has {capability!r}, and could"
     return None
