@@ -55,7 +55,8 @@ class RunFailed(EngineError):
     """
 
     def __init__(self, result: RunResult) -> None:
-        super().__init__(f"run {result.run_id} {result.status.value}: {result.error or 'no reason was given'}")
+        why = "" if result.error == result.status.value else f": {result.error or 'no reason was given'}"
+        super().__init__(f"run {result.run_id} {result.status.value}{why}")
         self.result = result
 
 

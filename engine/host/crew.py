@@ -17,7 +17,7 @@ from engine.runtimes.code import Code
 from engine.runtimes.processes import Processes
 from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
-from engine.runtimes.values import one_line
+from engine.runtimes.values import with_class
 
 SPARE = 64
 """How many runtimes of specs that are gone are kept before they are swept out."""
@@ -143,7 +143,7 @@ class Crew:
         except Unusable:
             raise
         except Exception as error:  # a runtime of the user's own may raise anything
-            raise Unusable(f"{type(error).__name__}: {one_line(error)}") from error
+            raise Unusable(with_class(error)) from error
         return runtime
 
     def _code(self) -> Code:

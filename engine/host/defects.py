@@ -15,7 +15,7 @@ from engine.core.signals import (
     StateUnusable,
 )
 from engine.host.batch import Given, Message, Then
-from engine.runtimes.values import one_line
+from engine.runtimes.values import with_class
 
 _OF_IMPORTS = (ArchiveChecked, PartRead, StateReady, StateUnusable)
 
@@ -31,7 +31,7 @@ class Found:
     @property
     def line(self) -> str:
         """The defect in one line."""
-        return f"{type(self.error).__name__}: {one_line(self.error)}"
+        return with_class(self.error)
 
     @property
     def kind(self) -> str:

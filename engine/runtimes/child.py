@@ -163,17 +163,21 @@ def _answer(request: dict[str, Any]) -> str:
     except (
         BaseException
     ) as error:  # the user's code; SystemExit and KeyboardInterrupt fail the attempt, not the process
-        text = _words(error)
+        text = words_of(error)
         if isinstance(error, ModuleNotFoundError):
             text = f"{text}; install it or put it beside the team"
         return json.dumps({"error": text, "type": type(error).__name__, "traits": traits_of(error)})
 
 
-def _words(error: BaseException) -> str:
+def words_of(error: BaseException) -> str:
+    """Return what an exception says; its class where it says nothing, or only which key was not there."""
     try:
-        return str(error) or "no message"
-    except BaseException as inner:  # as above
+        text = str(error)
+    except BaseException as inner:  # the exception is the user's: its text may raise anything, SystemExit too
         return f"its text cannot be read ({type(inner).__name__})"
+    if text.strip() and not isinstance(error, KeyError):
+        return text
+    return f"{type(error).__name__}: {text}" if text.strip() else type(error).__name__
 
 
 def serve() -> None:

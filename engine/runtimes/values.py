@@ -7,6 +7,7 @@ import re
 from pydantic import JsonValue
 
 from engine.errors import CallFailed, NotJson
+from engine.runtimes.child import words_of
 
 MAX_DEPTH = 100
 """How deep lists and objects may be nested."""
@@ -96,13 +97,15 @@ def clean(text: str) -> str:
 
 def one_line(error: BaseException) -> str:
     """Return what `error` says in one line, without the values of secrets that the environment holds."""
-    try:
-        text = str(error)
-    except BaseException as inner:  # the exception is the user's: its text may raise anything, SystemExit too
-        text = f"its text cannot be read ({type(inner).__name__})"
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    line = next((line.strip() for line in words_of(error).splitlines() if line.strip()), "")
     line = "".join(character if character.isprintable() else " " for character in clean(line[: ERROR_CHARACTERS * 4]))
-    return without_secrets(line)[:ERROR_CHARACTERS] or "no message"
+    return without_secrets(line)[:ERROR_CHARACTERS]
+
+
+def with_class(error: BaseException) -> str:
+    """Return what `error` says in one line that begins with its class."""
+    name, line = type(error).__name__, one_line(error)
+    return line if line.startswith(name) else f"{name}: {line}"
 
 
 def without_secrets(text: str) -> str:

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field
 
 from engine.core.commands import (
     AddAgent,
@@ -23,13 +25,15 @@ from engine.core.queries.suiting import candidate_of
 from engine.core.queries.targets import at
 from engine.core.spec import AgentSpec
 from engine.core.strategies import strategy_named
-from engine.core.validation.rules import shown
+from engine.core.validation.rules import Says, shown
 from engine.host.orders import Applied
 from engine.registry import SpecifiedAgent
 from engine.supervisor.errors import UnknownOption
 from engine.supervisor.node import Node
+from engine.supervisor.options import checks_arguments
 
 Settings: TypeAlias = Mapping[str, Any]
+Trial: TypeAlias = Annotated[tuple[int, int], Field(min_length=2, max_length=2), Says("two whole numbers")]
 SwapMode: TypeAlias = Literal["drain", "migrate", "abort"]
 
 _COORDINATION = ("mode", "aggregation", "aggregator", "preserve_agent_states", "scope", "settings", "lead", "run")
@@ -41,6 +45,7 @@ _MAKES_ONE_TEXT = "write, edit, summarize or combine several results into one te
 class Changes(Node):
     """Who is in a team, and how it works together."""
 
+    @checks_arguments
     async def add_agent(self, agent: AgentSpec | SpecifiedAgent, *, name: str | None = None) -> Applied:
         """Add an agent, with its id as `agent_id` in the result.
 
@@ -55,6 +60,7 @@ class Changes(Node):
         spec = spec_of(agent)
         return await self._order(lambda: AddAgent(supervisor=self._target, spec=spec, name=name))
 
+    @checks_arguments
     async def add_specialized_agent(self, name: str, settings: Settings) -> Applied:
         """Add an agent from fields of a spec, such as `{"specialties": [...], "tools": [...], "run": ...}`.
 
@@ -67,6 +73,7 @@ class Changes(Node):
                 raise UnknownOption("an agent spec", key, [known for known in _SPEC_FIELDS if known != "name"])
         return await self.add_agent(AgentSpec(name=name, **settings))
 
+    @checks_arguments
     async def remove_agent(self, name: str, *, mode: Literal["drain", "requeue", "abort"] | None = None) -> Applied:
         """Remove an agent.
 
@@ -80,6 +87,7 @@ class Changes(Node):
         """
         return await self._order(lambda: RemoveMember(target=at(self._agent(name).id), mode=mode))
 
+    @checks_arguments
     async def swap_agent(
         self,
         name: str,
@@ -87,7 +95,7 @@ class Changes(Node):
         mode: SwapMode = "drain",
         *,
         deadline_s: float | None = None,
-        rollback_after: tuple[int, int] | None = None,
+        rollback_after: Trial | None = None,
     ) -> Applied:
         """Give an agent another spec while it works; attempts that begin from now on use it.
 
@@ -105,6 +113,7 @@ class Changes(Node):
         """
         return await self._order(lambda: self._swap(name, spec, mode, deadline_s, rollback_after))
 
+    @checks_arguments
     async def swap_agents(
         self, specs: Mapping[str, AgentSpec | SpecifiedAgent | str], mode: SwapMode = "drain"
     ) -> Applied:
@@ -140,6 +149,7 @@ class Changes(Node):
             rollback_tasks=tasks,
         )
 
+    @checks_arguments
     async def rollback(self, name: str, mode: SwapMode = "drain") -> Applied:
         """Give an agent the spec of the generation before.
 
@@ -148,6 +158,7 @@ class Changes(Node):
         """
         return await self._order(lambda: Rollback(agent=at(self._agent(name).id), mode=mode))
 
+    @checks_arguments
     async def change_capabilities(self, name: str, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Applied:
         """Change what an agent is able to do, while it works; what it runs stays.
 
@@ -157,6 +168,7 @@ class Changes(Node):
         added, removed = list(add), list(remove)
         return await self._order(lambda: ChangeCapabilities(agent=at(self._agent(name).id), add=added, remove=removed))
 
+    @checks_arguments
     async def move(self, name: str, parent: str) -> Applied:
         """Put an agent, or a supervisor with everything under it, under another supervisor of the same tree.
 
@@ -187,6 +199,7 @@ class Changes(Node):
             )
         )
 
+    @checks_arguments
     async def replace_agent(self, name: str, changes: AgentSpec | SpecifiedAgent | Settings) -> Applied:
         """Give an agent another spec, or some fields of one; what is no field of a spec is an option for its runtime.
 
@@ -222,6 +235,7 @@ class Changes(Node):
         strategy_named(mode)
         self._line.post(lambda: SwitchStrategy(supervisor=self._target, mode=mode))
 
+    @checks_arguments
     async def reconfigure_coordination(self, settings: Settings) -> Applied:
         """Change how the team works together, in the middle of its runs: done stays done, the rest is planned anew.
 

@@ -8,6 +8,7 @@ from engine.errors import HostStopped
 from engine.host.orders import Applied
 from engine.runtimes.values import json_value
 from engine.supervisor.node import Node
+from engine.supervisor.options import checks_arguments
 
 
 class Duties(Node):
@@ -37,6 +38,7 @@ class Duties(Node):
         """
         return await self._order(lambda: SetDeadline(target=id, deadline_s=deadline_s))
 
+    @checks_arguments
     async def reassign(self, task_id: str, agent: str, *, now: bool = False) -> Applied:
         """Give a task to an agent by hand; its finished steps are kept.
 

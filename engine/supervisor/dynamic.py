@@ -29,7 +29,7 @@ from engine.supervisor.changes import Changes, spec_of
 from engine.supervisor.duties import Duties
 from engine.supervisor.errors import AlreadyStarted, NotInThisVersion, UnknownOption
 from engine.supervisor.local import LocalEngine
-from engine.supervisor.options import merged_options, refuse_later_features, refuse_unknown
+from engine.supervisor.options import checks_arguments, merged_options, refuse_later_features, refuse_unknown
 from engine.supervisor.requests import Requests
 from engine.supervisor.specs import AgentSpecs
 from engine.supervisor.views import Views
@@ -206,6 +206,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
 
     # Who joins
 
+    @checks_arguments
     async def add_agent_from_registry(self, name: str, *, as_name: str | None = None) -> Applied:
         """Add an agent from the program's registry, or else from the team's.
 
@@ -220,6 +221,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
             return await self.add_agent(self.agent_registry.get(name).spec, name=as_name)
         return await self._order(lambda: AddAgent(supervisor=self._target, registered=name, name=as_name))
 
+    @checks_arguments
     async def add_sub_supervisor(self, name: str, unstarted: "DynamicSupervisor") -> Applied:
         """Let another supervisor join, with its agents and everything under it; it becomes a view on this team.
 
@@ -259,6 +261,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
         async with self._engine.running():
             return await whole.complete_state_of(self._engine)
 
+    @checks_arguments
     async def deserialize_state(
         self, state: Mapping[str, Any], paused: bool = False, *, trusted: Iterable[str] = ()
     ) -> Applied:
@@ -272,7 +275,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
             trusted: References to code in it that may be imported, besides what programs of this process were given.
 
         Raises:
-            NotEmpty: If this supervisor has worked, or its file holds a team.
+            NotEmpty: If this supervisor runs or has worked, or its file holds a team.
             ImportRefused: If the value cannot be believed.
             CommandRefusedError: If it refers to code that is not trusted.
         """
@@ -281,6 +284,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
         await self._engine.take_in(whole.state_ready(state, self.name, self._engine, paused=paused, trusted=trusted))
         return Applied(self._engine.state.seq, "took in a state", {})
 
+    @checks_arguments
     async def enable_auto_coordination_optimization(self, settings: Mapping[str, Any] | None = None) -> Applied:
         """Let the supervisor change how it coordinates by itself, from how its runs went.
 

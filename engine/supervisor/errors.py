@@ -44,11 +44,12 @@ class NotRunning(EngineError):
 
 
 class NotEmpty(EngineError):
-    """A state was to be taken in by a supervisor that has worked, or whose database holds a team."""
+    """A state was to be taken in by a supervisor that runs or has worked, or whose database holds a team."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"supervisor {name!r} is not empty; take a state into a new one that has not worked and whose store is new"
+            f"supervisor {name!r} runs, has worked, or its store holds a team;"
+            " take a state into a new one with a new store, before 'async with'"
         )
 
 

@@ -1,17 +1,21 @@
 """Options of a supervisor: what is misspelled and what this version does not do is said, never swallowed."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from engine.core.commands import Command
 from engine.core.errors import Refused
 from engine.core.options import SupervisorOptions
-from engine.core.validation.records import checked
+from engine.core.validation.records import check_arguments, checked
 from engine.errors import CommandRefusedError
 from engine.supervisor.errors import NotInThisVersion, UnknownOption
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def refuse_unknown(where: str, unknown: Mapping[str, object], function: Callable[..., Any]) -> None:
@@ -38,6 +42,22 @@ def refuse_later_features(*, enable_auto_evolution: bool) -> None:
     """
     if enable_auto_evolution:
         raise NotInThisVersion("enable_auto_evolution", "look at get_supervision_metrics and change the team yourself")
+
+
+def checks_arguments(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Have a method refuse arguments that are not of its annotated types, before it looks into them.
+
+    For methods that read their arguments before a command is made of them; `checked_command` checks the command.
+    """
+    signature = inspect.signature(method)
+
+    @wraps(method)
+    async def call(*args: P.args, **named: P.kwargs) -> T:
+        with refusals():
+            check_arguments(method.__name__, method, signature.bind(*args, **named).arguments)
+        return await method(*args, **named)
+
+    return call
 
 
 def checked_command(make: Callable[[], Command]) -> Command:

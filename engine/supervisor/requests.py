@@ -27,7 +27,7 @@ from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value
 from engine.supervisor.errors import NotRunning, UnknownOption
 from engine.supervisor.node import Node
-from engine.supervisor.options import refusals
+from engine.supervisor.options import checks_arguments, refusals
 from store import StoreError
 
 STOP_S = 10.0
@@ -117,6 +117,7 @@ class Requests(Node):
             raise NotRunning(self.name)
         return await self._submitted(request, duties)
 
+    @checks_arguments
     async def wait(self, id: str) -> RunResult:
         """Return how a run that was submitted ended, once it has; cancelling the caller leaves the run alone.
 
@@ -127,6 +128,7 @@ class Requests(Node):
         async with self._line.running():
             return await self._succeeded(await self._line.run_ended(id))
 
+    @checks_arguments
     async def status(self, id: str) -> WorkStatus:
         """Return where a run or a task stands.
 
@@ -178,6 +180,7 @@ class Requests(Node):
         """
         return await self._order(lambda: Cancel(target=id, reason=reason))
 
+    @checks_arguments
     async def pause(self, target: str | None = None) -> Applied:
         """Let an agent, a run or the supervisor itself start nothing new; what is at work goes on.
 
@@ -189,6 +192,7 @@ class Requests(Node):
         """
         return await self._order(lambda: Pause(target=self._meant(target)))
 
+    @checks_arguments
     async def resume(self, target: str | None = None) -> Applied:
         """Let go on what was paused.
 

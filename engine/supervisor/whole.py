@@ -10,8 +10,10 @@ from pydantic import JsonValue
 from engine.archive.reading import complete_state, read_state
 from engine.core.codec import decode_state, encode_state
 from engine.core.document import bound_in, entities, references_in, text_refs
+from engine.core.errors import NotTrusted
 from engine.core.exporting import document_of
 from engine.core.signals import StateReady
+from engine.errors import CommandRefusedError
 from engine.sender import sender_of
 from engine.supervisor.local import LocalEngine
 
@@ -39,14 +41,21 @@ def state_ready(
 
     Raises:
         ImportRefused: If it cannot be believed.
+        CommandRefusedError: If it refers to code that may not be imported.
     """
     archive = read_state(value)
     root = next((one for one in entities(archive.document, "supervisors") if one.get("parent_id") is None), None)
     if root is not None:
         root["name"] = name
-    allowed = set(trusted)
     for reference in bound_in(archive.document):
         engine.callables.adopt(reference)
+    allowed, needed = set(trusted), references_in(archive.document)
+    missing = sorted(one for one in needed if one not in allowed and not engine.callables.adopt(one))
+    if missing:
+        raise CommandRefusedError(
+            NotTrusted.code,
+            f"it calls code that is not trusted: {', '.join(missing)}; allow it with trusted=[…]",
+        )
     return StateReady(
         order_id=uuid.uuid4().hex,
         sender=sender_of(),
@@ -56,5 +65,5 @@ def state_ready(
         paused=paused,
         state=archive.document,
         texts=archive.texts,
-        granted={one: "" for one in references_in(archive.document) if one in allowed or engine.callables.adopt(one)},
+        granted=dict.fromkeys(needed, ""),
     )

@@ -286,7 +286,20 @@ async def test_a_cancelled_error_out_of_nowhere_is_a_failure(engine: Engines) ->
         raise anyio.get_cancelled_exc_class()
 
     async with engine(agent("bad", bad)) as running:
-        assert "no message" in await running.fails()
+        assert "CancelledError" in await running.fails()
+
+
+async def test_a_failure_that_says_nothing_is_told_by_its_class(engine: Engines) -> None:
+    async def checks(text: str) -> None:
+        raise NotImplementedError
+
+    async def looks_up(text: str) -> str:
+        return {"a": "b"}[text]
+
+    async with engine(agent("bad", checks)) as running:
+        assert (await running.fails()).endswith("NotImplementedError")
+    async with engine(agent("bad", looks_up)) as running:
+        assert "KeyError: '" in await running.fails()
 
 
 async def test_a_failure_is_tried_again_after_its_back_off(engine: Engines) -> None:

@@ -1,5 +1,6 @@
 """What a supervisor is made from: nothing that is asked for is swallowed."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -181,14 +182,43 @@ async def test_a_change_that_cannot_be_is_refused_in_one_line_with_and_without_a
     for _ in range(2):
         with pytest.raises(CommandRefusedError, match="agent 'two': weight must be a number"):
             await team.add_agent(broken)
-        with pytest.raises(ValueError, match="an agent must be AgentSpec"):
-            await team.add_agent(5)  # type: ignore[arg-type]
         with pytest.raises(CommandRefusedError, match="max_parallel must be a whole number"):
             await team.set_options(max_parallel=2.5)  # type: ignore[arg-type]
         async with team:
             with pytest.raises(CommandRefusedError, match="agent 'two': weight must be"):
                 await team.add_agent(broken)
     assert str(await team.arun("still here")) == "still here"
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda team: team.add_agent(5), "agent must be AgentSpec(…) or SpecifiedAgent(…), not 5"),
+        (lambda team: team.swap_agent("one", 5), "spec must be AgentSpec(…), SpecifiedAgent(…) or a text, not 5"),
+        (
+            lambda team: team.swap_agent("one", ONE, rollback_after=3),
+            "rollback_after must be two whole numbers",
+        ),
+        (lambda team: team.swap_agents([ONE]), "specs must be a mapping, not ["),
+        (lambda team: team.change_capabilities("one", add="toml"), "add must be a list, not 'toml'"),
+        (lambda team: team.pause(5), "target must be a text, or None, not 5"),
+        (lambda team: team.move("one", None), "parent must be a text, not None"),
+        (lambda team: team.reassign("t1", 5), "agent must be a text, not 5"),
+        (lambda team: team.wait(1), "id must be a text, not 1"),
+        (lambda team: team.reconfigure_coordination("parallel"), "settings must be a mapping, not 'parallel'"),
+        (lambda team: team.deserialize_state([1]), "state must be a mapping, not [1]"),
+        (lambda team: team.deserialize_state({}, trusted="code:run"), "trusted must be a list, not 'code:run'"),
+    ],
+)
+async def test_an_argument_of_another_type_is_refused_before_it_is_looked_into(
+    call: Callable[[DynamicSupervisor], Awaitable[object]], says: str
+) -> None:
+    team = DynamicSupervisor("team", agent_specs=[ONE])
+
+    with pytest.raises(CommandRefusedError) as refused:
+        await call(team)
+
+    assert refused.value.reason.partition(": ")[2].startswith(says)
 
 
 async def test_a_team_whose_times_are_as_long_as_they_may_be_starts_again_on_its_file(tmp_path: Path) -> None:

@@ -124,6 +124,12 @@ async def test_what_a_program_declares_is_said_on_top_of_a_state() -> None:
     assert str(await twin.arun("Xy")) == "## shout\n\nxy\n\n## b\n\nXY"
 
 
+async def test_a_state_is_taken_in_before_its_supervisor_runs() -> None:
+    async with DynamicSupervisor("twin") as twin:
+        with pytest.raises(NotEmpty, match="before 'async with'"):
+            await twin.deserialize_state(await carried(team_of(shout)))
+
+
 async def test_a_state_goes_into_an_empty_supervisor_alone() -> None:
     value = await carried(team_of(shout))
     used = team_of(shout)
@@ -167,7 +173,7 @@ async def test_a_program_that_ended_before_its_agents_were_said_on_top_says_them
 async def test_code_that_a_state_names_is_not_imported_unless_it_is_trusted() -> None:
     value = await carried(DynamicSupervisor("team", agent_specs=[AgentSpec(name="a", run="textwrap:shorten")]))
 
-    with pytest.raises(CommandRefusedError, match="not trusted: textwrap:shorten"):
+    with pytest.raises(CommandRefusedError, match=r"not trusted: textwrap:shorten; .* trusted=\["):
         await DynamicSupervisor("twin").deserialize_state(value)
     await DynamicSupervisor("twin").deserialize_state(value, trusted=["textwrap:shorten"])
 
