@@ -85,6 +85,12 @@ def databases() -> list[Found]:
     return [looked_at(path) for path in sorted([*folder.glob("*.db"), *folder.glob("demo/*.db")])]
 
 
+def databases_at_hand() -> list[Found]:
+    """Return what stands in the current folder, or the nearest one above it that holds any, and in the data folder."""
+    here = next(filter(None, map(_ours_in, _folders())), [])
+    return [*map(looked_at, here), *(found for found in databases() if found.path not in here)]
+
+
 def database_of(ctx: click.Context, *, changes: bool) -> Path:
     """Return the database that a subcommand is about.
 
@@ -186,7 +192,7 @@ def team_in(db: Path, state: State | None = None) -> str:
 def _database_here() -> Path | None:
     """Return the database that the current folder stands for, or the nearest folder above it that stands for one."""
     for folder in _folders():
-        ours = [path for path in sorted(folder.glob("*.db")) if _is_ours(path)]
+        ours = _ours_in(folder)
         if len(ours) == 1:
             return ours[0]
         is_team = (folder / TEAM_FILE).is_file()
@@ -197,6 +203,10 @@ def _database_here() -> Path | None:
             listed = [_listed(path) for path in ours]
             fail("which_database", f"{folder} holds {len(ours)} databases; say which with --db FILE:", details=listed)
     return None
+
+
+def _ours_in(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.glob("*.db")) if _is_ours(path)]
 
 
 def _folders() -> Iterator[Path]:

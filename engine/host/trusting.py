@@ -81,8 +81,17 @@ class Trusting:
         if reference not in granted:
             raise Unusable(f"{reference!r} {self._why_not(digest)}: quarterdeck trust {team or self._db}")
         if digest and digest_of(granted[reference]) != digest:
-            raise Unusable(f"the code of {reference!r} has changed; take it over with: quarterdeck up {team}")
+            raise Unusable(self._is_another(reference, team))
         return granted[reference]
+
+    def _is_another(self, reference: str, team: Path | None) -> str:
+        if team is not None:
+            return f"the code of {reference!r} has changed; take it over with: quarterdeck up {team}"
+        # No team file says where the code stands, so it is another wherever the engine is started in another folder.
+        return (
+            f"the code of {reference!r} in {self.folder} is not the one that was trusted;"
+            " start the engine in the folder of its code, or swap its agents"
+        )
 
     def _why_not(self, digest: str | None) -> str:
         if digest:

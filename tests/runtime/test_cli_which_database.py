@@ -205,3 +205,13 @@ def test_a_person_is_asked_before_a_team_that_was_not_named_is_changed(
     assert ended == status
     assert next(iter(folded(Path(crew["db"])).agents.values())).paused is paused
     assert ("(team crew)" in shown) is paused
+
+
+def test_doctor_looks_at_the_databases_of_the_folder_and_of_the_data_folder(place: Path, run: Run) -> None:
+    here = [database(place / "work" / name, "crew") for name in ("one.db", "two.db")]
+    there = database(place / "data" / "quarterdeck" / "other.db", "other")
+
+    _, out, _ = run(place / "work" / "below", "doctor", "--json")
+
+    what = [item["what"] for item in json.loads(out)["items"]]
+    assert [one for one in what if one.endswith(".db")] == [str(db) for db in (*here, there)]

@@ -181,7 +181,7 @@ async def test_a_run_that_somebody_else_cancels_raises() -> None:
             await team.cancel(run)
 
         group.start_soon(cancel)
-        with pytest.raises(RunCancelled):
+        with pytest.raises(RunCancelled, match=r"^run r1 cancelled$"):
             await team.arun("hello")
 
 

@@ -47,6 +47,15 @@ def test_with_discovery_the_default_agent_takes_what_nobody_matches() -> None:
     assert works(world) == ["bob"]
 
 
+def test_the_default_agent_need_not_be_one_of_the_participants() -> None:
+    ada, bob = agent("ada", "cooking"), agent("bob", "sewing")
+    world = team_world(ada, bob, participants=["ada"], auto_discover=True, default_agent="bob")
+
+    submitted(world, "prove the theorem")
+
+    assert works(world) == ["bob"]
+
+
 def test_a_request_that_nobody_matches_is_refused_with_the_nearest() -> None:
     world = team_world(agent("ada", "cooking"), auto_discover=True)
 

@@ -11,7 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, rule
 
-from engine.closure import Folder, files_of
+from engine.closure import Folder, digest_of, files_of
+from engine.core.state import State
+from engine.errors import Unusable
+from engine.host.trusting import Trusting
 from engine.trust import TrustList, UntrustedFile, UnusableTrustList
 
 REFERENCES = ["crew:survey"]
@@ -98,6 +101,25 @@ def test_an_engine_may_import_what_was_allowed_for_its_team_or_its_database_and_
     assert granted(trusted, tmp_path, db=db, team=team) == ["json:dumps"]
     (tmp_path / "json.py").write_text("def dumps(text): 'in the place of what was allowed'")
     assert granted(trusted, tmp_path, db=db, team=team) == []
+
+
+def test_an_engine_in_another_folder_than_that_of_imported_code_says_where_it_looked(
+    trusted: TrustList, tmp_path: Path
+) -> None:
+    (tmp_path / "crew.py").write_text("def survey(text): ...")
+    sources, db = Folder(tmp_path).sources("crew:survey"), tmp_path / "team.db"
+    files = files_of(sources, tmp_path)
+    trusted.allow(tmp_path / "crew.zip", "one", references=["crew:survey"], at_ms=1, files=files, db=db)
+    state = State(trusted={"crew:survey": digest_of(sources)})
+    other = tmp_path / "other"
+    other.mkdir()
+
+    def engine_in(folder: Path) -> Trusting:
+        return Trusting(trusted, db=db, folder=folder, state=lambda: state, is_program=False)
+
+    assert engine_in(tmp_path).sources("crew:survey") == sources
+    with pytest.raises(Unusable, match=rf"in {other} is not the one that was trusted; start the engine in the folder"):
+        engine_in(other).sources("crew:survey")
 
 
 def test_what_a_file_brought_to_a_database_earlier_stays_allowed_there(trusted: TrustList, tmp_path: Path) -> None:

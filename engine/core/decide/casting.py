@@ -167,13 +167,13 @@ def _discovered(state: State, supervisor: Supervisor, able: list[str], text: str
     choice = chosen_for(state, [state.agents[one] for one in reached], text, supervisor.max_matches)
     if choice.matches:
         return list(dict.fromkeys(reached[match.id] for match in choice.matches)), choice.explanation
-    return [
-        _default(state, supervisor, able, text, choice.nearest)
-    ], f"nobody matches; {supervisor.default_agent} is the default agent"
+    default = _default(state, supervisor, text, choice.nearest)
+    return [default], f"nobody matches; {supervisor.default_agent} is the default agent"
 
 
-def _default(state: State, supervisor: Supervisor, able: Sequence[str], text: str, near: Sequence[str]) -> str:
-    for member_id in able:
+def _default(state: State, supervisor: Supervisor, text: str, near: Sequence[str]) -> str:
+    """Return the default agent; like a lead it need not be one of the participants."""
+    for member_id in members_in(state, supervisor):
         if member_name(state, member_id) == supervisor.default_agent:
             return member_id
     raise NoAgentMatches(text[:60], near)
@@ -192,7 +192,7 @@ def _lead(
         return [reached[choice.matches[0].id]], choice.explanation
     if len(able) == 1:
         return able, "the only one"
-    return [_default(state, supervisor, able, text, choice.nearest)], "nobody matches; the default agent"
+    return [_default(state, supervisor, text, choice.nearest)], "nobody matches; the default agent"
 
 
 def lead_of(state: State, supervisor: Supervisor, name: str) -> str:
