@@ -96,7 +96,7 @@ class RowsLost(StoreError):
         super().__init__(
             f"{_shown(path)} has lost {rows} events: its journal ends at {end_seq}, and event {acknowledged_seq} was"
             " acknowledged: restore the file and its -wal from a copy, or go on without them:"
-            f" quarterdeck engine --accept-loss {rows} --db {_shown(path)}"
+            f" quarterdeck engine --accept-loss {rows} --db {_shown(path)}; in a program accept_loss={rows}"
         )
         self.path = path
         self.end_seq = end_seq

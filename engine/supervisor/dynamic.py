@@ -20,6 +20,7 @@ from engine.core.limits import Limits
 from engine.core.options import Optimize, SupervisorOptions
 from engine.core.policies.records import Chain
 from engine.core.spec import AgentSpec, DiscoveryConfig
+from engine.core.validation.bounds import Rows
 from engine.core.validation.records import check_arguments
 from engine.host.orders import Applied
 from engine.registry import AgentRegistry, SpecifiedAgent
@@ -68,6 +69,8 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
         options: Everything else that may be set for a supervisor, and what of the above is set there.
         store: Path of the team's file, resolved now where it is relative; None keeps everything in memory.
         durability: Whether what is acknowledged is on disk (`full`) or may be lost in a power cut (`normal`).
+        accept_loss: How many acknowledged events may be missing at the end of the file, such as after a damaged disk;
+            more raise `RowsLost`, and so does any where nothing is said. Take it out again once the team has begun.
         on_conflict: Who wins where the team in the file was changed since this program declared it last, by whom ever:
             `declared` sets it as this program says, `current` leaves it. Either is said in the log.
         clock: Where its time comes from; the computer's by default.
@@ -104,6 +107,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
         enable_auto_evolution: bool = False,
         store: str | os.PathLike[str] | None = None,
         durability: Durability = "full",
+        accept_loss: Rows | None = None,
         on_conflict: Winner = "declared",
         clock: Clock | None = None,
         **unknown: NoReturn,
@@ -142,6 +146,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
             AddSupervisor(parent=None, team=team, forming=True),
             store=None if store is None else Path(store),
             durability=durability,
+            accept_loss=accept_loss or 0,
             on_conflict=on_conflict,
             clock=clock,
         )

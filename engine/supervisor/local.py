@@ -68,6 +68,7 @@ class LocalEngine:
         team: The supervisor at the top, as the program declares it.
         store: Its file; None keeps everything in memory.
         durability: Whether an acknowledged command is on disk (`full`) or may be lost in a power cut (`normal`).
+        accept_loss: How many acknowledged events may be missing in the file.
         on_conflict: Who wins where a member of the file was changed since the program declared it last.
         clock: Where its time comes from.
 
@@ -81,6 +82,7 @@ class LocalEngine:
         *,
         store: Path | None,
         durability: Durability = "full",
+        accept_loss: int = 0,
         on_conflict: Winner = "declared",
         clock: Clock | None = None,
     ) -> None:
@@ -88,7 +90,7 @@ class LocalEngine:
         self.adoption = Adoption(self.callables, declares=store is not None, on_conflict=on_conflict)
         self.store = None if store is None else store.absolute()
         self._folder = Path.cwd()
-        self._durability: Durability = durability
+        self._open = partial(open_store, durability=durability, accept_loss=accept_loss)
         self._clock = clock
         self._declared = team
         self._team: AddSupervisor | None = team
@@ -356,7 +358,7 @@ class LocalEngine:
             yield
 
     async def _live(self, ready: Callable[[], None], stop: anyio.Event) -> None:
-        async with open_store(self.store or ":memory:", durability=self._durability) as store:
+        async with self._open(self.store or ":memory:") as store:
             if self.store is None:
                 await self._rest.pour_into(store)
             elif self._team is not None:

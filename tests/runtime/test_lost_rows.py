@@ -15,6 +15,7 @@ from dashboard.process import end, let_go, start_engine, wait_until_up
 from engine.core.commands import Ping
 from engine.core.events import EngineStarted
 from engine.folding import events_of
+from quarterdeck import AgentSpec, DynamicSupervisor
 from store import Durability, Reader, Row, RowsLost, find_loss, open_store, verify
 from store.files import Files
 from store.migrations.live import LIVE
@@ -209,3 +210,23 @@ def test_an_engine_refuses_in_one_line_and_begins_once_the_loss_is_accepted(
     assert isinstance(began, EngineStarted)
     assert began.lost == loss.rows
     assert find_loss(torn_team) is None
+
+
+async def test_a_program_goes_on_with_its_file_when_it_accepts_what_is_missing(torn_team: Path) -> None:
+    loss = find_loss(torn_team)
+    assert loss is not None
+
+    def team(accepted: int | None = None) -> DynamicSupervisor:
+        return DynamicSupervisor(
+            "team", agent_specs=[AgentSpec(name="ada", run=str)], store=torn_team, accept_loss=accepted
+        )
+
+    for accepted in (None, loss.rows - 1):
+        with pytest.raises(RowsLost, match=f"in a program accept_loss={loss.rows}$"):
+            await team(accepted).arun("hello")
+
+    with pytest.raises(RowsLost):
+        async with team():
+            pass
+    assert (await team(loss.rows).arun("hello")).status == "done"
+    assert (await team().arun("hello")).status == "done"

@@ -134,6 +134,10 @@ async def test_the_failure_policies_of_the_team_are_those_of_agents_without_any(
         ({"limits": {"tokens": 5}}, "supervisor 'team': limits must be Limits(…), or None, not {'tokens': 5}"),
         ({"discovery": {}}, "supervisor 'team': discovery must be DiscoveryConfig(…), or None, not {}"),
         ({"durability": "bogus"}, "supervisor 'team': durability must be full or normal, not 'bogus'"),
+        (
+            {"accept_loss": -1},
+            "supervisor 'team': accept_loss must be a whole number, 0 to 1,000,000,000,000, or None, not -1",
+        ),
         ({"max_parallel": 1.5}, "supervisor 'team': max_parallel must be a whole number, not 1.5"),
         ({"auto_discover": "yes"}, "supervisor 'team': auto_discover must be True or False, not 'yes'"),
         ({"options": {"grace_s": 1}}, "supervisor 'team': options must be SupervisorOptions(…), or None, not {"),
