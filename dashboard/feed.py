@@ -22,7 +22,7 @@ from engine.core.events import Event
 from engine.core.fold import fold
 from engine.core.state import State
 from store import Reader, Record, Tail
-from store.errors import StoreError
+from store.errors import ReadRowsLost, StoreError
 from store.records import EngineInfo, StandbyInfo
 
 BLOCK = 500
@@ -61,8 +61,6 @@ class Feed:
         """The newest record in the file."""
         self._held_seq: int | None = None
         """The newest record in the file when it was opened; None until that was read."""
-        self._end_seq = self._longest_seq = 0
-        """The newest record in the file at the last look, and at any."""
         self.engine: EngineInfo | None = None
         self.standbys: list[StandbyInfo] = []
         self.live: dict[str, str] = {}
@@ -161,6 +159,9 @@ class Feed:
             except CoreError as error:
                 self._troubles["decode"] = str(error)
                 return
+            except ReadRowsLost as error:
+                self._troubles["file"] = f"{error}; what is shown is of before"
+                self._stop.set()
             except StoreError as error:
                 # Another file at this path has other events under the same seqs.
                 if self._moved_away():
@@ -201,7 +202,7 @@ class Feed:
                     self._forget("look")
                     while not self._stop.is_set():
                         self._look_once(reader)
-                        if self._moved_away() or self._has_shrunk():
+                        if self._moved_away():
                             return
                         self._stop.wait(LOOK_S)
             except StoreError as error:
@@ -215,22 +216,12 @@ class Feed:
 
     def _look_once(self, reader: Reader) -> None:
         if reader.changed() or not self.looked:
-            self.file_seq = self._end_seq = reader.last_seq()
-            self._longest_seq = max(self._longest_seq, self._end_seq)
+            self.file_seq = reader.last_seq()
         self._rate.append((time.monotonic(), self.file_seq))
         self.engine = reader.engine()
         self.standbys = reader.standbys()
         self.live = reader.live()
         self.looked = True
-
-    def _has_shrunk(self) -> bool:
-        """Stop, and say so, where events are gone that may be shown here: others come under the same seqs."""
-        if self._end_seq >= self._longest_seq:
-            return False
-        lost = f"the file lost events {self._end_seq + 1:,} to {self._longest_seq:,}"
-        self._troubles["file"] = f"{lost}, which are shown here still; open it again: {self.path}"
-        self._stop.set()
-        return True
 
     def _moved_away(self) -> bool:
         """Stop, and say so, where another file or none stands at the path now."""

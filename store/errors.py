@@ -103,6 +103,22 @@ class RowsLost(StoreError):
         self.acknowledged_seq = acknowledged_seq
 
 
+class ReadRowsLost(StoreError):
+    """A journal does not hold any more what was read of it: others may come under the same seqs.
+
+    Attributes:
+        path: The database.
+        seq: The last row that was read.
+    """
+
+    def __init__(self, path: Path, seq: int) -> None:
+        super().__init__(
+            f"{_shown(path)} has lost events that were read from it, event {seq} among them: open it again"
+        )
+        self.path = path
+        self.seq = seq
+
+
 class LeftoverWal(StoreError):
     """A write-ahead log stands there without its database; opening would mix it into a new one.
 

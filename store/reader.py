@@ -137,6 +137,11 @@ class Reader:
             raise NoSuchSeq(seq)
         return Record(*found[0])
 
+    def hash_of(self, seq: int) -> bytes | None:
+        """The hash that ties a record to those before it; None where the journal does not have it."""
+        found = self._rows("SELECT hash FROM journal WHERE seq = ?", (seq,))
+        return bytes(found[0][0]) if found else None
+
     def bodies(self, seqs: Iterable[int]) -> dict[int, bytes]:
         """Bodies of records by seq; those that the journal does not have are left out."""
         return dict(

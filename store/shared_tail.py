@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from store.continuity import Continuity
 from store.errors import FileLost, StoreError
 from store.files import Files
 from store.lock import identity
@@ -143,19 +144,20 @@ class _Tail:
         error: StoreError | None = None
         try:
             with Reader(self._path) as reader:
-                self._follow(reader)
-                self._hand_out(reader, self._closed())
+                continuity = Continuity(reader)
+                self._follow(reader, continuity)
+                self._hand_out(reader, continuity, self._closed())
         except StoreError as found:
             error = found
         for one in self._closed():
             one.end(error)
 
-    def _follow(self, reader: Reader) -> None:
+    def _follow(self, reader: Reader, continuity: Continuity) -> None:
         missed, look_s, is_behind = 0, time.monotonic() + LOOK_S, True
         while missed < 2 and (following := self._present()):
             self._wake.clear()
             if reader.changed() or is_behind or any(one.waits for one in following):
-                is_behind = self._hand_out(reader, following)
+                is_behind = self._hand_out(reader, continuity, following)
             if time.monotonic() >= look_s:
                 missed = 0 if self._is_held(reader) else missed + 1
                 look_s = time.monotonic() + LOOK_S
@@ -168,11 +170,16 @@ class _Tail:
         engine = reader.engine()
         return engine is not None and engine.alive
 
-    def _hand_out(self, reader: Reader, following: list[Following]) -> bool:
-        """Hand over all there is; True where somebody had no room for it."""
+    def _hand_out(self, reader: Reader, continuity: Continuity, following: list[Following]) -> bool:
+        """Hand over all there is; True where somebody had no room for it.
+
+        Raises:
+            ReadRowsLost: If the journal does not hold any more what was handed over.
+        """
         asked = [(one, one.asked) for one in following]
         while ready := [one for one in following if one.is_ready]:
             batch = reader.records(min(one.after_seq for one in ready), _PAGE)
+            continuity.check(max([one.after_seq for one in ready] + [record.seq for record in batch[-1:]]))
             for one in ready:
                 one.give(batch)
             if batch:

@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Iterator
 
+from store.continuity import Continuity
 from store.pace import Pace
 from store.reader import Reader
 from store.records import Record
@@ -24,12 +25,15 @@ class Tail:
         It asks each 20 ms while records keep coming and each 50 ms otherwise.
 
         Raises:
+            ReadRowsLost: If the journal does not hold any more what was handed out.
             StoreError: As `Reader`.
         """
         with Reader(self._path) as reader:
-            pace, news = Pace(), True
+            pace, news, continuity = Pace(), True, Continuity(reader)
             while not stop.is_set():
                 batch = reader.records(self.after_seq, limit) if news else []
+                if news:
+                    continuity.check(batch[-1].seq if batch else self.after_seq)
                 if batch:
                     pace.news()
                     self.after_seq = batch[-1].seq

@@ -39,7 +39,7 @@ from engine.supervisor.options import checked_command
 from engine.supervisor.outbox import Outbox
 from engine.texts import Texts
 from engine.trust import user_list
-from store import CommandRow, Following, Record, follow
+from store import CommandRow, Following, ReadRowsLost, Record, follow
 
 UNFOLDED = 8
 """How many batches of events may wait for the loop; the rest stays in the file meanwhile."""
@@ -65,6 +65,8 @@ class RemoteEngine:
         instead = f"attach in each thread: DynamicSupervisor.attach({str(self._path)!r})"
         self._home = Home(f"the supervisor attached to {path.name}", instead=instead)
         self._outbox = Outbox(self._path)
+        self._is_stale = False
+        """The file has lost events that were folded; the next call begins with what it holds."""
         self._users = 0
         self._ear: _Ear | None = None
         self._texts = Texts(self._body)
@@ -175,6 +177,8 @@ class RemoteEngine:
 
     def _listen(self) -> "_Ear":
         if self._ear is None:
+            if self._is_stale:
+                self._state, self._is_stale = folded(self._path), False
             self._ear = _Ear(self, asyncio.get_running_loop())
             self._ear.following = follow(self._path, self._state.seq, self._ear)
         return self._ear
@@ -234,6 +238,7 @@ class RemoteEngine:
         """Tell everybody who waits that nothing more will come."""
         if ear is self._ear:
             self._ear = None
+            self._is_stale = isinstance(error, ReadRowsLost)
             path = self._path
             hint = f"start its program, or: quarterdeck engine --db {path}"
             self._fail(error or HostStopped(f"nobody works on {path}; {hint}"))

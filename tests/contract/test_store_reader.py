@@ -26,11 +26,13 @@ from store import (
     NotOurFile,
     Reader,
     ReadOnlyFolder,
+    ReadRowsLost,
     Record,
     Row,
     Tail,
     open_store,
 )
+from store.chain import linked
 
 pytestmark = pytest.mark.anyio
 
@@ -205,6 +207,28 @@ def test_a_tail_stops_when_it_is_told(filled: Path) -> None:
 
     assert seen == list(range(51, 61))
     assert tail.after_seq == 60
+
+
+@pytest.mark.parametrize("after", [[], ["another", "and one more"]])
+async def test_a_tail_says_that_what_it_handed_out_is_lost_also_where_other_rows_stand_there(
+    after: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "team.db"
+    async with open_store(path) as store:
+        await store.journal.append(1, [varied(n) for n in range(1, 5)])
+    batches = Tail(path, 0).batches(threading.Event())
+    assert [record.seq for record in next(batches)] == [1, 2, 3, 4]
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("DELETE FROM journal WHERE seq > 3")
+        for seq, kind in enumerate(after, 4):
+            row = (seq, seq, kind, linked(b"", seq, Row(seq, kind, b"{}")))
+            other.execute("INSERT INTO journal (seq, at_ms, kind, body, hash) VALUES (?, ?, ?, '{}', ?)", row)
+        other.commit()
+
+    with pytest.raises(ReadRowsLost, match="event 4 among them"):
+        next(batches)
+    with pytest.raises(ReadRowsLost, match="event 99 among them"):
+        next(Tail(path, 99).batches(threading.Event()))
 
 
 async def test_no_reader_keeps_the_log_from_being_taken_in(tmp_path: Path) -> None:

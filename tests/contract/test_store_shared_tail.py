@@ -1,8 +1,10 @@
 """One thread follows a file for all of a process: each follower gets every record once and in order."""
 
 import queue
+import sqlite3
 import tempfile
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import anyio
@@ -11,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store import FileLost, Following, Record, Row, follow, open_store
+from store import FileLost, Following, ReadRowsLost, Record, Row, follow, open_store
 
 PATIENCE_S = 20.0
 
@@ -147,3 +149,20 @@ async def test_following_ends_with_what_became_of_a_file_that_was_replaced(tmp_p
         (tmp_path / "elsewhere.db").rename(path)
 
     assert isinstance(error, FileLost)
+
+
+@pytest.mark.anyio
+async def test_following_ends_when_the_file_has_lost_what_was_handed_over(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    async with open_store(path) as store:
+        await store.journal.append(1, rows(3))
+        listener = Listener(path, 0)
+        assert await listener.seqs() == [1, 2, 3]
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("DELETE FROM journal WHERE seq = 3")
+            other.commit()
+        error = await listener.ended()
+        late = Listener(path, 3)
+
+        assert isinstance(error, ReadRowsLost)
+        assert isinstance(await late.ended(), ReadRowsLost)

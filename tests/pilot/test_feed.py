@@ -140,8 +140,8 @@ def test_a_file_that_lost_events_is_said(tmp_path: Path, work: World) -> None:
     advanced(feed, lambda: feed.trouble)
     feed.stop()
 
-    assert f"the file lost events 6 to {work.state.seq:,}" in (feed.trouble or "")
-    assert "open it again" in (feed.trouble or "")
+    assert f"has lost events that were read from it, event {work.state.seq} among them" in (feed.trouble or "")
+    assert "open it again; what is shown is of before" in (feed.trouble or "")
 
 
 def test_a_file_that_is_deleted_is_said_and_its_last_state_stays(tmp_path: Path, work: World) -> None:

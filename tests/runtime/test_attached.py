@@ -2,11 +2,12 @@
 
 import asyncio
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
 
 import anyio
@@ -15,6 +16,7 @@ import pytest
 
 from engine.supervisor.errors import WrongLoop
 from quarterdeck import AgentSpec, AttachedSupervisor, DynamicSupervisor, HostStopped
+from store import ReadRowsLost
 
 pytestmark = pytest.mark.anyio
 
@@ -223,6 +225,28 @@ async def test_who_waits_is_told_when_the_engine_is_gone_and_goes_on_with_the_ne
         assert str(await attached.arun("again")) == "AGAIN" + LONG
 
     assert "nobody works on" in str(attached_run[0])
+
+
+async def test_an_attached_supervisor_says_that_events_it_knows_are_lost_and_goes_on_with_the_file_as_it_is(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "team.db"
+    async with team_on(path) as team:
+        attached = DynamicSupervisor.attach(path)
+        for _ in range(3):
+            await team.arun("x")
+        await attached.refresh()
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("DELETE FROM journal WHERE seq > 12")
+        other.execute("DELETE FROM snapshots WHERE seq > 12")
+        other.commit()
+
+    async with team_on(path) as team:
+        with pytest.raises(ReadRowsLost, match="open it again"):
+            await attached.refresh()
+        await attached.refresh()
+
+        assert attached._line.state.seq == team._line.state.seq
 
 
 async def test_a_program_whose_loop_ends_while_it_waits_ends_without_a_traceback(tmp_path: Path) -> None:
