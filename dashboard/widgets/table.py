@@ -71,7 +71,8 @@ class Table(Toned, ScrollView, can_focus=True):
         """Whether the operator has put the cursor where it is."""
         self._now_ms = 0
         self._seen: dict[str, tuple[str, ...]] = {}
-        self._fresh: dict[tuple[str, int], int] = {}
+        self._fresh: dict[str, dict[int, int]] = {}
+        """Of rows in sight, the cells that changed, and until when each is brighter."""
         self.marked: dict[str, None] = {}
         """Keys of rows that were marked, in the order of marking."""
 
@@ -137,22 +138,22 @@ class Table(Toned, ScrollView, can_focus=True):
             old = self._seen.get(key)
             if old is not None and old != texts:
                 self._brighten(key, old, texts)
-            if old != texts or self._faded(key, len(texts)):
+            if old != texts or self._faded(key):
                 lines.append(index - top + HEADINGS)
         self._seen = seen
+        self._fresh = {key: places for key, places in self._fresh.items() if places and key in seen}
         return lines
 
     def _brighten(self, key: str, old: tuple[str, ...], new: tuple[str, ...]) -> None:
         for place, (before, after) in enumerate(zip(old, new, strict=False)):
             if before != after and not self.rows.columns[place].calm:
-                self._fresh[key, place] = self._now_ms + FRESH_MS
+                self._fresh.setdefault(key, {})[place] = self._now_ms + FRESH_MS
 
-    def _faded(self, key: str, width: int) -> bool:
-        over = [
-            (key, place) for place in range(width) if self._fresh.get((key, place), self._now_ms + 1) <= self._now_ms
-        ]
-        for cell in over:
-            del self._fresh[cell]
+    def _faded(self, key: str) -> bool:
+        fresh = self._fresh.get(key, {})
+        over = [place for place, until_ms in fresh.items() if until_ms <= self._now_ms]
+        for place in over:
+            del fresh[place]
         return bool(over)
 
     def render_line(self, y: int) -> Strip:
@@ -176,14 +177,14 @@ class Table(Toned, ScrollView, can_focus=True):
         return self._line_of(self.rows.cells(index), style, width, key=self.rows.keys[index])
 
     def _line_of(self, cells: Sequence[Cell], style: Style, width: int, *, key: str | None) -> Strip:
-        columns = self.rows.columns
+        columns, bright = self.rows.columns, self._fresh.get(key or "", {})
         mark = Segment("▪", style + self.tone("accent")) if key in self.marked else Segment(" ", style)
         segments = [mark]
         for place, (index, room) in enumerate(fitted(columns, width - 2)):
             if place:
                 segments.append(Segment(" " * GAP, style))
             cell = cells[index] if index < len(cells) else Cell("")
-            segments += self._cell(cell, columns[index], room, style, fresh=(key, index) in self._fresh)
+            segments += self._cell(cell, columns[index], room, style, fresh=index in bright)
         return Strip(segments).adjust_cell_length(width, style)
 
     def _cell(self, cell: Cell, column: Column, room: int, style: Style, *, fresh: bool) -> list[Segment]:

@@ -1,0 +1,49 @@
+"""Which cells of a table are brighter, and for how long."""
+
+from collections.abc import Sequence
+
+import pytest
+from textual.app import App, ComposeResult
+
+from dashboard.theme import DARK
+from dashboard.views.rows import Cell, Column, Listing
+from dashboard.widgets.table import FRESH_MS, Table
+
+
+class TableApp(App[None]):
+    """A table and nothing else."""
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return DARK.variables
+
+    def compose(self) -> ComposeResult:
+        yield Table(id="rows")
+
+
+def listing(**texts: str) -> Listing:
+    """Return rows of one cell each, by key."""
+    return Listing((Column("what", width=8),), list(texts), lambda key: (Cell(texts[key]),))
+
+
+def bright(table: Table) -> Sequence[str]:
+    """Return the texts that are drawn as news."""
+    color = table.get_component_rich_style("cell--fresh", partial=True).color
+    lines = [table.render_line(line) for line in range(1, 1 + len(table.rows.keys))]
+    drawn = [segment for line in lines for segment in line if segment.text.strip()]
+    return [each.text.strip() for each in drawn if each.style is not None and each.style.color == color]
+
+
+@pytest.mark.anyio
+async def test_what_changed_is_brighter_until_it_fades_or_leaves() -> None:
+    app = TableApp()
+    async with app.run_test():
+        table = app.query_one(Table)
+        table.show(listing(a="one", b="two"), 0)
+        table.show(listing(a="uno", b="two"), 100)
+        assert bright(table) == ["uno"]
+        table.show(listing(a="uno", b="due"), 100 + FRESH_MS)
+        assert bright(table) == ["due"]
+
+        table.show(listing(a="uno"), 200 + FRESH_MS)
+        table.show(listing(a="uno", b="due"), 300 + FRESH_MS)
+        assert bright(table) == []
