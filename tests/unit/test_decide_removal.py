@@ -2,9 +2,11 @@
 
 from engine.core.commands import Cancel, RemoveMember, Submit, SupervisorSpec
 from engine.core.effects import StopAttempt
+from engine.core.limits import Limits
 from engine.core.spec import Escalate
 from engine.core.state import AgentStatus, RunStatus, TaskStatus
-from tests.story import applied, attempt, ended, kinds, member, only, refused, start_of, submitted
+from engine.core.values import Usage
+from tests.story import applied, attempt, ended, kinds, member, only, refused, start_of, submitted, works
 from tests.world import World, agent, team_world
 
 
@@ -189,3 +191,17 @@ def test_it_goes_when_what_was_left_of_its_work_ends_without_an_attempt() -> Non
     world.due(next(iter(world.timers)))
 
     assert names(world) == ["bob"]
+
+
+def test_it_goes_from_two_queues_that_it_shares_with_one_that_has_spent_its_budget() -> None:
+    skills = ("sum", "write")
+    spent = agent("bob", *skills, limits=Limits(tokens=10))
+    world = team_world(agent("lead"), spent, agent("ada", *skills), participants=["lead"])
+    submitted(world)
+    world.ask(attempt(world, "lead"), "sum", [1], call="k1")
+    world.ask(attempt(world, "lead"), "write", [1], call="k2")
+    for name in works(world)[1:]:
+        world.succeed(attempt(world, name), usage=Usage(tokens_in=10, tokens_out=0))
+    assert member(world, "bob").exhausted is not None
+
+    assert "agent_removed" in kinds(world.order(RemoveMember(target="ada")))

@@ -101,15 +101,16 @@ def serve(state: State, agent: Agent, keys: list[str]) -> None:
 
 def leave(state: State, agent: Agent) -> None:
     """Take `agent` out of every queue; its own ones end with it."""
-    for key in agent.queues:
-        queue = state.queues[key]
+    queues = [state.queues[key] for key in agent.queues]
+    for queue in queues:
         queue.agents.remove(agent.id)
         if agent.id in queue.free:
             set_busy(queue, agent.id)
+    for queue in queues:  # once it is out of all: this looks at every queue of those who share one with it
         refresh_queue(state, queue)
         refresh_spent(state, queue)
-        if not key.startswith("able:"):
-            del state.queues[key]
+        if not queue.key.startswith("able:"):
+            del state.queues[queue.key]
 
 
 def forget_idle_queues(state: State) -> None:
