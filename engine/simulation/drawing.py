@@ -81,9 +81,13 @@ def _open_task(draw: Random, state: State) -> str:
     return one_of(draw, [one.id for one in state.tasks.values() if one.kind == "agent" and not one.ended])
 
 
-def _paused(draw: Random, state: State) -> str:
+def _stopped(draw: Random, state: State) -> str:
+    """Return what a person may let go on: what is paused or has failed, and agents behind a circuit."""
     owners: list[Run | Supervisor | Agent] = [*state.runs.values(), *state.supervisors.values(), *state.agents.values()]
-    return one_of(draw, [f"@{one.id}" for one in owners if one.paused])
+    paused = [one.id for one in owners if one.paused]
+    failed = [one.id for one in owners if not isinstance(one, Run) and one.error is not None]
+    shut = [one.id for one in state.agents.values() if one.circuit != "closed"]
+    return one_of(draw, [f"@{one}" for one in dict.fromkeys([*paused, *failed, *shut])])
 
 
 def one_of(draw: Random, known: Sequence[str]) -> str:
@@ -159,7 +163,7 @@ BY_FIELD: dict[tuple[str, str], Callable[[Random, State], Any]] = {
     ("SetPriority", "target"): _work,
     ("RemoveMember", "target"): _member,
     ("Move", "target"): _member,
-    ("Resume", "target"): _paused,
+    ("Resume", "target"): _stopped,
     ("SwapAgent", "agent"): _busy_agent,
     ("SwapAgent", "mode"): _how("drain", "migrate", "migrate", "abort"),
     ("SwapAgent", "deadline_s"): _seconds(20, 600),

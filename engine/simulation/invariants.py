@@ -168,7 +168,7 @@ ON_EVENT: dict[type, tuple[Law, ...]] = {
     AgentSwapped: (team.a_generation_follows_the_one_before, *QUEUES),
     SwapRolledBack: (team.a_generation_follows_the_one_before, *QUEUES),
     SwapDrained: (team.a_swap_is_drained_once_nothing_old_is_at_work,),
-    AgentRemoved: (team.who_leaves_has_nothing_left,),
+    AgentRemoved: (team.who_leaves_has_nothing_left, team.the_idlest_makes_room),
     SupervisorRemoved: (team.a_supervisor_leaves_empty,),
     PoolResized: (slots.a_pool_grows_and_shrinks_for_a_reason,),
     CommandApplied: (commands.a_command_has_one_outcome, commands.an_applied_command_has_done_what_it_asks),

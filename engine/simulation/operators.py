@@ -12,6 +12,7 @@ from typing import Any
 
 from engine.core.commands import (
     COMMAND_KINDS,
+    AddAgent,
     ChangeSupervisor,
     Command,
     HandOver,
@@ -24,6 +25,7 @@ from engine.core.commands import (
 from engine.core.context import Context
 from engine.core.decide import decide
 from engine.core.events import CommandRefused
+from engine.core.fact import changed
 from engine.core.limits import Limits
 from engine.core.queries.targets import at
 from engine.core.state import State, Supervisor
@@ -36,6 +38,8 @@ RECKLESS = 0.06
 """Share of the operators that do not look first."""
 LOOKS = 6
 """How many commands of a kind are thought of before another kind is."""
+MAKES_ROOM = 0.7
+"""Share of the agents that are added to a full supervisor where there is one."""
 OTHER_KINDS = 3
 """How many other kinds are tried where none of the first can be."""
 
@@ -48,7 +52,6 @@ WEIGHTS: dict[str, float] = {
     "stop_engine": 0.15,
     "ping": 0.1,
     "remove_member": 0.4,
-    "trust_references": 0.1,
     "register_spec": 0.2,
     "unregister_spec": 0.2,
     "add_supervisor": 0.4,
@@ -189,6 +192,15 @@ def _change_supervisor(draw: Random, state: State, number: int) -> Command:
     )
 
 
+def _add_agent(draw: Random, state: State, number: int) -> Command:
+    """Return an agent more; as a rule one that others make room for, where a supervisor is full."""
+    command: AddAgent = drawn(AddAgent, draw, state)
+    full = [one for one in state.supervisors.values() if len(names_under(state, one)[1]) >= one.max_agents]
+    if full and draw.random() < MAKES_ROOM:
+        return changed(command, supervisor=at(draw.choice(full).id), evict=True)
+    return command
+
+
 def _some_supervisor(draw: Random, state: State) -> Supervisor | None:
     return draw.choice([*state.supervisors.values()]) if state.supervisors else None
 
@@ -201,6 +213,7 @@ def names_under(state: State, supervisor: Supervisor) -> tuple[Sequence[str], Se
 
 
 SPECIAL: dict[str, Callable[[Random, State, int], Command]] = {
+    "add_agent": _add_agent,
     "submit": _submit,
     "stop_engine": _stop_engine,
     "switch_strategy": _switch_strategy,

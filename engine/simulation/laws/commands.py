@@ -83,6 +83,9 @@ def _paused(books: Chronicle, command: Pause | Resume, event: CommandApplied) ->
     shut = [one.id for one in found if not wanted and books.failures.circuit(one.id).stands != "closed"]
     if shut and len(found) == 1:
         return f"the circuit of {shut[0]} is still open"
+    failed = [one.id for one in found if not wanted and isinstance(one, SupervisorEntry) and one.error is not None]
+    if failed and len(found) == 1:
+        return f"{failed[0]} takes no requests: it has failed"
     is_so = any(one.paused == wanted for one in (*runs, *found))
     return None if is_so else f"nothing that {command.target} may name is {'not ' * (not wanted)}paused"
 
@@ -115,6 +118,9 @@ def _submitted(books: Chronicle, command: Submit, event: CommandApplied) -> str 
         return f"{run.id} went to {supervisor.name}"
     if command.supervisor is None and supervisor.parent_id is not None:
         return f"{run.id} went to {supervisor.id}, which is no root"
+    failed = [above.id for above in books.team.up(supervisor.id) if above.error is not None]
+    if failed:
+        return f"{run.id} went to {supervisor.id}, and {failed[0]} has failed"
     return _wrong_deadline(books, command, event)
 
 

@@ -1,5 +1,6 @@
 """Plans: whose a graph is, what a switch of the strategy keeps, how many answers are enough, who tunes itself."""
 
+from engine.core.discovery import Candidate, choose
 from engine.core.events import CoordinationTuned, GroupPlanned, NeedMet, StrategySwitched
 from engine.core.state import TaskStatus
 from engine.simulation.chronicle import Chronicle
@@ -27,26 +28,45 @@ def a_graph_is_for_those_who_take_part(past: Seen, event: GroupPlanned) -> str |
     if others:
         return f"the graph {group.id} is for {sorted(others)}; {wanted} take part"
     if supervisor.auto_discover and not supervisor.options.strategies:
-        return _undiscovered(books, group, wanted, found)
+        workers = [node.worker_id for node in event.nodes if node.worker_id is not None]
+        return _discovered_otherwise(books, group, wanted, workers)
     left = [one for one in wanted if one not in found and _name(books, one) != supervisor.aggregator]
     is_whole = not (supervisor.auto_discover or supervisor.options.strategies)
     return f"the graph {group.id} is not for {left}, who take part" if left and is_whole else None
 
 
-def _undiscovered(books: Chronicle, group: Job, wanted: list[str], found: set[str]) -> str | None:
+def _discovered_otherwise(books: Chronicle, group: Job, wanted: list[str], found: list[str]) -> str | None:
+    """Tell where a graph is not for those who are found when everybody's words are read once more."""
     request = books.work.runs[group.run_id].request
-    if group.parent_id is not None or not isinstance(request, str):
+    supervisor = books.state.supervisors[group.worker_id or ""]
+    teams = [below for one in wanted if one in books.team.supervisors for below in books.team.below(one)]
+    if group.parent_id is not None or not isinstance(request, str) or any(_leaves(books, one) for one in teams):
         return None
-    words = {word.strip(":,.") for word in request.lower().split()}
-    able = {one for one in wanted if one in books.team.agents and words & _skills(books, one)}
-    agents = {one for one in found if one in books.team.agents}
-    if able and agents == found and not able & found:
-        return f"{group.id} asks for {request!r:.60}; {sorted(able)} have that, and it is for {sorted(found)}"
+    reached = {one: one for one in wanted if one in books.team.agents}
+    for team in (one for one in wanted if one in books.team.supervisors):
+        reached |= {agent.id: team for agent in books.team.under(team) if agent.removing is None}
+    choice = choose(request, [_candidate(books, one) for one in reached], limit=supervisor.max_matches)
+    default = [one for one in wanted if _name(books, one) == supervisor.default_agent]
+    chosen = dict.fromkeys(reached[match.id] for match in choice.matches) or dict.fromkeys(default)
+    one_apart = [one for one in wanted if _name(books, one) == supervisor.aggregator]
+    if [one for one in found if one not in one_apart] != [one for one in chosen if one not in one_apart]:
+        return f"{group.id} asks for {request!r:.60}, which {[*chosen]} answer to, and it is for {found}"
     return None
 
 
-def _skills(books: Chronicle, agent_id: str) -> set[str]:
-    return {word.lower() for word in books.team.agents[agent_id].spec.specialties}
+def _candidate(books: Chronicle, agent_id: str) -> Candidate:
+    entry, agent = books.team.agents[agent_id], books.state.agents[agent_id]
+    return Candidate(
+        id=entry.id,
+        name=entry.name,
+        specialties=tuple(entry.spec.specialties),
+        description=entry.spec.description,
+        category=entry.spec.category,
+        done=books.spending.done[agent_id],
+        failed=books.spending.failed[agent_id],
+        load=len(books.work.at_work(agent_id)),
+        age=agent.created_seq,
+    )
 
 
 def _name(books: Chronicle, member_id: str) -> str:

@@ -120,6 +120,27 @@ def who_leaves_has_nothing_left(past: Seen, event: AgentRemoved) -> str | None:
     return None
 
 
+def the_idlest_makes_room(past: Seen, event: AgentRemoved) -> str | None:
+    """Who goes for another to come is not named by its supervisor, and was idle for longer than others that could."""
+    if not event.evicted:
+        return None
+    books = past.books
+    gone = books.team.agents[event.agent_id]
+    above = books.state.supervisors[gone.supervisor_id]
+    named = (above.aggregator, above.default_agent, above.options.lead, *(above.participants or ()))
+    if gone.name in named:
+        return f"{gone.id} makes room, and {above.id} names {gone.name}"
+    since_ms = books.turns.idle_ms.get(gone.id, 0)
+    wanted = {job.queue for job in books.work.jobs.values() if job.outcome is None}
+    for other in books.team.agents.values():
+        is_kept = other.name in named or other.removing is not None or other.stuck or books.work.at_work(other.id)
+        if other.supervisor_id != above.id or is_kept or not wanted.isdisjoint(books.team.queues_of(other.id)):
+            continue
+        if books.turns.idle_ms.get(other.id, since_ms) < since_ms:
+            return f"{gone.id}, idle since {since_ms}, makes room; {other.id} was idle before"
+    return None
+
+
 def a_supervisor_leaves_empty(past: Seen, event: SupervisorRemoved) -> str | None:
     """A supervisor leaves when it has no members and no open run or graph."""
     books = past.books
@@ -242,12 +263,13 @@ def what_was_declared_is_remembered(past: Seen, _: object) -> str | None:
 
 
 def a_new_spec_serves_its_specialties(past: Seen, event: Any) -> str | None:
-    """An agent that comes, or gets another spec, takes from the queues of its supervisor for its specialties."""
+    """An agent that comes, or gets another spec, takes from the queues near it for its specialties."""
     team = past.books.team
     home = event.supervisor_id if isinstance(event, AgentAdded) else team.agents[event.agent_id].supervisor_id
+    near = {home, *(f"{above.id}+{depth}" for depth, above in enumerate(team.up(home)))}
     skills = {word.casefold() for word in event.spec.specialties}
     for key in team.served:
         _, place, capability = key.split(":", 2)
-        if place == home and capability.casefold() in skills and key not in event.queues:
+        if place in near and capability.casefold() in skills and key not in event.queues:
             return f"{event.agent_id} has {capability!r} by {event.type}, and does not take from {key}"
     return None

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from engine.core.events import (
+    AgentAdded,
     AttemptCancelled,
     AttemptDone,
     AttemptFailed,
@@ -20,6 +21,7 @@ from engine.core.events import (
 from engine.simulation.ledger.team import TeamLedger
 from engine.simulation.ledger.work import WorkLedger
 
+_ENDS = (AttemptDone, AttemptFailed, AttemptCancelled, AttemptLost, AttemptPreempted, AttemptSetAside)
 Place: TypeAlias = tuple[str | None, int, str]
 """A queue, a priority and a run: ready tasks of the same place take turns with those of other runs."""
 
@@ -56,11 +58,15 @@ class TurnLedger:
         """Where each agent began something last."""
         self.touched_seq: dict[str, int] = {}
         """Where each agent was mentioned last: its place among the free ones may be another since."""
+        self.idle_ms: dict[str, int] = {}
+        """When an attempt of each agent ended last, or when the agent was added."""
 
     def take(self, event: Event, seq: int, team: TeamLedger) -> None:
         """Note what an event means for the order; the other parts have not taken it yet."""
         for agent_id in _mentioned(event, team):
             self.touched_seq[agent_id] = seq
+        if isinstance(event, (*_ENDS, AgentAdded)) and event.agent_id is not None:
+            self.idle_ms[event.agent_id] = event.at_ms
         match event:
             case AttemptStarted(agent_id=str()):
                 self.began_seq[event.agent_id or ""] = seq
@@ -69,14 +75,7 @@ class TurnLedger:
             case PreemptionAsked():
                 self.makes_way[event.task_id] = event.for_task_id
                 self.taking.add(event.for_task_id)
-            case (
-                AttemptDone()
-                | AttemptFailed()
-                | AttemptCancelled()
-                | AttemptLost()
-                | AttemptPreempted()
-                | AttemptSetAside()
-            ) if event.task_id in self.makes_way:
+            case _ if isinstance(event, _ENDS) and event.task_id in self.makes_way:
                 urgent = self.makes_way.pop(event.task_id)
                 self.given.add(urgent)
                 self.taking.discard(urgent)

@@ -13,6 +13,8 @@ from types import CodeType
 from typing import Any, TypeAlias
 
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
 import engine
 from engine.simulation import invariants
@@ -99,6 +101,16 @@ def found(bug: Bug, seeds: Iterable[int]) -> Past | None:
         if past.broken is not None and past.broken.law == bug.law:
             return past
     return None
+
+
+def law_test(law: str) -> Callable[[], None]:
+    """Return a law for hypothesis over `st.data()`, as `module:test` below `tests/simulation`, with fixed examples."""
+    module, _, name = law.partition(":")
+    test = getattr(import_module(f"tests.simulation.{module}"), name)
+    same = settings(
+        max_examples=MOST_SEEDS, derandomize=True, database=None, phases=[Phase.generate], report_multiple_bugs=False
+    )
+    return same(given(st.data())(test.hypothesis.inner_test))
 
 
 def known_seeds() -> dict[str, int]:
