@@ -300,6 +300,14 @@ def test_a_thread_that_has_not_returned_keeps_the_slot_from_the_urgent_task_unti
     assert world.starts[-1].run_id == urgent
 
 
+def test_a_thread_that_returns_where_none_is_missing_frees_nothing() -> None:
+    world = one_agent()
+    agent_id = member(world, "a0").id
+
+    assert world.say(ThreadCameBack(agent_id=agent_id)) == []
+    assert world.say(ThreadCameBack(agent_id="a9")) == []
+
+
 def test_a_slot_is_not_given_to_a_task_whose_run_has_spent_its_attempts_meanwhile() -> None:
     world = busy(2)
     first, second = attempt(world, "a0"), attempt(world, "a1")

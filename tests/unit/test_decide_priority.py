@@ -155,6 +155,23 @@ def test_work_made_more_urgent_passes_what_waits_and_keeps_since_when_it_waits()
     assert begun(world) == [third, first, second]
 
 
+def test_what_a_task_has_asked_of_others_becomes_as_urgent_as_it() -> None:
+    world = team_world(agent("lead", max_concurrency=2), agent("ada", "sum"), participants=["lead"])
+    first, second = submitted(world), submitted(world)
+    asker, other = (key for key, start in world.started.items() if start.agent == "lead")
+    world.ask(asker, "sum", [1, 2])
+    world.ask(other, "sum", [3])
+
+    applied(world, SetPriority(target=asker[0], priority=1))
+
+    task = world.state.tasks[asker[0]]
+    assert [world.state.tasks[one].priority for one in (task.id, *task.children)] == [1, 1, 1]
+    world.succeed(attempt(world, "ada"))
+    assert [start.run_id for start in world.starts if start.agent == "ada"] == [first, first]
+    world.succeed(attempt(world, "ada"))
+    assert world.starts[-1].run_id == second
+
+
 def test_work_made_urgent_and_usual_again_has_its_old_place() -> None:
     world = one_hand()
     runs = [submitted(world) for _ in range(3)]

@@ -176,6 +176,7 @@ def test_patterns_that_people_write_are_taken(pattern: str) -> None:
 
 def test_a_pattern_without_a_choice_needs_no_process() -> None:
     assert not may_backtrack(r"^ok\b")
+    assert not may_backtrack("a{3}")
     assert may_backtrack("a?" * 5)
     assert may_backtrack("yes|no")
     assert may_backtrack(r"\d+")

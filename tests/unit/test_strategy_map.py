@@ -10,7 +10,20 @@ from engine.core.signals import AgentUnusable
 from engine.core.spec import AgentSpec, Retry
 from engine.core.state import RunStatus
 from engine.core.values import TextRef
-from tests.story import applied, asked, attempt, attempts, done, ended, found, member, refused, submitted, works
+from tests.story import (
+    applied,
+    asked,
+    attempt,
+    attempts,
+    done,
+    ended,
+    found,
+    kinds,
+    member,
+    refused,
+    submitted,
+    works,
+)  # fmt: skip
 from tests.world import World, agent, load, team_world
 
 
@@ -156,6 +169,18 @@ def test_an_item_that_failed_on_an_agent_and_is_done_by_a_team_is_done() -> None
     world.settle()
 
     assert (ended(world).status, ended(world).error) == (RunStatus.DONE, None)
+
+
+def test_a_team_takes_the_next_item_when_one_of_its_agents_has_begun_with_the_last() -> None:
+    kitchen = SupervisorSpec(name="kitchen", members=[agent("ada"), agent("bob")])
+    world = team_world(agent("lead"), agent("cyd"), kitchen, mode="map")
+    submitted(world, ["a", "b", "c", "d"])  # type: ignore[arg-type]
+
+    events = found(world, items=4)
+
+    assert kinds(events).count("item_taken") == 2
+    assert works(world) == ["cyd", "ada"]
+    assert_legal(world.state)
 
 
 def test_an_item_that_was_made_to_wait_is_done_by_a_team_that_takes_it() -> None:

@@ -10,8 +10,8 @@ from tests.world import World, agent, team_world
 EVERYTHING = Optimize(switch_to_parallel_when_slow=True, optimize_agent_selection=True)
 
 
-def tuned_world(optimize: Optimize | None = EVERYTHING) -> World:
-    options = SupervisorOptions(optimize=optimize)
+def tuned_world(optimize: Optimize | None = EVERYTHING, **settings: str) -> World:
+    options = SupervisorOptions(optimize=optimize, **settings)  # type: ignore[arg-type]
     return team_world(agent("ada", "parse"), agent("bob", "write"), agent("cyd", "sum"), options=options)
 
 
@@ -77,6 +77,16 @@ def test_runs_that_fail_let_agents_that_did_well_be_asked_first() -> None:
     (said,) = tunings(world)
     assert (said.kind, said.before) == ("selection", 0.0)
     assert next(iter(world.state.supervisors.values())).options.balance == "performance"
+
+
+def test_runs_that_fail_change_nothing_without_permission_or_where_that_was_chosen_already() -> None:
+    forbidden = tuned_world(Optimize())
+    chosen = tuned_world(Optimize(optimize_agent_selection=True), balance="performance")
+
+    for world in (forbidden, chosen):
+        work(world, ENOUGH, fails=True)
+
+    assert tunings(forbidden) == tunings(chosen) == []
 
 
 def test_permission_is_given_while_the_team_works_and_counts_what_was_before() -> None:
