@@ -1,11 +1,13 @@
 """Sixty small changes of the core, drawn by a seed: most of them are noticed, and those that are not are named."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.chaos.mutation import Trial, drawn
+from tests.chaos.mutation import drawn
+from tests.chaos.trial import Trial
 
 SEED = int(os.environ.get("QUARTERDECK_CHAOS_SEED", "1"))
 MUTANTS = int(os.environ.get("QUARTERDECK_CHAOS_MUTANTS", "60"))
@@ -16,17 +18,20 @@ HISTORIES = 12
 
 @pytest.mark.chaos_long
 def test_most_small_changes_of_the_core_are_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    trial = Trial(tmp_path, seeds=HISTORIES)
-    assert trial.noticed_by(None) is None
-    survivors = []
-    for mutant in drawn(SEED, MUTANTS):
-        noticed = trial.noticed_by(mutant)
-        survivors += [] if noticed is not None else [mutant]
-        with capsys.disabled():
-            print(f"\n{mutant}\n    {noticed or 'SURVIVES'}", flush=True)
+    began = time.monotonic()
 
-    share = 1 - len(survivors) / MUTANTS
-    said = "\n".join(map(str, survivors))
-    with capsys.disabled():
-        print(f"\n{share:.0%} of {MUTANTS} mutants of seed {SEED} were noticed; these were not:\n{said}")
-    assert share >= WANTED, said
+    def say(line: str) -> None:
+        with capsys.disabled():
+            print(f"\n{time.monotonic() - began:5.0f} s  {line}", end="", flush=True)
+
+    trial = Trial(tmp_path, seeds=HISTORIES)
+    say(f"{trial.learn()} tests pass without a mutant")
+    survivors = []
+    for number, (mutant, noticed) in enumerate(trial.noticed(drawn(SEED, MUTANTS)), 1):
+        survivors += [] if noticed is not None else [str(mutant)]
+        say(f"{number}/{MUTANTS}  {mutant}\n         {noticed or 'SURVIVES'}")
+
+    caught = MUTANTS - len(survivors)
+    said = "\n".join([f"{caught} of {MUTANTS} mutants of seed {SEED} were noticed, {caught / MUTANTS:.0%}", *survivors])
+    say(said + "\n")
+    assert caught >= WANTED * MUTANTS, said
