@@ -11,18 +11,23 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from store import Reader, StoreError, check_place
 
-UP_WITHIN_S = 30.0
+QUIET_S = 30.0
+"""How long an engine that is starting may say nothing; while it computes it says so."""
+_BEAT_S = 1.0
+_WORKING = b"."
+_UP = b"up\n"
 LARGEST_LOG_BYTES = 4_000_000
 _TAIL_BYTES = 8_000
 
 
 class EngineDidNotStart(Exception):
-    """A detached engine ended, or was not up in time.
+    """A detached engine ended, or stood still, before it was up.
 
     Attributes:
         log: Where it says more.
@@ -35,6 +40,40 @@ class EngineDidNotStart(Exception):
         self.last_line = last_line
 
 
+class Announcer:
+    """What an engine tells whoever started it: each second that it has computed, and then that it is up.
+
+    Args:
+        descriptor: The end of a pipe; closed once it is up.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._is_up = threading.Event()
+        self._thread = threading.Thread(target=self._tell_progress, name="announce", daemon=True)
+        self._thread.start()
+
+    def up(self) -> None:
+        """Say that it is up."""
+        self._is_up.set()
+        self._thread.join()
+        self._say(_UP)
+        os.close(self._descriptor)
+
+    def _tell_progress(self) -> None:
+        """One that stands still, in a lock or on a disk that does not answer, says nothing."""
+        said_s = 0.0
+        while not self._is_up.wait(_BEAT_S):
+            now_s = time.process_time()
+            if now_s - said_s > _BEAT_S / 100:
+                said_s = now_s
+                self._say(_WORKING)
+
+    def _say(self, word: bytes) -> None:
+        with suppress(BrokenPipeError):  # whoever started it did not wait
+            os.write(self._descriptor, word)
+
+
 @dataclass(frozen=True, slots=True)
 class Detached:
     """An engine that was started."""
@@ -43,7 +82,7 @@ class Detached:
     db: Path
     log: Path
     ready: int
-    """The end of a pipe that it writes to when it is up."""
+    """The end of a pipe in which it tells how its start goes on."""
     lifeline: int | None
     """The end of a pipe; once it is closed, also by the death of this process, the engine ends cleanly."""
 
@@ -139,14 +178,18 @@ def _close(*descriptors: int | None) -> None:
             os.close(descriptor)
 
 
-def wait_until_up(engine: Detached, *, timeout_s: float = UP_WITHIN_S) -> None:
-    """Return once the engine answers.
+def wait_until_up(engine: Detached, *, quiet_s: float = QUIET_S) -> None:
+    """Return once the engine answers; one that computes is waited for, such as while it reads a long journal.
+
+    Args:
+        engine: That was started.
+        quiet_s: How long it may say nothing.
 
     Raises:
-        EngineDidNotStart: If it ended, or did not come up in time; then it is ended.
+        EngineDidNotStart: If it ended, or stood still for so long; then it is ended.
     """
     try:
-        if _said_ready(engine.ready, timeout_s):
+        if _said_ready(engine.ready, quiet_s):
             return
     finally:
         os.close(engine.ready)
@@ -193,10 +236,14 @@ def last_error(log: Path) -> str:
     return (errors or lines or [""])[-1].removeprefix("quarterdeck: ").strip()
 
 
-def _said_ready(descriptor: int, timeout_s: float) -> bool:
+def _said_ready(descriptor: int, quiet_s: float) -> bool:
     with selectors.DefaultSelector() as selector:
         selector.register(descriptor, selectors.EVENT_READ)
-        return bool(selector.select(timeout_s)) and os.read(descriptor, 16) != b""
+        while selector.select(quiet_s):
+            said = os.read(descriptor, 16)
+            if said.strip(_WORKING) or not said:
+                return said != b""
+    return False
 
 
 def _opened_log(log: Path) -> int:

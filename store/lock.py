@@ -12,9 +12,13 @@ from pathlib import Path
 
 from store.errors import NoPermission, NotOurFile, StoreBusy
 from store.files import made_in
+from store.process import may_run
 
 _PATIENCE_S = 0.1
-"""Longer than any reader holds it to see whether an engine lives."""
+"""How long an engine that holds it is waited for."""
+_LEFTOVER_S = 10.0
+"""How long others are waited for, who let go by themselves, on a busy machine not at once: readers that look whether an
+engine lives, and a child that an engine was about to start when it was killed."""
 
 
 class FileLock:
@@ -42,17 +46,18 @@ def acquire(path: Path, database: Path, *, patience_s: float = _PATIENCE_S) -> F
     Args:
         path: The lock file; made if it is missing.
         database: What it is about, for the message.
-        patience_s: How long to try, in seconds.
+        patience_s: How long to try while an engine holds it, in seconds.
 
     Raises:
         StoreBusy: If another holds it, also in this same process.
         NotOurFile, NoPermission, ReadOnlyFolder, DiskFull: If there can be no lock file.
     """
     descriptor = opened(path)
-    deadline = time.monotonic() + patience_s
+    began_s = time.monotonic()
     try:
         while not _taken(descriptor, fcntl.LOCK_EX):
-            if time.monotonic() >= deadline:
+            waited_s = time.monotonic() - began_s
+            if waited_s >= patience_s and (waited_s >= _LEFTOVER_S or _is_an_engines(descriptor)):
                 raise StoreBusy(*_holder(descriptor), database)
             time.sleep(0.005)
     except BaseException:
@@ -117,6 +122,15 @@ def _taken(descriptor: int, how: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _is_an_engines(descriptor: int) -> bool:
+    """Tell whether the process that has noted itself holds the lock; False for those who let go by themselves."""
+    if _taken(descriptor, fcntl.LOCK_SH):
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        return False
+    pid, _ = _holder(descriptor)
+    return pid is None or may_run(pid)
 
 
 def _note_holder(descriptor: int) -> None:

@@ -34,6 +34,17 @@ def boot_id() -> str:
     return _contents(Path("/proc/sys/kernel/random/boot_id"))
 
 
+def may_run(pid: int) -> bool:
+    """Return False only where it is certain that no process of this machine has a pid."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass
+    return True
+
+
 def started(pid: int) -> str:
     """Start time of a process, "" when there is none or it cannot be known."""
     if sys.platform == "darwin":

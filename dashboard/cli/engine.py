@@ -14,6 +14,7 @@ from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
 from dashboard.cli.team_plan import agreed, answers, planned
 from dashboard.cli.trust import ensure_trusted, trust_list
 from dashboard.cli.up import check_same_team, is_loaded
+from dashboard.process import Announcer
 from engine.core.commands import Winner
 from engine.core.fact import changed
 from engine.core.state import State
@@ -98,6 +99,7 @@ def engine(
     for descriptor in (ready_fd, while_fd):
         if descriptor is not None:
             os.set_inheritable(descriptor, False)
+    announcer = None if ready_fd is None else Announcer(ready_fd)
     state = folded(db) if db.is_file() and db.stat().st_size else None
     load = None if file is None or code is None else changed(file.load_command(), on_conflict=on_conflict)
     if load is not None and code is not None and state is not None:
@@ -129,8 +131,8 @@ def engine(
     )
     serving = Serving(
         terms,
-        lambda: _announce(ctx, db, None if standby else ready_fd, serving.took_over_from),
-        lambda: _announce_standby(ctx, db, ready_fd),
+        lambda: _announce(ctx, db, None if standby else announcer, serving.took_over_from),
+        lambda: _announce_standby(ctx, db, announcer),
     )
     anyio.run(serving.serve)
     if serving.team_was_stopped:
@@ -140,9 +142,9 @@ def engine(
     return INTERRUPTED if serving.ended_by is signal.SIGINT else DONE
 
 
-def _announce(ctx: click.Context, db: Path, ready_fd: int | None, before: int | None) -> None:
-    if ready_fd is not None:
-        _tell(ready_fd)
+def _announce(ctx: click.Context, db: Path, announcer: Announcer | None, before: int | None) -> None:
+    if announcer is not None:
+        announcer.up()
     elif ctx.ensure_object(Settings).json:
         emit(ctx, {"v": 1, "kind": "engine", **naming(db), "pid": os.getpid()}, None)
     else:
@@ -150,19 +152,13 @@ def _announce(ctx: click.Context, db: Path, ready_fd: int | None, before: int | 
         say(f"engine {os.getpid()} {did} on {db}; Ctrl-C ends it")
 
 
-def _announce_standby(ctx: click.Context, db: Path, ready_fd: int | None) -> None:
-    if ready_fd is not None:
-        _tell(ready_fd)
+def _announce_standby(ctx: click.Context, db: Path, announcer: Announcer | None) -> None:
+    if announcer is not None:
+        announcer.up()
     elif ctx.ensure_object(Settings).json:
         emit(ctx, {"v": 1, "kind": "standby", **naming(db), "pid": os.getpid()}, None)
     else:
         say(f"engine {os.getpid()} stands by on {db}; Ctrl-C ends it")
-
-
-def _tell(ready_fd: int) -> None:
-    with suppress(BrokenPipeError):  # whoever started it did not wait
-        os.write(ready_fd, b"up\n")
-    os.close(ready_fd)
 
 
 def _check_options(

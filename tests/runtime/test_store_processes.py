@@ -1,10 +1,12 @@
 """Several processes on one store: one engine at a time, whole batches after a kill, and a tail that keeps up."""
 
+import fcntl
 import os
 import signal
 import sqlite3
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from subprocess import Popen
@@ -15,6 +17,7 @@ import anyio.to_thread
 import pytest
 
 from store import CommandRow, Reader, Row, StoreBusy, Tail, open_store, verify
+from store.lock import acquire
 
 pytestmark = pytest.mark.anyio
 Start = Callable[..., "Popen[str]"]
@@ -151,3 +154,46 @@ async def test_commands_of_another_process_wake_the_engine(tmp_path: Path, start
                 await arrivals
         assert pending == [CommandRow(f"c{n}", "k", b"{}", "s", "r", n) for n in range(5)]
         assert await anyio.to_thread.run_sync(client.wait) == 0
+
+
+KILLED_WHILE_IT_STARTED_A_CHILD = """
+import os, signal, sys
+from pathlib import Path
+from store.lock import acquire
+
+acquire(Path(sys.argv[1]), Path(sys.argv[2]))
+if os.fork():
+    os.kill(os.getpid(), signal.SIGKILL)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_lock_that_is_left_over_from_a_killed_engine_is_waited_for(tmp_path: Path, started: Start) -> None:
+    lock, path = tmp_path / "team.db-lock", tmp_path / "team.db"
+    killed = started(KILLED_WHILE_IT_STARTED_A_CHILD, lock, path)
+    assert killed.stdout is not None
+    assert killed.stdin is not None
+    assert killed.stdout.readline() == "held\n"
+    killed.wait()
+    with ThreadPoolExecutor() as threads:
+        taken = threads.submit(acquire, lock, path, patience_s=0.0)
+        with pytest.raises(TimeoutError):
+            taken.result(0.5)
+        killed.stdin.close()
+
+        taken.result(60).release()
+
+
+def test_a_lock_that_readers_look_at_is_waited_for(tmp_path: Path) -> None:
+    lock, path = tmp_path / "team.db-lock", tmp_path / "team.db"
+    acquire(lock, path).release()
+    looking = os.open(lock, os.O_RDONLY)
+    fcntl.flock(looking, fcntl.LOCK_SH)
+    with ThreadPoolExecutor() as threads:
+        taken = threads.submit(acquire, lock, path, patience_s=0.0)
+        with pytest.raises(TimeoutError):
+            taken.result(0.5)
+        os.close(looking)
+
+        taken.result(60).release()

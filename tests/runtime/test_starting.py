@@ -1,0 +1,55 @@
+"""An engine that is starting says that it works, so that a slow one is waited for and a stuck one is not."""
+
+import os
+import selectors
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dashboard.process import Announcer, Detached, EngineDidNotStart, wait_until_up
+
+PATIENCE_S = 60.0
+
+
+def begun(program: str, folder: Path) -> Detached:
+    """Start a program in the place of an engine; `out` is its end of the pipe."""
+    ready, out = os.pipe()
+    process = subprocess.Popen([sys.executable, "-c", f"import os, sys; out = {out}; {program}"], pass_fds=[out])
+    os.close(out)
+    return Detached(process, folder / "team.db", folder / "team.db.log", ready, None)
+
+
+def test_an_engine_that_computes_says_so_and_is_heard_when_it_is_up() -> None:
+    ready, out = os.pipe()
+    announcer = Announcer(out)
+    until_s = time.monotonic() + PATIENCE_S
+    with selectors.DefaultSelector() as selector:
+        selector.register(ready, selectors.EVENT_READ)
+        while not selector.select(0) and time.monotonic() < until_s:
+            sum(range(10_000))
+    announcer.up()
+    words = os.read(ready, 1_000)
+    os.close(ready)
+
+    assert words.startswith(b".")
+    assert words.endswith(b"up\n")
+
+
+def test_one_that_said_that_it_works_is_up_once_it_says_so(tmp_path: Path) -> None:
+    engine = begun("os.write(out, b'...'); os.write(out, b'..up\\n')", tmp_path)
+
+    wait_until_up(engine)
+    assert engine.process.wait() == 0
+
+
+@pytest.mark.parametrize("program", ["os.write(out, b'.'); import signal; signal.pause()", "os.write(out, b'..')"])
+def test_one_that_stands_still_or_ends_before_it_is_up_did_not_start(program: str, tmp_path: Path) -> None:
+    engine = begun(program, tmp_path)
+
+    with pytest.raises(EngineDidNotStart):
+        wait_until_up(engine, quiet_s=2.0)
+
+    assert engine.process.poll() is not None
