@@ -163,6 +163,19 @@ def test_a_hand_over_takes_what_passes_before_the_first_attempt_below_and_after_
     assert (chief.hand_overs, chief.hand_over_ms) == (1, 40)
 
 
+def test_what_a_request_waits_for_other_runs_is_no_part_of_its_hand_over() -> None:
+    world = team_world(agent("ada"))
+    first = submitted(world)
+    submitted(world, after=[first])
+    world.now_ms += 60_000
+    world.succeed(attempt(world, "ada"))
+    world.now_ms += 5
+    world.succeed(attempt(world, "ada"))
+
+    chief = supervisor(world, "chief")
+    assert (chief.hand_overs, chief.hand_over_ms) == (2, 0)
+
+
 def test_a_group_below_which_nobody_worked_is_no_hand_over() -> None:
     world = deep(1)
     world.order(Pause(target="ada"))

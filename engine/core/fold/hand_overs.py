@@ -33,7 +33,9 @@ def note_end(state: State, group: Task) -> None:
     if supervisor is None or group.begun_ms is None:
         return
     tasks = state.tasks
-    ready_ms = max([group.created_ms, *(tasks[task_id].ended_ms or 0 for task_id in group.after)])
+    # A request is planned once the runs that it comes after have ended; these are gone by now.
+    could_begin_ms = group.started_ms if group.parent_id is None else None
+    ready_ms = max([could_begin_ms or group.created_ms, *(tasks[task_id].ended_ms or 0 for task_id in group.after)])
     members = (tasks[task_id] for task_id in group.children)
     ended_ms = max((one.ended_ms or 0 for one in members if one.kind in ("agent", "group")), default=state.at_ms)
     supervisor.hand_overs += 1
