@@ -93,3 +93,25 @@ async def test_without_keeping_agents_what_is_done_is_kept_all_the_same() -> Non
     assert result.status == "done"
     assert diary.counts()["bob"] == 1
     assert "bob(question to bob)" in str(result.output)
+
+
+@pytest.mark.parametrize(
+    ("mode", "settings"),
+    [
+        ("conditional", {"first": "ada", "branches": [{"when": "else", "to": "bob"}]}),
+        ("iterative_refinement", {"author": "ada", "critics": ["bob"]}),
+        ("hierarchical_review", {"levels": [["ada"], ["bob"]]}),
+        ("graph", {"nodes": [{"name": "only", "agent": "ada"}]}),
+    ],
+)
+async def test_a_member_without_a_place_in_the_strategy_before_takes_part_in_the_new_one(
+    mode: str, settings: dict[str, Any]
+) -> None:
+    diary = Diary()
+    specs = [diary.agent(name, takes_s=2) for name in ("ada", "bob", "cyd")]
+    chief = diary.supervisor("chief", *specs, coordination_mode=mode, coordination_settings=settings)
+
+    result = await switched(diary, chief, 1, mode="parallel")
+
+    assert result.status == "done"
+    assert diary.counts() == {"ada": 1, "bob": 1, "cyd": 1}

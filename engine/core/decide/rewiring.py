@@ -15,8 +15,8 @@ from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies import settings_for
 from engine.core.strategies.wiring import Nodes, Wiring
 
-SPARSE = ("delegate", "map", "graph")
-"""Strategies that give no node to members without a place; those get one when another is switched to."""
+SPARSE = ("conditional", "delegate", "graph", "hierarchical_review", "iterative_refinement", "map")
+"""Strategies that may give no node to a member; who has none gets one when another strategy is switched to."""
 
 
 @fact

@@ -25,7 +25,8 @@ def a_graph_is_for_those_who_take_part(past: Seen, event: GroupPlanned) -> str |
         return None
     leaving = {one for one in books.team.supervisors if _leaves(books, one)}  # may still get work from one that leaves
     others = found - {*wanted, *leaving, *(one for one in members if _name(books, one) == supervisor.aggregator)}
-    if others:
+    default = {one for one in members if _name(books, one) == supervisor.default_agent}
+    if others and found != default:
         return f"the graph {group.id} is for {sorted(others)}; {wanted} take part"
     if supervisor.auto_discover and not supervisor.options.strategies:
         workers = [node.worker_id for node in event.nodes if node.worker_id is not None]

@@ -45,6 +45,8 @@ class CountLedger:
         """Of each supervisor: how many graphs it handed through, and what they took besides the work below, in ms."""
         self.begun_ms: dict[str, int] = {}
         """When the first attempt under each graph began."""
+        self.planned_ms: dict[str, int] = {}
+        """When each graph was made, which of a request is when the runs that it comes after have ended."""
         self.paid: list[tuple[str, str]] = []
         """Tasks and agents of which attempts reported what they spent, since that was last looked at."""
         self.joins: dict[tuple[str, int], Joined] = {}
@@ -59,6 +61,8 @@ class CountLedger:
         if getattr(event, "usage", None) is not None and event.agent_id is not None and event.task_id:
             self.paid.append((event.task_id, event.agent_id))
         match event:
+            case GroupPlanned():
+                self.planned_ms[event.task_id] = event.at_ms
             case AttemptStarted(agent_id=str()):
                 self._begin_above(work.jobs[event.task_id], event.at_ms, work)
             case GroupEnded():
@@ -109,6 +113,8 @@ class CountLedger:
         if begun_ms is None or group.worker_id is None:
             return
         could_ms = max([group.created_ms, *(work.jobs[one].ended_ms or 0 for one in group.after)])
+        if group.parent_id is None:
+            could_ms = max(could_ms, self.planned_ms.get(group.id, 0))
         members = [work.jobs[one] for one in group.children]
         over_ms = max([one.ended_ms or 0 for one in members if one.kind in ("agent", "group")], default=at_ms)
         count, took_ms = self.hand_overs.get(group.worker_id, (0, 0))
