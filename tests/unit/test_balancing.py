@@ -102,6 +102,16 @@ def test_performance_gives_work_to_the_faster_of_two_that_succeed() -> None:
     assert done_one_by_one(world, 3) == ["fast", "fast", "fast"]
 
 
+@pytest.mark.parametrize(("ms", "first"), [(70, "fresh"), (80, "proven")])
+def test_performance_counts_one_success_and_one_failure_that_never_were(ms: int, first: str) -> None:
+    world = hands("performance", agent("proven", "sum"), agent("fresh", "sum"))
+    for name, median_ms, done in (("proven", 110, 100), ("fresh", ms, 1)):
+        member(world, name).durations_ms.append(median_ms)
+        member(world, name).done = done  # type: ignore[misc]
+
+    assert asked(world, 1) == [first]
+
+
 def test_performance_tries_each_agent_once_before_it_compares_them() -> None:
     world = hands("performance", *(agent(name, "sum") for name in ("slow", "fast", "new")))
     member(world, "slow").durations_ms.append(90)

@@ -257,6 +257,12 @@ def test_able_names_the_exact_name_first_then_a_whole_specialty() -> None:
     assert index.able("...") == []
 
 
+def test_able_are_those_who_claim_all_words_of_a_capability_at_once() -> None:
+    index = CapabilityIndex([candidate("a", "log shipping", "xml parsing"), candidate("b", "parsing of logs")])
+
+    assert index.able("log parsing") == ["b"]
+
+
 def test_bringing_up_to_date_changes_rank_or_words() -> None:
     index = CapabilityIndex([candidate("a", "research"), candidate("b", "research")])
     index.add(replace(candidate("a", "research"), load=4))

@@ -85,3 +85,12 @@ def test_the_validator_may_stand_anywhere() -> None:
     done(world, "ada")
 
     assert works(world) == ["val"]
+
+
+def test_who_is_alone_works_without_a_validator() -> None:
+    world = team_world(agent("ada"), mode="sequential_with_validation")
+    submitted(world)
+
+    done(world, "ada")
+
+    assert (ended(world).status, ended(world).output) == (RunStatus.DONE, "from ada")
