@@ -1,7 +1,7 @@
 """What watches the core is run on copies of the tree, in each of which one mutant stands at a time.
 
 Every test is run once without a mutant, to learn which functions it calls. A mutant is then shown to the tests that
-call its function alone: first to a few that call little besides, which are fast and about it, then to simulated
+call its function alone: first to a few quick ones that call little besides, which are about it, then to simulated
 histories, then to the others. The first that fails ends it. Limits count the time of the processor, so that nothing
 is noticed because the computer has other work.
 """
@@ -39,6 +39,8 @@ TESTS = (
 """How tests run: laws draw the same for each mutant as for the tree, so that nothing but the mutant is noticed."""
 FEW = 60
 """How many tests look at a mutant before the histories do."""
+QUICK_S = 0.5
+"""How much time of a processor a test takes at most that may be among the first."""
 LONGEST_S, TIMES_LONGER = 40, 4
 """How much time of a processor a program may take: so much, and so many times what its tests took without a mutant."""
 HISTORY_S = 1
@@ -93,7 +95,7 @@ class Trial:
         for part in self._calls.glob("*.json"):
             for test, seen in json.loads(part.read_text(encoding="utf-8")).items():
                 self._witnesses.append(Witness(test, frozenset(seen["calls"]), seen["cpu_s"]))
-        self._witnesses.sort(key=lambda one: (len(one.calls), one.test))
+        self._witnesses.sort(key=lambda one: (one.cpu_s > QUICK_S, len(one.calls), one.test))
         return len(self._witnesses)
 
     def noticed(self, mutants: Iterable[Mutant]) -> Iterator[tuple[Mutant, str | None]]:
