@@ -1,6 +1,8 @@
 """`engine --hand-over`: the engine at work ends cleanly, and one that stands by goes on."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -32,16 +34,16 @@ def hand_over(ctx: click.Context, grace_s: float) -> None:
     emit(ctx, outcome_body(db, outcome), f"engine {before.pid} handed over to engine {after.pid} {took}")
 
 
-def renew(db: Path, folder: Path) -> EngineInfo:
-    """Have a fresh process be the engine, and return it: one that has imported code keeps it for as long as it lasts.
+@contextmanager
+def standing_by(db: Path, folder: Path) -> Iterator[None]:
+    """Have a fresh process stand by for the block, such as one that loads other code and then has the engine hand over.
 
-    Raises:
-        Failure: As `handed_over`; the engine at work goes on then.
+    An engine that has imported code keeps it for as long as it lasts. Where nothing was handed over, it goes on.
     """
     standby = start_engine(db, folder=folder, standby=True)
     try:
         wait_until_up(standby)
-        return handed_over(db, GRACE_S)[1]
+        yield
     finally:
         with Reader(db) as reader:
             engine = reader.engine()

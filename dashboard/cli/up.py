@@ -8,7 +8,7 @@ import click
 
 from dashboard.cli.check import check_code
 from dashboard.cli.database import naming, team_database
-from dashboard.cli.handing import renew
+from dashboard.cli.handing import GRACE_S, handed_over, standing_by
 from dashboard.cli.ordering import client_on, fail_refused
 from dashboard.cli.output import DONE, NO_ENGINE, WRONG_USAGE, Settings, emit, fail, say
 from dashboard.cli.room import has_terminal, open_dashboard, ways_back
@@ -124,12 +124,17 @@ def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
         Failure: If the team is refused; an engine that was started for it is ended again.
         EngineDidNotStart: If it did not.
     """
-    before = state_of(db).trusted
-    started = None if is_alive(db) else start_engine(db, folder=Path(command.folder))
+    before, folder = state_of(db).trusted, Path(command.folder)
+    if is_alive(db) and any(before.get(one, digest) != digest for one, digest in digests.items()):
+        # First of all the fresh process: what begins on other code before that leads is cut at its next step.
+        with standing_by(db, folder):
+            outcome = _loaded(db, command)
+            return Launched(db, handed_over(db, GRACE_S)[1].pid, False, outcome, handed_over=True)
+    started = None if is_alive(db) else start_engine(db, folder=folder)
     try:
         if started is not None:
             wait_until_up(started)
-        outcome = None if is_loaded(folded(db), command, digests) else _loaded(db, command)
+        loaded = None if is_loaded(folded(db), command, digests) else _loaded(db, command)
     except BaseException:
         # Also on Ctrl-C: an engine without its team is of no use to anybody.
         if started is not None:
@@ -139,9 +144,7 @@ def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
         engine = reader.engine()
     if engine is None or not engine.alive:
         fail("no_engine", "the engine ended at once", f"its log says why: {log_of(db)}", NO_ENGINE)
-    if started is not None or all(before.get(one, digest) == digest for one, digest in digests.items()):
-        return Launched(db, engine.pid, started is not None, outcome)
-    return Launched(db, renew(db, Path(command.folder)).pid, False, outcome, handed_over=True)
+    return Launched(db, engine.pid, started is not None, loaded)
 
 
 def _loaded(db: Path, command: LoadTeam) -> Outcome:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.client import folded
+from store import Reader
 from tests.runtime.shell import until
 from tests.runtime.test_cli_lifecycle import Console, await_event, engine_of
 
@@ -90,6 +91,24 @@ def test_new_code_is_taken_over_in_the_middle_of_a_run_by_a_fresh_process_and_no
     assert [agent.generation for agent in state.agents.values()] == [2, 2]
     assert (state.tasks_failed, state.finished[-1].status) == (0, "done")
     assert (again["pid"], again["handed_over"], again["loaded"]) == (up["pid"], False, None)
+
+
+def test_the_process_that_goes_on_with_new_code_stands_by_before_that_is_loaded(console: Console) -> None:
+    db = console.database("pair")
+    before = engine_of(db)
+    console.write("code.py", CODE.replace("old", "new"))
+    seq = folded(db).seq
+
+    upping = console.begin("up", "team.yaml", "--detach", "--trust")
+    await_event(db, "team_loaded", after_seq=seq)
+    with Reader(db) as reader:
+        waits, leads = reader.standbys(), reader.engine()
+
+    assert before is not None
+    assert leads is not None
+    assert waits or leads.pid != before.pid
+    upping.communicate(timeout=60)
+    assert upping.returncode == 0
 
 
 def test_a_rollback_of_code_alone_says_that_the_old_code_is_gone(console: Console) -> None:
