@@ -102,6 +102,16 @@ def test_performance_gives_work_to_the_faster_of_two_that_succeed() -> None:
     assert done_one_by_one(world, 3) == ["fast", "fast", "fast"]
 
 
+def test_round_robin_counts_since_when_an_agent_is_free_and_not_since_when_it_began() -> None:
+    world = hands("round_robin", agent("ada", "sum"), agent("bob", "sum"))
+    assert asked(world, 2) == ["ada", "bob"]
+
+    world.succeed(attempt(world, "bob"))
+    world.succeed(attempt(world, "ada"))
+
+    assert asked(world, 1) == ["bob"]
+
+
 @pytest.mark.parametrize(("ms", "first"), [(70, "fresh"), (80, "proven")])
 def test_performance_counts_one_success_and_one_failure_that_never_were(ms: int, first: str) -> None:
     world = hands("performance", agent("proven", "sum"), agent("fresh", "sum"))
