@@ -66,11 +66,14 @@ async def test_one_that_has_said_nothing_gives_nothing_on(stage: str) -> None:
 
 @pytest.mark.parametrize("policy", [Skip(), Escalate(after_s=5, default="skip")], ids=["skip", "escalate"])
 @pytest.mark.parametrize("mode", ["sequential", "parallel", "parallel_then_synthesis", "delegate", "map"])
-async def test_a_run_whose_every_task_was_skipped_is_skipped_and_says_why(mode: str, policy: Any) -> None:
+@pytest.mark.parametrize("stage", ["alone", "teams", "broken"])
+async def test_a_run_whose_every_task_was_skipped_is_skipped_and_says_why(stage: str, mode: str, policy: Any) -> None:
     diary = Diary()
     specs = [skipper(diary, name, policy) for name in ("ada", "bob")]
 
-    async with diary.supervisor("chief", *specs, coordination_mode=mode, default_agent="ada") as chief:
+    async with staged(
+        stage, diary, *specs, coordination_mode=mode, default_agent="ada", participants=["ada", "bob"]
+    ) as chief:
         with pytest.raises(RunSkipped, match=r"skipped: (ada|bob).*no idea") as raised:
             await chief.arun("go")
 
@@ -101,7 +104,8 @@ async def test_a_join_goes_on_without_those_that_were_skipped() -> None:
 
 
 @pytest.mark.parametrize("policy", [Skip(), Escalate(after_s=5, default="skip")], ids=["skip", "escalate"])
-async def test_a_delegated_task_that_was_skipped_is_none_in_the_lead(policy: Any) -> None:
+@on_every_stage
+async def test_a_delegated_task_that_was_skipped_is_none_in_the_lead(stage: str, policy: Any) -> None:
     diary = Diary()
     found: list[Any] = []
 
@@ -111,9 +115,10 @@ async def test_a_delegated_task_that_was_skipped_is_none_in_the_lead(policy: Any
         found.append(await ctx.map("bob", ["three"], return_failures=True))
         return "went on"
 
-    specs = [diary.agent("lead", body=lead), skipper(diary, "bob", policy)]
-
-    async with diary.supervisor("chief", *specs, coordination_mode="delegate", lead="lead") as chief:
+    async with staged(
+        stage, diary, skipper(diary, "bob", policy), lead=diary.agent("lead", body=lead),
+        coordination_mode="delegate", coordination_settings={"lead": "lead"},
+    ) as chief:  # fmt: skip
         result = await told(chief)
 
     assert (result.status, result.output) == ("done", "went on")

@@ -6,7 +6,8 @@ import anyio
 import pytest
 
 from engine import DynamicSupervisor, RunResult
-from tests.meaning.diary import PATIENCE_S, Diary, told
+from tests.meaning.diary import PATIENCE_S, Diary, during, told
+from tests.meaning.stages import STAGES, staged
 
 pytestmark = pytest.mark.anyio
 
@@ -115,3 +116,20 @@ async def test_a_member_without_a_place_in_the_strategy_before_takes_part_in_the
 
     assert result.status == "done"
     assert diary.counts() == {"ada": 1, "bob": 1, "cyd": 1}
+
+
+@pytest.mark.parametrize("stage", [one for one in STAGES if one != "attached"])
+async def test_a_synthesis_that_is_switched_to_is_made_by_one_that_takes_part(stage: str) -> None:
+    diary = Diary()
+    workers = [diary.agent(name, takes_s=place + 1) for place, name in enumerate(NAMES)]
+
+    async with staged(stage, diary, *workers, coordination_mode="parallel", participants=list(NAMES)) as chief:
+
+        async def act(run_id: str) -> None:
+            async with diary.at(1.5):
+                await chief.reconfigure_coordination({"mode": "parallel_then_synthesis"})
+
+        result = await during(diary, chief, act)
+        assert (result.status, diary.now_s()) == ("done", 6)
+
+    assert (diary.order()[-1], diary.counts()) == ("dan", {"bob": 1, "cyd": 1, "dan": 2})

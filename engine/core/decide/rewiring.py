@@ -115,7 +115,7 @@ def _view(state: State, wanted: Supervisor, parts: _Parts, fresh: dict[str, str]
         fresh: Members that get a node, by the key that stands for it; an aggregator without one is added.
     """
     settings = settings_for(wanted.mode, wanted.options.settings, wanted.mode)
-    aggregator = _aggregator(state, wanted, parts.unstarted, fresh, settings)  # may be one of the fresh from now on
+    aggregator = _aggregator(state, wanted, parts, fresh, settings)  # may be one of the fresh from now on
     names = {one: member_name(state, one) for one in wanted.members}
     members = _whose(state, _every(parts), names) | {key: names[one] for key, one in fresh.items()}
     asked = {one for one in _every(parts) if one in parts.adopted or state.tasks[one].asked_by is not None}
@@ -237,17 +237,21 @@ def _without_a_node(state: State, wanted: Supervisor, group: Task, nodes: list[T
 
 
 def _aggregator(
-    state: State, wanted: Supervisor, unstarted: list[str], fresh: dict[str, str], settings: dict[str, JsonValue]
+    state: State, wanted: Supervisor, parts: _Parts, fresh: dict[str, str], settings: dict[str, JsonValue]
 ) -> str | None:
-    """Return the node of whoever makes a synthesis, with one that is added where there is none."""
+    """Return the node of whoever makes a synthesis, with one that is added where there is none.
+
+    Where nobody is named it is one that has not begun, else one that has: who takes no part in the graph is not asked.
+    """
     if wanted.mode not in ("parallel", SYNTHESIS):
         return None
     members = set(wanted.members) if wanted.mode == SYNTHESIS else set()
-    able = [worker for worker in (state.tasks[one].worker_id for one in unstarted) if worker in members]
-    aggregator_id = aggregator_of(state, wanted, settings=settings, able=[*able, *fresh.values()] or None)
+    able = [one for one in (_worker(state.tasks[each]) for each in parts.unstarted) if one in members]
+    begun = [one for one in (_worker(state.tasks[each]) for each in (*parts.done, *parts.running)) if one in members]
+    aggregator_id = aggregator_of(state, wanted, settings=settings, able=[*able, *fresh.values()] or begun or None)
     if aggregator_id is None:
         return None
-    node = next((one for one in unstarted if state.tasks[one].worker_id == aggregator_id), None)
+    node = next((one for one in parts.unstarted if state.tasks[one].worker_id == aggregator_id), None)
     node = node or next((key for key, one in fresh.items() if one == aggregator_id), None)
     if node is None:
         node = "+aggregator"
