@@ -57,3 +57,18 @@ async def test_a_limit_over_many_teams_is_used_whole_and_by_priority(size: int) 
     first = min(10, len(teams))
     assert begun[first:] == sorted(begun[first:])
     assert diary.now_s() == -(-len(teams) // 10)
+
+
+async def test_who_is_equal_goes_in_the_order_of_the_declaration(size: int) -> None:
+    diary = Diary()
+    names = [f"w{number}" for number in range(size)]
+    workers = [diary.agent(name, "dig", takes_s=1) for name in names]
+
+    async with diary.supervisor(
+        "chief", *workers, coordination_mode="parallel", max_agents=size, max_parallel=1
+    ) as chief:
+        await told(chief)
+        await chief.reconfigure_coordination({"mode": "map", "settings": {"to": "dig"}})
+        await told(chief, list(names))
+
+    assert diary.order() == [*names, *names]

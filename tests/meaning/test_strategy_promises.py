@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from engine import SupervisorOptions
 from tests.meaning.diary import Diary, told
 from tests.meaning.stages import STAGES, staged
 
@@ -32,6 +33,22 @@ async def test_parallel_gives_all_of_them_the_request_at_once(stage: str) -> Non
 
     assert [(one.text, one.began_s) for one in diary.entries] == [("go", 0)] * 3
     assert diary.now_s() == 3
+
+
+@pytest.mark.parametrize("names", [["ada", "bob", "cyd", "dan", "eve"], ["eve", "ada", "dan", "cyd", "bob"]])
+async def test_with_one_slot_the_participants_begin_in_the_order_in_which_they_are_named(
+    stage: str, names: list[str]
+) -> None:
+    diary = Diary()
+    workers = [diary.agent(name, takes_s=1) for name in sorted(names)]
+
+    async with staged(
+        stage, diary, *workers, coordination_mode="parallel", participants=names,
+        options=SupervisorOptions(max_total=1),
+    ) as chief:  # fmt: skip
+        await told(chief)
+
+    assert [(one.agent, one.began_s) for one in diary.entries] == [(name, place) for place, name in enumerate(names)]
 
 
 async def test_parallel_with_a_need_takes_as_long_as_the_nth_fastest(stage: str) -> None:

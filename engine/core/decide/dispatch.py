@@ -39,7 +39,7 @@ def begun(state: State, queue: Queue, task: Task, agent: Agent, ctx: Context) ->
 def agent_for(state: State, queue: Queue) -> Agent:
     """Return the free agent of a queue that gets its next task."""
     if queue.best is not None:
-        return state.agents[queue.best.heap[0][2]]
+        return state.agents[queue.best.heap[0][3]]
     return state.agents[next(iter(queue.free))]
 
 

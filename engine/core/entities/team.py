@@ -20,10 +20,10 @@ Ids: TypeAlias = OrderedDict[str, int]
 class Ranking:
     """Keys by their rank; the least is first. Kept by `fold.ranking`."""
 
-    ranks: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Of each key, its rank and the event that gave it to it."""
-    heap: list[tuple[int, int, str]] = field(default_factory=list)
-    """Rank, event and key; what `ranks` does not hold like that is passed over, and never on top."""
+    ranks: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    """Of each key, its rank, the event that gave it to it, and its place among those that this event ranked alike."""
+    heap: list[tuple[int, int, int, str]] = field(default_factory=list)
+    """Rank, event, place and key; what `ranks` does not hold like that is passed over, and never on top."""
 
 
 class AgentStatus(StrEnum):

@@ -42,5 +42,6 @@ def rank_anew(state: State, queue: Queue) -> None:
 
 def _rank(state: State, queue: Queue, best: Ranking, agent: Agent) -> None:
     rank = RULES[state.supervisors[queue.supervisor_id].balance](agent)
-    if best.ranks.get(agent.id) != (rank, agent.turn_seq):
-        put(best, agent.id, rank, agent.turn_seq)
+    place = int(agent.id[1:])
+    if best.ranks.get(agent.id) != (rank, agent.turn_seq, place):
+        put(best, agent.id, rank, agent.turn_seq, place)

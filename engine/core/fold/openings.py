@@ -9,7 +9,7 @@ Each supervisor compares what it is offered by its own `ageing_s`: what a team h
 from typing import TypeAlias
 
 from engine.core.fold.free import rank_again, rank_anew, set_busy, set_free
-from engine.core.fold.lanes import ageing_ms, rank_above, rank_of
+from engine.core.fold.lanes import ageing_ms, next_task, rank_above, rank_of
 from engine.core.fold.pools import look_at_pool
 from engine.core.fold.ranking import drop, put
 from engine.core.inheritance import above_and_self, inherited
@@ -19,7 +19,7 @@ from engine.core.queries.processes import lacks_process
 from engine.core.queries.takers import is_of_few
 from engine.core.state import Agent, Queue, Ranking, State, Supervisor
 
-Entry: TypeAlias = tuple[int, int, str]
+Entry: TypeAlias = tuple[int, int, int, str]
 ROOTS_MS = round(AGEING_S * 1000)
 """What a priority is worth in waiting between the work of several roots."""
 
@@ -39,7 +39,7 @@ def rank_queue(state: State, supervisor: Supervisor, queue: Queue) -> bool:
         rank = rank_of(supervisor, queue)
         if known is not None and known[0] == rank:
             return False
-        put(own, key, rank, state.seq)
+        put(own, key, rank, state.seq, int(next_task(state, queue)[1:]))
         return True
     if known is not None:
         drop(own, key)
@@ -58,9 +58,9 @@ def offer(state: State, supervisor: Supervisor) -> None:
             drop(offers, supervisor.id)
         else:
             rank = _rank_above(state, supervisor, best)
-            if known == (rank, best[1]):
+            if known == (rank, best[1], best[2]):
                 return
-            put(offers, supervisor.id, rank, best[1])
+            put(offers, supervisor.id, rank, best[1], best[2])
         if supervisor.parent_id is None:
             return
         supervisor = state.supervisors[supervisor.parent_id]
@@ -72,7 +72,7 @@ def _rank_above(state: State, supervisor: Supervisor, best: Entry) -> int:
     ageing = ROOTS_MS if parent_id is None else state.supervisors[parent_id].ageing_ms
     if best[0] < 0 or supervisor.ageing_ms == ageing:
         return best[0]
-    queue = _leads_to(state, best[2])
+    queue = _leads_to(state, best[3])
     if queue is None:  # it is about to be offered anew
         return best[0]
     return rank_above(queue, state.supervisors[queue.supervisor_id].ageing_ms, ageing)
@@ -110,7 +110,7 @@ def has_slot(state: State, supervisor: Supervisor) -> bool:
 
 def next_queue(state: State) -> Queue:
     """Return the queue out of which something begins next; `State.offers` is not empty."""
-    queue = _leads_to(state, state.offers.heap[0][2])
+    queue = _leads_to(state, state.offers.heap[0][3])
     assert queue is not None
     return queue
 
@@ -121,7 +121,7 @@ def _leads_to(state: State, key: str) -> Queue | None:
         first = first_of(state.supervisors[key])
         if first is None:
             return None
-        key = first[2]
+        key = first[3]
     return state.queues[key] if state.queues[key].ready else None
 
 

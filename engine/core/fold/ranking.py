@@ -11,16 +11,19 @@ STALE = 16
 """A heap has up to so many entries that mean nothing any more, besides as many as mean something."""
 
 
-def put(ranking: Ranking, key: str, rank: int, seq: int) -> None:
-    """Give a key its rank, in place of the one that it may have; of equal ranks the least `seq` goes first."""
+def put(ranking: Ranking, key: str, rank: int, seq: int, place: int) -> None:
+    """Give a key its rank, in place of the one that it may have; equals go by `seq`, then by `place`, the least first.
+
+    The place is the number of an id: as texts `a10` would go before `a2`.
+    """
     ranks, heap = ranking.ranks, ranking.heap
-    ranks[key] = (rank, seq)
+    ranks[key] = (rank, seq, place)
     if len(ranks) == 1:
-        heap[:] = [(rank, seq, key)]
+        heap[:] = [(rank, seq, place, key)]
         return
-    heappush(heap, (rank, seq, key))
+    heappush(heap, (rank, seq, place, key))
     if len(heap) > 2 * len(ranks) + STALE:
-        heap[:] = [(rank, seq, key) for key, (rank, seq) in ranks.items()]
+        heap[:] = [(*order, key) for key, order in ranks.items()]
         heapify(heap)
     else:
         _clear_top(ranking)
@@ -38,5 +41,5 @@ def drop(ranking: Ranking, key: str) -> None:
 
 def _clear_top(ranking: Ranking) -> None:
     ranks, heap = ranking.ranks, ranking.heap
-    while ranks.get(heap[0][2]) != heap[0][:2]:
+    while ranks.get(heap[0][3]) != heap[0][:3]:
         heappop(heap)

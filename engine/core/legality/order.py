@@ -80,10 +80,10 @@ def rankings_are_right_on_top(state: State) -> Iterator[str]:
         if bool(heap) != bool(ranking.ranks):
             yield f"{whose} ranks {len(ranking.ranks)} and has {len(heap)} in its heap"
             continue
-        for key, (rank, seq) in ranking.ranks.items():
-            if (rank, seq, key) not in heap:
+        for key, order in ranking.ranks.items():
+            if (*order, key) not in heap:
                 yield f"{whose} ranks {key}, which is not in its heap"
-        if heap and ranking.ranks.get(heap[0][2]) != heap[0][:2]:
+        if heap and ranking.ranks.get(heap[0][3]) != heap[0][:3]:
             yield f"{whose} has {heap[0]} on top, which is not ranked like that"
         if any(heap[place] < heap[(place - 1) // 2] for place in range(1, len(heap))):
             yield f"{whose} has a heap that is none"
@@ -111,7 +111,7 @@ def open_queues_are_ranked(state: State) -> Iterator[str]:
                 yield f"{queue.key} stands among queues of another kind"
     for supervisor in state.supervisors.values():
         both = (*supervisor.own.ranks.items(), *supervisor.offers.ranks.items())
-        ranked = {key: rank for key, (rank, _) in both if key in state.queues}
+        ranked = {key: rank for key, (rank, _, _) in both if key in state.queues}
         if ranked != opened[supervisor.id]:
             yield f"{supervisor.id} ranks {ranked}; open are {opened[supervisor.id]}"
 
@@ -126,7 +126,7 @@ def free_agents_are_ranked(state: State) -> Iterator[str]:
         elif queue.best is not None:
             ranked = dict(queue.best.ranks)
             free = (state.agents[agent_id] for agent_id in queue.free)
-            due = {agent.id: (RULES[rule](agent), agent.turn_seq) for agent in free}
+            due = {agent.id: (RULES[rule](agent), agent.turn_seq, int(agent.id[1:])) for agent in free}
             if ranked != due:
                 yield f"{queue.key} ranks {ranked} by {rule}; that is {due}"
 
