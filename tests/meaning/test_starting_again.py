@@ -168,3 +168,62 @@ async def test_agents_work_in_the_order_in_which_they_are_declared_now(tmp_path:
 async def test_a_word_that_is_neither_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="on_conflict must be declared or current, not 'file'"):
         started(tmp_path / "team.db", on_conflict="file")  # type: ignore[arg-type]
+
+
+async def test_work_that_was_cut_off_goes_on_with_its_steps_before_what_waits_behind_it(tmp_path: Path) -> None:
+    first, second = Diary(), Diary()
+
+    def team(diary: Diary) -> DynamicSupervisor:
+        async def body(task: Any, ctx: Any) -> str:
+            for number in range(3):
+
+                async def step(number: int = number) -> None:
+                    await diary.works(1)
+                    diary.steps.append((str(task.text), "", number))
+
+                await ctx.step(f"step {number}", step)
+            return f"did {task.text}"
+
+        return diary.supervisor("chief", diary.agent("ada", body=body), store=tmp_path / "team.db")
+
+    async with team(first) as chief:
+        first.clock.hold()
+        for text in ("one", "two", "three"):
+            await chief.submit(text)
+        await chief.submit("urgent", priority=1)
+        first.clock.release()
+        await first.clock.sleep_until(first.clock.now_ms() + 1500)
+
+    async with team(second) as chief:
+        outputs = [(await chief.wait(run_id)).output for run_id in ("r1", "r2", "r3", "r4")]
+
+    assert outputs == ["did one", "did two", "did three", "did urgent"]
+    assert [one.text for one in second.entries] == ["urgent", "one", "two", "three"]
+    assert len(first.steps) + len(second.steps) <= 3 * 4 + 1  # the step in which it was cut off
+    assert [number for text, _, number in second.steps if text == "one"] == [1, 2]
+
+
+async def test_delegations_that_were_done_are_not_asked_again(tmp_path: Path) -> None:
+    first, second = Diary(), Diary()
+
+    def team(diary: Diary) -> DynamicSupervisor:
+        async def lead(task: Any, ctx: Any) -> Any:
+            return [await ctx.delegate("bob", "b"), *await ctx.map("dig", [1, 2, 3])]
+
+        workers = [diary.agent("bob", takes_s=1), diary.agent("ada", "dig", takes_s=1)]
+        return diary.supervisor(
+            "chief", diary.agent("lead", body=lead), *workers, coordination_mode="delegate", lead="lead",
+            store=tmp_path / "team.db",
+        )  # fmt: skip
+
+    async with team(first) as chief:
+        first.clock.hold()
+        await chief.submit("go")
+        first.clock.release()
+        await first.clock.sleep_until(first.clock.now_ms() + 2500)
+
+    async with team(second) as chief:
+        result = await chief.wait("r1")
+
+    assert result.output == ["bob(b)", "ada(1)", "ada(2)", "ada(3)"]
+    assert (first.order(), second.counts()) == (["lead", "bob", "ada", "ada"], {"lead": 1, "ada": 2})
