@@ -221,7 +221,7 @@ def _entry_of_agent(one: AgentEntry) -> dict[str, Any]:
 
 
 def queues_are_served_by_those_who_were_named(past: Seen, _: object) -> str | None:
-    """Each queue is served by the agents that events named for it, and by no others."""
+    """Each queue is served by the agents that events named for it and that stand below its supervisor, by no others."""
     books = past.books
     for key, queue in books.state.queues.items():
         own = key.partition(":")[2]

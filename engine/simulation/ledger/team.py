@@ -184,6 +184,12 @@ class TeamLedger:
             if agent_id not in agents:
                 agents.append(agent_id)
 
+    def _leave_shared_queues(self, supervisor_id: str) -> None:
+        """Agents of a moved team serve no queue of a supervisor that they no longer stand below."""
+        for agent in self.under(supervisor_id):
+            above = {one.id for one in self.up(agent.supervisor_id)}
+            self._serve(agent.id, [key for key in self.queues_of(agent.id)[1:] if self.home_of(key) in above])
+
 
 # Supervisors
 
@@ -243,6 +249,7 @@ def _member_moved(team: TeamLedger, event: MemberMoved) -> None:
         team._serve(event.member_id, event.queues)
     else:
         team.supervisors[event.member_id].parent_id = event.parent_id
+        team._leave_shared_queues(event.member_id)
 
 
 def _members_ordered(team: TeamLedger, event: MembersOrdered) -> None:
