@@ -87,7 +87,8 @@ class LocalEngine:
         clock: Clock | None = None,
     ) -> None:
         self.callables = Callables()
-        self.adoption = Adoption(self.callables, declares=store is not None, on_conflict=on_conflict)
+        self._adopting = partial(Adoption, self.callables, declares=store is not None, on_conflict=on_conflict)
+        self.adoption = self._adopting()
         self.store = None if store is None else store.absolute()
         self._folder = Path.cwd()
         self._open = partial(open_store, durability=durability, accept_loss=accept_loss)
@@ -264,9 +265,9 @@ class LocalEngine:
         for spec in _specs_of(self.state, command):
             check_kind(self.callables.referred(spec), self.callables.by_reference)
 
-    async def _ordered(self, host: Host, command: Command, *, settings: bool = True) -> Applied:
+    async def _ordered(self, host: Host, command: Command) -> Applied:
         outcome = Applied(host.state.seq, "is there already", {})
-        for asked in self.adoption.asked(host.state, command, settings=settings):
+        for asked in self.adoption.asked(host.state, command):
             host.bind(self.callables.by_reference)
             for spec in _specs_of(host.state, asked):
                 await self._check(spec, host)
@@ -303,37 +304,36 @@ class LocalEngine:
     async def take_in(self, signal: StateReady) -> None:
         """Take in a checked state in place of the declared team, whose agents are then said again on top of it.
 
-        All of it, or nothing: both are decided in memory before anything is changed.
+        All of it, or nothing: both are decided in memory before anything is changed. No engine works on it meanwhile.
 
         Raises:
             NotEmpty: If anything was worked on here, or the file holds a team.
             CommandRefusedError: If the core refuses it.
+            StoreError: If the file cannot be held or written.
         """
         team = self._declared
         if self._home.is_used or not (self.is_untouched if self.store is None else self._team is not None):
             raise NotEmpty(team.team.name)
-        rest, adoption = self._taken_in(signal)
         if self.store is None:
-            self._rest, self.adoption = rest, adoption
-            self._find(self.nodes, rest.state)
-            return
-        self._team = None
-        try:
-            async with self.running():
-                host = self._running_host()
-                await _taken_in(host, signal, team.team.name)
-                self.adoption.begin(host.state)
-                await self._ordered(host, team, settings=False)
-                self._find(self.nodes, host.state)
-        except BaseException:
-            self._team = team
-            raise
+            self._rest, self.adoption = self._taken_in(signal, Rest())
+        else:
+            async with self._open(self.store) as store:
+                rest, adoption = self._taken_in(signal, Rest(await self._empty(store)))
+                await rest.pour_into(store)
+            self._rest.state, self.adoption, self._team = rest.state, adoption, None
+        self._find(self.nodes, self._rest.state)
 
-    def _taken_in(self, signal: StateReady) -> tuple[Rest, Adoption]:
-        """Return what a checked state comes to in memory, with what the program has said so far on top of it."""
+    async def _empty(self, store: Store) -> State:
+        state = await folded(store)
+        if state.supervisors:
+            raise NotEmpty(self._declared.team.name)
+        return state
+
+    def _taken_in(self, signal: StateReady, rest: Rest) -> tuple[Rest, Adoption]:
+        """Return what a checked state comes to, with what the program has said so far on top of it."""
         said = tree_of(self._rest.state, self._rest.state.roots[0], self.callables)
-        rest, adoption = Rest(), Adoption(self.callables)
         rest.decide(signal, self._now_ms())
+        adoption = self._adopting()
         adoption.begin(rest.state)
         for asked in adoption.asked(rest.state, AddSupervisor(parent=None, team=said), settings=False):
             self._check_kinds(asked)
@@ -444,15 +444,6 @@ class LocalEngine:
 def _instead(store: Path | None) -> str:
     attach = "" if store is None else f", or use DynamicSupervisor.attach({str(store)!r}) here"
     return f"hand the call to that loop with asyncio.run_coroutine_threadsafe{attach}"
-
-
-async def _taken_in(host: Host, signal: StateReady, name: str) -> None:
-    if host.state.supervisors:
-        raise NotEmpty(name)
-    await _decided(host, signal)
-    outcome = host.state.commands.get(signal.order_id)
-    if outcome is None or outcome.status == "refused":
-        raise CommandRefusedError("import_refused", (outcome and outcome.reason) or "the engine ended first")
 
 
 async def _decided(host: Host, signal: Signal) -> None:

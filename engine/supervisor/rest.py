@@ -40,10 +40,15 @@ log = logging.getLogger(__name__)
 
 
 class Rest:
-    """What happened so far, and the state that it comes to."""
+    """What happened so far, and the state that it comes to.
 
-    def __init__(self) -> None:
-        self.state = State()
+    Args:
+        state: What a journal holds already that this is written to; None for a journal of its own.
+    """
+
+    def __init__(self, state: State | None = None) -> None:
+        self.state = State() if state is None else state
+        self._after_seq = self.state.seq
         self.rows: list[Row] = []
 
     def order(self, command: Command, now_ms: int) -> Applied:
@@ -97,11 +102,11 @@ class Rest:
         return self.state.summary(run_id) or summary_in(records, run_id)
 
     async def pour_into(self, store: Store) -> None:
-        """Write all of it into an empty journal."""
+        """Write all of it into a journal, an empty one where none was given."""
         for start in range(0, len(self.rows), _PAGE):
-            await store.journal.append(start + 1, self.rows[start : start + _PAGE])
+            await store.journal.append(self._after_seq + start + 1, self.rows[start : start + _PAGE])
         if len(self.rows) > _SNAPSHOT_PAYS:
-            await store.snapshots.save(len(self.rows), encode_state(self.state))
+            await store.snapshots.save(self.state.seq, encode_state(self.state))
 
     async def take_from(self, store: Store, state: State) -> None:
         """Take what was written since, and the state that it came to."""

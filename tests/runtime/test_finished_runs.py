@@ -63,7 +63,11 @@ async def test_another_program_and_the_command_line_find_a_run_that_ended_long_a
         assert (await attached.status("r2")).title == "request 0"
     capsys.readouterr()
 
-    assert shell_on(path, capsys)("wait", "r2") == (0, f"request 0 answered{LONG}\n", "")
+    assert shell_on(path, capsys)("wait", "r2") == (
+        0,
+        f"request 0 answered{LONG}\n",
+        "run r2 of team team is done\n",
+    )
 
 
 async def test_a_run_that_was_imported_as_ended_is_found_also_after_many_more(
@@ -76,13 +80,13 @@ async def test_a_run_that_was_imported_as_ended_is_found_also_after_many_more(
     await after.deserialize_state(await before.serialize_complete_state())
     run = shell_on(path, capsys)
 
-    assert run("wait", "r1") == (0, f"long ago answered{LONG}\n", "")
+    assert run("wait", "r1") == (0, f"long ago answered{LONG}\n", "run r1 of team team is done\n")
     async with after:
         await outcomes(after, SUMMARIES + 1)
         assert str(await after.wait("r1")) == f"long ago answered{LONG}"
         assert str(await DynamicSupervisor.attach(path).wait("r1")) == f"long ago answered{LONG}"
     capsys.readouterr()
-    assert run("wait", "r1") == (0, f"long ago answered{LONG}\n", "")
+    assert run("wait", "r1") == (0, f"long ago answered{LONG}\n", "run r1 of team team is done\n")
     assert run("wait", "r9999")[0] == 2
 
 

@@ -89,6 +89,32 @@ async def test_work_that_is_open_goes_on_elsewhere_with_the_steps_that_are_done(
     assert counted == ["x"]
 
 
+@pytest.mark.parametrize("name", ["team.db", None])
+async def test_taking_in_open_work_begins_none_of_it(tmp_path: Path, name: str | None) -> None:
+    begun: list[str] = []
+    came, go_on = anyio.Event(), anyio.Event()
+
+    async def work(text: str) -> str:
+        begun.append(text)
+        came.set()
+        await go_on.wait()
+        return "done"
+
+    async with team_of(work) as team:
+        run_id = await team.submit("x")
+        await came.wait()
+        value = await carried(team)
+        go_on.set()
+        await team.wait(run_id)
+
+    twin = team_of(work, store=name and tmp_path / name)
+    await twin.deserialize_state(value)
+    assert begun == ["x"]
+    async with twin:
+        assert str(await twin.wait(run_id)) == "done"
+    assert begun == ["x", "x"]
+
+
 async def test_open_work_waits_where_the_state_was_taken_in_paused() -> None:
     begun, go_on = anyio.Event(), anyio.Event()
 
