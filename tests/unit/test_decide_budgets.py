@@ -8,8 +8,10 @@ import pytest
 from engine.core.budget import budgets_of, deadline_of
 from engine.core.commands import Answer, ChangeSupervisor, RetryWork, Submit, SupervisorSpec, SwapAgent
 from engine.core.effects import StopAttempt
+from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
+from engine.core.signals import ThreadCameBack
 from engine.core.spec import Retry
 from engine.core.state import RunStatus, TaskStatus
 from engine.core.values import Usage
@@ -17,6 +19,7 @@ from tests.story import (
     applied,
     attempt,
     attempts,
+    done,
     ended,
     kinds,
     member,
@@ -92,6 +95,39 @@ def test_a_run_that_has_spent_its_tokens_stops_at_the_next_step_and_keeps_what_i
     assert (run.status, run.error) == (RunStatus.FAILED, "budget of 2,000,000 tokens is spent (2,014,310)")
     assert run.output == "first part"
     assert [start.agent for start in world.starts] == ["ada", "bob"]
+
+
+@pytest.mark.parametrize("limit", ["run", "agent", "task"])
+def test_a_budget_that_is_spent_when_an_attempt_makes_way_ends_what_waits_at_once(limit: str) -> None:
+    own = {"agent": {"limits": TOKENS}, "task": {"task_limits": TOKENS}}.get(limit, {})
+    world = team_world(agent("ada", **own))
+    run_id = submitted(world, limits=TOKENS if limit == "run" else None)
+    task = task_of(world, "ada")
+    key = attempt(world, "ada")
+    submitted(world, "now", priority=0)
+
+    out = only(world.stop(key, usage=spent(1000)), "budget_exhausted")
+
+    assert out.subject == {"run": run_id, "agent": member(world, "ada").id, "task": task.id}[limit]
+    assert_legal(world.state)
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_what_a_thread_spent_that_comes_back_late_is_noticed_at_once(*, is_over: bool) -> None:
+    world = team_world(agent("ada", max_concurrency=2, limits=TOKENS), agent("bob"), mode="parallel")
+    run_id = submitted(world, limits=Limits(tokens=900))
+    key = attempt(world, "ada")
+    world.fail(key, stuck=True)
+    if is_over:
+        done(world, "bob")
+        world.settle()
+        assert not world.state.runs
+
+    late = world.say(ThreadCameBack(agent_id=member(world, "ada").id, task_id=key[0], usage=spent(1000)))
+
+    out = [event.subject for event in late if event.type == "budget_exhausted"]
+    assert out == [*([] if is_over else [run_id]), member(world, "ada").id]
+    assert_legal(world.state)
 
 
 def test_a_run_that_fails_for_its_budget_stops_where_it_is() -> None:

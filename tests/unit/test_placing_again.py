@@ -237,3 +237,20 @@ def test_what_waits_goes_to_one_that_asked_for_the_same_itself_when_the_only_oth
 
     assert works(world) == ["lead", "ada", "bob"]
     assert_legal(world.state)
+
+
+def test_what_an_attempt_asked_for_goes_to_its_agent_once_another_agent_has_taken_its_task_over() -> None:
+    boss, bob = agent("boss"), agent("bob", "sum")
+    world = team_world(boss, agent("ada", "sum", "lead"), agent("eve", "lead"), bob, participants=["boss"])
+    submitted(world)
+    world.ask(attempt(world, "boss"), "lead", ["x"])
+    broken(world, "bob")
+    world.ask(attempt(world, "ada"), "sum", ["y"])  # waits for bob, since nobody is asked by its own attempt
+    applied(world, Pause(target="ada"))
+
+    world.crash()
+    assert works(world) == ["boss", "eve"]
+    applied(world, Resume(target="ada"))
+
+    assert works(world) == ["boss", "eve", "ada"]
+    assert_legal(world.state)

@@ -55,6 +55,7 @@ from engine.core.events import (
     TaskReopened,
     TaskSkipped,
     TaskTriedAnew,
+    ThreadReturned,
 )
 from engine.core.events.hierarchy import SupervisorChanged
 from engine.core.events.swap import SwapHurried, SwapRolledBack
@@ -113,23 +114,19 @@ CHANGES_WHO_IS_ABLE = frozenset(
 """After these somebody may be able to work no more, or anew, so that what waits may have to wait elsewhere."""
 _SPENDING = frozenset(
     {
-        AttemptStarted,
-        AttemptResumed,
-        StepRecorded,
-        AttemptDone,
-        AttemptFailed,
-        AttemptCancelled,
-        AttemptSetAside,
-        AttemptMigrated,
+        AttemptStarted, AttemptResumed, StepRecorded, AttemptDone, AttemptFailed, AttemptCancelled, AttemptPreempted,
+        AttemptSetAside, AttemptMigrated, ThreadReturned,
     }
-)
+)  # fmt: skip
+"""With these an attempt begins to spend, or says what it has spent."""
 
 
 def _spenders(state: State, event: Any) -> list[Prompt]:
     """Look at the budgets of everybody who pays for what an attempt has spent."""
-    if type(event) is StepRecorded and is_empty(event.usage):
+    if type(event) in (StepRecorded, ThreadReturned) and is_empty(event.usage):
         return []
-    task, run, agent = state.tasks[event.task_id], state.runs[event.run_id], state.agents.get(event.agent_id or "")
+    task, run = state.tasks.get(event.task_id or ""), state.runs.get(event.run_id or "")  # gone before a late thread
+    agent = state.agents.get(event.agent_id or "")
     if not is_limited(state, task, run, agent):
         return []
     return [CheckBudget(subject=one.id) for one in touched(state, task, run, agent) if limits_of(state, one)]
@@ -413,6 +410,13 @@ def _placed_again(state: State, event: Any) -> list[Prompt]:
     return [PlaceAgain(queue=key) for key in keys if key is not None]
 
 
+def _attempt_started(state: State, event: AttemptStarted) -> list[Prompt]:
+    """What an attempt before asked for was looked for around its agent, and beside it: that may be another now."""
+    calls = state.tasks[event.task_id].calls.values() if event.attempt > 1 else ()
+    waiting = (state.tasks[one].queue for call in calls if call.open for one in call.children)
+    return [PlaceAgain(queue=key) for key in dict.fromkeys(waiting) if key is not None]
+
+
 def _doubt_settled(state: State, event: DoubtSettled) -> list[Prompt]:
     """What an agent was cut off from while it was being removed goes to another, as the rest of its work did."""
     agent = state.agents.get(state.tasks[event.task_id].agent_id or "")
@@ -452,6 +456,7 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     SupervisorFailed: _supervisor_failed,
     TaskSkipped: _ended,
     TaskReopened: _task_reopened,
+    AttemptStarted: _attempt_started,
     AttemptDone: _attempt_done,
     AttemptFailed: _attempt_failed,
     AttemptCancelled: _attempt_cancelled,
