@@ -44,13 +44,18 @@ def index_of(state: State, agents: Sequence[Agent]) -> CapabilityIndex:
 
 def chosen_for(state: State, agents: Sequence[Agent], text: str, limit: int) -> Choice:
     """Return who of `agents` a request needs; those who cannot work now only for what nobody else claims."""
-    able = [agent for agent in agents if is_able(state, agent) and _has_attempts_left(state, agent)]
+    able = [agent for agent in agents if can_begin(state, agent)]
     first = index_of(state, able) if len(able) < len(agents) else None
     return choose(text, index_of(state, agents), limit=limit, first=first)
 
 
-def _has_attempts_left(state: State, agent: Agent) -> bool:
-    """Return False where whoever pays for the next attempt may begin no more; only that one finds the budget spent."""
+def can_begin(state: State, agent: Agent) -> bool:
+    """Return whether an agent is able, and whoever pays for its next attempt may still begin one.
+
+    Only that attempt finds the budget spent.
+    """
+    if not is_able(state, agent):
+        return False
     if not is_limited(state, None, None, agent):
         return True
     paying = touched(state, None, None, agent)

@@ -1,5 +1,6 @@
 """Plans: whose a graph is, what a switch of the strategy keeps, how many answers are enough, who tunes itself."""
 
+from engine.core.decide.indexing import can_begin
 from engine.core.discovery import Candidate, choose
 from engine.core.events import CoordinationTuned, GroupPlanned, NeedMet, StrategySwitched
 from engine.core.state import TaskStatus
@@ -30,13 +31,15 @@ def a_graph_is_for_those_who_take_part(past: Seen, event: GroupPlanned) -> str |
         return f"the graph {group.id} is for {sorted(others)}; {wanted} take part"
     if supervisor.auto_discover and not supervisor.options.strategies:
         workers = [node.worker_id for node in event.nodes if node.worker_id is not None]
-        return _discovered_otherwise(books, group, wanted, workers)
+        return _discovered_otherwise(books, group, wanted, workers, default)
     left = [one for one in wanted if one not in found and _name(books, one) != supervisor.aggregator]
     is_whole = not (supervisor.auto_discover or supervisor.options.strategies)
     return f"the graph {group.id} is not for {left}, who take part" if left and is_whole else None
 
 
-def _discovered_otherwise(books: Chronicle, group: Job, wanted: list[str], found: list[str]) -> str | None:
+def _discovered_otherwise(
+    books: Chronicle, group: Job, wanted: list[str], found: list[str], default: set[str]
+) -> str | None:
     """Tell where a graph is not for those who are found when everybody's words are read once more."""
     request = books.work.runs[group.run_id].request
     supervisor = books.state.supervisors[group.worker_id or ""]
@@ -46,8 +49,9 @@ def _discovered_otherwise(books: Chronicle, group: Job, wanted: list[str], found
     reached = {one: one for one in wanted if one in books.team.agents}
     for team in (one for one in wanted if one in books.team.supervisors):
         reached |= {agent.id: team for agent in books.team.under(team) if agent.removing is None}
+    if not all(can_begin(books.state, books.state.agents[one]) for one in reached):
+        return None  # those who can come first
     choice = choose(request, [_candidate(books, one) for one in reached], limit=supervisor.max_matches)
-    default = [one for one in wanted if _name(books, one) == supervisor.default_agent]
     chosen = dict.fromkeys(reached[match.id] for match in choice.matches) or dict.fromkeys(default)
     one_apart = [one for one in wanted if _name(books, one) == supervisor.aggregator]
     if [one for one in found if one not in one_apart] != [one for one in chosen if one not in one_apart]:
