@@ -1,13 +1,20 @@
-"""The books of the simulation, which say without the core what events mean."""
+"""The books of the simulation, which say without the core what events mean, and laws that are held against them."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from engine.core.commands import Move, SupervisorSpec
+from engine.core.fact import changed
 from engine.core.legality import assert_legal
+from engine.core.limits import Limits
+from engine.core.signals import AgentUnusable
+from engine.simulation.chronicle import Chronicle
+from engine.simulation.laws.plans import a_graph_is_for_those_who_take_part
 from engine.simulation.ledger.team import TeamLedger
-from tests.story import applied, attempt, found, submitted
+from tests.story import applied, attempt, done, found, member, only, submitted
 from tests.world import World, agent, team_world
 
 
@@ -51,3 +58,49 @@ def test_agents_of_a_moved_team_serve_no_queue_of_supervisors_that_they_stood_be
     assert len(agents) == len(before[1]) - 1
     assert {one.key: one.agents for one in world.state.queues.values() if one.key.startswith("able:")} == served(world)
     assert_legal(world.state)
+
+
+def judged(world: World, plan: Any) -> str | None:
+    """Return what the law about who takes part finds wrong with a plan, which stands last in the books."""
+    books = Chronicle()
+    for event in world.journal[: world.journal.index(plan) + 1]:
+        books.take(event)
+    past: Any = SimpleNamespace(books=books)
+    return a_graph_is_for_those_who_take_part(past, plan)
+
+
+def plan_for(plan: Any, agent_id: str) -> Any:
+    """Return a plan as it would be for another agent."""
+    return changed(plan, nodes=[changed(node, worker_id=agent_id) for node in plan.nodes])
+
+
+@pytest.mark.parametrize("trouble", ["error", "attempts"])
+def test_a_plan_for_those_who_can_work_is_right_although_another_would_answer_better(trouble: str) -> None:
+    limits = Limits(attempts=1) if trouble == "attempts" else None
+    members = (agent("ada", "parse", limits=limits), agent("bob", "parse", "draw"))
+    world = team_world(*members, mode="sequential", auto_discover=True)
+    submitted(world, "parse")
+    assert [node.title for node in only(world.journal, "group_planned").nodes] == ["ada"]
+    done(world, "ada")
+    ada = member(world, "ada")
+    if trouble == "error":
+        world.say(AgentUnusable(agent_id=ada.id, generation=ada.generation, error="no code"))
+
+    submitted(world, "parse")
+
+    (plan,) = [event for event in world.journal if event.type == "group_planned" and event.run_id == "r2"]
+    assert [node.title for node in plan.nodes] == ["bob"]
+    assert judged(world, plan) is None
+    world.journal[world.journal.index(plan)] = other = plan_for(plan, ada.id)
+    assert "which ['a2'] answer to" in str(judged(world, other))
+
+
+def test_a_plan_for_a_default_agent_that_takes_no_part_otherwise_is_right() -> None:
+    world = team_world(
+        agent("ada", "parse"), agent("bob"),
+        mode="sequential", auto_discover=True, participants=["ada"], default_agent="bob",
+    )  # fmt: skip
+
+    submitted(world, "sing")
+
+    assert judged(world, only(world.journal, "group_planned")) is None

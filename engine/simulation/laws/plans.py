@@ -1,12 +1,15 @@
 """Plans: whose a graph is, what a switch of the strategy keeps, how many answers are enough, who tunes itself."""
 
-from engine.core.decide.indexing import can_begin
+from engine.core.capability_index import CapabilityIndex
 from engine.core.discovery import Candidate, choose
 from engine.core.events import CoordinationTuned, GroupPlanned, NeedMet, StrategySwitched
 from engine.core.state import TaskStatus
 from engine.simulation.chronicle import Chronicle
+from engine.simulation.laws.failures import is_at_hand
 from engine.simulation.laws.seen import Seen
+from engine.simulation.laws.spending import has_something_left
 from engine.simulation.ledger.jobs import Job
+from engine.simulation.ledger.team import AgentEntry
 
 WHOLE = ("sequential", "parallel")
 """Strategies in which everybody who takes part has a node."""
@@ -31,16 +34,19 @@ def a_graph_is_for_those_who_take_part(past: Seen, event: GroupPlanned) -> str |
         return f"the graph {group.id} is for {sorted(others)}; {wanted} take part"
     if supervisor.auto_discover and not supervisor.options.strategies:
         workers = [node.worker_id for node in event.nodes if node.worker_id is not None]
-        return _discovered_otherwise(books, group, wanted, workers, default)
+        return _discovered_otherwise(books, group, wanted, workers, default=[*default])
     left = [one for one in wanted if one not in found and _name(books, one) != supervisor.aggregator]
     is_whole = not (supervisor.auto_discover or supervisor.options.strategies)
     return f"the graph {group.id} is not for {left}, who take part" if left and is_whole else None
 
 
 def _discovered_otherwise(
-    books: Chronicle, group: Job, wanted: list[str], found: list[str], default: set[str]
+    books: Chronicle, group: Job, wanted: list[str], found: list[str], *, default: list[str]
 ) -> str | None:
-    """Tell where a graph is not for those who are found when everybody's words are read once more."""
+    """Tell where a graph is not for those who are found when everybody's words are read once more.
+
+    Those who can work now are asked first; the default agent need not take part.
+    """
     request = books.work.runs[group.run_id].request
     supervisor = books.state.supervisors[group.worker_id or ""]
     teams = [below for one in wanted if one in books.team.supervisors for below in books.team.below(one)]
@@ -49,14 +55,18 @@ def _discovered_otherwise(
     reached = {one: one for one in wanted if one in books.team.agents}
     for team in (one for one in wanted if one in books.team.supervisors):
         reached |= {agent.id: team for agent in books.team.under(team) if agent.removing is None}
-    if not all(can_begin(books.state, books.state.agents[one]) for one in reached):
-        return None  # those who can come first
-    choice = choose(request, [_candidate(books, one) for one in reached], limit=supervisor.max_matches)
+    everybody = {one: _candidate(books, one) for one in reached}
+    first = CapabilityIndex(each for one, each in everybody.items() if _may_begin(books, books.team.agents[one]))
+    choice = choose(request, everybody.values(), limit=supervisor.max_matches, first=first)
     chosen = dict.fromkeys(reached[match.id] for match in choice.matches) or dict.fromkeys(default)
     one_apart = [one for one in wanted if _name(books, one) == supervisor.aggregator]
     if [one for one in found if one not in one_apart] != [one for one in chosen if one not in one_apart]:
         return f"{group.id} asks for {request!r:.60}, which {[*chosen]} answer to, and it is for {found}"
     return None
+
+
+def _may_begin(books: Chronicle, agent: AgentEntry) -> bool:
+    return is_at_hand(books, agent) and has_something_left(books, agent)
 
 
 def _candidate(books: Chronicle, agent_id: str) -> Candidate:

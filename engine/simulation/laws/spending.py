@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from engine.core.budget import Amount
+from engine.core.budget import AMOUNTS, Amount
 from engine.core.events import AttemptStarted, BudgetExhausted
 from engine.core.limits import Limits
 from engine.core.values import NO_USAGE
@@ -101,6 +101,13 @@ def a_budget_ends_with_what_was_spent(past: Seen, event: BudgetExhausted) -> str
     return f"{spender.id} has something left of {event.limit}" if event.spent < event.limit else None
 
 
+def has_something_left(books: Chronicle, agent: AgentEntry) -> bool:
+    """Tell whether an agent, and all above it, may spend more than they have; exact for what they have spent in all."""
+    spenders: list[Spender] = [agent, *books.team.up(agent.supervisor_id)]
+    found = (each for one in spenders for each in _budgets(books, one, None, amounts=AMOUNTS))
+    return all(spent < limit for _, spent, limit in found)
+
+
 def _payers(books: Chronicle, job: Job, agent: AgentEntry) -> Iterator[Spender]:
     yield from (one for one in books.work.up(job) if one.kind == "agent")
     yield books.work.runs[job.run_id]
@@ -116,10 +123,11 @@ def _spender(books: Chronicle, subject: str) -> Spender | None:
 
 
 def _budgets(
-    books: Chronicle, spender: Spender, agent_id: str | None, *, every: bool = False
-) -> Iterator[tuple[Amount, Decimal, Decimal]]:
+    books: Chronicle, spender: Spender, agent_id: str | None, *, every: bool = False,
+    amounts: tuple[Amount, ...] = COUNTED,
+) -> Iterator[tuple[Amount, Decimal, Decimal]]:  # fmt: skip
     """Yield each amount that is limited, with what was spent and what may be; `every` limit, or the tightest."""
-    for amount in COUNTED:
+    for amount in amounts:
         said = [getattr(limits, amount) for limits in _limits(books, spender, agent_id)]
         limits = sorted(Decimal(str(one)) for one in said if one is not None)
         times = 1 + books.spending.granted.get((spender.id, amount), 0)
@@ -133,6 +141,8 @@ def _spent(books: Chronicle, owner: str, amount: Amount) -> Decimal:
     usage = books.spending.of(owner)
     if amount == "tokens":
         return Decimal((usage.tokens_in or 0) + (usage.tokens_out or 0))
+    if amount == "time_s":
+        return Decimal(usage.time_ms) / 1000
     return usage.cost_usd or Decimal(0)
 
 
