@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from engine.core.commands import Move, SupervisorSpec
+from engine.core.commands import Move, Pause, Reassign, Resume, SupervisorSpec
+from engine.core.events import Event
 from engine.core.fact import changed
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
@@ -24,6 +25,14 @@ def served(world: World) -> dict[str, list[str]]:
     for event in world.journal:
         ledger.take(event)
     return ledger.served
+
+
+def told(journal: list[Event]) -> Chronicle:
+    """Return the books of a journal."""
+    books = Chronicle()
+    for event in journal:
+        books.take(event)
+    return books
 
 
 def shared_by_teams() -> World:
@@ -60,12 +69,25 @@ def test_agents_of_a_moved_team_serve_no_queue_of_supervisors_that_they_stood_be
     assert_legal(world.state)
 
 
+def test_a_task_that_is_given_to_another_agent_while_its_run_is_paused_has_a_place_of_its_own_there() -> None:
+    world = team_world(agent("ada"), agent("cyd"), agent("bob"), participants=["ada", "cyd"])
+    run_id = submitted(world)
+    applied(world, Pause(target=run_id))
+    done(world, "ada")
+    (task,) = (one for one in world.state.tasks.values() if one.title == "cyd")
+    applied(world, Pause(target="bob"))
+    world.now_ms += 5_000
+
+    applied(world, Reassign(task=task.id, agent="bob"))
+    applied(world, Resume(target=run_id))
+
+    turns = told(world.journal).turns.turns
+    assert {place: turn.since_ms for place, turn in turns.items()} == {(task.queue, task.priority, run_id): None}
+
+
 def judged(world: World, plan: Any) -> str | None:
     """Return what the law about who takes part finds wrong with a plan, which stands last in the books."""
-    books = Chronicle()
-    for event in world.journal[: world.journal.index(plan) + 1]:
-        books.take(event)
-    past: Any = SimpleNamespace(books=books)
+    past: Any = SimpleNamespace(books=told(world.journal[: world.journal.index(plan) + 1]))
     return a_graph_is_for_those_who_take_part(past, plan)
 
 

@@ -52,8 +52,10 @@ class TurnLedger:
         """Where each ready task waits."""
         self._since_ms: dict[str, int] = {}
         """Since when each task waits for nothing but a slot, from the first time on; a pause does not count."""
+        self._first: dict[str, Place] = {}
+        """Where each task was when it waited for nothing but a slot for the first time, paused or not."""
         self._seen: set[str] = set()
-        """Tasks that were ready once: what comes back has a place of its own, which is not followed here."""
+        """Tasks that were ready once, or are elsewhere since: what comes back has a place that is not followed here."""
         self.began_seq: dict[str, int] = {}
         """Where each agent began something last."""
         self.touched_seq: dict[str, int] = {}
@@ -86,9 +88,12 @@ class TurnLedger:
         entering: dict[str, Place] = {}
         for run in [work.runs[run_id]] if run_id in work.runs else work.runs.values():
             for job in (work.jobs[task_id] for task_id in run.tasks):
+                place = (job.queue, job.priority, job.run_id)
                 if work.waits_for_nothing(job):
                     self._since_ms.setdefault(job.id, event.at_ms)
-                now = (job.queue, job.priority, job.run_id) if work.is_ready(job) else None
+                    if self._first.setdefault(job.id, place) != place:
+                        self._seen.add(job.id)
+                now = place if work.is_ready(job) else None
                 was = self._places.get(job.id)
                 if was is not None and was != now:
                     self._leave(job.id, was, event)
