@@ -353,6 +353,20 @@ def test_with_ask_a_task_waits_and_the_rest_of_the_run_goes_on() -> None:
     assert ended(world).status is RunStatus.DONE
 
 
+@pytest.mark.parametrize("whose", ["run", "task"])
+def test_a_question_about_time_stays_where_the_attempt_says_that_it_worked_less(whose: str) -> None:
+    world = team_world(agent("ada", task_limits=asks(time_s=5) if whose == "task" else None))
+    submitted(world, limits=asks(time_s=5) if whose == "run" else None)
+    key = attempt(world, "ada")
+    only(world.due(next(one for one in world.timers if one.startswith("time:"))), "escalated")
+
+    world.stop(key, usage=Usage(time_ms=4_990))
+
+    assert works(world) == []
+    applied(world, Answer(escalation="e1" if whose == "run" else key[0], answer="continue"))
+    assert works(world) == ["ada"]
+
+
 def task_of_title(world: World, title: str) -> Any:
     return next(task for task in world.state.tasks.values() if task.title == title)
 

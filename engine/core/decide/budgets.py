@@ -45,7 +45,8 @@ def check_budget(state: State, prompt: CheckBudget, ctx: Context) -> list[Event]
         return []
     found = budgets(state, subject, ctx.now_ms)
     if _is_out(subject):
-        return [] if any(each.spent >= each.limit for each in found) else [extended(subject, None, 0, None, ctx)]
+        is_spent = any(each.spent >= each.limit or _is_asked_about(state, subject, each) for each in found)
+        return [] if is_spent else [extended(subject, None, 0, None, ctx)]
     events: list[Event] = []
     for budget in found:
         if budget.name != "attempts" and budget.spent >= budget.limit:
@@ -66,6 +67,15 @@ def is_over(state: State, subject: Subject) -> bool:
 
 def _is_out(subject: Subject) -> bool:
     return subject.held or (isinstance(subject, Agent | Supervisor) and subject.exhausted is not None)
+
+
+def _is_asked_about(state: State, subject: Subject, budget: Budget) -> bool:
+    """Return whether a person is asked about no less: an attempt may say that it worked less than was waited for."""
+    return any(
+        one.detail.get("amount") == budget.name and budget.limit <= Decimal(str(one.detail["limit"]))
+        for one in state.escalations.values()
+        if one.kind == "budget" and one.subject == subject.id
+    )
 
 
 def _warned(subject: Subject, budget: Budget, ctx: Context) -> BudgetWarned:
