@@ -2,7 +2,17 @@
 
 import pytest
 
-from engine.core.commands import AddAgent, AddSupervisor, Cancel, Move, Pause, RemoveMember, Resume, SupervisorSpec
+from engine.core.commands import (
+    AddAgent,
+    AddSupervisor,
+    Cancel,
+    Move,
+    Pause,
+    RemoveMember,
+    ReplaceTeam,
+    Resume,
+    SupervisorSpec,
+)
 from engine.core.events import MemberMoved, QueueMade, TaskRequeued
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
@@ -138,6 +148,17 @@ def test_an_agent_that_is_leaving_does_not_move() -> None:
     world.order(RemoveMember(target="bob", mode="drain"))
 
     assert "bob is being removed" in refused(world, Move(target="bob", parent="right"))
+
+
+def test_a_supervisor_that_is_leaving_does_not_move() -> None:
+    world = two_teams()
+    submitted(world)
+    world.ask(attempt(world, "lead"), "bob", ["x"])
+    kept = SupervisorSpec(name="right", members=[agent("cyd", "parse")])
+    chief = SupervisorSpec(name="chief", members=[agent("lead"), agent("ada", "sum"), kept], participants=["lead"])
+    applied(world, ReplaceTeam(supervisor="chief", team=chief))
+
+    assert "supervisor 'left' is being removed" in refused(world, Move(target="left", parent="right"))
 
 
 def test_a_full_supervisor_takes_no_other_agent() -> None:

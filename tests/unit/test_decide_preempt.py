@@ -300,6 +300,32 @@ def test_a_thread_that_has_not_returned_keeps_the_slot_from_the_urgent_task_unti
     assert world.starts[-1].run_id == urgent
 
 
+def test_where_the_one_that_made_way_leaves_no_slot_the_urgent_task_asks_the_next() -> None:
+    world = team_world(agent("ada", "sum"), agent("bob", "sum"), agent("lead"), participants=["lead"])
+    submitted(world)
+    world.ask(attempt(world, "lead"), "sum", [1, 2])
+    first, last = attempt(world, "ada"), attempt(world, "bob")
+    urgent = submitted(world, "now", priority=0)
+    world.ask(next(key for key, start in world.started.items() if start.run_id == urgent), "sum", ["x"])
+
+    world.stop(last, stuck=True)
+
+    assert [event.task_id for event in world.journal if event.type == "preemption_asked"] == [last[0], first[0]]
+    world.stop(first)
+    assert (world.starts[-1].run_id, world.starts[-1].agent) == (urgent, "ada")
+
+
+def test_a_slot_that_the_supervisor_has_lost_meanwhile_is_given_to_nobody() -> None:
+    world = busy(2)
+    last = attempt(world, "a1")
+    submitted(world, "now", priority=0)
+    applied(world, ChangeSupervisor(supervisor="chief", max_parallel=1))
+
+    world.stop(last)
+
+    assert works(world) == ["a0"]
+
+
 def test_a_thread_that_returns_where_none_is_missing_frees_nothing() -> None:
     world = one_agent()
     agent_id = member(world, "a0").id

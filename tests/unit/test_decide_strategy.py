@@ -135,6 +135,17 @@ def test_without_preserving_states_what_is_at_work_is_stopped_and_its_partial_re
     assert ended(world).status is RunStatus.DONE
 
 
+def test_a_partial_result_is_context_after_every_later_switch() -> None:
+    world = sequential()
+    bob = attempt(world, "bob")
+    world.order(SwitchStrategy(mode="sequential", preserve_agent_states=False))
+    world.stop(bob, "half of it")
+
+    world.order(SwitchStrategy(mode="parallel"))
+
+    assert [one.output for one in start_of(world, "dan").inputs] == ["from ada", "half of it"]
+
+
 def test_without_preserving_states_to_parallel_the_others_start_at_once() -> None:
     world = sequential()
 

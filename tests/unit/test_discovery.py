@@ -151,6 +151,12 @@ def test_one_request_that_needs_two_abilities_gets_two_agents_in_its_order() -> 
     assert choice.matches[0].first_at == 0
 
 
+def test_who_covers_several_words_stands_where_the_first_of_them_does() -> None:
+    team = (candidate("lawyer", "contract"), candidate("tester", "testing", "plot"))
+
+    assert names("testing the contract plot", *team) == ["tester", "lawyer"]
+
+
 def test_a_specialist_who_joins_takes_the_request_that_the_generalist_had() -> None:
     request = "Analyze this dataset and build a predictive model"
 

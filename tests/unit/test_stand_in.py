@@ -63,6 +63,14 @@ def test_a_stand_in_is_looked_for_near_by_first_and_is_never_one_that_cannot_wor
     assert who(world, "ada") == ["bob", "fay", "dan"]
 
 
+def test_who_asked_for_a_task_never_takes_it_over() -> None:
+    world = team_world(*(agent(name, "sum") for name in ("lead", "bob", "cyd")), participants=["lead"])
+    submitted(world)
+    world.ask(attempt(world, "lead"), "bob", [1])
+
+    assert who(world, "bob") == ["cyd"]
+
+
 def test_failover_removal_and_a_spent_budget_choose_the_same_agent() -> None:
     def chosen(**fields: object) -> World:
         members = [agent("ada", "sum", **fields), agent("bad", "sum"), agent("bob", "sum")]
