@@ -1,6 +1,7 @@
 """What every test stands on: one event loop, repeatable examples, and nothing of the person who runs it."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,6 +12,10 @@ import pytest
 from hypothesis import settings
 
 # Few and different examples at each run of a person who waits for it; many and always the same ones where nobody does.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell without job control lets what it runs in the background ignore Ctrl-C, and so all that this starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 settings.register_profile("local", deadline=None, max_examples=30)
 settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
