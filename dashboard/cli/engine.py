@@ -15,7 +15,7 @@ from dashboard.cli.team_plan import agreed, answers, planned
 from dashboard.cli.trust import ensure_trusted, trust_list
 from dashboard.cli.up import check_same_team, is_loaded
 from dashboard.process import Announcer
-from engine.core.commands import Winner
+from engine.core.commands import LoadTeam, Winner
 from engine.core.fact import changed
 from engine.core.state import State
 from engine.folding import folded
@@ -103,9 +103,7 @@ def engine(
     state = folded(db) if db.is_file() and db.stat().st_size else None
     load = None if file is None or code is None else changed(file.load_command(), on_conflict=on_conflict)
     if load is not None and code is not None and state is not None:
-        check_same_team(ctx, db, state, Path(load.path))
-        if not is_loaded(state, load, code.digests):
-            load = agreed(ctx, db, load, planned(state, load, code.digests), prune=prune, keep=keep)
+        load = _agreed(ctx, db, state, load, code, prune=prune, keep=keep)
     _go_to_folder(state, file)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
 
@@ -140,6 +138,16 @@ def engine(
     elif standby and serving.ended_waiting and serving.ended_by is not None:
         say(f"engine {os.getpid()} stands by no more ({serving.ended_by.name})")
     return INTERRUPTED if serving.ended_by is signal.SIGINT else DONE
+
+
+def _agreed(
+    ctx: click.Context, db: Path, state: State, load: LoadTeam, code: TeamCode, *, prune: bool, keep: bool
+) -> LoadTeam:  # fmt: skip
+    """Return what loads a file into a team that is there, as the operator wants it."""
+    check_same_team(ctx, db, state, Path(load.path))
+    if is_loaded(state, load, code.digests):
+        return load
+    return agreed(ctx, db, load, planned(state, load, code.digests), prune=prune, keep=keep)
 
 
 def _announce(ctx: click.Context, db: Path, announcer: Announcer | None, before: int | None) -> None:

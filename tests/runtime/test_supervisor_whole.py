@@ -36,6 +36,17 @@ async def carried(team: DynamicSupervisor) -> dict[str, Any]:
     return value
 
 
+async def carried_at_work(work: Any, begun: anyio.Event, go_on: anyio.Event) -> tuple[str, dict[str, Any]]:
+    """Return a run, and the state while its only attempt was at work; the run is done where it began."""
+    async with team_of(work) as team:
+        run_id = await team.submit("x")
+        await begun.wait()
+        value = await carried(team)
+        go_on.set()
+        await team.wait(run_id)
+    return run_id, value
+
+
 async def test_a_team_goes_on_from_its_state_under_another_name() -> None:
     team = team_of(shout)
     await team.arun("x" * 500)
@@ -75,12 +86,7 @@ async def test_work_that_is_open_goes_on_elsewhere_with_the_steps_that_are_done(
         await go_on.wait()
         return f"{found} done"
 
-    async with team_of(work) as team:
-        run_id = await team.submit("x")
-        await begun.wait()
-        value = await carried(team)
-        go_on.set()
-        await team.wait(run_id)
+    run_id, value = await carried_at_work(work, begun, go_on)
 
     twin = DynamicSupervisor("twin")
     await twin.deserialize_state(value)
@@ -100,12 +106,7 @@ async def test_taking_in_open_work_begins_none_of_it(tmp_path: Path, name: str |
         await go_on.wait()
         return "done"
 
-    async with team_of(work) as team:
-        run_id = await team.submit("x")
-        await came.wait()
-        value = await carried(team)
-        go_on.set()
-        await team.wait(run_id)
+    run_id, value = await carried_at_work(work, came, go_on)
 
     twin = team_of(work, store=name and tmp_path / name)
     await twin.deserialize_state(value)
@@ -123,11 +124,7 @@ async def test_open_work_waits_where_the_state_was_taken_in_paused() -> None:
         await go_on.wait()
         return "done"
 
-    async with team_of(work) as team:
-        run_id = await team.submit("x")
-        await begun.wait()
-        value = await carried(team)
-        go_on.set()
+    run_id, value = await carried_at_work(work, begun, go_on)
 
     twin = DynamicSupervisor("twin")
     await twin.deserialize_state(value, paused=True)

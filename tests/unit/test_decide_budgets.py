@@ -367,6 +367,16 @@ def test_a_question_about_time_stays_where_the_attempt_says_that_it_worked_less(
     assert works(world) == ["ada"]
 
 
+def test_a_limit_below_what_an_idle_agent_has_spent_holds_it_at_once() -> None:
+    world = team_world(agent("ada"), agent("bob"), mode="parallel")
+    submitted(world)
+    world.record(attempt(world, "ada"), "s", usage=spent(10))
+    world.settle()
+
+    applied(world, ChangeSupervisor(supervisor="chief", options=SupervisorOptions(agent_limits=Limits(tokens=10))))
+    assert [one.name for one in world.state.agents.values() if one.exhausted is not None] == ["ada"]
+
+
 def task_of_title(world: World, title: str) -> Any:
     return next(task for task in world.state.tasks.values() if task.title == title)
 

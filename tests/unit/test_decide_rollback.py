@@ -13,8 +13,10 @@ from engine.core.commands import (
     SwapAgents,
 )
 from engine.core.legality import assert_legal
+from engine.core.limits import Limits
 from engine.core.signals import AgentUnusable, AttemptErred
 from engine.core.state import AgentStatus
+from engine.core.values import Usage
 from tests.story import applied, attempt, attempts, kinds, member, only, refused, start_of, submitted, works
 from tests.world import World, agent, team_world
 
@@ -145,6 +147,18 @@ def test_so_many_failures_of_the_first_attempts_roll_it_back() -> None:
 
     assert back.why == "2 of its first 3 attempts failed"
     assert spec_of(world, "ada") == FIRST
+
+
+def test_who_is_rolled_back_to_a_budget_that_it_has_spent_since_is_held_at_once() -> None:
+    frugal = agent("ada", "sum", limits=Limits(tokens=10))
+    world = team_world(frugal, agent("bob"), participants=["ada"])
+    applied(world, SwapAgent(agent="ada", spec=FIRST, rollback_failures=1))
+    submitted(world)
+    world.record(attempt(world, "ada"), "s", usage=Usage(tokens_in=10))
+
+    out = only(world.fail(attempt(world, "ada")), "budget_exhausted")
+
+    assert (out.subject, spec_of(world, "ada")) == (member(world, "ada").id, frugal)
 
 
 def test_after_so_many_attempts_it_is_trusted() -> None:

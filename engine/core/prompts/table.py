@@ -158,11 +158,10 @@ def _member_moved(state: State, event: MemberMoved) -> list[Prompt]:
 
 
 def _look_at_budgets(state: State, member_id: str) -> list[Prompt]:
-    """Look at who has spent a budget, or is at work, under a member: a lower limit ends that, a higher lets go on."""
+    """Look at all budgets under a member: a lower limit may be spent already, a higher one lets go on."""
     if member_id in state.agents:
         agent = state.agents[member_id]
-        at_work = [*agent.running, *agent.parked]
-        return [CheckBudget(subject=one) for one in (member_id, *at_work) if at_work or agent.exhausted is not None]
+        return [CheckBudget(subject=one) for one in (member_id, *agent.running, *agent.parked)]
     teams = {one.id: one for one in below_of(state, state.supervisors[member_id])}
     members = (one for team in teams.values() for one in team.members if one in state.agents)
     own = [*teams, *(run.id for run in state.runs.values() if run.supervisor_id in teams)]
