@@ -20,6 +20,7 @@ from engine.core.events import (
     GroupEnded,
     GroupGrown,
     GroupPlanned,
+    ItemReturned,
     ItemTaken,
     NeedMet,
     PlanAsked,
@@ -135,6 +136,10 @@ def _item_taken(event: ItemTaken, names: Names) -> str:
     return f"{names.of(event.supervisor_id)} took {names.of(event.task_id)}"
 
 
+def _item_returned(event: ItemReturned, names: Names) -> str:
+    return f"{names.of(event.supervisor_id)} gave {names.of(event.task_id)} back: it is paused and had not begun"
+
+
 def _requeued(event: TaskRequeued, names: Names) -> str:
     return f"{names.of(event.task_id)} waits again: {event.reason}"
 
@@ -200,6 +205,7 @@ SENTENCES: dict[type, Callable[[Any, Names], str]] = {
     RetryDue: _due,
     TaskFailed: _task_failed,
     TaskSkipped: _skipped,
+    ItemReturned: _item_returned,
     ItemTaken: _item_taken,
     TaskRequeued: _requeued,
     TaskReopened: _reopened,

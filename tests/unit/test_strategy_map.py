@@ -2,11 +2,22 @@
 
 import pytest
 
-from engine.core.commands import AddAgent, Move, Pause, Reassign, RemoveMember, RetryWork, Submit, SupervisorSpec
+from engine.core.commands import (
+    AddAgent,
+    Move,
+    Pause,
+    Reassign,
+    RemoveMember,
+    Resume,
+    RetryWork,
+    Submit,
+    SupervisorSpec,
+)
+from engine.core.events import ItemReturned
 from engine.core.fact import changed
 from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
-from engine.core.signals import AgentUnusable
+from engine.core.signals import AgentUnusable, TextRead
 from engine.core.spec import AgentSpec, Retry
 from engine.core.state import RunStatus
 from engine.core.values import TextRef
@@ -363,7 +374,9 @@ def test_a_map_fails_when_everybody_is_removed_before_the_list_is_known() -> Non
 
     found(world, items=2)
 
-    assert ended(world).error == "nobody is left to do the items: bob, cyd"
+    assert ended(world).error == (
+        "nobody is left to do the items of map: bob, cyd are no longer members; add them and submit the request again"
+    )
 
 
 def test_the_next_member_splits_a_request_whose_first_was_removed_before_it_was_looked_at() -> None:
@@ -385,3 +398,42 @@ def test_members_that_are_renamed_go_on_with_the_items_of_their_map() -> None:
     assert [one.name for one in world.state.agents.values()] == ["ada", "eve", "fay"]
     world.settle()
     assert ended(world).status is RunStatus.DONE
+
+
+@pytest.mark.parametrize("discovers", [False, True])
+def test_an_item_that_a_paused_team_has_not_begun_goes_back_to_those_who_share_it(*, discovers: bool) -> None:
+    crew: list[AgentSpec | SupervisorSpec] = [agent("ada", "counting"), agent("cook", "counting")]
+    kitchen = SupervisorSpec(name="kitchen", members=crew, auto_discover=discovers)
+    world = team_world(agent("lead"), agent("bob"), kitchen, mode="map")
+    submitted(world, "counting", supervisor="kitchen")
+    submitted(world, ["counting a", "counting b"])  # type: ignore[arg-type]
+    found(world, items=2)
+    assert "item_taken" in kinds(world.journal)
+    left = set(world.state.tasks)
+
+    events = world.order(Pause(target="kitchen"))
+
+    assert_legal(world.state)
+    assert "item_returned" in kinds(events)
+    assert len(left - set(world.state.tasks)) == (0 if discovers else 2)  # what the team had planned for it
+    (item,) = (event.task_id for event in events if isinstance(event, ItemReturned))
+    assert world.say(TextRead(task_id=item, text="counting b")) == []  # of a team that was still to plan it
+    done(world, "bob")
+    assert works(world) == ["ada", "bob"]
+    applied(world, Resume(target="kitchen"))
+    world.settle()
+    assert_legal(world.state)
+    assert [run.status for run in world.state.finished] == [RunStatus.DONE] * 2
+
+
+def test_an_item_that_a_paused_team_has_begun_stays_with_it() -> None:
+    kitchen = SupervisorSpec(name="kitchen", members=[agent("ada"), agent("cook")])
+    world = team_world(agent("lead"), kitchen, agent("bob"), mode="map")
+    submitted(world, ["a", "b"])  # type: ignore[arg-type]
+    found(world, items=2)
+
+    events = world.order(Pause(target="kitchen"))
+
+    assert "item_returned" not in kinds(events)
+    done(world, "bob")
+    assert works(world) == ["ada"]

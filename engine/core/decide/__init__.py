@@ -133,6 +133,7 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     prompts.CheckLeaving: leaving.check_leaving,
     prompts.LookAtPool: pools.look_at_pool,
     prompts.CheckBudget: budgets.check_budget,
+    prompts.ReturnItems: dispatch.return_items,
 }
 """The handler of every signal and every prompt."""
 

@@ -5,11 +5,13 @@ Nothing is searched: the fold keeps the heads of all three in order (`fold.openi
 
 from engine.core.context import Context
 from engine.core.decide.budgets import before_start
-from engine.core.events import AttemptResumed, AttemptStarted, Event, ItemTaken
+from engine.core.events import AttemptResumed, AttemptStarted, Event, ItemReturned, ItemTaken
 from engine.core.fold.lanes import next_task
 from engine.core.fold.openings import next_queue
-from engine.core.prompts import Dispatch
-from engine.core.queries.takers import is_of_few, team_for
+from engine.core.hierarchy import below_of
+from engine.core.prompts import Dispatch, ReturnItems
+from engine.core.queries.takers import is_of_few, not_begun, team_for
+from engine.core.queries.work import below
 from engine.core.state import Agent, Queue, State, Task
 
 
@@ -34,6 +36,22 @@ def begun(state: State, queue: Queue, task: Task, agent: Agent, ctx: Context) ->
     if team is None:
         return [started(task, agent, ctx)]
     return [ItemTaken(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, supervisor_id=team.id, agent_id=agent.id)]
+
+
+def return_items(state: State, prompt: ReturnItems, ctx: Context) -> list[Event]:
+    """Give back what teams under a supervisor have taken from what they share, and may not begin with now."""
+    return [
+        ItemReturned(
+            at_ms=ctx.now_ms,
+            run_id=task.run_id,
+            task_id=task.id,
+            supervisor_id=team.id,
+            queue=task.came_from or "",
+            dropped=[one.id for one in below(state, task)[1:]],
+        )
+        for team in below_of(state, state.supervisors[prompt.supervisor_id])
+        for task in not_begun(state, team)
+    ]
 
 
 def agent_for(state: State, queue: Queue) -> Agent:

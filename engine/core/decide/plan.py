@@ -17,7 +17,9 @@ from engine.core.strategies.wiring import Nodes, Wiring
 def plan_group(state: State, prompt: PlanGroup, ctx: Context, mint: Mint | None = None) -> list[Event]:
     """Turn a group into a graph, once it waits for nothing; groups that are planned at once share a `mint`."""
     group = state.tasks.get(prompt.task_id)
-    if group is None or group.status is not TaskStatus.WAITING or group.blockers or _waits(state, group):
+    if group is None or group.kind != "group" or group.status is not TaskStatus.WAITING:
+        return []
+    if group.blockers or _waits(state, group):
         return []
     supervisor = state.supervisors.get(group.worker_id or "")
     if supervisor is None:

@@ -168,7 +168,7 @@ class Task:
     failed_on: tuple[str, ...] = ()
     """Agents that failed on it, the first one first, since its failure policies began."""
     came_from: str | None = None
-    """The queue by capability that it was in, once it was given to one agent of it."""
+    """The queue by capability that it was in, once it was given to one agent of it, or a team has taken it."""
     tried_by_default: bool = False
     """It is tried again because nobody answered a question about it."""
     retry_at_ms: int | None = None

@@ -91,6 +91,7 @@ from engine.core.events.task import (
     GroupEnded,
     GroupGrown,
     GroupPlanned,
+    ItemReturned,
     ItemTaken,
     NeedMet,
     NodePlan,
@@ -182,6 +183,7 @@ Event: TypeAlias = (
     | RetryDue
     | TaskFailed
     | TaskSkipped
+    | ItemReturned
     | ItemTaken
     | TaskRequeued
     | TaskReassigned
@@ -281,6 +283,7 @@ __all__ = [
     "GroupGrown",
     "GroupPlanned",
     "ImportBegan",
+    "ItemReturned",
     "ItemTaken",
     "MemberMoved",
     "MemberRenamed",

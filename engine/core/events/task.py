@@ -244,6 +244,20 @@ class ItemTaken:
 
 
 @fact
+class ItemReturned:
+    """A team that was paused before anybody of it began with an item gives it back to those with whom it shares it."""
+
+    type: Literal["item_returned"] = "item_returned"
+    at_ms: int
+    run_id: str
+    task_id: str
+    supervisor_id: str
+    queue: str
+    dropped: list[str]
+    """What it had planned for the item, at every level: nothing of that has begun."""
+
+
+@fact
 class TaskRequeued:
     """A task waits somewhere else, or again."""
 

@@ -40,6 +40,14 @@ def pass_by(state: State, task: Task, why: str) -> None:
     end(state, task, _SKIPPED, error=why, unblock=False)
 
 
+def forget(state: State, task: Task) -> None:
+    """Drop a task with all that is set for it; nothing refers to it any more."""
+    del state.tasks[task.id]
+    dequeue(state, task)
+    drop_all(state, OF_TASKS, task.id)
+    state.ledgers.pop(task.id, None)
+
+
 _PRECEDENCE: dict[StopReason | None, int] = {
     None: 0, "migrate": 1, "limit": 2, "preempt": 3, "crash": 4, "restart": 5, "requeue": 6, "cancel": 7,
 }  # fmt: skip

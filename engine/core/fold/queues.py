@@ -118,7 +118,7 @@ def forget_idle_queues(state: State) -> None:
     able = [key for key in state.queues if key.startswith("able:")]
     if len(able) <= MANY_QUEUES:
         return
-    used = {task.queue for task in state.tasks.values()}
+    used = {key for task in state.tasks.values() for key in (task.queue, task.came_from)}
     for key in able:
         if key not in used:
             state.shared.pop(key, None)

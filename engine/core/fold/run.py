@@ -13,14 +13,14 @@ from engine.core.events import (
 from engine.core.fact import changed
 from engine.core.finished import summary_of
 from engine.core.fold.declared import digests, settings_changed
-from engine.core.fold.ending import ask_to_stop, end, pass_by, withdraw
+from engine.core.fold.ending import ask_to_stop, end, forget, pass_by, withdraw
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.limited import note_run
 from engine.core.fold.limits import follow_deadline, set_deadline
 from engine.core.fold.queues import dequeue, forget_idle_queues, let_go_on
 from engine.core.fold.task import add_node, add_task, wire
-from engine.core.fold.timers import OF_RUNS, OF_TASKS, drop_all
+from engine.core.fold.timers import OF_RUNS, drop_all
 from engine.core.queries.work import below
 from engine.core.state import SUMMARIES, Run, State, Task, TaskStatus
 from engine.core.values import held, preview
@@ -172,10 +172,7 @@ def _run_finished(state: State, event: RunFinished) -> None:
     for other_id in run.after:
         state.runs[other_id].before.remove(run.id)
     for task_id in run.tasks:
-        task = state.tasks.pop(task_id)
-        dequeue(state, task)
-        drop_all(state, OF_TASKS, task_id)
-        state.ledgers.pop(task_id, None)
+        forget(state, state.tasks[task_id])
     drop_all(state, OF_RUNS, run.id)
     state.ledgers.pop(run.id, None)
     for escalation in [one for one in state.escalations.values() if one.run_id == run.id]:

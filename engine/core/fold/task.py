@@ -8,6 +8,7 @@ from engine.core.events import (
     GroupEnded,
     GroupGrown,
     GroupPlanned,
+    ItemReturned,
     ItemTaken,
     NeedMet,
     NodePlan,
@@ -19,8 +20,8 @@ from engine.core.events import (
     TaskRequeued,
     TaskSkipped,
 )
-from engine.core.fold.ending import begin_anew, end, pass_by
-from engine.core.fold.hand_overs import note_end
+from engine.core.fold.ending import begin_anew, end, forget, pass_by
+from engine.core.fold.hand_overs import let_take_again, note_end
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.openings import regate
@@ -268,11 +269,35 @@ def _item_taken(state: State, event: ItemTaken) -> None:
     # An agent may have been at it: what it failed with, or had to wait for, says nothing of the graph.
     task.status, task.error = TaskStatus.WAITING, None
     task.taking = task.yields_to = None
+    task.came_from = task.queue
     task.kind, task.queue, task.worker_id, task.supervisor_id = "group", None, team.id, team.id
     state.runs[event.run_id].total -= 1
     state.tasks_total -= 1
     team.taken[task.id] = 0
     regate(state, team)
+
+
+def _item_returned(state: State, event: ItemReturned) -> None:
+    """Let it wait in its old place, as if the team had never taken it."""
+    task, run = state.tasks[event.task_id], state.runs[event.run_id]
+    for task_id in event.dropped:
+        dropped = state.tasks[task_id]
+        let_take_again(state, dropped)
+        forget(state, dropped)
+        del run.tasks[task_id]
+        run.running -= dropped.attempt is not None
+        if dropped.kind == "agent":
+            run.total -= 1
+            run.ended -= dropped.ended
+            state.tasks_total -= 1
+    let_take_again(state, task)
+    task.status, task.mode, task.outcome_id, task.started_ms = TaskStatus.WAITING, None, None, None
+    task.settings, task.called, task.children, task.open = {}, {}, [], 0
+    task.kind, task.queue, task.worker_id, task.came_from = "agent", event.queue, None, None
+    task.supervisor_id = state.queues[event.queue].supervisor_id
+    run.total += 1
+    state.tasks_total += 1
+    enqueue(state, task, again=True)
 
 
 def _task_reopened(state: State, event: TaskReopened) -> None:
@@ -311,6 +336,7 @@ HANDLERS: Handlers = {
     RetryDue: _retry_due,
     TaskFailed: _task_failed,
     TaskSkipped: _task_skipped,
+    ItemReturned: _item_returned,
     ItemTaken: _item_taken,
     TaskRequeued: _task_requeued,
     TaskReopened: _task_reopened,

@@ -13,7 +13,7 @@ from engine.core.fold.queues import is_held, stands
 from engine.core.hierarchy import above_of
 from engine.core.inheritance import inherited
 from engine.core.queries.processes import lacks_process
-from engine.core.queries.takers import is_of_few
+from engine.core.queries.takers import is_of_few, not_begun
 from engine.core.state import Ranking, State, Supervisor, TaskStatus
 
 
@@ -198,12 +198,17 @@ def _rank(head: _Head, ageing: int) -> int:
 
 
 def what_a_team_has_taken_is_to_begin(state: State) -> Iterator[str]:
-    """A team remembers what it has taken of several members' work while nobody below it has begun with that."""
+    """A team remembers what it has taken of several members' work while nobody below it has begun with that.
+
+    While it is paused it keeps none of that from the others.
+    """
     for supervisor in state.supervisors.values():
         for task_id in supervisor.taken:
             task = state.tasks.get(task_id)
             if task is None or task.kind != "group" or task.ended or task.begun_ms is not None:
                 yield f"{supervisor.id} has taken {task_id}, which is not to begin"
+        for task in not_begun(state, supervisor):
+            yield f"{supervisor.id} keeps {task.id} from those with whom it shares it, and is paused"
 
 
 def slots_are_counted_at_every_level(state: State) -> Iterator[str]:

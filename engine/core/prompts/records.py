@@ -197,6 +197,13 @@ class CheckBudget:
     subject: str
 
 
+@fact
+class ReturnItems:
+    """A supervisor may begin nothing now, or stands elsewhere: what was shared and not begun is for others."""
+
+    supervisor_id: str
+
+
 Prompt: TypeAlias = (
     Dispatch
     | Tune
@@ -222,4 +229,5 @@ Prompt: TypeAlias = (
     | LookAtPool
     | CheckLeaving
     | CheckBudget
+    | ReturnItems
 )

@@ -36,6 +36,7 @@ from engine.core.events import (
     GroupEnded,
     GroupGrown,
     GroupPlanned,
+    ItemReturned,
     ItemTaken,
     MemberMoved,
     NeedMet,
@@ -49,6 +50,7 @@ from engine.core.events import (
     SupervisorFailed,
     SupervisorLeaving,
     SupervisorMended,
+    SupervisorPaused,
     SupervisorRemoved,
     TaskAnswered,
     TaskFailed,
@@ -83,6 +85,7 @@ from engine.core.prompts.records import (
     PlanGroup,
     Prompt,
     Requeue,
+    ReturnItems,
     StopLeftOver,
     TakeSlot,
     Tune,
@@ -153,8 +156,13 @@ def _supervisor_changed(state: State, event: SupervisorChanged) -> list[Prompt]:
 
 
 def _member_moved(state: State, event: MemberMoved) -> list[Prompt]:
-    """What is inherited under another supervisor may be another budget."""
-    return _look_at_budgets(state, event.member_id)
+    """What is inherited under another supervisor may be another budget, and that one may be paused."""
+    budgets = _look_at_budgets(state, event.member_id)
+    return [*budgets, ReturnItems(supervisor_id=event.member_id)] if event.member_id in state.supervisors else budgets
+
+
+def _supervisor_paused(state: State, event: SupervisorPaused) -> list[Prompt]:
+    return [ReturnItems(supervisor_id=event.supervisor_id)]
 
 
 def _look_at_budgets(state: State, member_id: str) -> list[Prompt]:
@@ -397,8 +405,8 @@ def _tasks_of(state: State, event: Any) -> list[Task]:
 
 _WAITS_AGAIN = frozenset(
     {
-        AttemptCancelled, AttemptLost, AttemptPreempted, AttemptSetAside, DoubtSettled, RetryDue, TaskReopened,
-        TaskTriedAnew,
+        AttemptCancelled, AttemptLost, AttemptPreempted, AttemptSetAside, DoubtSettled, ItemReturned, RetryDue,
+        TaskReopened, TaskTriedAnew,
     }
 )  # fmt: skip
 """After these a task waits again in a queue, and the agents that were able when it came there may not be any more."""
@@ -450,6 +458,7 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     Delegated: _delegated,
     CallRejoined: _call_rejoined,
     ItemTaken: _item_taken,
+    SupervisorPaused: _supervisor_paused,
     TaskFailed: _ended,
     TaskAnswered: _ended,
     SupervisorFailed: _supervisor_failed,

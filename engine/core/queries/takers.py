@@ -1,8 +1,11 @@
 """Who takes work that is for whoever is free of a few members: an agent itself, a team by any of its agents."""
 
+from collections.abc import Iterator
+
 from engine.core.hierarchy import above_of, below_of
 from engine.core.queries.rings import agents_in
-from engine.core.state import Agent, Queue, State, Supervisor
+from engine.core.queries.work import below, up
+from engine.core.state import Agent, Queue, State, Supervisor, Task
 
 FEW = "any of "
 """How the capability begins that stands for members who are named."""
@@ -48,3 +51,20 @@ def team_for(state: State, queue: Queue, agent: Agent) -> Supervisor | None:
             levels = int(queue.key.split(":", 2)[1].partition("+")[2])
             return path[-2 - levels] if len(path) > levels + 1 else None
     return None
+
+
+def not_begun(state: State, team: Supervisor) -> Iterator[Task]:
+    """Yield what a team has taken of work that is shared and cannot begin with: a pause keeps it, and not the others.
+
+    What is being cancelled stays, and what has an outcome in part.
+    """
+    above = list(above_of(state, team))
+    for task in (state.tasks[task_id] for task_id in team.taken):
+        queue = state.queues.get(task.came_from or "")
+        place = next((place for place, one in enumerate(above) if queue and one.id == queue.supervisor_id), 0)
+        if not any(one.paused for one in above[:place]):
+            continue
+        is_cancelled = state.runs[task.run_id].cancelling or any(one.cancelling for one in up(state, task))
+        work = (one for one in below(state, task) if one.kind in ("agent", "group"))
+        if not is_cancelled and not any(one.ended and not one.passed_by for one in work):
+            yield task

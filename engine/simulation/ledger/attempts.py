@@ -16,6 +16,7 @@ from engine.core.events import (
     CallRejoined,
     Delegated,
     DoubtSettled,
+    ItemReturned,
     ItemTaken,
     RetryDue,
     RetryScheduled,
@@ -175,6 +176,17 @@ def _taken(work: "WorkLedger", event: ItemTaken) -> None:
     job.taken = True
 
 
+def _returned(work: "WorkLedger", event: ItemReturned) -> None:
+    job = work.jobs[event.task_id]
+    for task_id in event.dropped:
+        work.withdraw(None, task_id)
+        del work.jobs[task_id]
+        work.runs[event.run_id].tasks.remove(task_id)
+    job.children, job.planned, job.taken, job.outcome_id, job.failed = [], False, False, None, None
+    job.kind, job.queue, job.worker_id = "agent", event.queue, None
+    job.supervisor_id = event.queue.split(":")[1].partition("+")[0]
+
+
 def _reassigned(work: "WorkLedger", event: TaskReassigned) -> None:
     job = work.jobs[event.task_id]
     job.queue, job.supervisor_id = f"agent:{event.agent_id}", event.supervisor_id
@@ -213,6 +225,7 @@ NOTES: dict[type, Callable[["WorkLedger", Any], None]] = {
     TaskAnswered: _answered_for,
     RetryScheduled: _retry_scheduled,
     RetryDue: _retry_due,
+    ItemReturned: _returned,
     ItemTaken: _taken,
     TaskRequeued: _placed,
     TaskFailedOver: _placed,

@@ -13,6 +13,7 @@ from engine.core.events import (
     GroupEnded,
     GroupGrown,
     GroupPlanned,
+    ItemReturned,
     ItemTaken,
     RunSubmitted,
     StrategySwitched,
@@ -58,6 +59,8 @@ class CountLedger:
     def take(self, event: Any, work: WorkLedger) -> None:
         """Note what an event adds; the ledger of work has not taken it yet."""
         self._add(event)
+        if isinstance(event, ItemReturned):
+            self.totals["tasks"] += 1 - sum(work.jobs[one].kind == "agent" for one in event.dropped)
         if getattr(event, "usage", None) is not None and event.agent_id is not None and event.task_id:
             self.paid.append((event.task_id, event.agent_id))
         match event:
@@ -95,8 +98,9 @@ class CountLedger:
         """Count tasks of agents whose outcome is another than before an event."""
         names = {TaskStatus.DONE: "done", TaskStatus.FAILED: "failed"}
         for task_id, outcome in before.items():
-            now = work.jobs[task_id].outcome
-            if now is not outcome and work.jobs[task_id].kind == "agent":
+            job = work.jobs.get(task_id)
+            now = None if job is None else job.outcome
+            if job is not None and now is not outcome and job.kind == "agent":
                 if outcome in names:
                     self.totals[names[outcome]] -= 1
                 if now in names:

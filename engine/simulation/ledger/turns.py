@@ -14,6 +14,7 @@ from engine.core.events import (
     AttemptStarted,
     EngineStarted,
     Event,
+    ItemReturned,
     ItemTaken,
     PreemptionAsked,
     QueueMade,
@@ -86,6 +87,9 @@ class TurnLedger:
         """Note which tasks have become ready or are no longer; the ledger of work has taken the event."""
         run_id = getattr(event, "run_id", None)
         entering: dict[str, Place] = {}
+        for task_id in event.dropped if isinstance(event, ItemReturned) else ():
+            if task_id in self._places:
+                self._leave(task_id, self._places[task_id], event)
         for run in [work.runs[run_id]] if run_id in work.runs else work.runs.values():
             for job in (work.jobs[task_id] for task_id in run.tasks):
                 place = (job.queue, job.priority, job.run_id)
