@@ -39,7 +39,7 @@ def grow_group(state: State, prompt: GrowGroup, ctx: Context) -> list[Event]:
             item_of=lambda number: _item(state, check, prompt, number), called=group.called,
         )  # fmt: skip
     except Refused as refusal:
-        growth, graph = Growth(failed=refusal.reason, why="it cannot go on"), Drawn(nodes=[], ids={})
+        growth, graph = Growth(failed=f"{group.mode} cannot go on: {refusal.reason}"), Drawn(nodes=[], ids={})
     wiring = growth.wiring
     skipped = nodes.unstarted if growth.failed is not None else _with_dependents(state, growth.skipped)
     event = GroupGrown(

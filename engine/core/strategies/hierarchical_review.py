@@ -47,13 +47,17 @@ class HierarchicalReview:
         """Return two levels once more, or let the next go on."""
         number, tries = (int(part) for part in verdict.role.split(":")[1:])
         levels = _list(nodes.settings["levels"])
-        members, below = strings(levels[number]), strings(levels[number - 1])
+        named, named_below = strings(levels[number]), strings(levels[number - 1])
+        members, below = nodes.left(named), nodes.left(named_below)
         if verdict.said.get("approved"):
-            return Growth(why=f"approved by {', '.join(members)}")
+            return Growth(why=f"approved by {', '.join(named)}")
         reasons = f": {verdict.said['reasons']}" if verdict.said.get("reasons") else ""
         returns = nodes.settings["returns"]
         if not isinstance(returns, int) or tries >= min(returns, MOST_RETURNS):
             return Growth(why=f"sent back {tries} times already, and goes on as it is{reasons}")
+        gone = nodes.gone([*named_below, *named])
+        if not members or not below:
+            return Growth(why=f"{self.name} goes on with it as it is, because {gone}{reasons}")
         layout = Layout(nodes, nodes.settings, anew=True)
         sees = [*_last(nodes, number - 1), *_last(nodes, number)]
         again = [
@@ -66,9 +70,10 @@ class HierarchicalReview:
             if verdict.node in waits:
                 layout.wiring.after[node] = gate
                 layout.wiring.sees[node] = works
+        without = f", although {gone}" if gone else ""
         is_top = number == len(levels) - 1
         outcome = works[0] if is_top and len(works) == 1 else None
-        return Growth(wiring=layout.finished(outcome), why=f"{', '.join(members)} sent it back{reasons}")
+        return Growth(wiring=layout.finished(outcome), why=f"{', '.join(named)} sent it back{without}{reasons}")
 
 
 def _level(

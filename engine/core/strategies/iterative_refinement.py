@@ -57,15 +57,19 @@ class IterativeRefinement:
         if verdict.said.get("enough"):
             return Growth(wiring=Wiring(outcome=draft), why=f"{told} in round {number} is enough")
         scored = f"author:{number}:{score}"
-        if number >= _rounds(nodes.settings):
+        author, critics = str(nodes.settings["author"]), strings(nodes.settings["critics"])
+        left, gone = nodes.left(critics), nodes.gone([author, *critics])
+        if number >= _rounds(nodes.settings) or not left or author not in nodes.cast:
             best = max(drafts.items(), key=lambda one: _score(scored if one[1] == draft else one[0]))[1]
-            why = f"{told} in round {number}, the last: the best draft is taken"
+            last = f"the last of {self.name}, because {gone}" if number < _rounds(nodes.settings) else "the last"
+            why = f"{told} in round {number}, {last}: the best draft is taken"
             return Growth(wiring=Wiring(roles={draft: scored}, outcome=best), why=why)
-        layout = Layout(nodes, nodes.settings, anew=True)
+        layout = Layout(nodes, {**nodes.settings, "critics": [*left]}, anew=True)
         layout.wiring.roles[draft] = scored
         reviews = [node for node, role in nodes.roles.items() if role.startswith(f"critic:{number}:")]
         again = _round(layout, number + 1, [verdict.node], [draft, *reviews])
-        return Growth(wiring=layout.finished(again), why=f"{told} in round {number}: once more")
+        without = f", although {gone}" if gone else ""
+        return Growth(wiring=layout.finished(again), why=f"{told} in round {number}: once more{without}")
 
 
 def _round(layout: Layout, number: int, after: list[str], sees: list[str]) -> str:

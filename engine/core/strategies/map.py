@@ -70,10 +70,10 @@ class Map:
         for known in JOINS:
             if settings["join"] == known:
                 how = known  # type: ignore[assignment]
-        few = _few(nodes)
+        few = nodes.left(_workers(nodes))
         if count and not few and "to" not in settings:
-            who = ", ".join(strings(settings["workers"])) or settings["splitter"]
-            return Growth(failed=f"nobody is left to do the items: {who}", why="nobody is left")
+            gone = nodes.gone(_workers(nodes))
+            return Growth(failed=f"nobody is left to do the items of map: {gone}", why="nobody is left")
         items = [_item(layout, nodes, verdict, number, few) for number in range(count)]
         if settings["optional"] or how == "first":
             layout.wiring.tolerated.extend(items)
@@ -94,10 +94,9 @@ def _splitter(nodes: Nodes) -> str:
     return splitter if splitter in nodes.cast or "over" in nodes.settings else next(iter(nodes.cast), "")
 
 
-def _few(nodes: Nodes) -> list[str]:
-    """Return who of those that were to do the items is left."""
-    workers = strings(nodes.settings["workers"]) or [str(nodes.settings["splitter"])]
-    return [one for one in workers if one in nodes.cast]
+def _workers(nodes: Nodes) -> list[str]:
+    """Return who was to do the items when the graph was made."""
+    return strings(nodes.settings["workers"]) or [str(nodes.settings["splitter"])]
 
 
 def _item(layout: Layout, nodes: Nodes, verdict: Verdict, number: int, few: Sequence[str]) -> str:

@@ -64,8 +64,10 @@ class SequentialWithValidation:
             return Growth(why=f"approved by {validator}")
         reasons = f": {said['reasons']}" if said.get("reasons") else ""
         returns = settings["returns"]
-        if not isinstance(returns, int) or number >= min(returns, MOST_RETURNS):
+        gone = nodes.gone([worker, validator])
+        if gone or not isinstance(returns, int) or number >= min(returns, MOST_RETURNS):
             why = f"not approved by {validator} after {number} returns{reasons}"
+            why = f"{self.name} cannot send it back, because {gone} ({why})" if gone else why
             return Growth(why=why, failed=None if settings["otherwise"] == "accept" else why)
         by_role = {role: node for node, role in nodes.roles.items()}
         sees = [by_role[role] for role in (f"work:{number}", f"validator:{number}") if role in by_role]

@@ -54,6 +54,16 @@ class Nodes:
     after: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """What each node waits for; only while it grows."""
 
+    def left(self, names: Sequence[str]) -> list[str]:
+        """Return those of `names` who are still members, only while it grows."""
+        return [one for one in names if one in self.cast]
+
+    def gone(self, names: Sequence[str]) -> str:
+        """Return in words which of `names` are members no more, and what to do about it; nothing where all are."""
+        gone = [one for one in dict.fromkeys(names) if one not in self.cast]
+        add, are = ("it", "is no longer a member") if len(gone) == 1 else ("them", "are no longer members")
+        return f"{', '.join(gone)} {are}; add {add} and submit the request again" if gone else ""
+
 
 @fact
 class Made:
