@@ -21,7 +21,7 @@ from engine.core.errors import CoreError
 from engine.core.events import Event
 from engine.core.fold import fold
 from engine.core.state import State
-from store import Reader, Record, Tail
+from store import Mark, Reader, Record, Tail, mark_at
 from store.errors import ReadRowsLost, StoreError
 from store.records import EngineInfo, StandbyInfo
 
@@ -75,6 +75,8 @@ class Feed:
         self._broken = False
         self._troubles: dict[str, str] = {}
         self._identity = _identity(path)
+        self._mark: Mark | None = None
+        """What was read last, which has to stand in the file when it is followed again."""
         self._threads = [
             threading.Thread(target=self._follow, name="feed-follow", daemon=True),
             threading.Thread(target=self._look, name="feed-look", daemon=True),
@@ -175,17 +177,21 @@ class Feed:
         with Reader(self.path) as reader:
             self.file_seq = self._held_seq = reader.last_seq()
             found = reader.snapshot()
+            mark = None if found is None else mark_at(reader, found[0])
         if found is None:
             return 0
         try:
             state = decode_state(found[1])
         except ValueError:
             return 0
+        self._mark = mark
         self._hand_over(_Start(state))
         return state.seq
 
     def _blocks(self, after_seq: int) -> Iterator[tuple[int, _Block]]:
-        for batch in Tail(self.path, after_seq).batches(self._stop, BLOCK):
+        tail = Tail(self.path, after_seq, mark=self._mark)
+        for batch in tail.batches(self._stop, BLOCK):
+            self._mark = tail.mark
             yield batch[-1].seq, _Block(batch, decode_events([(row.seq, row.kind, row.body) for row in batch]))
 
     def _hand_over(self, arrived: _Start | _Block) -> None:

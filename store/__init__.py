@@ -35,6 +35,7 @@ from store.records import CommandOutcome, CommandRow, EngineInfo, Record, Row, S
 
 if TYPE_CHECKING:
     from store.connection import Durability
+    from store.continuity import Mark, mark_at
     from store.inbox_client import InboxClient
     from store.loss import Loss, find_loss
     from store.opening import Store, open_store
@@ -59,6 +60,7 @@ __all__ = [
     "InboxClient",
     "LeftoverWal",
     "Loss",
+    "Mark",
     "MissingFile",
     "MissingFolder",
     "NetworkFileSystem",
@@ -86,6 +88,7 @@ __all__ = [
     "find_loss",
     "follow",
     "looks_like_ours",
+    "mark_at",
     "open_store",
     "quick_check",
     "stand_by",
@@ -98,6 +101,7 @@ _LOADED_ON_FIRST_USE = {
     "Following": "store.shared_tail",
     "InboxClient": "store.inbox_client",
     "Loss": "store.loss",
+    "Mark": "store.continuity",
     "Reader": "store.reader",
     "Standby": "store.standing",
     "Store": "store.opening",
@@ -106,6 +110,7 @@ _LOADED_ON_FIRST_USE = {
     "find_loss": "store.loss",
     "follow": "store.shared_tail",
     "looks_like_ours": "store.recognition",
+    "mark_at": "store.continuity",
     "open_store": "store.opening",
     "quick_check": "store.verification",
     "stand_by": "store.standing",

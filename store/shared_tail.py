@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from store.continuity import Continuity
-from store.errors import FileLost, StoreError
+from store.continuity import Continuity, Mark, mark_at
+from store.errors import FileLost, ReadRowsLost, StoreError
 from store.files import Files
 from store.lock import identity
 from store.pace import Pace
@@ -46,11 +46,14 @@ class Follower(Protocol):
 class Following:
     """One follower's place in the file; made by `follow`."""
 
-    def __init__(self, tail: "_Tail", after_seq: int, follower: Follower) -> None:
+    def __init__(self, tail: "_Tail", after_seq: int, follower: Follower, mark: Mark | None) -> None:
         self._tail = tail
         self._follower = follower
         self.after_seq = after_seq
         """Seq of the last record that was handed over."""
+        self.mark = mark
+        """That record by its hash, or the last one before it that is known; whoever follows again begins with it."""
+        self.is_new = True
         self.asked = 0
         self._answered = 0
         self.has_left = False
@@ -84,11 +87,19 @@ class Following:
         """True while a ticket is not answered."""
         return self.asked > self._answered
 
-    def give(self, batch: list[Record]) -> None:
-        """Hand over what of a batch it does not have."""
+    def begin(self, reader: Reader) -> None:
+        """End at once where the file has lost what was read of it before."""
+        self.is_new = False
+        if self.mark is not None and reader.hash_of(self.mark.seq) != self.mark.hash:
+            with _GUARD:
+                self.has_left = self.is_over = True
+            self._follower.end(ReadRowsLost(reader.path, self.mark.seq))
+
+    def give(self, batch: list[Record], mark: Mark | None) -> None:
+        """Hand over what of a batch it does not have; `mark` is of its last record."""
         records = [record for record in batch if record.seq > self.after_seq]
         if records:
-            self.after_seq = records[-1].seq
+            self.after_seq, self.mark = records[-1].seq, mark
             try:
                 self._follower.take(records)
             except Exception as error:  # its own, whatever it is: the others go on
@@ -107,8 +118,10 @@ class Following:
             self._follower.end(error)
 
 
-def follow(path: str | os.PathLike[str], after_seq: int, follower: Follower) -> Following:
+def follow(path: str | os.PathLike[str], after_seq: int, follower: Follower, *, mark: Mark | None = None) -> Following:
     """Let `follower` follow the file at `path` from one seq on, until it leaves or is told that it ends.
+
+    It is told `ReadRowsLost` where the file does not hold any more what it has read of it, up to `mark`.
 
     Raises:
         NotOurFile: If `path` cannot be the name of a file.
@@ -120,7 +133,7 @@ def follow(path: str | os.PathLike[str], after_seq: int, follower: Follower) -> 
         if tail is None:
             tail = _TAILS[key] = _Tail(key)
             threading.Thread(target=tail.run, name=f"follow {database.name}", daemon=True).start()
-        following = Following(tail, after_seq, follower)
+        following = Following(tail, after_seq, follower, mark)
         tail.all.append(following)
     tail.wake()
     return following
@@ -176,12 +189,18 @@ class _Tail:
         Raises:
             ReadRowsLost: If the journal does not hold any more what was handed over.
         """
+        for one in following:
+            if one.is_new:
+                one.begin(reader)
         asked = [(one, one.asked) for one in following]
         while ready := [one for one in following if one.is_ready]:
             batch = reader.records(min(one.after_seq for one in ready), _PAGE)
             continuity.check(max([one.after_seq for one in ready] + [record.seq for record in batch[-1:]]))
+            mark = continuity.mark
+            if batch and (mark is None or mark.seq != batch[-1].seq):
+                mark = mark_at(reader, batch[-1].seq)
             for one in ready:
-                one.give(batch)
+                one.give(batch, mark)
             if batch:
                 self._pace.news()
             if len(batch) < _PAGE:

@@ -26,7 +26,7 @@ from engine.core.spec import AgentSpec
 from engine.core.state import RunSummary, State
 from engine.core.values import Held
 from engine.errors import CommandRefusedError, HostStopped, UnknownRun, Unusable
-from engine.folding import events_of, folded
+from engine.folding import events_of, folded_from
 from engine.granting import grant, needs_trust
 from engine.host.orders import Applied
 from engine.host.subscriptions import BUFFERED, Listeners, Subscription
@@ -39,7 +39,7 @@ from engine.supervisor.options import checked_command
 from engine.supervisor.outbox import Outbox
 from engine.texts import Texts
 from engine.trust import user_list
-from store import CommandRow, Following, ReadRowsLost, Record, follow
+from store import CommandRow, Following, Mark, Reader, ReadRowsLost, Record, follow, mark_at
 
 UNFOLDED = 8
 """How many batches of events may wait for the loop; the rest stays in the file meanwhile."""
@@ -61,7 +61,7 @@ class RemoteEngine:
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
-        self._state = folded(self._path)
+        self._state, self._mark = _read(self._path)
         instead = f"attach in each thread: DynamicSupervisor.attach({str(self._path)!r})"
         self._home = Home(f"the supervisor attached to {path.name}", instead=instead)
         self._outbox = Outbox(self._path)
@@ -178,9 +178,9 @@ class RemoteEngine:
     def _listen(self) -> "_Ear":
         if self._ear is None:
             if self._is_stale:
-                self._state, self._is_stale = folded(self._path), False
+                (self._state, self._mark), self._is_stale = _read(self._path), False
             self._ear = _Ear(self, asyncio.get_running_loop())
-            self._ear.following = follow(self._path, self._state.seq, self._ear)
+            self._ear.following = follow(self._path, self._state.seq, self._ear, mark=self._mark)
         return self._ear
 
     async def _level(self) -> None:
@@ -188,7 +188,7 @@ class RemoteEngine:
         slot: Slot[None] = Slot()
         ticket = self._listen().following.ask()
         while ticket is None:  # it ended a moment ago; all who wait go on with the next one
-            self._ear = None
+            self._drop_ear()
             ticket = self._listen().following.ask()
             self._levels = [(ticket or 0, one) for _, one in self._levels]
         self._levels.append((ticket, slot))
@@ -197,7 +197,12 @@ class RemoteEngine:
     def _leave(self) -> None:
         if self._ear is not None:
             self._ear.following.leave()
-            self._ear = None
+            self._drop_ear()
+
+    def _drop_ear(self) -> None:
+        """Follow with another one from now on, which has to find in the file what this one has read."""
+        if self._ear is not None:
+            self._mark, self._ear = self._ear.following.mark, None
 
     async def _body(self, seq: int) -> bytes:
         return await anyio.to_thread.run_sync(body_in, self._path, seq)
@@ -237,7 +242,7 @@ class RemoteEngine:
     def ended(self, ear: "_Ear", error: Exception | None) -> None:
         """Tell everybody who waits that nothing more will come."""
         if ear is self._ear:
-            self._ear = None
+            self._drop_ear()
             self._is_stale = isinstance(error, ReadRowsLost)
             path = self._path
             hint = f"start its program, or: quarterdeck engine --db {path}"
@@ -292,6 +297,13 @@ class _Ear:
             self._loop.call_soon_threadsafe(call, *args)
         except RuntimeError:  # the loop was closed, so nobody waits any more
             self.following.leave()
+
+
+def _read(path: Path) -> tuple[State, Mark | None]:
+    """Return the state that a file holds, with what it was read up to."""
+    with Reader(path) as reader:
+        state = folded_from(reader)
+        return state, mark_at(reader, state.seq)
 
 
 def _row_of(command: Command) -> CommandRow:

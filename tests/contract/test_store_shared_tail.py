@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from store import FileLost, Following, ReadRowsLost, Record, Row, follow, open_store
+from store import FileLost, Following, Mark, ReadRowsLost, Record, Row, follow, open_store
 
 PATIENCE_S = 20.0
 
@@ -21,14 +21,14 @@ PATIENCE_S = 20.0
 class Listener:
     """Takes what a tail tells, and passes it to the thread of the test."""
 
-    def __init__(self, path: Path, after_seq: int) -> None:
+    def __init__(self, path: Path, after_seq: int, *, mark: Mark | None = None) -> None:
         self.room = True
         self.broken = False
         self.records: list[Record] = []
         self.threads: set[threading.Thread] = set()
         self._levels: queue.Queue[int] = queue.Queue()
         self._ends: queue.Queue[Exception | None] = queue.Queue()
-        self.following: Following = follow(path, after_seq, self)
+        self.following: Following = follow(path, after_seq, self, mark=mark)
 
     def has_room(self) -> bool:
         return self.room
@@ -149,6 +149,28 @@ async def test_following_ends_with_what_became_of_a_file_that_was_replaced(tmp_p
         (tmp_path / "elsewhere.db").rename(path)
 
     assert isinstance(error, FileLost)
+
+
+@pytest.mark.anyio
+async def test_who_follows_again_is_told_of_lost_rows_that_others_have_replaced_meanwhile(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    async with open_store(path) as store:
+        await store.journal.append(1, rows(3))
+        listener = Listener(path, 0)
+        assert await listener.seqs() == [1, 2, 3]
+        listener.following.leave()
+        mark = listener.following.mark
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("DELETE FROM journal WHERE seq > 2")
+        other.commit()
+    async with open_store(path, accept_loss=1) as store:
+        await store.journal.append(3, [Row(1, "another", b"{}") for _ in range(3)])
+        new = Listener(path, 0)
+        late = Listener(path, 3, mark=mark)
+
+        assert isinstance(await late.ended(), ReadRowsLost)
+        assert late.following.ask() is None
+        assert (await new.seqs(), late.records) == ([1, 2, 3, 4, 5], [])
 
 
 @pytest.mark.anyio

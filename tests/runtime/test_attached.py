@@ -14,6 +14,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from engine.core.codec import encode_state
 from engine.supervisor.errors import WrongLoop
 from quarterdeck import AgentSpec, AttachedSupervisor, DynamicSupervisor, HostStopped
 from store import ReadRowsLost
@@ -247,6 +248,34 @@ async def test_an_attached_supervisor_says_that_events_it_knows_are_lost_and_goe
         await attached.refresh()
 
         assert attached._line.state.seq == team._line.state.seq
+
+
+@pytest.mark.parametrize("has_asked", [False, True])
+async def test_an_attached_supervisor_that_asked_nothing_meanwhile_says_that_events_it_knows_were_replaced(
+    tmp_path: Path, *, has_asked: bool
+) -> None:
+    path = tmp_path / "team.db"
+    async with team_on(path) as team:
+        await team.arun("x")
+        if not has_asked:
+            await team.arun("x")
+        attached = DynamicSupervisor.attach(path)
+        if has_asked:
+            await attached.arun("x")
+    seq = attached._line.state.seq
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("DELETE FROM journal WHERE seq > 12")
+        other.execute("DELETE FROM snapshots WHERE seq > 12")
+        other.commit()
+
+    async with team_on(path) as team:
+        while team._line.state.seq <= seq:
+            await team.arun("y")
+        with pytest.raises(ReadRowsLost, match="open it again"):
+            await attached.refresh()
+        await attached.refresh()
+
+        assert encode_state(attached._line.state) == encode_state(team._line.state)
 
 
 async def test_a_program_whose_loop_ends_while_it_waits_ends_without_a_traceback(tmp_path: Path) -> None:
