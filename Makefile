@@ -10,6 +10,9 @@ WORKERS = $(shell $(PYTHON) -c 'import os; print(min(8, (os.cpu_count() or 1) + 
 PARALLEL = -n $(WORKERS) --dist loadfile
 STAMP := .venv/.made-from-lock
 
+# Workers keep what pytest made of the test files: without that each of them reads and rewrites all of them at each run.
+check test: export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help venv demo check test bench chaos simulate screenshots lock
 

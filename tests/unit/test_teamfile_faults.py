@@ -1,6 +1,7 @@
 """All faults of a team file are told at once, and nothing that only follows from them."""
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +54,15 @@ def healthy() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def told_of(*wrong: str) -> set[tuple[str, str]]:
+@cache
+def told_of(*wrong: str) -> frozenset[tuple[str, str]]:
     """Return field and text of every fault of a team that has these."""
     team = healthy()
     for each in wrong:
         FAULTS[each](team)
     with pytest.raises(TeamFileError) as caught:
         parse_team(yaml.dump(team, Dumper=Quoting, sort_keys=False), PATH)
-    return {(one.field, re.sub(r" on line \d+| there are .*", "", one.text)) for one in caught.value.problems}
+    return frozenset((one.field, re.sub(r" on line \d+| there are .*", "", one.text)) for one in caught.value.problems)
 
 
 def test_a_team_without_faults_has_none() -> None:
