@@ -77,7 +77,7 @@ class SwapDialog(Dialog):
         named = self._choice in others
         self._unfolded = self._unfolded or not likely or named
         shown = likely + (others if self._unfolded else [])
-        offered = [(name, name, candidate_line(state, agents[0], name)) for name in shown]
+        offered = [(name, name, candidate_line(state, agents, name)) for name in shown]
         if self._of_file is not None:
             offered.insert(0, (_FILE, self._of_file.name, f"from {self._choice}"))
         if others and not self._unfolded:

@@ -6,6 +6,8 @@ from typing import Any
 
 from dashboard.views.amounts import counted, duration, median, percent
 from dashboard.views.rows import Cell
+from engine.core.candidate import Candidate, names_it, suits
+from engine.core.queries.suiting import Fit, candidate_from
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, State
 
@@ -86,43 +88,59 @@ def written(value: Any) -> str:
     return str(value)
 
 
-def candidates(state: State, agent: Agent) -> list[str]:
-    """Return the names in the registry that an agent could be swapped for, the likest first."""
-    now = state.specs[agent.spec]
-    own = {specialty.casefold() for specialty in now.specialties}
+def candidates(state: State, agents: Sequence[Agent]) -> list[str]:
+    """Return the names in the registry that any of these agents could be swapped for, the likest first.
 
-    def distance(name: str) -> tuple[int, int, str]:
-        spec = state.specs[state.registry[name]]
-        shared = own & {specialty.casefold() for specialty in spec.specialties}
-        return (-len(shared), 0 if spec.agent_type == now.agent_type else 1, name)
+    That is by what the engine goes by when work is asked for: specialties of theirs that a spec names, then those that
+    something it claims holds, then how well agents with it have done.
+    """
+    types = {state.spec_of(agent).agent_type for agent in agents}
+    taken = {agent.spec for agent in agents}
 
-    others = [name for name, content in state.registry.items() if content != agent.spec and content in state.specs]
+    def distance(name: str) -> tuple[int, int, bool, float, str]:
+        fits = [_fits(state, agent, name) for agent in agents]
+        named = sum(fit is Fit.SPECIALTY for one in fits for fit in one.values())
+        is_other = state.specs[state.registry[name]].agent_type not in types
+        return (-named, -sum(map(len, fits)), is_other, -_record_of(state, name).success_rate, name)
+
+    others = [name for name, content in state.registry.items() if content not in taken and content in state.specs]
     return sorted(others, key=distance)
 
 
 def sharing(state: State, agents: Sequence[Agent]) -> tuple[list[str], list[str]]:
     """Return the candidates for all of these agents: those that share a specialty with each of them, and the others."""
-    names = [name for name in candidates(state, agents[0]) if all(state.registry[name] != one.spec for one in agents)]
-    likely = [name for name in names if all(_shared(state, agent, name) for agent in agents)]
+    names = candidates(state, agents)
+    likely = [name for name in names if all(_fits(state, agent, name) for agent in agents)]
     return likely, [name for name in names if name not in likely]
 
 
-def _shared(state: State, agent: Agent, name: str) -> list[str]:
-    own = {specialty.casefold() for specialty in state.specs[agent.spec].specialties}
-    return [one for one in state.specs[state.registry[name]].specialties if one.casefold() in own]
+def _fits(state: State, agent: Agent, name: str) -> dict[str, Fit]:
+    """Return the specialties of an agent that a spec answers to, and how."""
+    spec = state.specs[state.registry[name]]
+    candidate = candidate_from(spec, "", name)
+    return {
+        one: Fit.SPECIALTY if names_it(candidate, one) else Fit.CLAIM
+        for one in state.spec_of(agent).specialties
+        if names_it(candidate, one) or suits(candidate, one)
+    }
 
 
-def candidate_line(state: State, agent: Agent, name: str) -> str:
-    """Return what speaks for a candidate: specialties it shares, and how agents with this spec have done."""
+def _record_of(state: State, name: str) -> Candidate:
+    """Return how all agents with a spec have done."""
+    users = [agent for agent in state.agents.values() if agent.spec == state.registry[name]]
+    done, failed = sum(user.done for user in users), sum(user.failed for user in users)
+    return candidate_from(state.specs[state.registry[name]], "", name, done=done, failed=failed)
+
+
+def candidate_line(state: State, agents: Sequence[Agent], name: str) -> str:
+    """Return what speaks for a candidate: specialties it shares with any of them, and how agents with it have done."""
     content = state.registry[name]
-    shared = _shared(state, agent, name)
-    users = [other for other in state.agents.values() if other.spec == content]
-    ended = sum(user.done + user.failed for user in users)
+    shared = dict.fromkeys(one for agent in agents for one in _fits(state, agent, name))
     told = [f"matches {', '.join(shared)}" if shared else "shares no specialty"]
-    if ended:
-        done = sum(user.done for user in users)
-        times = [time for user in users for time in user.durations_ms]
-        told.append(f"p50 {duration(median(times))}, {percent(done / ended)} of {ended:,} ok")
+    record = _record_of(state, name)
+    if ended := record.done + record.failed:
+        times = [time for user in state.agents.values() if user.spec == content for time in user.durations_ms]
+        told.append(f"p50 {duration(median(times))}, {percent(record.done / ended)} of {ended:,} ok")
     return ", ".join(told)
 
 

@@ -48,8 +48,8 @@ def pages(state: State, now_ms: int) -> None:
     for agent in state.agents.values():
         agent_page(state, agent.id, counts, {}, (), now_ms=now_ms)
         its_work(agent, state)
-        for name in candidates(state, agent):
-            candidate_line(state, agent, name)
+        for name in candidates(state, [agent]):
+            candidate_line(state, [agent], name)
             changes(state.spec_of(agent), state.specs[state.registry[name]])
     for task_id in [*state.tasks, "t999"]:
         task_page(state, task_id, counts, {}, Texts(), (), now_ms=now_ms)

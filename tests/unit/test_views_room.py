@@ -5,7 +5,7 @@ from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, inbox, question_lines
 from dashboard.views.members import parents, takers
 from dashboard.views.outcomes import changed_agents, spoken
 from dashboard.views.rehearsal import rehearsed
-from dashboard.views.specs import sharing
+from dashboard.views.specs import candidate_line, sharing
 from dashboard.views.swaps import attempt_lines, mode_lines, refusal_of
 from dashboard.views.switching import asks_for, has_settings, strategies
 from dashboard.views.work import now_of_agent
@@ -55,6 +55,29 @@ def test_candidates_for_several_share_a_specialty_with_each() -> None:
     likely, others = sharing(world.state, [ada, bob])
     assert "reader" in likely
     assert "adder" in others
+
+
+def test_candidates_stand_in_the_order_in_which_the_engine_would_give_them_the_work() -> None:
+    world = team_world(agent("ada", "log parsing"), agent("bob", "sum"))
+    for name, can in (("alien", "dance"), ("claims", "parsing logs"), ("names", "log parsing"), ("one", "parsing")):
+        world.order(RegisterSpec(spec=agent(name, can)))
+    ada = member(world, "ada")
+
+    likely, others = sharing(world.state, [ada])
+
+    assert likely == ["names", "claims"]
+    assert [candidate_line(world.state, [ada], one) for one in likely] == ["matches log parsing"] * 2
+    assert others == ["alien", "bob", "one"]
+
+
+def test_of_candidates_for_several_those_that_fit_any_of_them_come_first() -> None:
+    world = team_world(agent("ada", "sum"), agent("bob", "read"))
+    for name, can in (("alien", "dance"), ("reader", "read")):
+        world.order(RegisterSpec(spec=agent(name, can)))
+
+    _, others = sharing(world.state, [member(world, "ada"), member(world, "bob")])
+
+    assert others == ["reader", "alien"]
 
 
 def test_a_rehearsal_says_what_the_engine_would_and_changes_nothing() -> None:

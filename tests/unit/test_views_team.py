@@ -224,7 +224,7 @@ def test_specs_are_offered_by_likeness_and_compared_field_by_field() -> None:
         world.order(RegisterSpec(spec=spec))
     scout = world.state.agents[agent_id(world, "scout")]
 
-    assert candidates(world.state, scout)[0] == "scout-fast"
+    assert candidates(world.state, [scout])[0] == "scout-fast"
     new = world.state.specs[world.state.registry["scout-fast"]]
     told = [f"{cell.lead.strip()} {cell.text}" for cell in changes(world.state.spec_of(scout), new)]
     assert told == ["type function", "- run crew:scout", "+ run crew:scout-fast", "+ timeout s 5.0"]
