@@ -138,14 +138,15 @@ def resume(ctx: click.Context, target: str) -> int:
 @click.command("cancel")
 @click.argument("target")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--reason", metavar="TEXT", help="Why; it stands with what was cancelled.")
 @sending_options
 @click.pass_context
-def cancel(ctx: click.Context, target: str, *, yes: bool) -> int:
+def cancel(ctx: click.Context, target: str, *, yes: bool, reason: str | None) -> int:
     """Stop the run or task TARGET at its next step; what is done is kept."""
     sending = Sending.of(ctx)
     if not yes and is_interactive():
         click.confirm(f"Cancel {clean(_described(state_of(sending), target))}?", abort=True, err=True)
-    return order(ctx, sending, [Cancel(target=target)])
+    return order(ctx, sending, [Cancel(target=target) if reason is None else Cancel(target=target, reason=reason)])
 
 
 @click.command("retry")

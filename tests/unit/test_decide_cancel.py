@@ -1,5 +1,7 @@
 """Cancel: what has not started ends, what is at work stops at its next step, what is done stays."""
 
+import pytest
+
 from engine.core.commands import Cancel, SupervisorSpec
 from engine.core.effects import AnswerCall
 from engine.core.limits import Limits
@@ -74,7 +76,7 @@ def test_a_cancelled_delegation_is_told_to_who_asked() -> None:
     world.stop(bob)
 
     (answer,) = [effect for effect in world.effects if isinstance(effect, AnswerCall)]
-    assert [(one.ok, one.error) for one in answer.answers] == [(False, "cancelled")]
+    assert [(one.ok, one.error) for one in answer.answers] == [(False, "cancelled by the operator")]
 
 
 def test_cancelling_a_task_that_backs_off_ends_it_at_once() -> None:
@@ -143,3 +145,18 @@ def test_a_task_that_is_cancelled_before_it_starts_never_does() -> None:
 
     assert bob.status is TaskStatus.CANCELLED
     assert [start.agent for start in world.starts] == ["ada", "cyd"]
+
+
+@pytest.mark.parametrize("what", ["run", "task"])
+def test_the_reason_of_a_cancel_stands_with_all_that_it_ends(what: str) -> None:
+    world = team_world(agent("ada"), agent("bob"), mode="parallel")
+    run_id = submitted(world)
+    ada = attempt(world, "ada")
+
+    world.order(Cancel(target=run_id if what == "run" else ada[0], reason="too dear\nby far"))
+    world.stop(ada)
+
+    assert world.state.tasks[ada[0]].error == "too dear"
+    if what == "run":
+        world.stop(attempt(world, "bob"))
+        assert (ended(world).status, ended(world).error) == (RunStatus.CANCELLED, "too dear")

@@ -11,6 +11,7 @@ from engine.core.decide.stopping import exceeded_by, is_cancelled
 from engine.core.events import Event, GroupEnded, RunFigures, RunFinished
 from engine.core.fold.ending import lets_pass
 from engine.core.prompts import CheckGroup, FinishRun
+from engine.core.queries.work import why_cancelled
 from engine.core.state import Run, RunStatus, State, Task, TaskStatus
 
 _FAILED, _CANCELLED, _SKIPPED = TaskStatus.FAILED, TaskStatus.CANCELLED, TaskStatus.SKIPPED
@@ -43,7 +44,7 @@ def _status(state: State, group: Task, source: Task | None) -> tuple[TaskStatus,
     if exceeded is not None:
         return _FAILED, exceeded
     if is_cancelled(state, group):
-        return _CANCELLED, "cancelled"
+        return _CANCELLED, why_cancelled(state, group)
     if group.error is not None:
         return _FAILED, group.error
     nodes = [state.tasks[task_id] for task_id in group.children]
@@ -67,8 +68,9 @@ def _nothing_came(state: State, group: Task, nodes: Sequence[Task]) -> tuple[Tas
         return _SKIPPED, f"{outcome.title}: {outcome.error}"
     if missed:
         return _SKIPPED, f"{missed[-1].title}: {missed[-1].error}"
-    if any(node.status is _CANCELLED for node in nodes):
-        return _CANCELLED, "cancelled"
+    cancelled = next((node for node in nodes if node.status is _CANCELLED), None)
+    if cancelled is not None:
+        return _CANCELLED, cancelled.error or "cancelled"
     return _SKIPPED, next((node.error for node in nodes if node.passed_by and node.error), "nothing of it was done")
 
 

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from engine.core.context import Context
 from engine.core.events import AttemptCancelled, AttemptLost, AttemptMigrated, AttemptPreempted, Event
-from engine.core.queries.work import up
+from engine.core.queries.work import cause_of
 from engine.core.signals import AttemptStopped
 from engine.core.state import Attempt, State, StopReason, Task
 
@@ -121,10 +121,9 @@ def lost(state: State, task: Task, attempt: Attempt, ctx: Context) -> list[Event
 
 def is_cancelled(state: State, task: Task) -> bool:
     """Return True when `task`, or anything that it is part of, is being cancelled."""
-    return state.runs[task.run_id].cancelling or any(one.cancelling for one in up(state, task))
+    return cause_of(state, task).cancelling
 
 
 def exceeded_by(state: State, task: Task) -> str | None:
     """Return the deadline or the budget for which `task` is being ended, in words; None where an operator ends it."""
-    cause = next((one for one in up(state, task) if one.cancelling), state.runs[task.run_id])
-    return cause.exceeded
+    return cause_of(state, task).exceeded

@@ -195,6 +195,8 @@ class Task:
     """Of a group: the node whose output is its output."""
     cancelling: bool = False
     """An operator, or a limit, stops it and all below it."""
+    cancelled_for: str | None = None
+    """Why an operator stops it, in words."""
     exceeded: str | None = None
     """The deadline or the budget that ended it and all below it, in words."""
     call_key: str | None = None
@@ -247,6 +249,8 @@ class Run:
     suspended: bool = False
     """Its engine ended and no other has taken it up."""
     cancelling: bool = False
+    cancelled_for: str | None = None
+    """Why an operator stops it, in words."""
     exceeded: str | None = None
     """The deadline or the budget that ends it, in words."""
     tasks: dict[str, None] = field(default_factory=dict)

@@ -22,6 +22,7 @@ from engine.core.fold.processes import free_process, take_process
 from engine.core.fold.queues import back_queue, enqueue, occupy, refresh_agent, stop_waiting_for_slot, vacate
 from engine.core.fold.spending import charge, count_begun, start_clock
 from engine.core.fold.swapping import begin_again, took_part
+from engine.core.queries.work import why_cancelled
 from engine.core.state import DURATIONS, Agent, Attempt, State, Task, TaskStatus
 from engine.core.values import held
 
@@ -188,7 +189,7 @@ def _attempt_cancelled(state: State, event: AttemptCancelled) -> None:
     if event.partial is not None:
         task.output = held(event.partial, state.seq, "partial")
     status = TaskStatus.CANCELLED if event.limit is None else TaskStatus.FAILED
-    end(state, task, status, error=event.limit or "cancelled")
+    end(state, task, status, error=event.limit or why_cancelled(state, task))
 
 
 def _attempt_set_aside(state: State, event: AttemptSetAside) -> None:

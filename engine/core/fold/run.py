@@ -85,14 +85,12 @@ def _run_resumed(state: State, event: RunResumed) -> None:
 
 
 def _cancel_requested(state: State, event: CancelRequested) -> None:
-    if event.task_id is None:
-        state.runs[event.run_id].cancelling = True
-    else:
-        state.tasks[event.task_id].cancelling = True
+    subject = state.runs[event.run_id] if event.task_id is None else state.tasks[event.task_id]
+    subject.cancelling, subject.cancelled_for = True, preview(event.reason)
     for task_id in event.stopping:
         ask_to_stop(state.tasks[task_id], "cancel")
     for task_id in event.cancelled:
-        end(state, state.tasks[task_id], TaskStatus.CANCELLED, error=event.reason)
+        end(state, state.tasks[task_id], TaskStatus.CANCELLED, error=subject.cancelled_for)
 
 
 def _strategy_switched(state: State, event: StrategySwitched) -> None:

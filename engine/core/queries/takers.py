@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from engine.core.hierarchy import above_of, below_of
 from engine.core.queries.rings import agents_in
-from engine.core.queries.work import below, up
+from engine.core.queries.work import below, cause_of
 from engine.core.state import Agent, Queue, State, Supervisor, Task
 
 FEW = "any of "
@@ -64,7 +64,6 @@ def not_begun(state: State, team: Supervisor) -> Iterator[Task]:
         place = next((place for place, one in enumerate(above) if queue and one.id == queue.supervisor_id), 0)
         if not any(one.paused for one in above[:place]):
             continue
-        is_cancelled = state.runs[task.run_id].cancelling or any(one.cancelling for one in up(state, task))
         work = (one for one in below(state, task) if one.kind in ("agent", "group"))
-        if not is_cancelled and not any(one.ended and not one.passed_by for one in work):
+        if not cause_of(state, task).cancelling and not any(one.ended and not one.passed_by for one in work):
             yield task
