@@ -94,8 +94,8 @@ class RowsLost(StoreError):
     def __init__(self, path: Path, end_seq: int, acknowledged_seq: int) -> None:
         rows = acknowledged_seq - end_seq
         super().__init__(
-            f"{_shown(path)} has lost {rows} events: its journal ends at {end_seq}, and event {acknowledged_seq} was"
-            " acknowledged: restore the file and its -wal from a copy, or go on without them:"
+            f"{_shown(path)} has lost {rows} event{'s' * (rows != 1)}: its journal ends at {end_seq}, and event"
+            f" {acknowledged_seq} was acknowledged: restore the file and its -wal from a copy, or go on without them:"
             f" quarterdeck engine --accept-loss {rows} --db {_shown(path)}; in a program accept_loss={rows}"
         )
         self.path = path

@@ -17,6 +17,7 @@ import click
 from dashboard.clean import clean
 from dashboard.cli.output import WRONG_USAGE, Failure, Settings, fail, is_interactive, say
 from dashboard.process import is_alive
+from dashboard.views.amounts import counted
 from engine import folders
 from engine.core.errors import CoreError
 from engine.core.events import CommandApplied
@@ -266,7 +267,7 @@ def _fail_to_choose(live: list[Found], usable: list[Found]) -> NoReturn:
     if not usable:
         hint = "see one at work: quarterdeck demo; or begin your own: quarterdeck init"
         fail("no_database", "there is no team yet", hint)
-    why = f"{len(live)} engines are at work" if live else "no engine is at work"
+    why = f"{counted(len(live), 'engine is', 'engines are')} at work" if live else "no engine is at work"
     listed = [_listed(each.path, each.state) for each in (live or usable)]
     fail("which_database", f"{why}; say which with --db FILE:", "", WRONG_USAGE, details=listed)
 

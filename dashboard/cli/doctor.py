@@ -192,7 +192,7 @@ def _chain_of(path: Path) -> Finding:
     except StoreError as error:
         return Finding("fault", f"{path} (chain)", str(error))
     if result.ok:
-        return Finding("ok", f"{path} (chain)", f"{result.checked:,} events, each as it was written")
+        return Finding("ok", f"{path} (chain)", f"{counted(result.checked, 'event')}, each as written")
     said = f"event {result.bad_seq:,} is not as it was written ({result.reason})"
     return Finding(
         "fault", f"{path} (chain)", f"{said}: restore the file from a copy; {result.checked:,} before are whole"

@@ -150,7 +150,7 @@ def _told(report: "Report", replay: str | None) -> list[str]:
         ("waited for", _bottlenecks(report)),
         ("busiest", ", ".join(f"{name} ({count:,})" for name, count in report.workers.most_common(5)) or "nobody"),
         ("never used", ", ".join(report.unused) or "nobody"),
-        ("starved", f"{report.starved:,} tasks waited for more than 6 h" if report.starved else "no task"),
+        ("starved", f"{counted(report.starved, 'task')} waited for more than 6 h" if report.starved else "no task"),
         ("deadlocks", "none"),
         ("nobody left", ", ".join(f"{name} ({count})" for name, count in report.left.most_common(3)) or "for no task"),
         ("invariants", "all hold"),

@@ -2,17 +2,14 @@
 
 from datetime import UTC, datetime
 
+from engine.core.values import counted as counted  # the engine says numbers of things in the same way
+
 UNKNOWN = "–"
 
 
 def count(number: int | None) -> str:
     """A whole number with separators, such as `18,204`."""
     return UNKNOWN if number is None else f"{number:,}"
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun, such as `1 task` or `12 tasks`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def duration(ms: float | None) -> str:

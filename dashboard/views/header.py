@@ -66,7 +66,7 @@ def condition(state: State, situation: Situation, counts: Digest) -> list[Cell]:
 
 def reading(situation: Situation) -> tuple[str, ...]:
     """What stands in place of rows while the file is being opened."""
-    left = f"{situation.behind:,} events to go" if situation.behind else ""
+    left = f"{counted(situation.behind, 'event')} to go" if situation.behind else ""
     return (f"reading {situation.db.rpartition('/')[2]} …", left)
 
 

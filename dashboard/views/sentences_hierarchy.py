@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from dashboard.views.amounts import counted
 from dashboard.views.names import Names
 from engine.core.events import (
     CoordinationTuned,
@@ -33,7 +34,8 @@ def _ordered(event: MembersOrdered, names: Names) -> str:
 
 
 def _declared(event: MembersDeclared, names: Names) -> str:
-    said = f"{len(event.same) + len(event.different):,} members are declared"
+    declared = len(event.same) + len(event.different)
+    said = f"{counted(declared, 'member is', 'members are')} declared"
     return f"{said}, {len(event.dropped):,} no longer" if event.dropped else said
 
 

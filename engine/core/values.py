@@ -39,6 +39,11 @@ def held(value: JsonValue, seq: int, *path: str | int) -> Held:
     return TextRef(seq=seq, path=".".join(map(str, path)))
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun, such as `1 task` or `12 tasks`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def preview(value: JsonValue | TextRef, limit: int = INLINE_CHARS) -> str:
     """Return the first line of `value`, at most `limit` characters, for titles and lists.
 
@@ -50,7 +55,7 @@ def preview(value: JsonValue | TextRef, limit: int = INLINE_CHARS) -> str:
         texts = (value.get(key) for key in ("title", "name", *value))
         line = next((text for text in texts if isinstance(text, str)), "{…}")[: limit + 1]
     elif isinstance(value, list):
-        line = f"{len(value)} items"
+        line = counted(len(value), "item")
     else:
         line = "…" if isinstance(value, TextRef) else str(value)
     return line if len(line) <= limit else line[: limit - 1] + "…"

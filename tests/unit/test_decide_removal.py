@@ -152,7 +152,7 @@ def test_one_that_leaves_takes_part_in_no_new_request() -> None:
 def test_a_supervisor_goes_once_nothing_is_under_it_and_nothing_open_is_for_it() -> None:
     below = SupervisorSpec(name="below", members=[agent("cyd")])
     world = team_world(agent("ada"), below)
-    assert "has 1 members" in refused(world, RemoveMember(target="below"))
+    assert "has 1 member;" in refused(world, RemoveMember(target="below"))
     submitted(world)
     world.order(RemoveMember(target="cyd", mode="abort"))
     assert [task.status for task in world.state.tasks.values() if task.title == "below"] == [TaskStatus.WAITING]

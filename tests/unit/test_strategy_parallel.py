@@ -95,7 +95,7 @@ def test_a_person_who_cancels_lowers_what_is_needed_to_what_there_can_be() -> No
 def test_more_answers_than_members_are_refused() -> None:
     world = team_world(*FIVE)
 
-    assert "there are 5 members" in refused(world, SwitchStrategy(mode="parallel", settings={"need": 6}))
+    assert "the team has 5 members" in refused(world, SwitchStrategy(mode="parallel", settings={"need": 6}))
 
 
 def test_whoever_speaks_of_writing_makes_the_synthesis_where_nobody_is_named() -> None:

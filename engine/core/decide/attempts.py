@@ -5,7 +5,7 @@ from typing import TypeAlias
 from engine.core.context import Context
 from engine.core.decide import swapping
 from engine.core.decide.mint import Mint
-from engine.core.decide.stopping import is_cancelled, lost, stopped
+from engine.core.decide.stopping import lost, stopped
 from engine.core.errors import NoAgentMatches
 from engine.core.events import (
     AgentBroke,
@@ -24,7 +24,7 @@ from engine.core.events import (
 from engine.core.inheritance import above_and_self
 from engine.core.policies.chain import chain_of_agent, is_optional
 from engine.core.queries.placement import Place, place_for
-from engine.core.queries.work import up
+from engine.core.queries.work import is_cancelled, up
 from engine.core.signals import (
     AgentUnusable,
     AgentUsable,

@@ -19,7 +19,6 @@ from engine.core.budget import (
 )
 from engine.core.context import Context
 from engine.core.decide.exhausting import exhausted, exhausted_as, extended, ids_of
-from engine.core.decide.stopping import is_cancelled
 from engine.core.events import (
     BudgetExhausted,
     BudgetTimed,
@@ -33,6 +32,7 @@ from engine.core.fold.timers import timer_id
 from engine.core.inheritance import above_and_self
 from engine.core.prompts import Answered, CheckBudget
 from engine.core.queries.stand_in import stand_ins
+from engine.core.queries.work import is_cancelled
 from engine.core.state import Agent, Run, State, Supervisor, Task, Timer
 
 # What is looked at when

@@ -7,11 +7,11 @@ that it came after; where there is no such node, or more than one, nothing came 
 from collections.abc import Sequence
 
 from engine.core.context import Context
-from engine.core.decide.stopping import exceeded_by, is_cancelled
+from engine.core.decide.stopping import exceeded_by
 from engine.core.events import Event, GroupEnded, RunFigures, RunFinished
 from engine.core.fold.ending import lets_pass
 from engine.core.prompts import CheckGroup, FinishRun
-from engine.core.queries.work import why_cancelled
+from engine.core.queries.work import is_cancelled, why_cancelled
 from engine.core.state import Run, RunStatus, State, Task, TaskStatus
 
 _FAILED, _CANCELLED, _SKIPPED = TaskStatus.FAILED, TaskStatus.CANCELLED, TaskStatus.SKIPPED

@@ -6,9 +6,9 @@ Rule 5 of the architecture. A tool that declares itself idempotent is never in d
 from engine.core.context import Context
 from engine.core.decide.attempts import live
 from engine.core.decide.escalations import ask
-from engine.core.decide.stopping import is_cancelled
 from engine.core.events import DoubtSettled, Event, TaskFailed, ToolFailed, ToolStarted
 from engine.core.prompts import Answered, AskDoubt
+from engine.core.queries.work import is_cancelled
 from engine.core.signals import ToolBegan, ToolRaised
 from engine.core.state import State
 

@@ -4,7 +4,6 @@ from engine.core.context import Context
 from engine.core.decide.budgets import before_retry
 from engine.core.decide.escalations import ask
 from engine.core.decide.progress import stop
-from engine.core.decide.stopping import is_cancelled
 from engine.core.events import (
     Event,
     RetryDue,
@@ -21,6 +20,7 @@ from engine.core.policies.records import Failover
 from engine.core.policies.verdicts import AskPerson, Failures, GiveTo, GiveUp, TryAgain, Verdict
 from engine.core.prompts import Answered, ApplyPolicy
 from engine.core.queries.stand_in import stand_ins
+from engine.core.queries.work import is_cancelled
 from engine.core.state import State, Task, TaskStatus, Timer
 
 OPTIONS = ["retry", "reject", "skip", "use"]

@@ -10,11 +10,11 @@ from engine.core.context import Context
 from engine.core.decide.casting import members_in, names_in
 from engine.core.decide.drawing import Drawn, drawn, grown
 from engine.core.decide.mint import Mint
-from engine.core.decide.stopping import is_cancelled
 from engine.core.errors import Refused
 from engine.core.events import Event, GroupGrown
 from engine.core.fold.ending import lets_pass
 from engine.core.prompts import GrowGroup
+from engine.core.queries.work import is_cancelled
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies.wiring import Growth, Nodes, Verdict
 from engine.core.values import Held, TextRef

@@ -39,6 +39,7 @@ from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import State, Supervisor
 from engine.core.strategies import strategy_named
 from engine.core.team_plan import Change, sentence
+from engine.core.values import counted
 
 _COUNTED: dict[type, str] = {
     AgentAdded: "agents_added",
@@ -73,7 +74,8 @@ def load_team(state: State, command: LoadTeam, ctx: Context) -> Applied:
             events.append(SpecRegistered(at_ms=now, spec=spec))
     counts = _counts(merge.events)
     new, swapped = counts.get("agents_added", 0), counts.get("agents_swapped", 0)
-    what = f"{new} agents" if is_new else f"{new} agents added, {swapped} swapped{_besides(counts)}"
+    agents = counted(new, "agent")
+    what = agents if is_new else f"{agents} added, {swapped} swapped{_besides(counts)}"
     besides = () if is_new else _BESIDES
     told: dict[str, JsonValue] = {name: count for name, count in counts.items() if name in besides}
     return with_warning(
@@ -221,13 +223,17 @@ _BESIDES = ("supervisors_changed", "strategies_switched", "members_moved", "memb
 """What is said of a file that is loaded again besides the agents that it adds and swaps."""
 
 
+_ONE = {"agents": "agent", "supervisors": "supervisor", "strategies": "strategy", "members": "member"}
+
+
 def _besides(counts: dict[str, int]) -> str:
     said = {name: count for name, count in counts.items() if name in _BESIDES}
     return f", {_told(said)}" if said else ""
 
 
 def _told(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
+    what = {name: name.split("_") for name in counts}
+    return ", ".join(f"{counted(counts[name], _ONE[many], many)} {done}" for name, (many, done) in what.items())
 
 
 def height_in(team: SupervisorSpec) -> int:

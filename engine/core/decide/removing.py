@@ -12,6 +12,7 @@ from engine.core.fold.queues import own_queue
 from engine.core.prompts import Requeue
 from engine.core.queries.targets import find_member
 from engine.core.state import Agent, State, Supervisor, Task, TaskStatus
+from engine.core.values import counted
 
 
 def remove_member(state: State, command: RemoveMember, ctx: Context) -> Applied:
@@ -23,7 +24,7 @@ def remove_member(state: State, command: RemoveMember, ctx: Context) -> Applied:
     waiting = list(own_tasks(state, agent))
     if (busy or waiting) and command.mode is None:
         raise Refused(
-            f"{agent.name} is at work on {busy} and has {len(waiting)} tasks of its own waiting; "
+            f"{agent.name} is at work on {busy} and has {counted(len(waiting), 'task')} of its own waiting; "
             "say what becomes of them: --mode drain, requeue or abort"
         )
     if agent.removing is not None and (command.mode or "drain") == agent.removing:
@@ -38,7 +39,8 @@ def remove_member(state: State, command: RemoveMember, ctx: Context) -> Applied:
 
 def _remove_supervisor(state: State, supervisor: Supervisor, ctx: Context) -> Applied:
     if supervisor.members:
-        raise Refused(f"supervisor {supervisor.name!r} has {len(supervisor.members)} members; remove them first")
+        members = counted(len(supervisor.members), "member")
+        raise Refused(f"supervisor {supervisor.name!r} has {members}; remove them first")
     if is_used(state, supervisor):
         raise Refused(f"supervisor {supervisor.name!r} is part of an open run; cancel the run or wait for it")
     if supervisor.parent_id is None and len(state.roots) == 1:

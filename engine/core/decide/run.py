@@ -13,12 +13,11 @@ from engine.core.decide.following import still_open
 from engine.core.decide.mending import must_work
 from engine.core.decide.mint import Mint
 from engine.core.decide.placing_again import can_be_placed
-from engine.core.decide.stopping import is_cancelled
 from engine.core.errors import Refused
 from engine.core.events import CancelRequested, Event, RetryDue, RunSubmitted, TaskReopened
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.targets import at, find_supervisor, find_work
-from engine.core.queries.work import below
+from engine.core.queries.work import below, is_cancelled
 from engine.core.state import Run, RunSummary, State, Task, TaskStatus
 from engine.core.strategies import check_settings
 from engine.core.values import TextRef

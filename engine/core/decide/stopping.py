@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from engine.core.context import Context
 from engine.core.events import AttemptCancelled, AttemptLost, AttemptMigrated, AttemptPreempted, Event
-from engine.core.queries.work import cause_of
+from engine.core.queries.work import cause_of, is_cancelled
 from engine.core.signals import AttemptStopped
 from engine.core.state import Attempt, State, StopReason, Task
 
@@ -117,11 +117,6 @@ def lost(state: State, task: Task, attempt: Attempt, ctx: Context) -> list[Event
             agent_id=attempt.agent_id,
         )
     ]
-
-
-def is_cancelled(state: State, task: Task) -> bool:
-    """Return True when `task`, or anything that it is part of, is being cancelled."""
-    return cause_of(state, task).cancelling
 
 
 def exceeded_by(state: State, task: Task) -> str | None:

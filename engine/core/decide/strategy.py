@@ -9,11 +9,11 @@ from engine.core.decide.casting import aggregator_of, lead_of, members_in
 from engine.core.decide.find import member_name
 from engine.core.decide.mint import Mint
 from engine.core.decide.rewiring import rewired
-from engine.core.decide.stopping import is_cancelled
 from engine.core.errors import Refused, UnknownWork
 from engine.core.events import Event, StrategySwitched
 from engine.core.fact import changed
 from engine.core.queries.targets import find_supervisor
+from engine.core.queries.work import is_cancelled
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies import STRATEGIES, check_settings, settings_for, strategy_named
 

@@ -21,6 +21,7 @@ from engine.core.fact import fact
 from engine.core.queries.targets import find_agent
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import NO_CODE, Agent, Attempt, State, SwapMode, Task
+from engine.core.values import counted
 
 MODES: tuple[SwapMode, ...] = get_args(SwapMode)
 MANY = 3
@@ -61,7 +62,7 @@ def _each(
         scratch.take(done[-1].events)
     return Applied(
         events=scratch.events,
-        summary=f"{did} {len(done)} agents",
+        summary=f"{did} {counted(len(done), 'agent')}",
         result={"agents": [dict(one.result) for one in done]},
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from engine.core.hierarchy import above_of, below_of
 from engine.core.queries.rings import agents_in
-from engine.core.queries.work import below, cause_of
+from engine.core.queries.work import below, is_cancelled
 from engine.core.state import Agent, Queue, State, Supervisor, Task
 
 FEW = "any of "
@@ -62,8 +62,7 @@ def not_begun(state: State, team: Supervisor) -> Iterator[Task]:
     for task in (state.tasks[task_id] for task_id in team.taken):
         queue = state.queues.get(task.came_from or "")
         place = next((place for place, one in enumerate(above) if queue and one.id == queue.supervisor_id), 0)
-        if not any(one.paused for one in above[:place]):
-            continue
-        work = (one for one in below(state, task) if one.kind in ("agent", "group"))
-        if not cause_of(state, task).cancelling and not any(one.ended and not one.passed_by for one in work):
+        is_shut = any(one.paused for one in above[:place]) and not is_cancelled(state, task)
+        work = [one for one in below(state, task) if one.kind in ("agent", "group")]
+        if is_shut and not any(one.ended and not one.passed_by for one in work):
             yield task

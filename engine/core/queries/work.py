@@ -18,6 +18,11 @@ def cause_of(state: State, task: Task) -> Task | Run:
     return next((one for one in up(state, task) if one.cancelling), state.runs[task.run_id])
 
 
+def is_cancelled(state: State, task: Task) -> bool:
+    """Return True when `task`, or anything that it is part of, is being cancelled."""
+    return cause_of(state, task).cancelling
+
+
 def why_cancelled(state: State, task: Task) -> str:
     """Return for what a task is cancelled, in the words of who did it."""
     return cause_of(state, task).cancelled_for or "cancelled"

@@ -17,6 +17,7 @@ from engine.core.spec import AGGREGATIONS
 from engine.core.strategies.layout import Layout
 from engine.core.strategies.settings import checked, flag, member, one_of, strings, text
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring
+from engine.core.values import counted
 
 MOST_ITEMS = 10_000
 JOINS = tuple(how for how in ("list", *AGGREGATIONS) if how != "synthesis")
@@ -80,7 +81,7 @@ class Map:
         joined = layout.join(how, [verdict.node, *items], sees=items, role="join")
         if how == "first" and items:
             layout.wiring.needs[joined] = 1
-        return Growth(wiring=layout.finished(joined), why=f"{count:,} items")
+        return Growth(wiring=layout.finished(joined), why=counted(count, "item"))
 
 
 def _split(layout: Layout, after: Sequence[str], title: str, role: str) -> str:

@@ -16,6 +16,7 @@ from engine.core.check import Takes
 from engine.core.errors import Refused
 from engine.core.strategies.settings import checked, whole
 from engine.core.strategies.wiring import JOIN, Growth, Made, Nodes, Settings, Verdict, Wiring
+from engine.core.values import counted
 
 NEED = {"need": whole(1, 10_000)}
 
@@ -74,4 +75,4 @@ def enough(name: str, settings: Settings, members: Sequence[str]) -> None:
     """Refuse to wait for more answers than there are members."""
     need = settings.get("need")
     if isinstance(need, int) and members and need > len(members):
-        raise Refused(f"setting need of {name} is {need}, but there are {len(members)} members")
+        raise Refused(f"setting need of {name} is {need}, but the team has {counted(len(members), 'member')}")
