@@ -7,13 +7,14 @@ from engine.core.errors import Refused
 from engine.core.queries.targets import find_supervisor
 from engine.errors import CommandRefusedError
 from engine.supervisor.changes import Changes
+from engine.supervisor.coordination import Coordination
 from engine.supervisor.duties import Duties
 from engine.supervisor.remote import RemoteEngine
 from engine.supervisor.requests import Requests
 from engine.supervisor.views import Views
 
 
-class AttachedSupervisor(Requests, Duties, Changes, Views):
+class AttachedSupervisor(Requests, Duties, Changes, Coordination, Views):
     """One supervisor of a team that works elsewhere; made by `DynamicSupervisor.attach`.
 
     What it shows is as of the last awaited call. Specs that it gives name code by reference, `module:function`; to

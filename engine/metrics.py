@@ -38,7 +38,7 @@ class AgentView:
     """Share of its attempts that ended well, 0 to 1; NaN below 5 attempts."""
     error_count: int
     p50_ms: float
-    """Median duration of its last attempts, in milliseconds; NaN before the first."""
+    """Median duration of its last attempts that ended well, in milliseconds; NaN before the first."""
     current_task: str | None
     """Id of the task that it has been at work on for longest."""
     error: str | None
@@ -97,7 +97,7 @@ class SupervisionMetrics:
     success_rate: float
     """Share of attempts that ended well, 0 to 1; NaN below 5."""
     p50_ms: float
-    """Median duration of the last attempts, in milliseconds; NaN before the first."""
+    """Median duration of the last attempts that ended well, in milliseconds; NaN before the first."""
     runs_open: int
     usage: Usage
     by_specialty: dict[str, tuple[int, int]]

@@ -16,15 +16,11 @@ from engine.core.commands import (
     Rollback,
     SwapAgent,
     SwapAgents,
-    SwitchStrategy,
 )
-from engine.core.discovery import choose
 from engine.core.errors import BadValue
 from engine.core.options import SupervisorOptions
-from engine.core.queries.suiting import candidate_of
-from engine.core.queries.targets import at
+from engine.core.queries.targets import at, find_supervisor
 from engine.core.spec import AgentSpec
-from engine.core.strategies import strategy_named
 from engine.core.validation.rules import Says, shown
 from engine.host.orders import Applied
 from engine.registry import SpecifiedAgent
@@ -36,14 +32,11 @@ Settings: TypeAlias = Mapping[str, Any]
 Trial: TypeAlias = Annotated[tuple[int, int], Field(min_length=2, max_length=2), Says("two whole numbers")]
 SwapMode: TypeAlias = Literal["drain", "migrate", "abort"]
 
-_COORDINATION = ("mode", "aggregation", "aggregator", "preserve_agent_states", "scope", "settings", "lead", "run")
 _SPEC_FIELDS = tuple(one.name for one in fields(AgentSpec))
-_MAKES_ONE_TEXT = "write, edit, summarize or combine several results into one text"
-"""What an agent has to be good at that makes a synthesis."""
 
 
 class Changes(Node):
-    """Who is in a team, and how it works together."""
+    """Who is in a team, and what each of them is."""
 
     @checks_arguments
     async def add_agent(self, agent: AgentSpec | SpecifiedAgent, *, name: str | None = None) -> Applied:
@@ -72,6 +65,21 @@ class Changes(Node):
             if key not in _SPEC_FIELDS or key == "name":
                 raise UnknownOption("an agent spec", key, [known for known in _SPEC_FIELDS if known != "name"])
         return await self.add_agent(AgentSpec(name=name, **settings))
+
+    @checks_arguments
+    async def add_agent_from_registry(self, name: str, *, as_name: str | None = None) -> Applied:
+        """Add an agent from the program's registry, or else from the team's.
+
+        Args:
+            name: Of the entry.
+            as_name: What the agent is called, where not as the entry.
+
+        Raises:
+            CommandRefusedError: If neither has it, or the name of the agent is taken.
+        """
+        if self.agent_registry is not None and name in self.agent_registry:
+            return await self.add_agent(self.agent_registry.get(name).spec, name=as_name)
+        return await self._order(lambda: AddAgent(supervisor=self._target, registered=name, name=as_name))
 
     @checks_arguments
     async def remove_agent(self, name: str, *, mode: Literal["drain", "requeue", "abort"] | None = None) -> Applied:
@@ -173,13 +181,13 @@ class Changes(Node):
         """Put an agent, or a supervisor with everything under it, under another supervisor of the same tree.
 
         Args:
-            name: Of the agent or the supervisor.
-            parent: Name or id of the supervisor that it comes under.
+            name: Of the agent or the supervisor; of several with that name one of this supervisor's own.
+            parent: Name or id of the supervisor that it comes under, likewise.
 
         Raises:
             CommandRefusedError: If either is not there, the name is taken, or it would be under itself.
         """
-        return await self._order(lambda: Move(target=self._meant(name), parent=self._meant(parent)))
+        return await self._order(lambda: Move(target=self._meant(name), parent=self._meant(parent, find_supervisor)))
 
     async def set_options(
         self,
@@ -219,58 +227,6 @@ class Changes(Node):
             return SwapAgent(agent=at(agent.id), spec=_with(self._line.restored(self._state.spec_of(agent)), settings))
 
         return await self._order(swap)
-
-    @property
-    def coordination_mode(self) -> str:
-        """Name of the coordination strategy; assign another to switch, before anything that is asked later."""
-        posted = [
-            one.mode
-            for one in self._line.posted
-            if isinstance(one, SwitchStrategy) and one.mode and one.supervisor == self._target
-        ]
-        return posted[-1] if posted else self._here.mode
-
-    @coordination_mode.setter
-    def coordination_mode(self, mode: str) -> None:
-        strategy_named(mode)
-        self._line.post(lambda: SwitchStrategy(supervisor=self._target, mode=mode))
-
-    @checks_arguments
-    async def reconfigure_coordination(self, settings: Settings) -> Applied:
-        """Change how the team works together, in the middle of its runs: done stays done, the rest is planned anew.
-
-        Args:
-            settings: Any of `mode`, `aggregation` (concat, vote, best, first, synthesis), `aggregator` (the agent that
-                makes a synthesis; where nobody was ever named, the one whose words speak most of writing and
-                combining), `preserve_agent_states` (False stops what is at work at its next step), `settings` of the
-                strategy, `lead` for `delegate`, and `scope` (`open` runs too, `new` ones only, or one `run`).
-
-        Raises:
-            UnknownOption: If one of them is something else.
-            CommandRefusedError: If there is no such strategy, or nobody to make a synthesis.
-        """
-        for key in settings:
-            if key not in _COORDINATION:
-                raise UnknownOption("reconfigure_coordination", key, _COORDINATION)
-        return await self._order(
-            lambda: SwitchStrategy(
-                supervisor=self._target,
-                mode=settings.get("mode"),
-                aggregation=settings.get("aggregation"),
-                aggregator=settings.get("aggregator") or self._aggregator(settings),
-                preserve_agent_states=bool(settings.get("preserve_agent_states", True)),
-                scope=settings.get("scope", "run" if settings.get("run") else "open"),
-                settings=settings.get("settings"),
-                lead=settings.get("lead"),
-                run=settings.get("run"),
-            )
-        )
-
-    def _aggregator(self, settings: Settings) -> str | None:
-        if settings.get("aggregation") != "synthesis" or self._here.aggregator is not None:
-            return None
-        found = choose(_MAKES_ONE_TEXT, [candidate_of(self._state, agent) for agent in self._agents], limit=1)
-        return self._state.agents[found.matches[0].id].name if found.matches else None
 
 
 def spec_of(agent: AgentSpec | SpecifiedAgent) -> AgentSpec:

@@ -3,6 +3,7 @@
 from pydantic import JsonValue
 
 from engine.core.commands import Answer, Reassign, RetryWork, SetDeadline, SetPriority
+from engine.core.queries.targets import find_agent
 from engine.core.state import Escalation
 from engine.errors import HostStopped
 from engine.host.orders import Applied
@@ -50,7 +51,7 @@ class Duties(Node):
         Raises:
             CommandRefusedError: If it has ended, or the agent cannot take it.
         """
-        return await self._order(lambda: Reassign(task=task_id, agent=self._meant(agent), now=now))
+        return await self._order(lambda: Reassign(task=task_id, agent=self._meant(agent, find_agent), now=now))
 
     async def retry(self, id: str) -> Applied:
         """Try a failed or waiting task again now; or submit the request of a finished run again.

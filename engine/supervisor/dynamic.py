@@ -1,13 +1,12 @@
 """`DynamicSupervisor`: a live team in a program.
 
-What it can do is in one file a subject: `requests`, `changes`, `views`, and `specs` for the list of its agents' specs.
+What it can do is in one file a subject: `requests`, `changes`, `coordination`, `views`, and `specs` for the list of its agents' specs.
 Here is what it is made from, how teams join, and how all of it goes elsewhere as one value.
 """
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -15,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from pydantic import JsonValue
 
 from engine.clock import Clock
-from engine.core.commands import AddAgent, AddSupervisor, RegisterSpec, SupervisorSpec, Winner
+from engine.core.commands import AddSupervisor, RegisterSpec, SupervisorSpec, Winner
 from engine.core.limits import Limits
-from engine.core.options import Optimize, SupervisorOptions
+from engine.core.options import SupervisorOptions
 from engine.core.policies.records import Chain
 from engine.core.spec import AgentSpec, DiscoveryConfig
 from engine.core.validation.bounds import Rows
@@ -27,8 +26,9 @@ from engine.registry import AgentRegistry, SpecifiedAgent
 from engine.supervisor import whole
 from engine.supervisor.adoption import tree_of
 from engine.supervisor.changes import Changes, spec_of
+from engine.supervisor.coordination import Coordination
 from engine.supervisor.duties import Duties
-from engine.supervisor.errors import AlreadyStarted, NotInThisVersion, UnknownOption
+from engine.supervisor.errors import AlreadyStarted, NotInThisVersion
 from engine.supervisor.local import LocalEngine
 from engine.supervisor.options import checks_arguments, merged_options, refuse_later_features, refuse_unknown
 from engine.supervisor.requests import Requests
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 Self = TypeVar("Self", bound="DynamicSupervisor")
 
 
-class DynamicSupervisor(Requests, Duties, Changes, Views):
+class DynamicSupervisor(Requests, Duties, Changes, Coordination, Views):
     """A team of agents that works on requests, and may be changed while it does.
 
     Every call works without set-up: it starts an engine for as long as it takes. `async with supervisor:` keeps one.
@@ -212,21 +212,6 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
     # Who joins
 
     @checks_arguments
-    async def add_agent_from_registry(self, name: str, *, as_name: str | None = None) -> Applied:
-        """Add an agent from the program's registry, or else from the team's.
-
-        Args:
-            name: Of the entry.
-            as_name: What the agent is called, where not as the entry.
-
-        Raises:
-            CommandRefusedError: If neither has it, or the name of the agent is taken.
-        """
-        if self.agent_registry is not None and name in self.agent_registry:
-            return await self.add_agent(self.agent_registry.get(name).spec, name=as_name)
-        return await self._order(lambda: AddAgent(supervisor=self._target, registered=name, name=as_name))
-
-    @checks_arguments
     async def add_sub_supervisor(self, name: str, unstarted: "DynamicSupervisor") -> Applied:
         """Let another supervisor join, with its agents and everything under it; it becomes a view on this team.
 
@@ -288,28 +273,3 @@ class DynamicSupervisor(Requests, Duties, Changes, Views):
             raise NotInThisVersion("deserialize_state under another supervisor", "take it into a supervisor of its own")
         await self._engine.take_in(whole.state_ready(state, self.name, self._engine, paused=paused, trusted=trusted))
         return Applied(self._engine.state.seq, "took in a state", {})
-
-    @checks_arguments
-    async def enable_auto_coordination_optimization(self, settings: Mapping[str, Any] | None = None) -> Applied:
-        """Let the supervisor change how it coordinates by itself, from how its runs went.
-
-        Nothing is changed on fewer than 20 finished runs; a change after which 20 runs go worse by a tenth is taken
-        back and not tried again. Each is an event that says why.
-
-        Args:
-            settings: Any of `performance_threshold` (0 to 1; below this share of done runs, or of the speed that is
-                possible, something is changed), `switch_to_parallel_when_slow` and `optimize_agent_selection`; None
-                takes the permission back.
-
-        Raises:
-            UnknownOption: If one of them is something else.
-            ValueError: If the threshold cannot be.
-        """
-        known = [one.name for one in fields(Optimize)]
-        for name in settings or ():
-            if name not in known:
-                raise UnknownOption("enable_auto_coordination_optimization", name, known)
-        optimize = Optimize(**(settings or {}))
-        if self._here.options.optimize == optimize:
-            return Applied(self._state.seq, "is so already", {})
-        return await self.set_options(SupervisorOptions(optimize=optimize))

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 from engine.core.commands import Command
 from engine.core.decide.loading import root_declared
 from engine.core.discovery import nearest
-from engine.core.errors import Refused, UnknownSupervisor, UnknownTarget
-from engine.core.queries.targets import at, find_agent, find_any
+from engine.core.errors import Refused, UnknownAgent, UnknownSupervisor, UnknownTarget
+from engine.core.queries.targets import Member, Work, at, find_agent, find_any
 from engine.core.state import Agent, State, Supervisor
 from engine.errors import CommandRefusedError
 from engine.host.orders import Applied
+from engine.registry import AgentRegistry
 from engine.supervisor.line import Line
 
 
@@ -21,6 +22,8 @@ class Node:
     """Names from the root of its tree down to itself, as the program put it there."""
     _id: str | None = None
     """Its id in the state, once that is known: it stays the same wherever it is moved."""
+    agent_registry: AgentRegistry | None = None
+    """What could be added by name, besides what the team's own registry holds."""
 
     @property
     def name(self) -> str:
@@ -72,8 +75,12 @@ class Node:
         except Refused as refused:
             raise refusal_of(refused) from None
 
-    def _meant(self, name: str | None) -> str:
+    def _meant(self, name: str | None, find: Callable[..., Member | Work] = find_any) -> str:
         """Return the target for what a name means here: the supervisor itself, one of its own, else of the whole tree.
+
+        Args:
+            name: None for the supervisor itself.
+            find: Which kinds of objects are meant.
 
         Raises:
             CommandRefusedError: If it may mean several of its own.
@@ -81,8 +88,8 @@ class Node:
         if name is None:
             return self._target
         try:
-            return at(find_any(self._state, name, under=self._here).id)
-        except UnknownTarget:
+            return at(find(self._state, name, under=self._here).id)
+        except (UnknownAgent, UnknownSupervisor, UnknownTarget):
             return name  # the core looks for it in the whole tree
         except Refused as refused:
             raise refusal_of(refused) from None

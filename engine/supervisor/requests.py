@@ -185,7 +185,7 @@ class Requests(Node):
         """Let an agent, a run or the supervisor itself start nothing new; what is at work goes on.
 
         Args:
-            target: Name of an agent, or id of a run; None for the supervisor itself.
+            target: Name of an agent or a supervisor, or id of a run; None for the supervisor itself.
 
         Raises:
             CommandRefusedError: If there is none, or it is paused already.

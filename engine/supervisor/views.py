@@ -5,15 +5,12 @@ from engine.core.commands import AddAgent
 from engine.core.decide.indexing import chosen_for
 from engine.core.spec import AgentSpec
 from engine.metrics import AgentView, SupervisionMetrics, agent_view, metrics_of
-from engine.registry import AgentRegistry, SpecifiedAgent, candidate_for, create_agent_from_spec
+from engine.registry import SpecifiedAgent, candidate_for, create_agent_from_spec
 from engine.supervisor.node import Node
 
 
 class Views(Node):
     """What a program sees of a supervisor."""
-
-    agent_registry: AgentRegistry | None = None
-    """What could be added by name, besides what the team's own registry holds."""
 
     @property
     def active_agents(self) -> dict[str, AgentView]:

@@ -16,7 +16,7 @@ import pytest
 
 from engine.core.codec import encode_state
 from engine.supervisor.errors import WrongLoop
-from quarterdeck import AgentSpec, AttachedSupervisor, DynamicSupervisor, HostStopped
+from quarterdeck import AgentRegistry, AgentSpec, AttachedSupervisor, DynamicSupervisor, HostStopped
 from store import ReadRowsLost
 
 pytestmark = pytest.mark.anyio
@@ -314,3 +314,23 @@ async def test_the_file_stays_the_one_that_was_named_whatever_folder_the_program
     await team.arun("y")
     assert (await attached.status("r2")).output == "Y" + LONG
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+ONLY_OF_THE_PROGRAM = {"add_sub_supervisor", "agent_specs", "attach", "deserialize_state", "serialize_complete_state"}
+"""What needs objects of the program, or its team at rest."""
+
+
+def test_an_attached_supervisor_has_the_calls_of_the_program_that_has_the_team() -> None:
+    ours, theirs = ({name for name in dir(kind) if name[0] != "_"} for kind in (DynamicSupervisor, AttachedSupervisor))
+
+    assert ours - theirs == ONLY_OF_THE_PROGRAM
+
+
+async def test_an_agent_is_added_from_the_registry_of_the_team_by_way_of_its_file(tmp_path: Path) -> None:
+    registry = AgentRegistry()
+    registry.register_agent(AgentSpec(name="spare", run=shout))
+
+    async with DynamicSupervisor("team", agent_registry=registry, store=tmp_path / "team.db") as team:
+        attached = DynamicSupervisor.attach(tmp_path / "team.db")
+        await attached.add_agent_from_registry("spare", as_name="ada")
+        assert str(await team.arun("hello")).startswith("HELLO")

@@ -37,8 +37,8 @@ def find_agent(state: State, target: str, *, under: Supervisor | None = None) ->
     raise UnknownAgent(target, nearest(_name_in(target), known))
 
 
-def find_supervisor(state: State, target: str | None) -> Supervisor:
-    """Return the supervisor that `target` names; None names the first root.
+def find_supervisor(state: State, target: str | None, *, under: Supervisor | None = None) -> Supervisor:
+    """Return the supervisor that `target` names; None names the first root. With `under`, one of its own teams.
 
     Raises:
         NoTeam: If there is no supervisor at all.
@@ -50,7 +50,7 @@ def find_supervisor(state: State, target: str | None) -> Supervisor:
         if not roots:
             raise NoTeam
         return roots[0]
-    found = _only(state, target, _members_meant(state, target), Supervisor)
+    found = _only(state, target, _members_meant(state, target, under), Supervisor)
     if isinstance(found, Supervisor):
         return found
     raise UnknownSupervisor(target, nearest(_name_in(target), (one.name for one in state.supervisors.values())))
@@ -94,7 +94,7 @@ def find_task(state: State, target: str) -> Task:
 
 
 def find_any(state: State, target: str, *, under: Supervisor | None = None) -> Member | Work:
-    """Return the member, the run or the task that `target` names; with `under`, only its own agents are members.
+    """Return the member, the run or the task that `target` names; with `under`, only its own are members.
 
     Raises:
         UnknownTarget: If it names nothing.
@@ -173,7 +173,7 @@ def _members(state: State) -> Iterator[Member]:
 
 
 def _is_under(one: Member, under: Supervisor | None) -> bool:
-    return under is None or (isinstance(one, Agent) and one.supervisor_id == under.id)
+    return under is None or under.id == (one.supervisor_id if isinstance(one, Agent) else one.parent_id)
 
 
 def _is_called(state: State, one: Member, names: Sequence[str]) -> bool:
