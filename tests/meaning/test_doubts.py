@@ -18,6 +18,7 @@ from engine import (
     idempotent,
 )
 from tests.meaning.diary import Diary, during
+from tests.meaning.stages import staged
 
 pytestmark = pytest.mark.anyio
 Act = Callable[[Diary, DynamicSupervisor], Coroutine[Any, Any, None]]
@@ -215,3 +216,38 @@ async def test_an_idempotent_tool_is_called_again_with_the_same_key_and_nobody_i
 
     assert (result.output, diary.order(), diary.now_s()) == ("paid go", ["ada", "bob"], 4 + PAYS_S)
     assert (len(keys), len(set(keys))) == (2, 1)
+
+
+@pytest.mark.parametrize("stage", ["alone", "teams", "twins", "paused", "attached"])
+@pytest.mark.parametrize(
+    ("answer", "status", "output", "calls"),
+    [("again", "done", "paid go", 2), ("ran", "done", {"by": "hand"}, 1), ("fail", "failed", None, 1)],
+)
+async def test_a_doubt_is_answered_from_wherever_it_is_seen(
+    stage: str, answer: str, status: str, output: Any, calls: int
+) -> None:
+    diary = Diary()
+
+    async def pay(what: str) -> str:
+        diary.steps.append(("pay", what, round(diary.now_s())))
+        await diary.works(30 if len(diary.steps) == 1 else 1)
+        return f"paid {what}"
+
+    async def body(task: Any, ctx: Any) -> Any:
+        return await ctx.tool("pay", task.text)
+
+    ada = diary.agent("ada", "buying", body=body, tools=[pay], timeout_s=4)
+
+    async with staged(stage, diary, ada, participants=["ada"]) as chief:
+
+        async def act(run_id: str) -> None:
+            question = await chief.next_question()
+            assert (question.run_id, question.options) == (run_id, ["again", "ran", "fail"])
+            async with diary.at(20):
+                await chief.answer(question.id, answer, output if answer == "ran" else None)
+
+        result = await during(diary, chief, act)
+        assert chief.questions == []
+
+    assert (result.status, result.output, len(paid(diary))) == (status, output, calls)
+    assert all(second >= 20 for second in paid(diary)[1:])

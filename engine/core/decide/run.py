@@ -112,6 +112,9 @@ def retry_work(state: State, command: RetryWork, ctx: Context) -> Applied:
     parent = state.tasks.get(task.parent_id or "")
     reopened = _with_skipped(state, task)
     is_node = task.call_key is None and task.kind == "agent"
+    whole = task if task.kind == "group" else parent
+    if whole is not None and whole.kind == "group" and whole.status is TaskStatus.FAILED:
+        raise Refused(f"the team's task {whole.id} has failed as a whole; submit the request again instead")
     if not is_node or parent is None or parent.ended or _is_gone_on_from(state, reopened):
         raise Refused(f"the outcome of task {task.id} was used already; submit the request again instead")
     if is_cancelled(state, parent):

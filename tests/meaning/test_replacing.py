@@ -1,0 +1,125 @@
+"""`replace` makes everything under a supervisor like a description, all of it or nothing (docs/operating.md)."""
+
+from typing import Any
+
+import pytest
+
+from engine import AgentSpec, CommandRefusedError, DynamicSupervisor
+from engine.core.commands import ReplaceTeam, SupervisorSpec
+from engine.host.orders import Applied
+from tests.meaning.diary import Diary, during, told
+from tests.meaning.stages import staged
+from tests.meaning.test_by_hand import in_steps
+
+pytestmark = pytest.mark.anyio
+
+
+async def replaced(
+    chief: DynamicSupervisor, *members: AgentSpec | SupervisorSpec | str, how: str = "drain", **settings: Any
+) -> Applied:
+    """Send what `quarterdeck replace` sends; a name is a member as it is."""
+
+    def described(member: AgentSpec | SupervisorSpec | str) -> AgentSpec | SupervisorSpec:
+        if isinstance(member, str):
+            return chief._state.spec_of(chief._agent(member))
+        return chief._engine.callables.referred(member) if isinstance(member, AgentSpec) else member
+
+    team = SupervisorSpec(name="any", members=[described(one) for one in members], **settings)
+    return await chief._order(lambda: ReplaceTeam(supervisor=chief._target, team=team, mode=how))
+
+
+@pytest.mark.parametrize("stage", ["alone", "twins", "paused"])
+@pytest.mark.parametrize(
+    ("how", "of_ada", "of_bob", "ended_s"),
+    [
+        ("drain", "ada0 ada1 ada2", "bob0 bob1 bob2", 3),
+        ("migrate", "ada0 ada1 new2", "bob0 bob1 cyd2", 3),
+        ("requeue", "ada0 ada1 ada2", "bob0 bob1 cyd2", 3),
+        ("abort", "new0 new1 new2", "bob0 cyd1 cyd2", 4.5),
+    ],
+)
+async def test_what_differs_is_swapped_what_is_missing_removed_and_what_is_new_works(
+    stage: str, how: str, of_ada: str, of_bob: str, ended_s: float
+) -> None:
+    diary = Diary()
+    workers = [in_steps(diary, name, "dig") for name in ("ada", "bob", "dan")]
+
+    async with staged(stage, diary, *workers, participants=["ada", "bob"], coordination_mode="parallel") as chief:
+        before = chief.active_agents
+
+        async def act(run_id: str) -> None:
+            async with diary.at(1.5):
+                new = in_steps(diary, "ada", "dig", team="new")
+                applied = await replaced(
+                    chief, new, in_steps(diary, "cyd", "dig"), "dan", how=how, mode="parallel", participants=["ada"]
+                )
+                counts = [applied.result[f"agents_{what}"] for what in ("added", "swapped", "removed")]
+                idle_left = 1 if stage == "paused" else 0  # who has nothing to do, and is not described
+                assert counts == [1, 1, 1 + idle_left]
+
+        result = await during(diary, chief, act)
+
+        after = chief.active_agents
+        assert {name: one.generation for name, one in after.items()} == {"ada": 2, "cyd": 1, "dan": 1}
+        assert [after[name].id for name in ("ada", "dan")] == [before[name].id for name in ("ada", "dan")]
+        assert ((await told(chief)).output, diary.now_s()) == ("new0 new1 new2", ended_s + 3)
+
+    assert [section.split("\n\n")[1] for section in str(result.output).split("## ")[1:]] == [of_ada, of_bob]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"participants": ["nobody"]}, {"mode": "zigzag"}, {"mode": "delegate", "aggregation": "synthesis"}],
+)
+async def test_a_replacement_that_cannot_be_changes_nothing(settings: dict[str, Any]) -> None:
+    diary = Diary()
+
+    async with staged("twins", diary, *(diary.agent(name, takes_s=2) for name in ("ada", "bob"))) as chief:
+
+        async def act(run_id: str) -> None:
+            async with diary.at(1):
+                before = chief.active_agents
+                with pytest.raises(CommandRefusedError):
+                    await replaced(chief, diary.agent("cyd"), how="abort", **settings)
+                assert chief.active_agents == before
+
+        result = await during(diary, chief, act)
+        assert result.output == (await told(chief)).output == "bob(ada(go))"
+
+    assert diary.counts() == {"ada": 2, "bob": 2}
+
+
+@pytest.mark.parametrize(
+    ("how", "output", "order", "ended_s"),
+    [
+        ("drain", "ben(bob(ada(ann(go))))", ["ann", "ada", "bob", "ben"], 9),
+        ("abort", "ben(ann(go))", ["ann", "ada", "ben"], 7),
+    ],
+)
+async def test_a_team_that_is_described_no_more_ends_its_work_or_is_stopped_and_gets_nothing_new(
+    how: str, output: str, order: list[str], ended_s: float
+) -> None:
+    diary = Diary()
+    ann, ada, bob, ben = (diary.agent(name, takes_s=2) for name in ("ann", "ada", "bob", "ben"))
+    chief, beside, top = (diary.supervisor(name) for name in ("chief", "beside", "top"))
+    await chief.add_agent(ann)
+    await chief.add_sub_supervisor("below", diary.supervisor("below", ada, bob))
+    await chief.add_agent(ben)
+    await beside.add_sub_supervisor("below", diary.supervisor("below", diary.agent("far", team="other")))
+    for name, team in (("chief", chief), ("beside", beside)):
+        await top.add_sub_supervisor(name, team)
+
+    async with top:
+
+        async def act(run_id: str) -> None:
+            async with diary.at(3):
+                await replaced(chief, "ann", "ben", how=how)
+                later = await chief.submit("later")
+            assert (await chief.wait(later)).output == "ben(ann(later))"
+
+        result = await during(diary, chief, act)
+
+        assert [one.name for one in chief._state.supervisors.values()].count("below") == 1
+        assert (result.output, diary.now_s()) == (output, ended_s)
+        assert (await told(beside)).output == "far(go)"
+    assert [one.agent for one in diary.entries if "go" in one.text and not one.team] == order
