@@ -52,7 +52,7 @@ def find(reference: str, folder: str, sources: dict[str, Any], path: list[str]) 
         path: Searched after everything else.
 
     Raises:
-        ValueError: If it is not there or cannot be called; one line.
+        NotThere: If the module has no such function; one line.
     """
     sys.path += [entry for entry in path if entry not in sys.path]
     module, _, qualname = reference.partition(":")
@@ -63,11 +63,15 @@ def find(reference: str, folder: str, sources: dict[str, Any], path: list[str]) 
     for name in qualname.split("."):
         target = getattr(target, name, None)
         if target is None:
-            raise ValueError(f"{where} has no {qualname!r}")
+            raise NotThere(f"{where} has no {qualname!r}")
     if not callable(target):
-        raise ValueError(f"{reference!r} cannot be called")
+        raise NotThere(f"{qualname!r} of {where} cannot be called")
     found: Callable[..., Any] = target
     return found
+
+
+class NotThere(Exception):
+    """A reference to a function that its module does not have."""
 
 
 class Unfit(Exception):

@@ -16,7 +16,7 @@ from engine.core.spec import AgentSpec
 from engine.errors import CallFailed, ProcessDied, Unusable
 from engine.references import Origin, is_bound, name_of
 from engine.runtimes.base import Runtime
-from engine.runtimes.child import Unfit, reporter
+from engine.runtimes.child import NotThere, Unfit, reporter
 from engine.runtimes.code import Code
 from engine.runtimes.context import BlockingContext, Context, is_async
 from engine.runtimes.values import clean
@@ -101,7 +101,8 @@ class ProcessRuntime:
         except CallFailed as failure:
             if failure.error_type == Unfit.__name__:
                 raise Unusable(f"agent {self._name!r}: {failure}") from failure
-            raise Unusable(f"{self._reference!r}: {failure.error_type}: {failure}") from failure
+            said = str(failure) if failure.error_type == NotThere.__name__ else f"{failure.error_type}: {failure}"
+            raise Unusable(f"{self._reference!r}: {said}") from failure
         except ProcessDied as death:
             raise Unusable(f"{self._reference!r} cannot be imported: {death}") from death
         self._origin = origin

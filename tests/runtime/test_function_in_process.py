@@ -1,5 +1,6 @@
 """Function agents with `run_in="process"`: a child that runs them, dies with them, and is never in the way."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -227,3 +228,22 @@ async def test_a_function_that_cannot_be_called_there_is_said_as_soon_as_a_progr
         with anyio.fail_after(PATIENCE_S), pytest.raises(Unusable):
             await working.add_agent(agent(name))
         assert str(await working.arun("go")) == "GO"
+
+
+@pytest.mark.parametrize(
+    ("reference", "says"),
+    [
+        ("json:nobody", f"{json.__file__} has no 'nobody'"),
+        ("json:__doc__", f"'__doc__' of {json.__file__} cannot be called"),
+    ],
+    ids=["not there", "no function"],
+)
+async def test_a_reference_to_what_is_no_function_is_told_in_the_words_of_any_other_agent(
+    reference: str, says: str
+) -> None:
+    team = DynamicSupervisor("team", agent_specs=[AgentSpec(name="ada", run=reference, run_in="process")])
+
+    with anyio.fail_after(PATIENCE_S), pytest.raises(Unusable) as unusable:
+        await team.arun("go")
+
+    assert unusable.value.reason == f"{reference!r}: {says}"
