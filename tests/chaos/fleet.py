@@ -19,11 +19,11 @@ from engine.folding import events_of
 from store import CommandOutcome, CommandRow, EngineInfo, InboxClient, Reader, Tail
 from store.standbys import standbys
 from tests.chaos.voyage import CREW, SENDER
+from tests.patience import PATIENCE_S
 
 SIZE = 3
 LIMIT_S = 3
 """After how long the others take over from one that is not heard of."""
-PATIENCE_S = 60.0
 
 
 class Fleet:

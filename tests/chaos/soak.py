@@ -28,6 +28,7 @@ from engine.core.spec import AgentSpec
 from engine.folding import events_of, folded
 from store import CommandRow, InboxClient, Reader, Tail
 from tests.chaos.voyage import trusted_import
+from tests.patience import PATIENCE_S
 
 CREW = Path(__file__).with_name("soak_crew")
 BACKLOG = 100
@@ -42,7 +43,6 @@ LOOK_S = 1.0
 CHANGE_S = 2.0
 """How often something is changed, exported or imported."""
 SCREENS = b"1234567"
-PATIENCE_S = 60.0
 _PROGRAM = (sys.executable, "-P", "-m", "dashboard")
 
 
@@ -106,12 +106,12 @@ class Soak:
             each.process.send_signal(signal.SIGTERM)
         for each in self.watched:
             try:
-                each.process.wait(10)
+                each.process.wait(PATIENCE_S)
             except subprocess.TimeoutExpired:
                 each.process.kill()
                 each.process.wait()
         for thread in self._threads:
-            thread.join(10)
+            thread.join(PATIENCE_S)
         if error is not None:
             error.add_note(f"the log of the engine:\n{(self.folder / 'engine.log').read_text()[-4000:]}")
 

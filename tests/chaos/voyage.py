@@ -31,13 +31,12 @@ from engine.texts import walk
 from engine.trust import user_list
 from store import CommandOutcome, CommandRow, InboxClient, Reader, Tail
 from tests.chaos.ledger import done_again, ended_twice, finished_in, lines_of, unrecorded
+from tests.patience import PATIENCE_S
 
 SENDER = "chaos"
 CREW = Path(__file__).with_name("crew")
 PAUSABLE = ("r1", "chief", "survey", "counter-a", "scales", "drill-2")
 """What a test may pause; `finish` lets go on all of it."""
-PATIENCE_S = 120.0
-"""How long a whole run may take before it counts as hung."""
 QUIET_S = 0.3
 """How long nothing is journaled before a team counts as waiting for its operator."""
 

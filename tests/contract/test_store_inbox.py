@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from store import CommandOutcome, CommandRow, InboxClient, MissingFile, NotOurFile, StoreBusy, open_store
 from store.inbox import KEPT_OUTCOMES
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -80,7 +81,7 @@ async def test_commands_wait_in_the_order_of_their_arrival_and_come_back_whole(t
 async def test_a_command_that_arrives_ends_the_wait(target: Path) -> None:
     async with open_store(target) as store, store.inbox.arrivals() as arrivals, anyio.create_task_group() as group:
         group.start_soon(store.inbox.put, command("c1"))
-        with anyio.fail_after(2):
+        with anyio.fail_after(PATIENCE_S):
             await arrivals
 
         assert [one.id for one in await store.inbox.pending()] == ["c1"]
@@ -92,7 +93,7 @@ async def test_what_was_pending_before_ends_the_first_wait_and_what_is_left_over
             await store.inbox.put(command(str(n)))
         seen: list[str] = []
         async with store.inbox.arrivals() as arrivals:
-            with anyio.fail_after(2):
+            with anyio.fail_after(PATIENCE_S):
                 while len(seen) < 3:
                     await arrivals.wait()
                     for one in await store.inbox.pending(limit=1):
@@ -104,7 +105,7 @@ async def test_what_was_pending_before_ends_the_first_wait_and_what_is_left_over
 
 async def test_waiting_for_arrivals_ends_at_once_when_it_is_cancelled(target: Path) -> None:
     async with open_store(target) as store:
-        with anyio.fail_after(2):
+        with anyio.fail_after(PATIENCE_S):
             with anyio.move_on_after(0.01) as scope:
                 async with store.inbox.arrivals() as arrivals:
                     await arrivals
@@ -127,7 +128,7 @@ async def test_a_client_in_another_thread_queues_and_learns_what_became_of_it(tm
 
     async with open_store(path) as store, store.inbox.arrivals() as arrivals:
         await anyio.to_thread.run_sync(client_puts)
-        with anyio.fail_after(2):
+        with anyio.fail_after(PATIENCE_S):
             await arrivals
         assert await store.inbox.pending() == [command("c1")]
         await store.inbox.settle([applied("c1", 7)])
@@ -179,7 +180,7 @@ async def test_a_client_stopped_inside_its_write_locks_nobody_out_of_the_journal
     async with open_store(tmp_path / "team.db") as store:
         await store.inbox.put(command("c1"))
         with write_lock_on(tmp_path / "team.db-inbox"):
-            with anyio.fail_after(1):
+            with anyio.fail_after(PATIENCE_S):
                 await store.inbox.settle([applied("c1")])
 
             assert await store.inbox.pending() == []

@@ -35,6 +35,7 @@ from store import (
     verify,
 )
 from store.migrations.database import DATABASE
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -148,7 +149,7 @@ async def test_what_is_not_ours_is_refused_at_once_and_left_as_it_was(
 ) -> None:
     made(tmp_path / "t.db")
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE_S):
         said = await refused(tmp_path / "t.db", NotOurFile)
     assert "choose another path" in str(said)
 
@@ -330,7 +331,7 @@ async def test_a_foreign_file_beside_the_database_is_named_and_may_be_deleted(
     await opened(tmp_path / "team.db")
     (tmp_path / name).unlink()
     made(tmp_path / name)
-    with anyio.fail_after(5), pytest.raises(NotOurFile, match="delete it") as said:
+    with anyio.fail_after(PATIENCE_S), pytest.raises(NotOurFile, match="delete it") as said:
         await opened(tmp_path / "team.db")
 
     assert said.value.path == tmp_path / name
@@ -342,7 +343,7 @@ async def test_a_foreign_file_beside_the_database_is_named_and_may_be_deleted(
 @pytest.mark.parametrize("made", [folder, pipe])
 async def test_a_lock_that_is_no_file_is_named(made: Callable[[Path], None], tmp_path: Path) -> None:
     made(tmp_path / "team.db-lock")
-    with anyio.fail_after(5), pytest.raises(NotOurFile) as said:
+    with anyio.fail_after(PATIENCE_S), pytest.raises(NotOurFile) as said:
         await opened(tmp_path / "team.db")
 
     assert said.value.path == tmp_path / "team.db-lock"

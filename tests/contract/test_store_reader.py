@@ -33,6 +33,7 @@ from store import (
     open_store,
 )
 from store.chain import linked
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -159,7 +160,7 @@ async def test_live_text_and_the_turn_of_the_loop_reach_readers(tmp_path: Path) 
         store.live.put("task-1", "thinking")
         store.live.put("task-2", "é" * 10_000)
         with Reader(path) as reader:
-            with anyio.fail_after(20):
+            with anyio.fail_after(PATIENCE_S):
                 while len(seen := await anyio.to_thread.run_sync(reader.live)) < 2:
                     store.live.put("task-1", "thinking more")
                 while (engine := await anyio.to_thread.run_sync(reader.engine)) is None or engine.heard_ms is None:
@@ -171,7 +172,7 @@ async def test_live_text_and_the_turn_of_the_loop_reach_readers(tmp_path: Path) 
             assert engine.heard_ms >= tomorrow_ms
             assert abs(engine.ahead_ms - 86_400_000) < 10_000
             store.live.put("task-1", "")
-            with anyio.fail_after(20):
+            with anyio.fail_after(PATIENCE_S):
                 while "task-1" in await anyio.to_thread.run_sync(reader.live):
                     await anyio.lowlevel.checkpoint()
             assert store.live.texts() == {"task-2": "é" * 10_000}
@@ -190,7 +191,7 @@ async def test_text_of_an_engine_that_ended_is_gone_for_the_next(tmp_path: Path)
         assert reader.live() == {"task-1": "half a sent"}
         async with open_store(path) as store:
             store.live.put("task-9", "new")
-            with anyio.fail_after(3):
+            with anyio.fail_after(PATIENCE_S):
                 while "task-9" not in (seen := await anyio.to_thread.run_sync(reader.live)):
                     await anyio.lowlevel.checkpoint()
 

@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store import FileLost, Following, Mark, ReadRowsLost, Record, Row, follow, open_store
-
-PATIENCE_S = 20.0
+from tests.patience import PATIENCE_S
 
 
 class Listener:

@@ -16,11 +16,9 @@ from pydantic import JsonValue
 
 from engine import AgentSpec, DynamicSupervisor, RunFailed, RunResult
 from engine.clock import VirtualClock
+from tests.patience import PATIENCE_S
 
 Body = Callable[[Any, Any], Awaitable[Any]]
-
-PATIENCE_S = 60
-"""Real seconds that a program may take before it counts as hung."""
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from engine import AgentSpec, DynamicSupervisor, RunResult
 from engine.core.state import RunStatus
 from tests.meaning.diary import Diary, told
 from tests.meaning.stages import STAGES, staged
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 in_time = pytest.mark.parametrize("stage", [one for one in STAGES if one != "attached"])
@@ -69,7 +70,7 @@ async def test_one_that_does_not_let_itself_be_stopped_is_not_waited_for_and_its
         took_s = diary.now_s()
         stuck = chief._state.agents["a6"].stuck
         release.set()
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE_S):
             while chief._state.agents["a6"].stuck:
                 await anyio.lowlevel.checkpoint()
         usage = chief._state.agents["a6"].usage.tokens_in

@@ -8,6 +8,7 @@ import pytest
 from engine import AgentSpec, DynamicSupervisor, RunResult, SupervisorOptions
 from tests.meaning.diary import Diary, told
 from tests.meaning.stages import IN_TEAMS, STAGES, staged
+from tests.patience import PATIENCE_S
 
 IN_TIME = [stage for stage in STAGES if stage not in (*IN_TEAMS, "attached")]
 """Not where an agent's name is that of its team, nor where a command takes real time to arrive."""
@@ -41,7 +42,7 @@ async def begun(chief: DynamicSupervisor, group: Any, request: Any = "go", **dut
 
 
 async def told_of(chief: DynamicSupervisor, run_id: str) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(PATIENCE_S):
         await chief.wait(run_id)
 
 

@@ -6,8 +6,9 @@ import anyio
 import pytest
 
 from engine import DynamicSupervisor, RunResult
-from tests.meaning.diary import PATIENCE_S, Diary, during, told
+from tests.meaning.diary import Diary, during, told
 from tests.meaning.stages import STAGES, staged
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 

@@ -25,11 +25,10 @@ from engine.core.exporting import state_sha256
 from engine.core.options import SupervisorOptions
 from engine.simulation.coordination import drawn_mode
 from engine.simulation.crew import OF_CODE, drawn_options, drawn_spec
+from tests.patience import PATIENCE_S
 
 T = TypeVar("T")
 
-PATIENCE_S = 60
-"""Real seconds that a program may take before it counts as hung."""
 NAMES = ("ada", "bob", "cyd", "dan")
 seeds = st.integers(0, 2**32)
 

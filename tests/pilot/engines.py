@@ -10,6 +10,7 @@ import pytest
 from textual.pilot import Pilot
 
 from store import Reader, StoreError
+from tests.patience import PATIENCE_S
 
 TEAM = """\
 version: 1
@@ -34,7 +35,6 @@ async def read(text):
 async def count(text):
     return {"words": len(text.split())}
 """
-PATIENCE_S = 30.0
 
 
 @pytest.fixture

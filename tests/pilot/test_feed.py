@@ -13,11 +13,10 @@ from dashboard.feed import Feed
 from engine.core.codec import encode_state
 from engine.host.batch import row_of
 from store import Row, open_store
+from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
 from tests.pilot.scene import audit, written
 from tests.world import World
-
-PATIENCE_S = 20.0
 
 
 def advanced(feed: Feed, until: Callable[[], object]) -> None:

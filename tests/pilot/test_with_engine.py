@@ -20,6 +20,7 @@ from engine.folding import events_of
 from engine.sender import sender_of
 from quarterdeck import AgentSpec, DynamicSupervisor
 from store import Reader
+from tests.patience import PATIENCE_S
 from tests.pilot.engines import until
 
 pytestmark = pytest.mark.anyio
@@ -224,4 +225,4 @@ async def test_leaving_asks_about_the_engine_and_can_stop_it(engine: subprocess.
         await pilot.press("down", "enter")
         await until(pilot, lambda: not app.is_running)
 
-    assert engine.wait(timeout=30) == 0
+    assert engine.wait(timeout=PATIENCE_S) == 0

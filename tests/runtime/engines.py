@@ -17,11 +17,9 @@ from engine.host import Host
 from engine.references import refer
 from store import Record
 from store.opening import Store, open_store
+from tests.patience import PATIENCE_S
 
 T = TypeVar("T")
-
-PATIENCE_S = 20
-"""How long anything in these tests may take before it counts as hung."""
 
 
 async def soon(look: Callable[[], Awaitable[T]]) -> T:

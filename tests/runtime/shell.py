@@ -20,6 +20,7 @@ from engine.core.state import State
 from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
 from store import Tail
+from tests.patience import PATIENCE_S
 
 Run = Callable[..., tuple[int, str, str]]
 """Runs a subcommand: its exit status, what it wrote to stdout and to stderr."""
@@ -56,7 +57,7 @@ def shell_on(database: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 def until(db: Path, holds: Callable[[State], bool]) -> State:
     """Return the state once it is as it should be, or fail after a minute: on a busy machine a start takes long."""
     stop = threading.Event()
-    timer = threading.Timer(60, stop.set)
+    timer = threading.Timer(PATIENCE_S, stop.set)
     timer.start()
     try:
         if holds(state := folded(db)):
@@ -95,7 +96,7 @@ def at_a_terminal(folder: Path, answers: str, *words: str, **variables: str) -> 
             shown += more
             if shown.endswith(b"[y/N]: "):
                 os.write(controller, f"{left.pop(0)}\n".encode())
-        return process.wait(30), shown.decode().replace("\r\n", "\n")
+        return process.wait(PATIENCE_S), shown.decode().replace("\r\n", "\n")
     finally:
         process.kill()
         process.wait()

@@ -18,6 +18,7 @@ from engine.core.codec import encode_state
 from engine.supervisor.errors import WrongLoop
 from quarterdeck import AgentRegistry, AgentSpec, AttachedSupervisor, DynamicSupervisor, HostStopped
 from store import ReadRowsLost
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -43,7 +44,7 @@ async def ask_many(team: AttachedSupervisor, texts: list[str]) -> dict[str, str]
     async def ask(text: str) -> None:
         found[text] = str(await team.arun(text))
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
             for text in texts:
                 group.start_soon(ask, text)
@@ -97,7 +98,7 @@ async def test_a_thread_with_an_event_loop_of_its_own_attaches_and_works(tmp_pat
         found.append(await anyio.to_thread.run_sync(in_a_thread, name))
 
     async with team_on(tmp_path / "team.db"):
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE_S):
             async with anyio.create_task_group() as group:
                 for number in range(4):
                     group.start_soon(ask, f"thread {number}")
@@ -109,7 +110,7 @@ async def refused_elsewhere(call: Callable[[], Awaitable[object]]) -> str:
     """Return how a call is refused that is made from another thread's loop while this one uses the supervisor."""
 
     async def main() -> None:
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE_S):
             await call()
 
     with pytest.raises(WrongLoop) as refused:
@@ -137,7 +138,7 @@ async def test_a_call_that_is_handed_to_the_loop_of_the_team_works_from_any_thre
     async with DynamicSupervisor("team", agent_specs=[AgentSpec(name="a", run=shout)]) as team:
 
         def in_a_thread() -> str:
-            return str(asyncio.run_coroutine_threadsafe(team.arun("x"), loop).result(20))
+            return str(asyncio.run_coroutine_threadsafe(team.arun("x"), loop).result(PATIENCE_S))
 
         assert await anyio.to_thread.run_sync(in_a_thread) == "X" + LONG
 
@@ -155,7 +156,7 @@ async def test_threads_that_use_a_team_at_the_same_moment_work_or_are_refused_an
     ready = threading.Barrier(4)
 
     def in_a_thread() -> str:
-        ready.wait(20)
+        ready.wait(PATIENCE_S)
         try:
             return str(asyncio.run(team.arun("x")))
         except WrongLoop:
@@ -164,7 +165,7 @@ async def test_threads_that_use_a_team_at_the_same_moment_work_or_are_refused_an
     async def ask() -> None:
         outcomes.append(await anyio.to_thread.run_sync(in_a_thread))
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
             for _ in range(4):
                 group.start_soon(ask)
@@ -185,7 +186,7 @@ async def test_an_attached_supervisor_in_use_from_one_loop_is_refused_to_another
         attached = DynamicSupervisor.attach(path)
         async with anyio.create_task_group() as group:
             group.start_soon(attached.arun, "x")
-            with anyio.fail_after(20):
+            with anyio.fail_after(PATIENCE_S):
                 with team._line.events() as events:
                     await anext(events)
             said = await refused_elsewhere(lambda: attached.arun("y"))
@@ -217,7 +218,7 @@ async def test_who_waits_is_told_when_the_engine_is_gone_and_goes_on_with_the_ne
                     attached_run.append(error)
 
             group.start_soon(ask)
-            with anyio.fail_after(20):
+            with anyio.fail_after(PATIENCE_S):
                 with team._line.events() as events:
                     async for _, event in events:
                         if event.type == "attempt_started":
@@ -294,7 +295,7 @@ print("over")
     async with team_on(tmp_path / "team.db"):
         done = await anyio.to_thread.run_sync(
             lambda: subprocess.run(
-                [sys.executable, "-P", "-c", program], capture_output=True, text=True, timeout=30, check=False
+                [sys.executable, "-P", "-c", program], capture_output=True, text=True, timeout=PATIENCE_S, check=False
             )
         )
 

@@ -16,6 +16,7 @@ from engine.core.events import AgentBroke, AttemptFailed, AttemptStarted, Event,
 from engine.core.state import AgentStatus
 from engine.folding import events_of
 from store import Reader
+from tests.patience import PATIENCE_S
 from tests.runtime.shell import shell_on, until
 
 PROGRAM = """
@@ -72,7 +73,7 @@ def killed_at_work(program: Callable[[], "subprocess.Popen[str]"], folder: Path)
     assert process.stdout.readline() == "stepped\n"
     until(path, lambda state: any(task.steps for task in state.tasks.values()))
     process.send_signal(signal.SIGKILL)
-    process.wait(60)
+    process.wait(PATIENCE_S)
     return path
 
 
@@ -84,7 +85,7 @@ def journal(path: Path) -> list[Event]:
 def goes_on(program: Callable[[], "subprocess.Popen[str]"], folder: Path) -> list[Event]:
     """Run the program again, now that its work can end; return what the journal says then."""
     (folder / "go").touch()
-    out, err = program().communicate(timeout=120)
+    out, err = program().communicate(timeout=PATIENCE_S)
     assert (out, err) == ("after finished it\n", "")
     return journal(folder / "team.db")
 

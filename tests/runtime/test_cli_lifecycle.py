@@ -15,6 +15,7 @@ import pytest
 
 from dashboard.client import folded
 from store import EngineInfo, Reader, StoreError, Tail
+from tests.patience import PATIENCE_S
 from tests.runtime.shell import at_a_terminal
 
 SLOW = """\
@@ -48,7 +49,7 @@ class Console:
     ) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
             [*PROGRAM, *words], cwd=self.folder, env=self._environment | (variables or {}), capture_output=True,
-            text=True, timeout=60, check=False, stdin=subprocess.DEVNULL, **options,
+            text=True, timeout=PATIENCE_S, check=False, stdin=subprocess.DEVNULL, **options,
         )  # fmt: skip
 
     def done(self, *words: str) -> str:
@@ -95,7 +96,7 @@ def engine_of(db: Path) -> EngineInfo | None:
 def await_event(db: Path, kind: str, *, after_seq: int = 0) -> int:
     """Return the seq of the next event of a kind, as soon as it is in the file."""
     stop = threading.Event()
-    late = threading.Timer(30, stop.set)
+    late = threading.Timer(PATIENCE_S, stop.set)
     late.start()
     try:
         for batch in Tail(db, after_seq).batches(stop):
@@ -160,11 +161,13 @@ def test_an_engine_that_was_killed_goes_on_with_nothing_but_the_file(console: Co
     team = console.write("team.yaml", SLOW)
     up = console.json("up", "team.yaml")
     db = Path(up["db"])
+    console.done("pause", "second")
     run_id = console.done("run", "hello", "--detach").strip()
     await_event(db, "attempt_started")
     os.kill(up["pid"], signal.SIGKILL)
     team.unlink()
     orphaned = console.run("wait", run_id, "--db", str(db))
+    console.done("resume", "second", "--db", str(db), "--queue")
     engine = console.begin("engine", "--db", str(db))
     await_event(db, "run_finished")
 
@@ -172,13 +175,14 @@ def test_an_engine_that_was_killed_goes_on_with_nothing_but_the_file(console: Co
     assert f"quarterdeck engine --db {db}" in orphaned.stderr
     assert console.done("wait", run_id, "--db", str(db)) == "second: first: hello\n"
     engine.terminate()
-    assert engine.wait(30) == 0
+    assert engine.wait(PATIENCE_S) == 0
     engine.communicate()
 
 
 def test_an_engine_that_was_started_for_one_request_ends_with_who_asked(console: Console) -> None:
     console.write("team.yaml", SLOW)
     console.done("up", "team.yaml")
+    console.done("pause", "second")
     console.done("stop")
     db = console.database("slow")
     asking = console.begin("run", "hello", "--db", str(db))
@@ -193,12 +197,14 @@ def test_an_engine_that_was_started_for_one_request_ends_with_who_asked(console:
 def test_ctrl_c_leaves_the_request_running_and_says_how_to_come_back(console: Console) -> None:
     console.write("team.yaml", SLOW)
     db = Path(console.json("up", "team.yaml")["db"])
+    console.done("pause", "second")
     asking = console.begin("run", "hello")
     await_event(db, "attempt_started")
     asking.send_signal(signal.SIGINT)
-    _, said = asking.communicate(timeout=30)
+    _, said = asking.communicate(timeout=PATIENCE_S)
 
     assert (asking.returncode, said) == (130, f"still running: quarterdeck wait r1 --db {db}\n")
+    console.done("resume", "second")
     assert console.done("wait", "r1") == "second: first: hello\n"
 
 
@@ -209,7 +215,7 @@ def test_a_signal_ends_an_engine_in_order(console: Console, number: signal.Signa
     assert engine.stdout is not None
     began = json.loads(engine.stdout.readline())
     engine.send_signal(number)
-    engine.communicate(timeout=30)
+    engine.communicate(timeout=PATIENCE_S)
 
     assert began == {"v": 1, "kind": "engine", "db": str(console.folder / "team.db"), "team": "slow", "pid": engine.pid}
     assert engine.returncode == status
@@ -221,7 +227,7 @@ def test_a_signal_ends_an_engine_in_order(console: Console, number: signal.Signa
 def test_two_who_start_the_same_team_at_once_share_one_engine(console: Console) -> None:
     console.write("team.yaml", SLOW)
     starting = [console.begin("up", "team.yaml", "--json") for _ in range(2)]
-    said = [process.communicate(timeout=60) for process in starting]
+    said = [process.communicate(timeout=PATIENCE_S) for process in starting]
 
     assert [process.returncode for process in starting] == [0, 0], said
     pids = {json.loads(out)["pid"] for out, _ in said}
@@ -364,7 +370,7 @@ def test_an_engine_that_loads_an_edited_file_needs_the_same_answer_as_up(console
     engine = console.begin("engine", "--team", "team.yaml", "--prune")
     await_event(db, "team_loaded", after_seq=seq)
     engine.terminate()
-    _, said = engine.communicate(timeout=30)
+    _, said = engine.communicate(timeout=PATIENCE_S)
 
     assert refused.returncode == 2
     assert refused.stderr.splitlines() == [

@@ -14,6 +14,7 @@ from dashboard.process import Detached
 from engine.core.commands import Ping, Submit
 from engine.core.state import AgentStatus
 from store import Reader
+from tests.patience import PATIENCE_S
 from tests.runtime.shell import Run, shell_on, team_at_work, until
 
 TEAM = """
@@ -208,7 +209,7 @@ def test_events_are_followed_line_by_line_and_a_closed_pipe_is_quiet(engine: Det
         follower.stdout.close()
         with Client(engine.db) as client:
             client.perform(Ping())
-        assert follower.wait(20) == 0
+        assert follower.wait(PATIENCE_S) == 0
         said = follower.stderr.read()
 
     assert (following["seq"], following["kind"]) == (outcome.seq, "command_applied")

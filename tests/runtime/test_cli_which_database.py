@@ -17,6 +17,7 @@ from engine.core.commands import AddSupervisor, Order, SupervisorSpec
 from engine.core.signals import EngineBegan
 from store import Reader, StoreError
 from tests.databases import write_database
+from tests.patience import PATIENCE_S
 from tests.runtime.shell import at_a_terminal
 from tests.world import World, agent, load
 
@@ -76,7 +77,12 @@ def up(folder: Path) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "team.yaml").write_text(TEAM)
     done = subprocess.run(
-        [*PROGRAM, "up", "team.yaml", "--json"], cwd=folder, capture_output=True, text=True, check=True, timeout=60
+        [*PROGRAM, "up", "team.yaml", "--json"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE_S,
     )
     found: dict[str, Any] = json.loads(done.stdout)
     return found

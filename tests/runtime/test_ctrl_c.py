@@ -10,6 +10,7 @@ import pytest
 from dashboard.client import Client
 from dashboard.process import Detached
 from engine.core.commands import Submit
+from tests.patience import PATIENCE_S
 from tests.runtime.shell import team_at_work
 
 TEAM = """
@@ -49,7 +50,7 @@ def pressed(db: Path, function: str, nth: int, *words: str) -> "subprocess.Compl
     """Run a command, with Ctrl-C at the n-th entry of a function."""
     return subprocess.run(
         [sys.executable, "-P", "-c", PRESSED, function, str(nth), *words, "--db", str(db)],
-        cwd=db.parent, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+        cwd=db.parent, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
 
 
@@ -99,7 +100,7 @@ runpy.run_module("dashboard", run_name="__main__", alter_sys=True)
 """
     ended = subprocess.run(
         [sys.executable, "-P", "-c", program, "ps"],
-        cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+        cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
 
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")

@@ -9,6 +9,7 @@ import pytest
 from engine import idempotent
 from engine.core.commands import Answer
 from engine.core.spec import AgentSpec, Retry
+from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
 
 pytestmark = pytest.mark.anyio
@@ -64,7 +65,7 @@ BUYER = AgentSpec(name="buyer", run=buys, tools=[pay])
 async def in_the_call(running: Engine, done: list[str]) -> None:
     """Begin a run, and return once its tool has been called."""
     await running.submit()
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE_S):
         while not done:
             await anyio.lowlevel.checkpoint()
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 SAID = {
@@ -73,7 +75,7 @@ SAID = {
 def said_by(program: str, folder: Path) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-W", "error", EXAMPLES / program],
-        cwd=folder, capture_output=True, text=True, timeout=60, check=False,
+        cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

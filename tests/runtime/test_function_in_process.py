@@ -15,8 +15,9 @@ from engine.core.spec import AgentSpec, Retry
 from engine.core.waiting import why_waits
 from engine.references import Origin
 from engine.runtimes.processes import Processes
+from tests.patience import PATIENCE_S
 from tests.runtime import crew_for_processes as crew
-from tests.runtime.engines import PATIENCE_S, Engine, Engines, soon
+from tests.runtime.engines import Engine, Engines, soon
 
 pytestmark = pytest.mark.anyio
 

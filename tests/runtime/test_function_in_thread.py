@@ -11,6 +11,7 @@ from engine.clock import VirtualClock
 from engine.core.commands import Cancel
 from engine.core.spec import AgentSpec
 from engine.runtimes.child import report_progress
+from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engines, soon
 
 pytestmark = pytest.mark.anyio
@@ -70,7 +71,7 @@ async def test_progress_is_shown_live_and_taken_away_at_the_end(engine: Engines)
 
     def work(text: str) -> str:
         report_progress(3, 10, "files")
-        assert go_on.wait(10)
+        assert go_on.wait(PATIENCE_S)
         return "done"
 
     async with engine(agent("work", work)) as running:
@@ -102,7 +103,7 @@ async def test_a_thread_past_its_time_limit_ends_the_attempt_and_takes_a_slot_un
     go_on = threading.Event()
 
     def stuck(text: str) -> str:
-        assert go_on.wait(10)
+        assert go_on.wait(PATIENCE_S)
         return "too late"
 
     async with engine(agent("stuck", stuck, timeout_s=0.02)) as running:
@@ -118,7 +119,7 @@ async def test_a_cancelled_thread_stops_at_its_next_call_on_ctx(engine: Engines)
 
     def work(task: Any, ctx: Any) -> str:
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(PATIENCE_S)
         ctx.progress(1, 2)
         after.append("still here")
         return "never"

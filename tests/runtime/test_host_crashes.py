@@ -12,7 +12,8 @@ import pytest
 from engine.clock import VirtualClock
 from engine.core.spec import AgentSpec, Retry
 from store import Record
-from tests.runtime.engines import PATIENCE_S, Engine, running
+from tests.patience import PATIENCE_S
+from tests.runtime.engines import Engine, running
 
 pytestmark = pytest.mark.anyio
 

@@ -19,7 +19,8 @@ from engine.errors import CommandRefusedError, HostStopped
 from engine.host import Host
 from engine.simulation.disk import Disk, EngineKilled, Mishaps
 from store import CommandRow, Deposed
-from tests.runtime.engines import PATIENCE_S, running, soon
+from tests.patience import PATIENCE_S
+from tests.runtime.engines import running, soon
 
 pytestmark = pytest.mark.anyio
 PING = CommandRow("c1", "ping", encode_command(Ping()), "somebody", "operator", 0)

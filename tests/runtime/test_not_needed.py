@@ -9,8 +9,9 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from engine import AgentSpec, DynamicSupervisor
+from tests.patience import PATIENCE_S
 from tests.runtime import crew_for_processes as crew
-from tests.runtime.engines import PATIENCE_S, soon
+from tests.runtime.engines import soon
 from tests.runtime.test_function_in_process import gone
 
 pytestmark = pytest.mark.anyio

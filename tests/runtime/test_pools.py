@@ -9,6 +9,7 @@ import pytest
 from engine.clock import VirtualClock
 from engine.core.commands import Move
 from engine.core.spec import AgentSpec, Pool
+from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
 
 pytestmark = pytest.mark.anyio
@@ -69,7 +70,7 @@ async def test_a_pool_comes_back_after_a_crash_as_large_as_it_was_and_shrinks(tm
         assert sizes(running) == 4
 
     async with engine(path=path, clock=VirtualClock()) as again:
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE_S):
             await again.until(lambda state: not state.timers)
 
         assert sizes(again) == 1

@@ -18,6 +18,7 @@ from dashboard.cli.group import COMMANDS
 from dashboard.screens.frame import Frame
 from dashboard.widgets.table import Table
 from engine.teamfile import read_team
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -119,7 +120,7 @@ def test_its_programs_print_what_stands_below_them(tmp_path: Path) -> None:
 
     ran = subprocess.run(
         [sys.executable, "-P", "-c", RUN_ALL, *map(str, programs)],
-        cwd=tmp_path, capture_output=True, text=True, timeout=60,
+        cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S,
     )  # fmt: skip
 
     assert ran.stderr == ""

@@ -18,6 +18,7 @@ from engine.core.state import State
 from engine.references import refer
 from store import Record, Row
 from store.opening import open_store
+from tests.patience import PATIENCE_S
 from tests.runtime import crew_for_places as crew
 from tests.runtime.engines import Engine, running
 
@@ -133,6 +134,6 @@ def folded(records: list[Record]) -> State:
 
 
 async def assert_state_is_the_journal(engine: Engine) -> None:
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE_S):
         journal = await engine.journal()
     assert encode_state(folded(journal)) == encode_state(engine.state)

@@ -9,6 +9,7 @@ import pytest
 
 from dashboard.client import folded
 from store import Reader
+from tests.patience import PATIENCE_S
 from tests.runtime.shell import until
 from tests.runtime.test_cli_lifecycle import Console, await_event, engine_of
 
@@ -107,7 +108,7 @@ def test_the_process_that_goes_on_with_new_code_stands_by_before_that_is_loaded(
     assert before is not None
     assert leads is not None
     assert waits or leads.pid != before.pid
-    upping.communicate(timeout=60)
+    upping.communicate(timeout=PATIENCE_S)
     assert upping.returncode == 0
 
 

@@ -22,6 +22,7 @@ from engine.core.events import AttemptFailed, AttemptLost, EngineStarted, Event,
 from engine.core.state import RunStatus
 from engine.folding import events_of, folded, pages
 from store import CommandRow, InboxClient, Reader, Tail, verify
+from tests.patience import PATIENCE_S
 
 TEAM = """\
 version: 1
@@ -37,7 +38,6 @@ teams:
       - {name: foreman, run: "crew_for_standby:many"}
       - {name: marker, run: "crew_for_standby:mark", specialties: [mark], max_concurrency: 32}
 """
-PATIENCE_S = 60
 RUNS = 3
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.process import Announcer, Detached, EngineDidNotStart, wait_until_up
-
-PATIENCE_S = 60.0
+from tests.patience import PATIENCE_S
 
 
 def begun(program: str, folder: Path) -> Detached:

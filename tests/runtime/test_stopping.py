@@ -12,6 +12,7 @@ import pytest
 from engine.clock import VirtualClock
 from engine.core.commands import Cancel, RemoveMember
 from engine.core.spec import AgentSpec
+from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
 
 pytestmark = pytest.mark.anyio
@@ -131,7 +132,7 @@ async def test_code_that_leaves_a_cancel_scope_open_harms_nobody(engine: Engines
     kept = []
 
     async def ticks() -> AsyncGenerator[str, None]:
-        with anyio.fail_after(60):
+        with anyio.fail_after(PATIENCE_S):
             yield "first"
             yield "second"
 

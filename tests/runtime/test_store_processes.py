@@ -18,6 +18,7 @@ import pytest
 
 from store import CommandRow, Reader, Row, StoreBusy, Tail, open_store, verify
 from store.lock import acquire
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 Start = Callable[..., "Popen[str]"]
@@ -109,7 +110,7 @@ async def test_takeover_ends_an_engine_that_stands_still_and_no_other(tmp_path: 
     path = tmp_path / "team.db"
     holder = started(WRITER, path, 1)
     assert (said(holder), said(holder)) == ("1", "done")
-    with Reader(path) as reader, anyio.fail_after(5):
+    with Reader(path) as reader, anyio.fail_after(PATIENCE_S):
         while (engine := await anyio.to_thread.run_sync(reader.engine)) is None or engine.heartbeat_ms is None:
             await anyio.lowlevel.checkpoint()
     stop(holder)
@@ -140,7 +141,7 @@ async def test_a_tail_in_one_process_sees_every_record_of_another_in_order(tmp_p
                 return
 
     started(WRITER, path, 100)
-    with anyio.fail_after(20):
+    with anyio.fail_after(PATIENCE_S):
         await anyio.to_thread.run_sync(follow)
 
     assert seen == list(range(1, 701))
@@ -149,7 +150,7 @@ async def test_a_tail_in_one_process_sees_every_record_of_another_in_order(tmp_p
 async def test_commands_of_another_process_wake_the_engine(tmp_path: Path, started: Start) -> None:
     async with open_store(tmp_path / "team.db") as store, store.inbox.arrivals() as arrivals:
         client = started(CLIENT, tmp_path / "team.db")
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE_S):
             while len(pending := await store.inbox.pending()) < 5:
                 await arrivals
         assert pending == [CommandRow(f"c{n}", "k", b"{}", "s", "r", n) for n in range(5)]
@@ -182,7 +183,7 @@ def test_a_lock_that_is_left_over_from_a_killed_engine_is_waited_for(tmp_path: P
             taken.result(0.5)
         killed.stdin.close()
 
-        taken.result(60).release()
+        taken.result(PATIENCE_S).release()
 
 
 def test_a_lock_that_readers_look_at_is_waited_for(tmp_path: Path) -> None:
@@ -196,4 +197,4 @@ def test_a_lock_that_readers_look_at_is_waited_for(tmp_path: Path) -> None:
             taken.result(0.5)
         os.close(looking)
 
-        taken.result(60).release()
+        taken.result(PATIENCE_S).release()

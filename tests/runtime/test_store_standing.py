@@ -12,9 +12,9 @@ from store.files import Files, new_beside
 from store.lock import acquire
 from store.standbys import standbys
 from store.standing import Turn
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
-PATIENCE_S = 20
 
 
 async def written(store: Store, count: int = 1) -> None:

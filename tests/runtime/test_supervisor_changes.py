@@ -18,6 +18,7 @@ from engine import (
     UnknownRuntime,
     Unusable,
 )
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -113,7 +114,7 @@ async def test_requests_that_are_made_at_once_after_a_change_all_see_it_and_come
             results.append(str(await team.arun(text)))
 
         team.agent_specs.append(says("b"))
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_S):
             async with anyio.create_task_group() as group:
                 for text in ("x", "y", "z"):
                     group.start_soon(ask, text)

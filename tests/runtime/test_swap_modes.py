@@ -14,6 +14,7 @@ from engine.core.codec import decode_events
 from engine.core.commands import Answer, ChangeCapabilities, Reassign, Rollback, SwapAgent
 from engine.core.spec import AgentSpec
 from engine.references import refer
+from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
 
 pytestmark = pytest.mark.anyio
@@ -155,7 +156,7 @@ async def test_a_thread_migrates_at_its_next_step(engine: Engines) -> None:
     def old(task: Any, ctx: Any) -> str:
         ctx.step("one", piece, "one")
         begun.set()
-        go_on.wait(20)
+        go_on.wait(PATIENCE_S)
         ctx.step("two", piece, "two")
         return "old"
 
@@ -223,7 +224,7 @@ async def test_an_aborted_thread_that_goes_on_counts_until_it_returns_and_says_n
 
     def old(task: Any, ctx: Any) -> str:
         begun.set()
-        go_on.wait(20)
+        go_on.wait(PATIENCE_S)
         ctx.step("late", len, "xxx")
         return "old"
 
@@ -378,7 +379,7 @@ async def test_code_in_a_process_ends_on_the_old_generation_or_is_aborted(engine
 
 async def there(path: Path) -> None:
     """Return once another process has made a file."""
-    with anyio.fail_after(20):
+    with anyio.fail_after(PATIENCE_S):
         while not await anyio.Path(path).exists():  # noqa: ASYNC110 - nothing tells when a file has come
             await anyio.sleep(0.002)
 

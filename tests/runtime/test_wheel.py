@@ -5,6 +5,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("dashboard", "engine", "quarterdeck", "store")
 
@@ -12,7 +14,7 @@ PACKAGES = ("dashboard", "engine", "quarterdeck", "store")
 def test_the_wheel_holds_every_package_and_the_command(tmp_path: Path) -> None:
     built = subprocess.run(
         [sys.executable, "-P", "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
-        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+        cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     assert built.returncode == 0, built.stderr
     (wheel,) = tmp_path.glob("*.whl")

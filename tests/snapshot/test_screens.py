@@ -12,6 +12,7 @@ from textual.widgets import Input, TextArea
 
 from dashboard.app import QuarterdeckApp
 from engine.core.state import TaskStatus
+from tests.patience import PATIENCE_S
 from tests.pilot.scene import NOW_MS, StillFeed, audit, written
 from tests.pilot.trouble import trouble
 from tests.world import World
@@ -19,7 +20,6 @@ from tests.world import World
 Compare = Callable[..., bool]
 PASTE = "paste:"
 """Text that is pasted: typing it would draw the screen once for each letter."""
-PATIENCE_S = 30
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 SCREENS = {
     "network": (),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from engine.clock import Clock, RealClock, VirtualClock, boot_ns
 from engine.host.timers import Timers
+from tests.patience import PATIENCE_S
 
 
 def test_a_real_clock_never_tells_a_time_before_the_journal() -> None:
@@ -31,7 +32,7 @@ async def test_a_real_clock_returns_at_or_after_the_moment() -> None:
 
 @pytest.mark.anyio
 async def test_a_real_clock_does_not_wait_for_the_past() -> None:
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE_S):
         await RealClock().sleep_until(0)
 
 
@@ -101,7 +102,7 @@ def test_setting_the_time_back_moves_nothing() -> None:
 async def test_what_came_due_while_the_computer_was_suspended_is_due_at_once(counts_suspended: bool) -> None:
     computer = Computer(counts_suspended=counts_suspended)
     due_ms = computer.clock.now_ms() + 3_600_000
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
             group.start_soon(computer.clock.sleep_until, due_ms)
             await checkpoint()

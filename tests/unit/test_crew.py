@@ -18,6 +18,7 @@ from engine.runtimes.code import Code
 from engine.runtimes.processes import Processes
 from engine.runtimes.threads import Threads
 from engine.runtimes.work import Work
+from tests.patience import PATIENCE_S
 
 SPEC = AgentSpec(name="a", agent_type="gated")
 
@@ -81,7 +82,7 @@ class Askers:
 
 
 async def until_made(gate: Gate) -> None:
-    with anyio.fail_after(5):
+    with anyio.fail_after(PATIENCE_S):
         while not gate.made:
             await checkpoint()
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"litellm", "mcp", "opentelemetry", "ray", "textual"}
 SCREEN = "textual"
@@ -21,7 +23,9 @@ SEEN = "import sys, json; print(json.dumps(sorted(set({heavy!r}) & set(sys.modul
 def loaded_by(program: str) -> list[str]:
     """Heavy libraries in `sys.modules` after `program` ran in an interpreter of its own."""
     code = f"{program}\n{SEEN.format(heavy=sorted(HEAVY))}"
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert done.returncode == 0, done.stderr
     found: list[str] = json.loads(done.stdout.splitlines()[-1])
     return found

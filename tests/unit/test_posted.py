@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from engine.core.commands import Command, Ping
 from engine.errors import CommandRefusedError, HostStopped
 from engine.supervisor.posted import Posted
+from tests.patience import PATIENCE_S
 
 
 def broken() -> Command:
@@ -58,7 +59,7 @@ def test_whatever_is_posted_while_others_wait_all_come_back_and_every_command_is
 ) -> None:
     async def main() -> Program:
         program = Program()
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_S):
             async with anyio.create_task_group() as group:
                 if not is_late:
                     await group.start(program.posted.run, lambda _command: program.carry_out(program.next))
@@ -100,7 +101,7 @@ def test_an_engine_that_ends_lets_go_who_waits_and_leaves_the_rest_to_the_next()
             await checkpoint()
             raise HostStopped("killed")
 
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_S):
             async with anyio.create_task_group() as waiters:
 
                 async def serve() -> None:

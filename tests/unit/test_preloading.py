@@ -12,6 +12,7 @@ from engine.errors import Unusable
 from engine.host.trusting import Trusting
 from engine.references import Origin, resolve
 from engine.trust import TrustList
+from tests.patience import PATIENCE_S
 from tests.world import team_world
 
 REFERENCE = "ahead:work"
@@ -46,7 +47,7 @@ def test_what_is_trusted_is_imported_and_never_from_a_file_that_has_changed(tmp_
 
     preloading = Preloading(trusting)
     preloading.follow({REFERENCE, "ahead:missing"})
-    assert preloading.wait(10)
+    assert preloading.wait(PATIENCE_S)
     assert (tmp_path / "seen").read_text() == "old"
     (tmp_path / "seen").unlink()
     assert resolve(Origin(REFERENCE, tmp_path, trusting.sources(REFERENCE)))("") == "old"
@@ -55,7 +56,7 @@ def test_what_is_trusted_is_imported_and_never_from_a_file_that_has_changed(tmp_
     (tmp_path / "ahead.py").write_text(CODE.format(name="new"))
     another = Preloading(trusting)
     another.follow({REFERENCE})
-    assert another.wait(10)
+    assert another.wait(PATIENCE_S)
     assert not (tmp_path / "seen").exists()
     with pytest.raises(Unusable, match="is not trusted, or its code has changed"):
         trusting.sources(REFERENCE)

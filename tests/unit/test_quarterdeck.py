@@ -10,11 +10,14 @@ import pytest
 import engine
 import quarterdeck
 from quarterdeck import AgentSpec, DynamicSupervisor
+from tests.patience import PATIENCE_S
 
 
 def interpreter(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a program as a user would who stands in `folder`."""
-    return subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        [sys.executable, *words], cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
 
 
 def test_every_public_name_of_the_engine_is_a_name_of_quarterdeck() -> None:
