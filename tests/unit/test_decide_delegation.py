@@ -58,6 +58,15 @@ def test_work_for_a_capability_goes_to_all_who_have_it_as_they_become_free() -> 
     assert start_of(world, "bob").input == "z"
 
 
+def test_a_specialty_that_reads_like_a_list_of_members_is_a_specialty() -> None:
+    for asked in ("any of ada, bob", "any of\N{NO-BREAK SPACE}ada, bob"):
+        world, lead = asking(agent("ada"), agent("bob"), agent("cyd", "any of ada, bob"))
+
+        world.ask(lead, asked, ["x"])
+
+        assert works(world) == ["lead", "cyd"]
+
+
 def test_the_asker_holds_no_slot_while_it_waits_and_gets_one_back_before_anything_new_starts() -> None:
     world, lead = asking(agent("ada", "sum"), max_parallel=1)
 

@@ -106,7 +106,8 @@ def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> lis
         return events
     refusal = _why_not(state, task, attempt)
     try:
-        place = place_for(state, state.supervisors[asker.supervisor_id], signal.target, ctx.now_ms, asker=asker)
+        asked = " ".join(signal.target.split())
+        place = place_for(state, state.supervisors[asker.supervisor_id], asked, ctx.now_ms, asker=asker)
     except NoAgentMatches as nobody:
         refusal, place = nobody.reason, None
     if refusal is not None or place is None:

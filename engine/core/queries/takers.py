@@ -7,8 +7,8 @@ from engine.core.queries.rings import agents_in
 from engine.core.queries.work import below, is_cancelled
 from engine.core.state import Agent, Queue, State, Supervisor, Task
 
-FEW = "any of "
-"""How the capability begins that stands for members who are named."""
+FEW = "any of\N{NO-BREAK SPACE}"
+"""How the capability begins that stands for members who are named; what is asked for by others never does."""
 
 
 def is_of_few(key: str) -> bool:

@@ -1,5 +1,6 @@
 """Placement: what waits for a capability goes where somebody is able."""
 
+from engine.core.queries.takers import FEW
 from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.failures import is_at_hand
 from engine.simulation.laws.seen import Seen
@@ -20,7 +21,7 @@ def what_nobody_near_can_do_goes_elsewhere(past: Seen, _: object) -> str | None:
             continue
         place, _, capability = rest.partition(":")
         served = books.team.served.get(job.queue or "", [])
-        if capability.startswith("any of ") or any(_may_take_it(books, books.team.agents[one]) for one in served):
+        if capability.startswith(FEW) or any(_may_take_it(books, books.team.agents[one]) for one in served):
             continue
         *_, root = books.team.up(place.partition("+")[0])
         asker = books.work.jobs.get(job.asked_by or job.parent_id or "")
