@@ -55,8 +55,9 @@ class RunFailed(EngineError):
     """
 
     def __init__(self, result: RunResult) -> None:
-        why = "" if result.error == result.status.value else f": {result.error or 'no reason was given'}"
-        super().__init__(f"run {result.run_id} {result.status.value}{why}")
+        status, why = result.status.value, result.error or "no reason was given"
+        said = why if why.startswith(status) else f"{status}: {why}"  # "cancelled by the operator" says both
+        super().__init__(f"run {result.run_id} {said}")
         self.result = result
 
 

@@ -181,7 +181,7 @@ async def test_a_run_that_somebody_else_cancels_raises() -> None:
             await team.cancel(run)
 
         group.start_soon(cancel)
-        with pytest.raises(RunCancelled, match=r"^run r1 cancelled$"):
+        with pytest.raises(RunCancelled, match=r"^run r1 cancelled by the program$"):
             await team.arun("hello")
 
 
