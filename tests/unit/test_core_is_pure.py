@@ -15,9 +15,11 @@ CORE = ROOT / "engine" / "core"
 
 THIRD_PARTY = {"pydantic", "pydantic_core", "snowballstemmer", "typing_extensions"}
 IMPURE = {
-    "asyncio", "concurrent", "io", "multiprocessing", "os", "random", "secrets", "selectors", "shutil", "signal",
-    "socket", "sqlite3", "ssl", "subprocess", "tempfile", "threading", "time", "urllib", "uuid",
+    "asyncio", "concurrent", "importlib", "io", "multiprocessing", "os", "pkgutil", "random", "secrets", "selectors",
+    "shutil", "signal", "socket", "sqlite3", "ssl", "subprocess", "tempfile", "threading", "time", "urllib", "uuid",
 }  # fmt: skip
+DATA = {"engine.core.synonyms": "imports pkgutil"}
+"""A module that reads its data when it is imported, as the module itself is read."""
 IMPURE_NAMES = {"open", "input", "print", "exec", "eval", "__import__", "breakpoint"}
 CLOCKS = {"now", "utcnow", "today"}
 FILE_METHODS = {
@@ -77,13 +79,16 @@ def _line(node: ast.AST) -> int:
 def test_a_module_of_the_core_stays_pure(path: Path) -> None:
     module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
-    assert impurities(path.read_text(encoding="utf-8"), module) == []
+    found = impurities(path.read_text(encoding="utf-8"), module)
+
+    assert [one for one in found if DATA.get(module) != one.partition(": ")[2]] == []
 
 
 @pytest.mark.parametrize(
     "source",
     [
         "import time",
+        "import pkgutil",
         "import os.path",
         "from random import random",
         "import anyio",

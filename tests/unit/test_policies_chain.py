@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engine.core.policies.chain import walk
 from engine.core.policies.records import Escalate, Fail, Failover, FailurePolicy, Retry, Skip
-from engine.core.policies.verdicts import AskPerson, Failures, GiveTo, GiveUp, TryAgain
+from engine.core.policies.rules import AskPerson, Failures, GiveTo, GiveUp, TryAgain
 
 ERRORS = st.sampled_from([["ValueError", "Exception"], ["TimeoutError", "OSError", "Exception"], ["Odd", "Exception"]])
 

@@ -3,8 +3,8 @@
 from engine.core.context import Context
 from engine.core.events import CircuitClosed, CircuitHalfOpened, CircuitOpened, Event
 from engine.core.inheritance import inherited
-from engine.core.policies.circuit import cool_s
 from engine.core.policies.records import Circuit
+from engine.core.policies.rules import cool_s
 from engine.core.prompts import LookAtCircuit
 from engine.core.state import Agent, State, Timer
 

@@ -6,7 +6,7 @@ from engine.core.decide.progress import stop
 from engine.core.events import AgentsRestarted, Event, SupervisorFailed
 from engine.core.inheritance import inherited
 from engine.core.policies.records import Restart
-from engine.core.policies.restart import affected, is_too_often
+from engine.core.policies.rules import affected, is_too_often
 from engine.core.prompts import MemberCrashed
 from engine.core.state import State, Supervisor, Task, TaskStatus
 

@@ -1,1 +1,1 @@
-"""Failure policies, one per file: what happens when an attempt failed. How they follow each other: `chain`."""
+"""Failure policies: `records` that a person writes, `rules` of what each says, the `chain` that they form."""

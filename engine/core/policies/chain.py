@@ -5,24 +5,13 @@ depends on is what was given so far (`Task.retries`, `Task.failovers`, `Task.fai
 its own in the state, and every chain ends.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from engine.core.fact import changed
 from engine.core.inheritance import inherited
-from engine.core.policies import escalate, fail, failover, retry, skip
-from engine.core.policies.records import Escalate, Fail, Failover, FailurePolicy, Retry, Skip
-from engine.core.policies.verdicts import Failures, GiveUp, Verdict
+from engine.core.policies.records import FailurePolicy, Retry, Skip
+from engine.core.policies.rules import AFTER, Failures, GiveUp, Verdict
 from engine.core.state import Agent, State, Task
-
-AFTER: dict[type, Callable[[Any, Failures], Verdict | None]] = {
-    Retry: retry.after,
-    Failover: failover.after,
-    Escalate: escalate.after,
-    Fail: fail.after,
-    Skip: skip.after,
-}
-"""The function of every policy."""
 
 
 def chain_of_agent(state: State, agent: Agent) -> Sequence[FailurePolicy]:
