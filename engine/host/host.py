@@ -151,7 +151,7 @@ class Host:
             processes=self.processes,
             start=self._start,
         )
-        self._attempts = Attempts(self, self._crew, self._start, grace_s=grace_s)
+        self._attempts = Attempts(self, self._crew, self._start, on_failure=self._loop.fail, grace_s=grace_s)
         self._performer = Performer(
             self,
             state=lambda: self.state,
@@ -227,13 +227,8 @@ class Host:
                         log.error("the engine ends: %s", error)
                     self._end(f"{type(error).__name__}: {error}")
                 finally:
-                    self._attempts.let_go()
+                    await self._attempts.end()
                 group.cancel_scope.cancel()
-        except BaseExceptionGroup as errors:
-            # Tasks whose code left cancel scopes open end like this, and only now.
-            _, others = errors.split(RuntimeError)
-            if others is not None or not self._attempts.has_leaked:
-                raise
         finally:
             await self._close()
         if failure is not None:
@@ -419,9 +414,9 @@ class Host:
         if self.stopped is not None:
             raise HostStopped(self.stopped)
 
-    def _start(self, function: Callable[..., Any], /, *args: object, name: object = None) -> None:
+    def _start(self, function: Callable[..., Any], /, *args: object) -> None:
         assert self._group is not None
-        self._group.start_soon(function, *args, name=name)
+        self._group.start_soon(function, *args)
 
     async def _watched(self, background: Callable[[], Awaitable[None]]) -> None:
         """Run what has to run for the engine to be one; its failure ends the loop."""
