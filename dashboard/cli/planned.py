@@ -14,7 +14,7 @@ def strategy_plan(state: State, command: SwitchStrategy) -> tuple[Item, list[str
     Raises:
         Refused: If the engine would refuse it.
     """
-    event = switched(state, command, state.at_ms)
+    event = switched(state, command)
     return _body(state, event), _told(state, event)
 
 

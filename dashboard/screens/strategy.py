@@ -173,7 +173,7 @@ class StrategyDialog(Dialog):
         state = glimpse.state
         graphs, told = self.query_one("#graphs"), self.query_one("#consequence", Told)
         try:
-            event = switched(state, command, state.at_ms)
+            event = switched(state, command)
         except Refused as error:
             self.problem(f"would be refused: {error}")
             graphs.display = told.display = False
@@ -207,7 +207,7 @@ class StrategyDialog(Dialog):
             return None
         try:
             command = self._command(mode)
-            switched(self.deck.glimpse.state, command, self.deck.glimpse.state.at_ms)
+            switched(self.deck.glimpse.state, command)
         except (Mistyped, Refused) as error:
             self.problem(str(error))
             return None

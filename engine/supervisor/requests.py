@@ -274,7 +274,7 @@ def needed_under(state: State, supervisor: Supervisor, text: str, category: str 
     """Yield the agents that a request needs, down the tree; nobody where the core will refuse it."""
     try:
         cast = cast_for(state, supervisor, text, category)
-        _, graph = planned(state, supervisor, cast, 0)
+        _, graph = planned(state, supervisor, cast)
     except Refused:
         return
     for member_id in _needed(state, cast, [one.worker_id for one in graph.nodes if one.worker_id is not None]):

@@ -101,7 +101,7 @@ def test_work_goes_to_the_nearest_who_are_able(world: World, target: str, data: 
         if team.name == target and team.parent_id is not None and any(can(state, one) for one in inside):
             named.setdefault(distance(state, home, state.supervisors[team.parent_id]), set()).add(team.id)
     try:
-        place = place_for(state, home, target, 0, asker=asker)
+        place = place_for(state, home, target, asker=asker)
     except NoAgentMatches:
         assert not named
         assert not able

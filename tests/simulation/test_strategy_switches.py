@@ -10,6 +10,7 @@ from engine.core.commands import SwitchStrategy
 from engine.core.decide.strategy import switched
 from engine.core.errors import Refused
 from engine.core.events import StrategySwitched
+from engine.core.fact import changed
 from engine.core.fold import fold
 from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
@@ -228,11 +229,11 @@ def test_the_dry_run_is_the_event_that_comes(old: str, new: str) -> None:
     if not world.state.runs:
         return
     command = to(new)
-    shown = switched(world.state, command, world.now_ms)
+    shown = switched(world.state, command)
 
     (event,) = [event for event in world.order(command) if isinstance(event, StrategySwitched)]
 
-    assert event == shown
+    assert event == changed(shown, at_ms=event.at_ms)
 
 
 @pytest.mark.parametrize("mode", sorted(BUILT_IN))
@@ -264,7 +265,7 @@ def test_a_run_that_is_not_there_is_refused() -> None:
     world = begun("sequential")
 
     with pytest.raises(Refused, match="no open run"):
-        switched(world.state, to("parallel", scope="run", run="r9"), 0)
+        switched(world.state, to("parallel", scope="run", run="r9"))
 
 
 def test_settings_of_a_strategy_are_those_of_the_switch_and_its_defaults_after_another() -> None:
@@ -281,4 +282,4 @@ def test_settings_that_are_wrong_are_refused_in_one_line() -> None:
     world = begun("sequential")
 
     with pytest.raises(Refused, match="no setting 'untill'; did you mean until"):
-        switched(world.state, SwitchStrategy(mode="iterative_refinement", settings={"untill": 1}), 0)
+        switched(world.state, SwitchStrategy(mode="iterative_refinement", settings={"untill": 1}))

@@ -48,6 +48,7 @@ from engine.core.decide import (
     tuning,
 )
 from engine.core.decide.applied import Applied
+from engine.core.decide.stamp import stamped
 from engine.core.decide.stopping import ON_STOPPED
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused, Event
@@ -150,8 +151,8 @@ def decide(state: State, message: Order | Signal | Prompt, ctx: Context) -> list
     `Refused` alone refuses a command. Whatever else a handler raises is a defect, and is raised here as it is.
     """
     if type(message) is Order:
-        return _decide_order(state, message, ctx)
-    return ON_MESSAGE[type(message)](state, message, ctx)
+        return stamped(state, _decide_order(state, message, ctx), ctx.now_ms)
+    return stamped(state, ON_MESSAGE[type(message)](state, message, ctx), ctx.now_ms)
 
 
 def carry_out(state: State, command: Command, ctx: Context) -> Applied:
@@ -160,7 +161,9 @@ def carry_out(state: State, command: Command, ctx: Context) -> Applied:
     Raises:
         Refused: If it is not carried out, `BadValue` where a value in it cannot be.
     """
-    return ON_COMMAND[type(command)](state, checked(command, str(command.type)), ctx)
+    applied = ON_COMMAND[type(command)](state, checked(command, str(command.type)), ctx)
+    stamped(state, applied.events, ctx.now_ms)
+    return applied
 
 
 def _decide_order(state: State, order: Order, ctx: Context) -> list[Event]:
@@ -174,7 +177,6 @@ def _decide_order(state: State, order: Order, ctx: Context) -> list[Event]:
     except Refused as refusal:
         return [
             CommandRefused(
-                at_ms=ctx.now_ms,
                 command_id=order.id,
                 command=kind,
                 sender=order.sender,
@@ -184,7 +186,6 @@ def _decide_order(state: State, order: Order, ctx: Context) -> list[Event]:
             )
         ]
     done = CommandApplied(
-        at_ms=ctx.now_ms,
         command_id=order.id,
         command=kind,
         sender=order.sender,

@@ -67,8 +67,6 @@ def step_finished(state: State, signal: StepFinished, ctx: Context) -> list[Even
     task, attempt = found
     return [
         StepRecorded(
-            at_ms=ctx.now_ms,
-            run_id=task.run_id,
             task_id=task.id,
             attempt=attempt.number,
             agent_id=attempt.agent_id,
@@ -90,34 +88,27 @@ def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> lis
     asker = state.agents[found[1].agent_id]
     if attempt.stopping == "migrate" and not attempt.parked:
         # It was told to stop before this is answered; its new code asks again.
-        return [_call_refused(task, attempt, signal.call_key, "the attempt goes on with a new generation", ctx)]
-    events: list[Event] = [_told(task, attempt, key, ctx) for key in attempt.owed]
+        return [_call_refused(task, attempt, signal.call_key, "the attempt goes on with a new generation")]
+    events: list[Event] = [_told(task, attempt, key) for key in attempt.owed]
     if signal.call_key in task.calls:
         events.append(
             CallRejoined(
-                at_ms=ctx.now_ms,
-                run_id=task.run_id,
-                task_id=task.id,
-                attempt=attempt.number,
-                agent_id=attempt.agent_id or "",
-                call_key=signal.call_key,
+                task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id or "", call_key=signal.call_key
             )
         )
         return events
     refusal = _why_not(state, task, attempt)
     try:
         asked = " ".join(signal.target.split())
-        place = place_for(state, state.supervisors[asker.supervisor_id], asked, ctx.now_ms, asker=asker)
+        place = place_for(state, state.supervisors[asker.supervisor_id], asked, asker=asker)
     except NoAgentMatches as nobody:
         refusal, place = nobody.reason, None
     if refusal is not None or place is None:
-        return [*events, _call_refused(task, attempt, signal.call_key, refusal or "refused", ctx)]
+        return [*events, _call_refused(task, attempt, signal.call_key, refusal or "refused")]
     if place.made is not None:
         events.append(place.made)
     events.append(
         Delegated(
-            at_ms=ctx.now_ms,
-            run_id=task.run_id,
             task_id=task.id,
             attempt=attempt.number,
             agent_id=attempt.agent_id or "",
@@ -165,21 +156,12 @@ def _deepest(state: State, task: Task, attempt: Attempt) -> int:
     return min((limits.depth for limits in said if limits is not None and limits.depth is not None), default=MAX_DEPTH)
 
 
-def _call_refused(task: Task, attempt: Attempt, call_key: str, reason: str, ctx: Context) -> CallRefused:
-    return CallRefused(
-        at_ms=ctx.now_ms,
-        run_id=task.run_id,
-        task_id=task.id,
-        attempt=attempt.number,
-        call_key=call_key,
-        reason=reason,
-    )
+def _call_refused(task: Task, attempt: Attempt, call_key: str, reason: str) -> CallRefused:
+    return CallRefused(task_id=task.id, attempt=attempt.number, call_key=call_key, reason=reason)
 
 
-def _told(task: Task, attempt: Attempt, call_key: str, ctx: Context) -> CallAnswered:
-    return CallAnswered(
-        at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, attempt=attempt.number, call_key=call_key
-    )
+def _told(task: Task, attempt: Attempt, call_key: str) -> CallAnswered:
+    return CallAnswered(task_id=task.id, attempt=attempt.number, call_key=call_key)
 
 
 def attempt_succeeded(state: State, signal: AttemptSucceeded, ctx: Context) -> list[Event]:
@@ -189,8 +171,6 @@ def attempt_succeeded(state: State, signal: AttemptSucceeded, ctx: Context) -> l
         return []
     task, attempt = found
     done = AttemptDone(
-        at_ms=ctx.now_ms,
-        run_id=task.run_id,
         task_id=task.id,
         attempt=attempt.number,
         agent_id=attempt.agent_id,
@@ -219,8 +199,6 @@ def attempt_erred(state: State, signal: AttemptErred, ctx: Context) -> list[Even
         return attempt_stopped(state, stopped, ctx)
     return [
         AttemptFailed(
-            at_ms=ctx.now_ms,
-            run_id=task.run_id,
             task_id=task.id,
             attempt=attempt.number,
             agent_id=attempt.agent_id,
@@ -253,7 +231,6 @@ def thread_came_back(state: State, signal: ThreadCameBack, ctx: Context) -> list
     task = state.tasks.get(signal.task_id or "")
     return [
         ThreadReturned(
-            at_ms=ctx.now_ms,
             agent_id=agent.id,
             run_id=None if task is None else task.run_id,
             task_id=None if task is None else task.id,
@@ -272,8 +249,8 @@ def agent_unusable(state: State, signal: AgentUnusable, ctx: Context) -> list[Ev
     if agent.generation != signal.generation:
         return []
     if agent.proven < agent.generation and swapping.has_way_back(state, agent):
-        return [swapping.rolled_back(state, agent, ctx, mode="migrate", why=signal.error, by_itself=True)]
-    return [AgentBroke(at_ms=ctx.now_ms, agent_id=agent.id, error=signal.error)]
+        return [swapping.rolled_back(state, agent, mode="migrate", why=signal.error, by_itself=True)]
+    return [AgentBroke(agent_id=agent.id, error=signal.error)]
 
 
 def _went_away(state: State, agent: Agent, signal: AgentUnusable, ctx: Context) -> list[Event]:
@@ -281,7 +258,7 @@ def _went_away(state: State, agent: Agent, signal: AgentUnusable, ctx: Context) 
 
     That of a generation before goes on with the current one, whose code may be here.
     """
-    broke = AgentBroke(at_ms=ctx.now_ms, agent_id=agent.id, error=signal.error, away=True)
+    broke = AgentBroke(agent_id=agent.id, error=signal.error, away=True)
     tasks = [state.tasks[task_id] for task_id, generation in agent.running.items() if generation == signal.generation]
     began = [(task, task.attempt) for task in tasks]
     ended = [event for task, attempt in began if attempt is not None for event in lost(state, task, attempt, ctx)]
@@ -293,4 +270,4 @@ def agent_usable(state: State, signal: AgentUsable, ctx: Context) -> list[Event]
     agent = state.agents.get(signal.agent_id)
     if agent is None or agent.generation != signal.generation or not (agent.error is not None or agent.away):
         return []
-    return [AgentMended(at_ms=ctx.now_ms, agent_id=agent.id)]
+    return [AgentMended(agent_id=agent.id)]

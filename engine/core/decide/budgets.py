@@ -46,13 +46,13 @@ def check_budget(state: State, prompt: CheckBudget, ctx: Context) -> list[Event]
     found = budgets(state, subject, ctx.now_ms)
     if _is_out(subject):
         is_spent = any(each.spent >= each.limit or _is_asked_about(state, subject, each) for each in found)
-        return [] if is_spent else [extended(subject, None, 0, None, ctx)]
+        return [] if is_spent else [extended(subject, None, 0, None)]
     events: list[Event] = []
     for budget in found:
         if budget.name != "attempts" and budget.spent >= budget.limit:
             return [*events, *exhausted(state, subject, budget, ctx)]
         if not budget.warned and budget.share >= budget.warn_at:
-            events.append(_warned(subject, budget, ctx))
+            events.append(_warned(subject, budget))
         if budget.name == "time_s":
             events += _timed(state, subject, budget, ctx)
     return events
@@ -78,10 +78,9 @@ def _is_asked_about(state: State, subject: Subject, budget: Budget) -> bool:
     )
 
 
-def _warned(subject: Subject, budget: Budget, ctx: Context) -> BudgetWarned:
+def _warned(subject: Subject, budget: Budget) -> BudgetWarned:
     ids = ids_of(subject)
     return BudgetWarned(
-        at_ms=ctx.now_ms,
         subject=subject.id,
         run_id=ids.run_id,
         task_id=ids.task_id,
@@ -102,12 +101,12 @@ def _timed(state: State, subject: Subject, budget: Budget, ctx: Context) -> list
     due_ms = ctx.now_ms + max(1, int(left_ms))
     if timer is not None and ctx.now_ms < timer.due_ms <= due_ms:
         return []
-    return [_timer(subject, due_ms, ctx)]
+    return [_timer(subject, due_ms)]
 
 
-def _timer(subject: Subject, due_ms: int | None, ctx: Context) -> BudgetTimed:
+def _timer(subject: Subject, due_ms: int | None) -> BudgetTimed:
     ids = ids_of(subject)
-    return BudgetTimed(at_ms=ctx.now_ms, subject=subject.id, run_id=ids.run_id, task_id=ids.task_id, due_ms=due_ms)
+    return BudgetTimed(subject=subject.id, run_id=ids.run_id, task_id=ids.task_id, due_ms=due_ms)
 
 
 def time_due(state: State, timer: Timer, ctx: Context) -> list[Event]:
@@ -117,7 +116,7 @@ def time_due(state: State, timer: Timer, ctx: Context) -> list[Event]:
     events = check_budget(state, CheckBudget(subject=subject.id), ctx)
     if any(isinstance(event, BudgetExhausted | BudgetTimed) for event in events):
         return events
-    return [*events, _timer(subject, None, ctx)]
+    return [*events, _timer(subject, None)]
 
 
 # Before something begins
@@ -135,7 +134,7 @@ def before_start(state: State, task: Task, agent: Agent, ctx: Context) -> list[E
         return []
     for subject in touched(state, task, run, agent):
         if isinstance(subject, Agent | Supervisor) and subject.exhausted is not None:
-            return [_elsewhere(state, task, subject, ctx)]
+            return [_elsewhere(state, task, subject)]
         for budget in budgets(state, subject, agent=agent if subject is task else None):
             if budget.spent >= budget.limit:
                 return exhausted(state, subject, budget, ctx)
@@ -154,20 +153,14 @@ def before_retry(state: State, task: Task, ctx: Context) -> list[Event]:
     return []
 
 
-def _elsewhere(state: State, task: Task, spender: Agent | Supervisor, ctx: Context) -> Event:
+def _elsewhere(state: State, task: Task, spender: Agent | Supervisor) -> Event:
     """Give a task to another agent that can do it, or end it."""
     error = spender.exhausted or "its budget is spent"
     if isinstance(spender, Agent):
         other = next(stand_ins(state, task), None)
         if other is not None:
-            return TaskRequeued(
-                at_ms=ctx.now_ms,
-                run_id=task.run_id,
-                task_id=task.id,
-                queue=own_queue(other.id),
-                reason=f"{error}; {other.name} takes over",
-            )
-    return TaskFailed(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, error=error)
+            return TaskRequeued(task_id=task.id, queue=own_queue(other.id), reason=f"{error}; {other.name} takes over")
+    return TaskFailed(task_id=task.id, error=error)
 
 
 # What a person says
@@ -181,15 +174,15 @@ def answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
     budget = _asked(state, subject, prompt)
     if prompt.answer != "continue":
         if budget is None:
-            return [extended(subject, None, 0, None, ctx)]
-        return [exhausted_as(state, subject, budget, prompt.answer, ctx)]
+            return [extended(subject, None, 0, None)]
+        return [exhausted_as(state, subject, budget, prompt.answer)]
     if budget is None:  # its limit was taken away meanwhile
-        return [extended(subject, None, 0, None, ctx)]
+        return [extended(subject, None, 0, None)]
     ledger = state.ledgers.get(subject.id)
     times = 1 + (ledger.granted.get(budget.name, 0) if ledger is not None else 0)
     once = budget.limit / times
     granted = max(times, int(budget.spent // once))
-    return [extended(subject, budget, granted, once * (1 + granted), ctx)]
+    return [extended(subject, budget, granted, once * (1 + granted))]
 
 
 def _asked(state: State, subject: Subject, prompt: Answered) -> Budget | None:

@@ -35,7 +35,6 @@ def change_capabilities(state: State, command: ChangeCapabilities, ctx: Context)
         raise Refused(f"{agent.name} has these specialties already; nothing to change")
     new = with_specialties(spec, [*(word for word in spec.specialties if word not in removed), *added])
     event = CapabilitiesChanged(
-        at_ms=ctx.now_ms,
         agent_id=agent.id,
         spec=new,
         added=added,
@@ -44,7 +43,7 @@ def change_capabilities(state: State, command: ChangeCapabilities, ctx: Context)
     )
     said = " ".join([*(f"+{word}" for word in added), *(f"-{word}" for word in removed)])
     return Applied(
-        events=[event, *left_behind(state, agent, event.queues, ctx.now_ms)],
+        events=[event, *left_behind(state, agent, event.queues)],
         summary=f"{agent.name}: {said}",
         result={"agent_id": agent.id, "specialties": list(new.specialties)},
     )

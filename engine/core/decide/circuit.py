@@ -22,10 +22,10 @@ def look_at_circuit(state: State, prompt: LookAtCircuit, ctx: Context) -> list[E
     if agent is None:
         return []
     if prompt.well:
-        return [] if agent.circuit == "closed" else [_closed(agent, "an attempt of it was done", ctx)]
+        return [] if agent.circuit == "closed" else [_closed(agent, "an attempt of it was done")]
     policy = circuit_of(state, agent)
     if policy is None:
-        return [] if agent.circuit == "closed" else [_closed(agent, "no circuit is set for it any more", ctx)]
+        return [] if agent.circuit == "closed" else [_closed(agent, "no circuit is set for it any more")]
     broke_again = agent.circuit == "half_open" and agent.failures_in_a_row > 0
     if broke_again or (agent.circuit == "closed" and agent.failures_in_a_row >= policy.failures):
         return [_opened(agent, cool_s(policy, agent.cool_s), ctx)]
@@ -34,23 +34,19 @@ def look_at_circuit(state: State, prompt: LookAtCircuit, ctx: Context) -> list[E
 
 def _opened(agent: Agent, seconds: float, ctx: Context) -> Event:
     return CircuitOpened(
-        at_ms=ctx.now_ms,
-        agent_id=agent.id,
-        failures=agent.failures_in_a_row,
-        cool_s=seconds,
-        due_ms=ctx.now_ms + round(seconds * 1000),
+        agent_id=agent.id, failures=agent.failures_in_a_row, cool_s=seconds, due_ms=ctx.now_ms + round(seconds * 1000)
     )
 
 
-def _closed(agent: Agent, reason: str, ctx: Context) -> Event:
-    return CircuitClosed(at_ms=ctx.now_ms, agent_id=agent.id, reason=reason)
+def _closed(agent: Agent, reason: str) -> Event:
+    return CircuitClosed(agent_id=agent.id, reason=reason)
 
 
-def closed_by_hand(agent: Agent, ctx: Context) -> list[Event]:
+def closed_by_hand(agent: Agent) -> list[Event]:
     """Return what closes the circuit of an agent because an operator says so."""
-    return [] if agent.circuit == "closed" else [_closed(agent, "an operator closed it", ctx)]
+    return [] if agent.circuit == "closed" else [_closed(agent, "an operator closed it")]
 
 
 def cooled(state: State, timer: Timer, ctx: Context) -> list[Event]:
     """Let one attempt through."""
-    return [CircuitHalfOpened(at_ms=ctx.now_ms, agent_id=timer.subject)]
+    return [CircuitHalfOpened(agent_id=timer.subject)]

@@ -28,14 +28,7 @@ def check_group(state: State, prompt: CheckGroup, ctx: Context) -> list[Event]:
     if status is not TaskStatus.DONE or source is None:
         source = _furthest(state, group, nodes)
     return [
-        GroupEnded(
-            at_ms=ctx.now_ms,
-            run_id=group.run_id,
-            task_id=group.id,
-            status=status,
-            output=source.output if source is not None else None,
-            error=error,
-        )
+        GroupEnded(task_id=group.id, status=status, output=source.output if source is not None else None, error=error)
     ]
 
 
@@ -118,7 +111,6 @@ def finish_run(state: State, prompt: FinishRun, ctx: Context) -> list[Event]:
     root = state.tasks[run.root_id]
     return [
         RunFinished(
-            at_ms=ctx.now_ms,
             run_id=root.run_id,
             status=RunStatus(root.status.value),
             output=root.output,

@@ -96,7 +96,7 @@ def _set_for_run(state: State, run: Run, wanted_s: float | None, ctx: Context) -
                 f"supervisor {allowed[1]!r} lets a run take {seconds(allowed[0])}, and {left_s:g} s of that are left; "
                 "set an earlier deadline, or change its limits first"
             )
-    return _applied(run.id, None, deadline, f"run {run.id}", ctx)
+    return _applied(run.id, None, deadline, f"run {run.id}")
 
 
 def _set_for_task(state: State, task: Task, wanted_s: float | None, ctx: Context) -> Applied:
@@ -112,12 +112,11 @@ def _set_for_task(state: State, task: Task, wanted_s: float | None, ctx: Context
             f"task {task.id} is part of what has to have ended in {left_s:g} s; "
             f"set an earlier deadline, or that of run {task.run_id} first"
         )
-    return _applied(task.run_id, task.id, deadline, f"task {task.id}", ctx)
+    return _applied(task.run_id, task.id, deadline, f"task {task.id}")
 
 
-def _applied(run_id: str, task_id: str | None, deadline: Deadline | None, what: str, ctx: Context) -> Applied:
+def _applied(run_id: str, task_id: str | None, deadline: Deadline | None, what: str) -> Applied:
     event = DeadlineSet(
-        at_ms=ctx.now_ms,
         run_id=run_id,
         task_id=task_id,
         deadline_ms=None if deadline is None else deadline.due_ms,
@@ -137,7 +136,7 @@ def warn(state: State, timer: Timer, ctx: Context) -> list[Event]:
     """Say that the time of a run or a task is almost over."""
     subject = state.runs.get(timer.subject) or state.tasks[timer.subject]
     run_id, task_id = _place(subject)
-    return [DeadlineWarned(at_ms=ctx.now_ms, run_id=run_id, task_id=task_id, deadline_ms=subject.deadline_ms or 0)]
+    return [DeadlineWarned(run_id=run_id, task_id=task_id, deadline_ms=subject.deadline_ms or 0)]
 
 
 def passed(state: State, timer: Timer, ctx: Context) -> list[Event]:
@@ -147,7 +146,6 @@ def passed(state: State, timer: Timer, ctx: Context) -> list[Event]:
     ended, stopping = halted(state, subject)
     return [
         DeadlinePassed(
-            at_ms=ctx.now_ms,
             run_id=run_id,
             task_id=task_id,
             ended=ended,
@@ -163,7 +161,7 @@ def grace_over(state: State, timer: Timer, ctx: Context) -> list[Event]:
     subject = state.runs.get(timer.subject) or state.tasks[timer.subject]
     run_id, task_id = _place(subject)
     _, stopping = halted(state, subject)
-    return [GraceEnded(at_ms=ctx.now_ms, run_id=run_id, task_id=task_id, stopping=stopping)]
+    return [GraceEnded(run_id=run_id, task_id=task_id, stopping=stopping)]
 
 
 def _place(subject: Run | Task) -> tuple[str, str | None]:

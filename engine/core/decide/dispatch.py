@@ -20,7 +20,7 @@ def dispatch(state: State, prompt: Dispatch, ctx: Context) -> list[Event]:
     queue = next_queue(state)
     task = state.tasks[next_task(state, queue)]
     if queue.key.startswith("back:"):
-        return [_resumed(task, ctx)]
+        return [_resumed(task)]
     agent = agent_for(state, queue)
     return begun(state, queue, task, agent, ctx)
 
@@ -34,8 +34,8 @@ def begun(state: State, queue: Queue, task: Task, agent: Agent, ctx: Context) ->
         return instead
     team = team_for(state, queue, agent) if queue.shared and is_of_few(queue.key) and not task.calls else None
     if team is None:
-        return [started(task, agent, ctx)]
-    return [ItemTaken(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, supervisor_id=team.id, agent_id=agent.id)]
+        return [started(task, agent)]
+    return [ItemTaken(task_id=task.id, supervisor_id=team.id, agent_id=agent.id)]
 
 
 def return_items(state: State, prompt: ReturnItems, ctx: Context) -> list[Event]:
@@ -61,25 +61,16 @@ def agent_for(state: State, queue: Queue) -> Agent:
     return state.agents[next(iter(queue.free))]
 
 
-def started(task: Task, agent: Agent, ctx: Context) -> AttemptStarted:
+def started(task: Task, agent: Agent) -> AttemptStarted:
     """Return the beginning of the next attempt of `task` on `agent`."""
-    return AttemptStarted(
-        at_ms=ctx.now_ms,
-        run_id=task.run_id,
-        task_id=task.id,
-        attempt=task.attempts + 1,
-        agent_id=agent.id,
-        generation=agent.generation,
-    )
+    return AttemptStarted(task_id=task.id, attempt=task.attempts + 1, agent_id=agent.id, generation=agent.generation)
 
 
-def _resumed(task: Task, ctx: Context) -> AttemptResumed:
+def _resumed(task: Task) -> AttemptResumed:
     attempt = task.attempt
     assert attempt is not None
     assert attempt.agent_id is not None
     return AttemptResumed(
-        at_ms=ctx.now_ms,
-        run_id=task.run_id,
         task_id=task.id,
         attempt=attempt.number,
         agent_id=attempt.agent_id,

@@ -24,13 +24,7 @@ def tool_began(state: State, signal: ToolBegan, ctx: Context) -> list[Event]:
     task, attempt = found
     return [
         ToolStarted(
-            at_ms=ctx.now_ms,
-            run_id=task.run_id,
-            task_id=task.id,
-            attempt=attempt.number,
-            agent_id=attempt.agent_id,
-            name=signal.name,
-            key=signal.key,
+            task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id, name=signal.name, key=signal.key
         )
     ]
 
@@ -43,8 +37,6 @@ def tool_raised(state: State, signal: ToolRaised, ctx: Context) -> list[Event]:
     task, attempt = found
     return [
         ToolFailed(
-            at_ms=ctx.now_ms,
-            run_id=task.run_id,
             task_id=task.id,
             attempt=attempt.number,
             agent_id=attempt.agent_id,
@@ -85,6 +77,6 @@ def settled(state: State, prompt: Answered, ctx: Context) -> list[Event]:
     name = task.calling[key]
     if prompt.answer == "fail":
         error = f"nobody knows whether {name} happened"
-        return [TaskFailed(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, error=error)]
+        return [TaskFailed(task_id=task.id, error=error)]
     ran = prompt.answer == "ran"
-    return [DoubtSettled(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, name=name, key=key, ran=ran)]
+    return [DoubtSettled(task_id=task.id, name=name, key=key, ran=ran)]

@@ -18,10 +18,10 @@ def check_generation(state: State, prompt: CheckGeneration, ctx: Context) -> lis
     trial = agent.probation
     if trial is not None and trial.failed >= trial.failures and has_way_back(state, agent):
         why = f"{trial.failed} of its first {trial.ended} attempts failed"
-        back = rolled_back(state, agent, ctx, mode=trial.mode, why=why, by_itself=True)
-        return [back, *left_behind(state, agent, back.queues, ctx.now_ms)]
+        back = rolled_back(state, agent, mode=trial.mode, why=why, by_itself=True)
+        return [back, *left_behind(state, agent, back.queues)]
     if agent.generation > agent.drained and not agent.draining:
-        return [SwapDrained(at_ms=ctx.now_ms, agent_id=agent.id, generation=agent.generation)]
+        return [SwapDrained(agent_id=agent.id, generation=agent.generation)]
     return []
 
 
@@ -32,7 +32,7 @@ def stop_left_over(state: State, prompt: StopLeftOver, ctx: Context) -> list[Eve
         return []
     children = [state.tasks[task_id] for task_id in task.children]
     reason = f"{task.title} begins again"
-    return [progress.stop(state, child, reason, ctx) for child in children if not child.ended and not child.cancelling]
+    return [progress.stop(state, child, reason) for child in children if not child.ended and not child.cancelling]
 
 
 def drain_due(state: State, timer: Timer, ctx: Context) -> list[Event]:
@@ -59,4 +59,4 @@ def drain_answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
     agent = state.agents.get(prompt.subject)
     if agent is None or prompt.answer != "abort" or not agent.draining:
         return []
-    return [SwapHurried(at_ms=ctx.now_ms, agent_id=agent.id, generation=agent.generation, mode="abort")]
+    return [SwapHurried(agent_id=agent.id, generation=agent.generation, mode="abort")]

@@ -77,7 +77,7 @@ def grown(name: str, nodes: Nodes, verdict: Verdict) -> Growth:
 
 
 def drawn(
-    state: State, supervisor: Supervisor, wiring: Wiring, wanted: Mapping[str, str], mint: Mint, *, at_ms: int,
+    state: State, supervisor: Supervisor, wiring: Wiring, wanted: Mapping[str, str], mint: Mint, *,
     item_of: ItemOf | None = None, called: Mapping[str, str] | None = None,
 ) -> Drawn:  # fmt: skip
     """Return the nodes that a wiring adds.
@@ -88,14 +88,13 @@ def drawn(
         wiring: Checked.
         wanted: Unstarted nodes that have no id yet, by their keys: for which member each is.
         mint: Gives ids.
-        at_ms: Now.
         item_of: The item of the list that was looked at, by its number.
         called: Members that the wiring names as they were called before, by that name.
 
     Raises:
         Refused: If somebody is named who is not there.
     """
-    places = _Places(state, supervisor, at_ms, called or {})
+    places = _Places(state, supervisor, called or {})
     dropped = set(wiring.dropped)
     plans = {key: node_plan(state, mint("t"), one) for key, one in wanted.items() if key not in dropped}
     items: dict[str, Held] = {}
@@ -165,10 +164,9 @@ def _made(state: State, supervisor: Supervisor, made: Made, task_id: str, places
 class _Places:
     """Where work waits that a strategy asks for by name, by capability, or from a few."""
 
-    def __init__(self, state: State, supervisor: Supervisor, at_ms: int, called: Mapping[str, str]) -> None:
+    def __init__(self, state: State, supervisor: Supervisor, called: Mapping[str, str]) -> None:
         self._state = state
         self._supervisor = supervisor
-        self._at_ms = at_ms
         self._called = called
         self._known: dict[str, str] | None = None
         self._queues: dict[tuple[str, ...], str] = {}
@@ -218,7 +216,7 @@ class _Places:
         if target in self._called and self._called[target] in self._members.values():
             target = member_name(self._state, self._called[target])
         if target not in self._places:
-            self._places[target] = place_for(self._state, self._supervisor, target, self._at_ms, asker=None)
+            self._places[target] = place_for(self._state, self._supervisor, target, asker=None)
             made = self._places[target].made
             if made is not None:
                 self.made.append(made)
@@ -236,12 +234,6 @@ class _Places:
             agents = [one for member in members for one in takers(self._state, member) if one not in known]
             if agents:
                 self.made.append(
-                    QueueMade(
-                        at_ms=self._at_ms,
-                        key=key,
-                        supervisor_id=self._supervisor.id,
-                        capability=capability,
-                        agent_ids=agents,
-                    )
+                    QueueMade(key=key, supervisor_id=self._supervisor.id, capability=capability, agent_ids=agents)
                 )
         return self._queues[names]

@@ -15,7 +15,6 @@ def engine_began(state: State, signal: EngineBegan, ctx: Context) -> list[Event]
     """Take up what the engine before left: every attempt that was at work ended with it."""
     away = None if signal.bound is None else [agent.id for agent in bound_elsewhere(state, signal.bound)]
     started = EngineStarted(
-        at_ms=ctx.now_ms,
         pid=signal.pid,
         token=signal.token,
         version=signal.version,
@@ -34,14 +33,14 @@ def reconcile(state: State, ctx: Context) -> list[Event]:
 
 def engine_ends(state: State, signal: EngineEnds, ctx: Context) -> list[Event]:
     """Say that the engine ends on purpose."""
-    return [EngineStopped(at_ms=ctx.now_ms, reason=signal.reason)]
+    return [EngineStopped(reason=signal.reason)]
 
 
 def stop_engine(state: State, command: StopEngine, ctx: Context) -> Applied:
     """End the engine; open runs are suspended."""
     if command.token is not None and state.engine is not None and command.token != state.engine.token:
         raise Refused("the engine that was to stop has ended already; this is another")
-    stopped = EngineStopped(at_ms=ctx.now_ms, reason="stopped by command", final=True)
+    stopped = EngineStopped(reason="stopped by command", final=True)
     return Applied(events=[stopped], summary="stopped the engine", result={"suspended": len(state.runs)})
 
 
@@ -49,7 +48,7 @@ def hand_over(state: State, command: HandOver, ctx: Context) -> Applied:
     """End the engine for another to go on; the shell has looked for one, and let attempts come to their next step."""
     if command.token is not None and state.engine is not None and command.token != state.engine.token:
         raise Refused("the engine that was to hand over has ended already; this is another")
-    stopped = EngineStopped(at_ms=ctx.now_ms, reason="handed over")
+    stopped = EngineStopped(reason="handed over")
     return Applied(events=[stopped], summary="handed over", result={"suspended": len(state.runs)})
 
 

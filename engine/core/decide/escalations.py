@@ -43,7 +43,6 @@ def ask(
         mint: Gives the id; the same one for all that a decision asks, because `state` does not change meanwhile.
     """
     return Escalated(
-        at_ms=ctx.now_ms,
         escalation_id=(mint or Mint(state))("e"),
         kind=kind,
         subject=subject,
@@ -62,7 +61,7 @@ def answer(state: State, command: Answer, ctx: Context) -> Applied:
     found = _found(state, command.escalation)
     if command.answer not in found.options:
         raise Refused(f"{command.answer!r} is no answer to {found.id}; say one of {', '.join(found.options)}")
-    event = answered(found, command.answer, ctx, by="person", output=command.output)
+    event = answered(found, command.answer, by="person", output=command.output)
     return Applied(
         events=[event],
         summary=f"answered {found.id}: {command.answer}",
@@ -81,10 +80,9 @@ def _found(state: State, target: str) -> Escalation:
     raise Refused(f"no question {target!r} waits for an answer; there are: {open_ones}")
 
 
-def answered(found: Escalation, said: str, ctx: Context, *, by: str, output: JsonValue = None) -> EscalationAnswered:
+def answered(found: Escalation, said: str, *, by: str, output: JsonValue = None) -> EscalationAnswered:
     """Return the event that answers a question."""
     return EscalationAnswered(
-        at_ms=ctx.now_ms,
         escalation_id=found.id,
         kind=found.kind,
         subject=found.subject,
@@ -101,7 +99,7 @@ def overdue(state: State, timer: Timer, ctx: Context) -> list[Event]:
     found = state.escalations.get(timer.subject)
     if found is None or found.default is None:
         return []
-    return [answered(found, found.default, ctx, by="default")]
+    return [answered(found, found.default, by="default")]
 
 
 def after_answer(state: State, prompt: Answered, ctx: Context) -> list[Event]:

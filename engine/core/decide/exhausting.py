@@ -36,7 +36,7 @@ def ids_of(subject: Subject) -> Ids:
 
 def exhausted(state: State, subject: Subject, budget: Budget, ctx: Context, *, last: str = "") -> list[Event]:
     """Return what ends a budget, and with `ask` the question to a person."""
-    event = exhausted_as(state, subject, budget, budget.then, ctx, last=last)
+    event = exhausted_as(state, subject, budget, budget.then, last=last)
     if budget.then != "ask":
         return [event]
     return [event, _asked(state, subject, event, ctx)]
@@ -56,9 +56,7 @@ def _asked(state: State, subject: Subject, event: BudgetExhausted, ctx: Context)
     )
 
 
-def exhausted_as(
-    state: State, subject: Subject, budget: Budget, then: str, ctx: Context, *, last: str = ""
-) -> BudgetExhausted:
+def exhausted_as(state: State, subject: Subject, budget: Budget, then: str, *, last: str = "") -> BudgetExhausted:
     """Return the event that ends a budget in one of its ways."""
     ids = ids_of(subject)
     ended, stopping = _spenders(state, subject)
@@ -68,7 +66,6 @@ def exhausted_as(
     if budget.name == "attempts" and then != "fail":
         stopping = []  # what has begun spends no more of it
     return BudgetExhausted(
-        at_ms=ctx.now_ms,
         subject=subject.id,
         run_id=ids.run_id,
         task_id=ids.task_id,
@@ -119,8 +116,6 @@ def set_aside(state: State, task: Task, attempt: Attempt, signal: AttemptStopped
     """Let a task wait whose attempt was stopped for a budget; whether it goes on is decided when it is its turn."""
     return [
         AttemptSetAside(
-            at_ms=ctx.now_ms,
-            run_id=task.run_id,
             task_id=task.id,
             attempt=attempt.number,
             agent_id=attempt.agent_id,
@@ -132,13 +127,10 @@ def set_aside(state: State, task: Task, attempt: Attempt, signal: AttemptStopped
     ]
 
 
-def extended(
-    subject: Subject, budget: Budget | None, granted: int, limit: Decimal | None, ctx: Context
-) -> BudgetExtended:
+def extended(subject: Subject, budget: Budget | None, granted: int, limit: Decimal | None) -> BudgetExtended:
     """Return the event that lets go on who has something left; without `budget` the limits were set anew."""
     ids = ids_of(subject)
     return BudgetExtended(
-        at_ms=ctx.now_ms,
         subject=subject.id,
         run_id=ids.run_id,
         task_id=ids.task_id,

@@ -34,12 +34,12 @@ def apply_policy(state: State, prompt: ApplyPolicy, ctx: Context) -> list[Event]
     if task is None or task.status is not TaskStatus.WAITING:
         return []  # ended meanwhile
     if task.kind != "agent" or is_cancelled(state, task):
-        return [_failed(task, ctx)]
+        return [_failed(task)]
     if task.calling:
         return []  # in doubt: what a person says of that comes first
     chain = chain_of(state, task)
     if not chain:
-        return _given_up(state, task, GiveUp(), ctx)
+        return _given_up(state, task, GiveUp())
     hands_on = any(isinstance(policy, Failover) for policy in chain)  # who else could do it is dear to find out
     failures = Failures(
         error=task.error or "failed",
@@ -64,16 +64,14 @@ def _events(state: State, task: Task, failures: Failures, place: int, verdict: V
     if isinstance(verdict, TryAgain):
         return before_retry(state, task, ctx) or [_scheduled(task, failures, verdict.delay_ms, ctx)]
     if isinstance(verdict, GiveTo):
-        return [_given(state, task, verdict.agent_id, ctx)]
+        return [_given(state, task, verdict.agent_id)]
     if isinstance(verdict, AskPerson):
         return [_asked(state, task, place, verdict, ctx)]
-    return _given_up(state, task, verdict, ctx)
+    return _given_up(state, task, verdict)
 
 
 def _scheduled(task: Task, failures: Failures, delay_ms: int, ctx: Context) -> Event:
     return RetryScheduled(
-        at_ms=ctx.now_ms,
-        run_id=task.run_id,
         task_id=task.id,
         retry=task.retries + 1,
         delay_ms=delay_ms,
@@ -83,12 +81,10 @@ def _scheduled(task: Task, failures: Failures, delay_ms: int, ctx: Context) -> E
     )
 
 
-def _given(state: State, task: Task, agent_id: str, ctx: Context) -> Event:
+def _given(state: State, task: Task, agent_id: str) -> Event:
     failed = state.agents.get(task.agent_id or "")
     name = state.agents[agent_id].name
     return TaskFailedOver(
-        at_ms=ctx.now_ms,
-        run_id=task.run_id,
         task_id=task.id,
         from_id=task.agent_id,
         to_id=agent_id,
@@ -112,24 +108,24 @@ def _asked(state: State, task: Task, place: int, verdict: AskPerson, ctx: Contex
     )
 
 
-def _failed(task: Task, ctx: Context, *, optional: bool | None = None) -> TaskFailed:
+def _failed(task: Task, *, optional: bool | None = None) -> TaskFailed:
     error = task.error or "failed"
-    return TaskFailed(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, error=error, optional=optional)
+    return TaskFailed(task_id=task.id, error=error, optional=optional)
 
 
-def _skipped(task: Task, ctx: Context) -> TaskSkipped:
+def _skipped(task: Task) -> TaskSkipped:
     reason = task.error or "failed"
-    return TaskSkipped(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, reason=reason, optional=True)
+    return TaskSkipped(task_id=task.id, reason=reason, optional=True)
 
 
-def _given_up(state: State, task: Task, verdict: GiveUp, ctx: Context) -> list[Event]:
+def _given_up(state: State, task: Task, verdict: GiveUp) -> list[Event]:
     if verdict.optional:
-        return [_skipped(task, ctx)]
-    failed = _failed(task, ctx, optional=False)
+        return [_skipped(task)]
+    failed = _failed(task, optional=False)
     if not verdict.whole:
         return [failed]
     reason = f"{task.title} failed, and what it is part of with it"
-    return [failed, *(stop(state, one, reason, ctx) for one in _beside(state, task))]
+    return [failed, *(stop(state, one, reason) for one in _beside(state, task))]
 
 
 def _beside(state: State, task: Task) -> list[Task]:
@@ -145,7 +141,7 @@ def _beside(state: State, task: Task) -> list[Task]:
 def retry_due(state: State, timer: Timer, ctx: Context) -> list[Event]:
     """End a back-off whose time has come."""
     task = state.tasks[timer.subject]
-    return [RetryDue(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id)]
+    return [RetryDue(task_id=task.id)]
 
 
 def answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
@@ -155,11 +151,11 @@ def answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
         return []
     if prompt.answer == "retry":
         queue = _home(state, task)
-        return [TaskTriedAnew(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, queue=queue, by=prompt.by)]
+        return [TaskTriedAnew(task_id=task.id, queue=queue, by=prompt.by)]
     if prompt.answer == "use":
-        return [TaskAnswered(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id)]
+        return [TaskAnswered(task_id=task.id)]
     if prompt.answer == "skip":
-        return [_skipped(task, ctx)]
+        return [_skipped(task)]
     place = prompt.detail.get("place")
     failures = Failures(error=task.error or "failed", retries=task.retries, failovers=task.failovers,
                         others=_others(state, task), asked=task.tried_by_default, jitter=ctx.jitter)  # fmt: skip

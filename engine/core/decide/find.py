@@ -69,14 +69,13 @@ def _is_near(state: State, queue: Queue, supervisor_id: str) -> bool:
     return queue.supervisor_id in above and above.index(queue.supervisor_id) == int(depth or 0)
 
 
-def left_behind(state: State, agent: Agent, served: Sequence[str], at_ms: int) -> list[Event]:
+def left_behind(state: State, agent: Agent, served: Sequence[str]) -> list[Event]:
     """Where an agent stops to serve a capability that nobody else serves, let those take over that suit it less.
 
     Args:
         state: The state before it stops.
         agent: Who stops.
         served: The queues by capability that it goes on to serve.
-        at_ms: The time.
     """
     supervisor = state.supervisors[agent.supervisor_id]
     prefix = able_queue(supervisor.id, "")
@@ -87,7 +86,5 @@ def left_behind(state: State, agent: Agent, served: Sequence[str], at_ms: int) -
         capability = key[len(prefix) :]
         able = able_agents(state, supervisor, capability, but=agent)
         if able:
-            events.append(
-                QueueMade(at_ms=at_ms, key=key, supervisor_id=supervisor.id, capability=capability, agent_ids=able)
-            )
+            events.append(QueueMade(key=key, supervisor_id=supervisor.id, capability=capability, agent_ids=able))
     return events

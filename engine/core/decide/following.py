@@ -41,7 +41,6 @@ def follow_run(state: State, prompt: FollowRun, ctx: Context) -> list[Event]:
         return [] if run.after else plan_group(state, PlanGroup(task_id=root.id), ctx)
     return [
         GroupEnded(
-            at_ms=ctx.now_ms,
             run_id=run.id,
             task_id=root.id,
             status=TaskStatus.FAILED,

@@ -35,7 +35,7 @@ def grow_group(state: State, prompt: GrowGroup, ctx: Context) -> list[Event]:
     try:
         growth = grown(group.mode, nodes, Verdict(node=check.id, role=check.role, said=said))
         graph = drawn(
-            state, supervisor, growth.wiring, {}, Mint(state), at_ms=ctx.now_ms,
+            state, supervisor, growth.wiring, {}, Mint(state),
             item_of=lambda number: _item(state, check, prompt, number), called=group.called,
         )  # fmt: skip
     except Refused as refusal:
@@ -43,8 +43,6 @@ def grow_group(state: State, prompt: GrowGroup, ctx: Context) -> list[Event]:
     wiring = growth.wiring
     skipped = nodes.unstarted if growth.failed is not None else _with_dependents(state, growth.skipped)
     event = GroupGrown(
-        at_ms=ctx.now_ms,
-        run_id=group.run_id,
         task_id=group.id,
         check_id=check.id,
         added=graph.nodes if growth.failed is None else [],

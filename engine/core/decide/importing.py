@@ -36,14 +36,9 @@ def archive_checked(state: State, signal: ArchiveChecked, ctx: Context) -> list[
     try:
         trust = _trusted(state, signal, signal.references, ctx)
     except Refused as refusal:
-        return [_refused(signal, ctx, refusal.code, refusal.reason)]
+        return [_refused(signal, refusal.code, refusal.reason)]
     began = ImportBegan(
-        at_ms=ctx.now_ms,
-        command_id=signal.order_id,
-        path=signal.path,
-        sha256=signal.sha256,
-        above=dict(state.minted),
-        last=signal.last,
+        command_id=signal.order_id, path=signal.path, sha256=signal.sha256, above=dict(state.minted), last=signal.last
     )
     return [*trust, began]
 
@@ -57,8 +52,8 @@ def part_read(state: State, signal: PartRead, ctx: Context) -> list[Event]:
     taken = {root.name for root in (*state.roots, *incoming.state.roots)}
     part = raised(signal.state, incoming.above, taken=taken)
     if "finished" in part:
-        return [SummariesImported(at_ms=ctx.now_ms, state=part, texts=signal.texts)]
-    return [PartImported(at_ms=ctx.now_ms, state=part, texts=signal.texts)]
+        return [SummariesImported(state=part, texts=signal.texts)]
+    return [PartImported(state=part, texts=signal.texts)]
 
 
 def state_ready(state: State, signal: StateReady, ctx: Context) -> list[Event]:
@@ -70,23 +65,23 @@ def state_ready(state: State, signal: StateReady, ctx: Context) -> list[Event]:
     if incoming is not None and incoming.command_id == signal.order_id:
         counts = {kind: len(getattr(incoming.state, kind)) for kind in KINDS}
         document = raised(signal.state, incoming.above, taken=())
-        return [_imported(signal, document, ctx), _applied(signal, counts, ctx)]
+        return [_imported(signal, document), _applied(signal, counts)]
     try:
         trust = _trusted(state, signal, references_in(signal.state), ctx)
     except Refused as refusal:
-        return [_refused(signal, ctx, refusal.code, refusal.reason)]
+        return [_refused(signal, refusal.code, refusal.reason)]
     document = signal.state
     if state.minted:
         document = raised(compacted(document), state.minted, taken={root.name for root in state.roots})
     counts = {kind: len(entities(signal.state, kind)) for kind in KINDS}
-    return [*trust, _imported(signal, document, ctx), _applied(signal, counts, ctx)]
+    return [*trust, _imported(signal, document), _applied(signal, counts)]
 
 
 def state_unusable(state: State, signal: StateUnusable, ctx: Context) -> list[Event]:
     """Say why an archive was not imported."""
     if signal.order_id in state.commands:
         return []
-    return [_refused(signal, ctx, "import_refused", signal.reason)]
+    return [_refused(signal, "import_refused", signal.reason)]
 
 
 def _trusted(state: State, signal: ArchiveChecked | StateReady, references: list[str], ctx: Context) -> list[Event]:
@@ -101,20 +96,14 @@ def _trusted(state: State, signal: ArchiveChecked | StateReady, references: list
     return trusted(state, references, changed(ctx, granted=signal.granted))
 
 
-def _imported(signal: StateReady, document: Document, ctx: Context) -> Event:
+def _imported(signal: StateReady, document: Document) -> Event:
     return StateImported(
-        at_ms=ctx.now_ms,
-        path=signal.path,
-        sha256=signal.sha256,
-        paused=signal.paused,
-        state=document,
-        texts=signal.texts,
+        path=signal.path, sha256=signal.sha256, paused=signal.paused, state=document, texts=signal.texts
     )
 
 
-def _applied(signal: StateReady, counts: dict[str, int], ctx: Context) -> Event:
+def _applied(signal: StateReady, counts: dict[str, int]) -> Event:
     return CommandApplied(
-        at_ms=ctx.now_ms,
         command_id=signal.order_id,
         command="import_state",
         sender=signal.sender,
@@ -128,11 +117,8 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _refused(
-    signal: ArchiveChecked | StateReady | StateUnusable, ctx: Context, code: str, reason: str
-) -> CommandRefused:
+def _refused(signal: ArchiveChecked | StateReady | StateUnusable, code: str, reason: str) -> CommandRefused:
     return CommandRefused(
-        at_ms=ctx.now_ms,
         command_id=signal.order_id,
         command="import_state",
         sender=signal.sender,

@@ -35,7 +35,7 @@ def _is_of(task: Task, supervisor_ids: set[str]) -> bool:
     return not task.ended and (task.supervisor_id in supervisor_ids or task.worker_id in supervisor_ids)
 
 
-def sent_away(state: State, supervisor: Supervisor, mode: Literal["drain", "abort"], ctx: Context) -> list[Event]:
+def sent_away(state: State, supervisor: Supervisor, mode: Literal["drain", "abort"]) -> list[Event]:
     """Return the events by which a supervisor and all below it begin to leave.
 
     Args:
@@ -46,14 +46,14 @@ def sent_away(state: State, supervisor: Supervisor, mode: Literal["drain", "abor
     """
     subtree = list(below_of(state, supervisor))
     events: list[Event] = [
-        SupervisorLeaving(at_ms=ctx.now_ms, supervisor_id=one.id, mode=mode)
+        SupervisorLeaving(supervisor_id=one.id, mode=mode)
         for one in subtree
         if one.leaving is None or (one.leaving == "drain" and mode == "abort")
     ]
     if mode == "abort":
         ids = {one.id for one in subtree}
         tops = [task for task in state.tasks.values() if _is_of(task, ids) and not _is_under(state, task, ids)]
-        events += [stop(state, task, f"{supervisor.name} is removed", ctx) for task in tops if not task.cancelling]
+        events += [stop(state, task, f"{supervisor.name} is removed") for task in tops if not task.cancelling]
     return events
 
 
@@ -82,17 +82,15 @@ def check_leaving(state: State, prompt: CheckLeaving, ctx: Context) -> list[Even
         agent = state.agents.get(one)
         if agent is not None and not (agent.running or agent.parked or any(own_tasks(state, agent))):
             # One at a time: who takes over its queues depends on who is left.
-            removed = AgentRemoved(at_ms=ctx.now_ms, agent_id=agent.id)
-            return [*_left_over(state, agent, ctx), removed, *left_behind(state, agent, (), ctx.now_ms)]
+            removed = AgentRemoved(agent_id=agent.id)
+            return [*_left_over(state, agent, ctx), removed, *left_behind(state, agent, ())]
     for supervisor in (state.supervisors[one] for one in state.leaving if one in state.supervisors):
         if is_used(state, supervisor):
             continue
         agents = [state.agents[one] for one in supervisor.members if one in state.agents]
-        events += [
-            AgentRemoving(at_ms=ctx.now_ms, agent_id=agent.id, mode="drain") for agent in agents if not agent.removing
-        ]
+        events += [AgentRemoving(agent_id=agent.id, mode="drain") for agent in agents if not agent.removing]
         if not supervisor.members:
-            events.append(SupervisorRemoved(at_ms=ctx.now_ms, supervisor_id=supervisor.id))
+            events.append(SupervisorRemoved(supervisor_id=supervisor.id))
     return events
 
 
@@ -102,9 +100,9 @@ def _left_over(state: State, agent: Agent, ctx: Context) -> list[Event]:
     tasks = [task for task in state.tasks.values() if task.queue in keys and not task.ended] if keys else []
     if not tasks:
         return []
-    scratch = Scratch(state)
+    scratch = Scratch(state, ctx)
     for task in tasks:
-        scratch.take([elsewhere(scratch.state, scratch.state.tasks[task.id], agent, ctx)])
+        scratch.take([elsewhere(scratch.state, scratch.state.tasks[task.id], agent)])
     return scratch.events
 
 
@@ -112,21 +110,16 @@ def _is_last(state: State, agent: Agent, key: str) -> bool:
     return is_of_few(key) and state.queues[key].agents == [agent.id]
 
 
-def elsewhere(state: State, task: Task, agent: Agent, ctx: Context) -> Event:
+def elsewhere(state: State, task: Task, agent: Agent) -> Event:
     """Return the event that gives a task of a leaving agent to another, or ends it where nobody can do it."""
     if task.queue is not None and task.queue.startswith("able:") and not _is_last(state, agent, task.queue):
-        return requeued(task, task.queue, f"{agent.name} is removed", ctx)
+        return requeued(task, task.queue, f"{agent.name} is removed")
     other = next(stand_ins(state, task, or_waits=True), None)
     if other is not None:
-        return requeued(task, own_queue(other.id), f"{agent.name} is removed; {other.name} takes over", ctx)
-    return TaskFailed(
-        at_ms=ctx.now_ms,
-        run_id=task.run_id,
-        task_id=task.id,
-        error=f"{agent.name} was removed and no other agent has one of its specialties",
-    )
+        return requeued(task, own_queue(other.id), f"{agent.name} is removed; {other.name} takes over")
+    return TaskFailed(task_id=task.id, error=f"{agent.name} was removed and no other agent has one of its specialties")
 
 
-def requeued(task: Task, queue: str, reason: str, ctx: Context) -> Event:
+def requeued(task: Task, queue: str, reason: str) -> Event:
     """Return the event that lets a task wait elsewhere."""
-    return TaskRequeued(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, queue=queue, reason=reason)
+    return TaskRequeued(task_id=task.id, queue=queue, reason=reason)

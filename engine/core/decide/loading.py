@@ -63,15 +63,14 @@ _MODES = {
 
 def load_team(state: State, command: LoadTeam, ctx: Context) -> Applied:
     """Make the team of a file; where one is there already, add what is new and change what differs."""
-    now = ctx.now_ms
     merge, root = _loading(state, command, ctx)
     is_new = root.id not in state.supervisors
     events: list[Event] = [
-        TeamLoaded(at_ms=now, path=command.path, folder=command.folder, sha256=command.sha256, text=command.text)
+        TeamLoaded(path=command.path, folder=command.folder, sha256=command.sha256, text=command.text)
     ]
     for spec in command.registry:
         if state.registry.get(spec.name) != spec_hash(spec):
-            events.append(SpecRegistered(at_ms=now, spec=spec))
+            events.append(SpecRegistered(spec=spec))
     counts = _counts(merge.events)
     new, swapped = counts.get("agents_added", 0), counts.get("agents_swapped", 0)
     agents = counted(new, "agent")

@@ -1,19 +1,18 @@
 """What an operator's Resume mends besides a pause: errors and open circuits."""
 
-from engine.core.context import Context
 from engine.core.decide.circuit import closed_by_hand
 from engine.core.errors import Refused
 from engine.core.events import AgentCheckAsked, Event, SupervisorMended
 from engine.core.state import Agent, State, Supervisor
 
 
-def mended(member: Agent | Supervisor, ctx: Context) -> list[Event]:
+def mended(member: Agent | Supervisor) -> list[Event]:
     """Return what lets a member work again that cannot: its code, its circuit and its failure are looked at anew."""
     if isinstance(member, Supervisor):
-        return [] if member.error is None else [SupervisorMended(at_ms=ctx.now_ms, supervisor_id=member.id)]
-    events = closed_by_hand(member, ctx)
+        return [] if member.error is None else [SupervisorMended(supervisor_id=member.id)]
+    events = closed_by_hand(member)
     if member.error is not None or member.away:
-        events.append(AgentCheckAsked(at_ms=ctx.now_ms, agent_id=member.id))
+        events.append(AgentCheckAsked(agent_id=member.id))
     return events
 
 

@@ -74,10 +74,9 @@ class Merge(Noted):
     """
 
     def __init__(self, state: State, ctx: Context, terms: Terms) -> None:
-        super().__init__(state)
+        super().__init__(state, ctx)
         self.ids: dict[Path, str] = {}
         self._base = state.declared
-        self._ctx = ctx
         self._terms = terms
         self._mint = Mint(state)
         self._switches: list[Supervisor] = []
@@ -117,7 +116,7 @@ class Merge(Noted):
         for wanted in self._switches:
             switch = SwitchStrategy(supervisor=at(wanted.id), scope=self._terms.scope)
             now = self.state.supervisors[wanted.id]
-            self.take([switched_to(self.state, changed(wanted, options=now.options), switch, self._ctx.now_ms)])
+            self.take([switched_to(self.state, changed(wanted, options=now.options), switch)])
         self.renew_code()
         dropped = self._dropped() if self._terms.whole else []
         if self._terms.declares:
@@ -174,7 +173,7 @@ class Merge(Noted):
             return
         new = self._mint("a" if is_agent else "s")
         if isinstance(member, SupervisorSpec):
-            self.take([supervisor_added(member, new, above_id, self._ctx, declared=self._terms.declares)])
+            self.take([supervisor_added(member, new, above_id, declared=self._terms.declares)])
         else:
             self.take([self._agent_added(member, new, above_id)])
         self.note("added", new, path=path, since=since)
@@ -184,7 +183,6 @@ class Merge(Noted):
 
     def _agent_added(self, spec: AgentSpec, agent_id: str, above_id: str) -> AgentAdded:
         return AgentAdded(
-            at_ms=self._ctx.now_ms,
             agent_id=agent_id,
             name=spec.name,
             supervisor_id=above_id,
@@ -212,7 +210,7 @@ class Merge(Noted):
         parent_id = member.parent_id if isinstance(member, Supervisor) else member.supervisor_id
         if parent_id is not None:
             name_is_free(self.state, self.state.supervisors[parent_id], name)
-        event = MemberRenamed(at_ms=self._ctx.now_ms, member_id=member_id, name=name, previous=member.name)
+        event = MemberRenamed(member_id=member_id, name=name, previous=member.name)
         if isinstance(member, Agent):
             spec = self.state.spec_of(member).with_name(name)
             queues = able_queues_for(self.state, member.supervisor_id, spec, name, but=member)
@@ -266,7 +264,7 @@ class Merge(Noted):
         strategy = {name: values[name] for name in STRATEGY if name in values}
         if strategy:
             self._switches.append(changed(supervisor, **strategy))
-        if (event := settings_changed(supervisor, wanted, self._ctx)) is not None:
+        if (event := settings_changed(supervisor, wanted)) is not None:
             self.take([event])
 
     def _order(self, path: Path, supervisor_id: str, team: SupervisorSpec) -> None:
@@ -291,7 +289,7 @@ class Merge(Noted):
         if since == "current":
             self._keep(supervisor_id, settings=self._kept(supervisor_id).settings | {ORDER: ""})
         else:
-            self.take([MembersOrdered(at_ms=self._ctx.now_ms, supervisor_id=supervisor_id, members=ordered)])
+            self.take([MembersOrdered(supervisor_id=supervisor_id, members=ordered)])
 
     # Who is not described, and what was
 
@@ -331,8 +329,7 @@ class Merge(Noted):
                 different[member_id] = Declared(**values)
         gone = [one for member_id in dropped for one in self._all_under(member_id) if one in self.state.declared]
         if same or different or gone:
-            now_ms = self._ctx.now_ms
-            self.take([MembersDeclared(at_ms=now_ms, same=same, different=different, dropped=gone)])
+            self.take([MembersDeclared(same=same, different=different, dropped=gone)])
 
     def _all_under(self, member_id: str) -> list[str]:
         if member_id in self.state.agents:
@@ -345,7 +342,7 @@ class Merge(Noted):
         agent = self.state.agents.get(member_id)
         if agent is None:
             how: Literal["drain", "abort"] = "abort" if mode == "abort" else "drain"
-            self.take(sent_away(self.state, self.state.supervisors[member_id], how, self._ctx))
+            self.take(sent_away(self.state, self.state.supervisors[member_id], how))
         elif agent.removing != mode:
             self.take(remove_member(self.state, RemoveMember(target=at(agent.id), mode=mode), self._ctx).events)
 
@@ -362,11 +359,10 @@ class Merge(Noted):
 
 
 def supervisor_added(
-    team: SupervisorSpec, supervisor_id: str, parent_id: str | None, ctx: Context, *, declared: bool
+    team: SupervisorSpec, supervisor_id: str, parent_id: str | None, *, declared: bool
 ) -> SupervisorAdded:
     """Return the event that makes a supervisor with nobody in it."""
     return SupervisorAdded(
-        at_ms=ctx.now_ms,
         supervisor_id=supervisor_id,
         name=team.name,
         parent_id=parent_id,
@@ -378,19 +374,14 @@ def supervisor_added(
 def added(team: SupervisorSpec, parent_id: str | None, ctx: Context, mint: Mint, *, declared: bool) -> list[Event]:
     """Return the events that make a supervisor with everything under it."""
     supervisor_id = mint("s")
-    events: list[Event] = [supervisor_added(team, supervisor_id, parent_id, ctx, declared=declared)]
+    events: list[Event] = [supervisor_added(team, supervisor_id, parent_id, declared=declared)]
     for member in team.members:
         if isinstance(member, SupervisorSpec):
             events += added(member, supervisor_id, ctx, mint, declared=declared)
         else:
             events.append(
                 AgentAdded(
-                    at_ms=ctx.now_ms,
-                    agent_id=mint("a"),
-                    name=member.name,
-                    supervisor_id=supervisor_id,
-                    spec=member,
-                    declared=declared,
+                    agent_id=mint("a"), name=member.name, supervisor_id=supervisor_id, spec=member, declared=declared
                 )
             )
     return events

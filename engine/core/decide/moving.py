@@ -39,8 +39,8 @@ def moved(state: State, member: Agent | Supervisor, parent: Supervisor, ctx: Con
         Refused: If it cannot go there.
     """
     if isinstance(member, Agent):
-        return _agent_moved(state, member, parent, ctx)
-    return _supervisor_moved(state, member, parent, ctx)
+        return _agent_moved(state, member, parent)
+    return _supervisor_moved(state, member, parent)
 
 
 def with_warning(applied: Applied, warning: str | None) -> Applied:
@@ -62,21 +62,20 @@ def _must_have_room(state: State, parent: Supervisor) -> None:
         )
 
 
-def _agent_moved(state: State, agent: Agent, parent: Supervisor, ctx: Context) -> list[Event]:
+def _agent_moved(state: State, agent: Agent, parent: Supervisor) -> list[Event]:
     must(agent.supervisor_id != parent.id, f"{agent.name} is under {parent.name} already")
     must(agent.removing is None, f"{agent.name} is being removed")
     name_is_free(state, parent, agent.name)
     moved = MemberMoved(
-        at_ms=ctx.now_ms,
         member_id=agent.id,
         parent_id=parent.id,
         previous_id=agent.supervisor_id,
         queues=able_queues_for(state, parent.id, state.spec_of(agent), agent.name),
     )
-    return [moved, *_left_behind(state, agent, parent, ctx)]
+    return [moved, *_left_behind(state, agent, parent)]
 
 
-def _left_behind(state: State, agent: Agent, parent: Supervisor, ctx: Context) -> list[Event]:
+def _left_behind(state: State, agent: Agent, parent: Supervisor) -> list[Event]:
     """What waits for a capability that nobody else has where the agent was goes on with others there, or with it."""
     before = state.supervisors[agent.supervisor_id]
     prefix = able_queue(before.id, "")
@@ -87,17 +86,15 @@ def _left_behind(state: State, agent: Agent, parent: Supervisor, ctx: Context) -
         capability = key[len(prefix) :]
         able = able_agents(state, before, capability, but=agent)
         if able:
-            events.append(_made(key, before, capability, able, ctx))
+            events.append(_made(key, before, capability, able))
             continue
         tasks = [task for task in state.tasks.values() if task.queue == key and not task.ended]
         there = able_queue(parent.id, capability)
         if tasks and there not in state.queues:
             others = able_agents(state, parent, capability, but=agent)
-            events.append(_made(there, parent, capability, [*others, agent.id], ctx))
+            events.append(_made(there, parent, capability, [*others, agent.id]))
         events += [
             TaskRequeued(
-                at_ms=ctx.now_ms,
-                run_id=task.run_id,
                 task_id=task.id,
                 queue=there,
                 reason=f"{agent.name} went under {parent.name}, and nobody else can {capability}",
@@ -107,20 +104,18 @@ def _left_behind(state: State, agent: Agent, parent: Supervisor, ctx: Context) -
     return events
 
 
-def _made(key: str, supervisor: Supervisor, capability: str, able: list[str], ctx: Context) -> QueueMade:
-    return QueueMade(at_ms=ctx.now_ms, key=key, supervisor_id=supervisor.id, capability=capability, agent_ids=able)
+def _made(key: str, supervisor: Supervisor, capability: str, able: list[str]) -> QueueMade:
+    return QueueMade(key=key, supervisor_id=supervisor.id, capability=capability, agent_ids=able)
 
 
-def _supervisor_moved(state: State, supervisor: Supervisor, parent: Supervisor, ctx: Context) -> list[Event]:
+def _supervisor_moved(state: State, supervisor: Supervisor, parent: Supervisor) -> list[Event]:
     must(supervisor.parent_id != parent.id, f"{supervisor.name} is under {parent.name} already")
     must(supervisor.leaving is None, f"supervisor {supervisor.name!r} is being removed")
     if any(below.id == parent.id for below in below_of(state, supervisor)):
         raise Refused(f"supervisor {parent.name!r} is {supervisor.name!r} itself or under it; choose another")
     name_is_free(state, parent, supervisor.name)
     may_be_so_deep(state, parent, height_of(state, supervisor))
-    moved = MemberMoved(
-        at_ms=ctx.now_ms, member_id=supervisor.id, parent_id=parent.id, previous_id=supervisor.parent_id
-    )
+    moved = MemberMoved(member_id=supervisor.id, parent_id=parent.id, previous_id=supervisor.parent_id)
     return [moved]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from engine.core.context import Context
 from engine.core.decide.scratch import Scratch
 from engine.core.declared import as_json
 from engine.core.hierarchy import above_of
@@ -18,8 +19,8 @@ class Noted(Scratch):
         changes: What happens, and what is left as it is although it is described otherwise.
     """
 
-    def __init__(self, state: State) -> None:
-        super().__init__(state)
+    def __init__(self, state: State, ctx: Context) -> None:
+        super().__init__(state, ctx)
         self.changes: list[Change] = []
 
     def note(

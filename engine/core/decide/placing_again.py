@@ -22,7 +22,7 @@ def place_again(state: State, prompt: PlaceAgain, ctx: Context) -> list[Event]:
         for task in _movable(state, queue):
             key = home_of(state, task).id, asker_of(state, task)
             if key not in places:
-                places[key] = _elsewhere(state, task, queue, ctx)
+                places[key] = _elsewhere(state, task, queue)
             place = places[key]
             if place is None or place.queue is None:
                 continue
@@ -31,25 +31,17 @@ def place_again(state: State, prompt: PlaceAgain, ctx: Context) -> list[Event]:
                 events.append(place.made)
             if place.queue == queue.key:
                 continue  # others serve it from now on
-            events.append(
-                TaskRequeued(
-                    at_ms=ctx.now_ms,
-                    run_id=task.run_id,
-                    task_id=task.id,
-                    queue=place.queue,
-                    reason=_reason(state, queue),
-                )
-            )
+            events.append(TaskRequeued(task_id=task.id, queue=place.queue, reason=_reason(state, queue)))
     return events
 
 
-def can_be_placed(state: State, task: Task, ctx: Context) -> bool:
+def can_be_placed(state: State, task: Task) -> bool:
     """Return True where somebody serves the queue by capability of a task, or there is another place for it."""
     queue = state.queues.get(task.queue or "")
     if queue is None or any(state.agents[agent_id].removing is None for agent_id in queue.agents):
         return queue is not None
     try:
-        place_for(state, home_of(state, task), _target(state, queue), ctx.now_ms, asker=None)
+        place_for(state, home_of(state, task), _target(state, queue), asker=None)
     except NoAgentMatches:
         return False
     return True
@@ -100,11 +92,11 @@ def _movable(state: State, queue: Queue) -> Iterator[Task]:
         yield from (task for task in tasks if task.call_key is not None and not task.failed_on)
 
 
-def _elsewhere(state: State, task: Task, queue: Queue, ctx: Context) -> Place | None:
+def _elsewhere(state: State, task: Task, queue: Queue) -> Place | None:
     """Return where a task goes; None where it stays as it is, because nobody else is able either."""
     asker = state.agents.get(asker_of(state, task) or "")
     try:
-        place = place_for(state, home_of(state, task), _target(state, queue), ctx.now_ms, asker=asker)
+        place = place_for(state, home_of(state, task), _target(state, queue), asker=asker)
     except NoAgentMatches:
         return None
     return None if place.waits else place

@@ -23,25 +23,23 @@ def plan_group(state: State, prompt: PlanGroup, ctx: Context, mint: Mint | None 
         return []
     supervisor = state.supervisors.get(group.worker_id or "")
     if supervisor is None:
-        return [_failed(group, "its supervisor was removed", ctx)]
+        return [_failed(group, "its supervisor was removed")]
     broken = failed_above(state, supervisor)
     if broken is not None:
-        return [_failed(group, broken.error or "", ctx)]
+        return [_failed(group, broken.error or "")]
     category = state.runs[group.run_id].category
     text = prompt.text
     if text is None and wants_text(supervisor, category):
         given = input_of(state, group)
         if not isinstance(given, str):
-            return [PlanAsked(at_ms=ctx.now_ms, run_id=group.run_id, task_id=group.id)]
+            return [PlanAsked(task_id=group.id)]
         text = given
     try:
         cast = cast_for(state, supervisor, text or "", category)
-        wiring, graph = planned(state, supervisor, cast, ctx.now_ms, mint)
+        wiring, graph = planned(state, supervisor, cast, mint)
     except Refused as refusal:
-        return [_failed(group, refusal.reason, ctx)]
+        return [_failed(group, refusal.reason)]
     event = GroupPlanned(
-        at_ms=ctx.now_ms,
-        run_id=group.run_id,
         task_id=group.id,
         mode=cast.mode,
         nodes=graph.nodes,
@@ -58,20 +56,11 @@ def _waits(state: State, group: Task) -> bool:
     return bool(state.runs[group.run_id].after)
 
 
-def _failed(group: Task, error: str, ctx: Context) -> Event:
-    return GroupEnded(
-        at_ms=ctx.now_ms,
-        run_id=group.run_id,
-        task_id=group.id,
-        status=TaskStatus.FAILED,
-        output=None,
-        error=error,
-    )
+def _failed(group: Task, error: str) -> Event:
+    return GroupEnded(task_id=group.id, status=TaskStatus.FAILED, output=None, error=error)
 
 
-def planned(
-    state: State, supervisor: Supervisor, cast: Cast, at_ms: int, mint: Mint | None = None
-) -> tuple[Wiring, Drawn]:
+def planned(state: State, supervisor: Supervisor, cast: Cast, mint: Mint | None = None) -> tuple[Wiring, Drawn]:
     """Return a new graph for those that take part.
 
     Raises:
@@ -91,7 +80,7 @@ def planned(
         lead=supervisor.options.lead,
     )
     wiring = wired(cast.mode, nodes)
-    return wiring, drawn(state, supervisor, wiring, wanted, mint or Mint(state), at_ms=at_ms)
+    return wiring, drawn(state, supervisor, wiring, wanted, mint or Mint(state))
 
 
 def groups_in(state: State, supervisor: Supervisor) -> frozenset[str]:

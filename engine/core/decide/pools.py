@@ -18,25 +18,25 @@ def look_at_pool(state: State, prompt: LookAtPool, ctx: Context) -> list[Event]:
     if must_grow(state, agent):
         waiting, instances = waiting_for(state, agent), "instance" if agent.size == 1 else "instances"
         reason = f"{waiting:,} wait{'s' if waiting == 1 else ''} for {agent.size:,} {instances}"
-        return [_resized(agent, agent.size + 1, reason, ctx)]
+        return [_resized(agent, agent.size + 1, reason)]
     assert agent.idle_ms is not None
     due_ms = agent.idle_ms + _idle_ms(state, agent)
-    return [PoolWatched(at_ms=ctx.now_ms, agent_id=agent.id, due_ms=due_ms)]
+    return [PoolWatched(agent_id=agent.id, due_ms=due_ms)]
 
 
 def watched(state: State, timer: Timer, ctx: Context) -> list[Event]:
     """Take an instance away that has had nothing to do all the time; else watch on, or no more."""
     agent = state.agents[timer.subject]
     if agent.idle_ms is None:
-        return [PoolWatched(at_ms=ctx.now_ms, agent_id=agent.id, due_ms=None)]
+        return [PoolWatched(agent_id=agent.id, due_ms=None)]
     due_ms = agent.idle_ms + _idle_ms(state, agent)
     if due_ms > ctx.now_ms:
-        return [PoolWatched(at_ms=ctx.now_ms, agent_id=agent.id, due_ms=due_ms)]
-    return [_resized(agent, agent.size - 1, f"idle for {_pool(state, agent).idle_s:g} s", ctx)]
+        return [PoolWatched(agent_id=agent.id, due_ms=due_ms)]
+    return [_resized(agent, agent.size - 1, f"idle for {_pool(state, agent).idle_s:g} s")]
 
 
-def _resized(agent: Agent, size: int, reason: str, ctx: Context) -> PoolResized:
-    return PoolResized(at_ms=ctx.now_ms, agent_id=agent.id, size=size, previous=agent.size, reason=reason)
+def _resized(agent: Agent, size: int, reason: str) -> PoolResized:
+    return PoolResized(agent_id=agent.id, size=size, previous=agent.size, reason=reason)
 
 
 def _pool(state: State, agent: Agent) -> Pool:

@@ -34,8 +34,6 @@ def take_slot(state: State, prompt: TakeSlot, ctx: Context) -> list[Event]:
         return []
     return [
         PreemptionAsked(
-            at_ms=ctx.now_ms,
-            run_id=victim.run_id,
             task_id=victim.id,
             attempt=victim.attempt.number,
             agent_id=victim.attempt.agent_id,

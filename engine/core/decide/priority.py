@@ -23,7 +23,7 @@ def set_priority(state: State, command: SetPriority, ctx: Context) -> Applied:
     work = [task for task in tasks if task.kind == "agent" and not task.ended]
     if subject.priority == priority and all(task.priority == priority for task in work):
         raise Refused(f"{what} has priority {priority} already")
-    event = PrioritySet(at_ms=ctx.now_ms, run_id=run_id, task_id=task_id, priority=priority, previous=subject.priority)
+    event = PrioritySet(run_id=run_id, task_id=task_id, priority=priority, previous=subject.priority)
     at_work = sum(task.attempt is not None for task in work)
     waiting = len(work) - at_work
     return Applied(

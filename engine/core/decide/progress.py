@@ -25,7 +25,7 @@ def look_at(state: State, prompt: LookAt, ctx: Context, mint: Mint | None = None
     task = state.tasks.get(prompt.task_id)
     if task is None or task.status is not TaskStatus.WAITING or task.attempt is not None:
         return []
-    if task.need and (events := settled(state, task, ctx)):
+    if task.need and (events := settled(state, task)):
         return events
     if task.blockers:
         return []
@@ -34,17 +34,8 @@ def look_at(state: State, prompt: LookAt, ctx: Context, mint: Mint | None = None
     if task.kind not in ("join", "check"):
         return []
     if (reason := _nothing_to_look_at(state, task)) is not None:
-        return [TaskSkipped(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, reason=reason, optional=True)]
-    return [
-        AttemptStarted(
-            at_ms=ctx.now_ms,
-            run_id=task.run_id,
-            task_id=task.id,
-            attempt=task.attempts + 1,
-            agent_id=None,
-            generation=0,
-        )
-    ]
+        return [TaskSkipped(task_id=task.id, reason=reason, optional=True)]
+    return [AttemptStarted(task_id=task.id, attempt=task.attempts + 1, agent_id=None, generation=0)]
 
 
 def _nothing_to_look_at(state: State, task: Task) -> str | None:
@@ -71,7 +62,7 @@ def after_end(state: State, prompt: AfterEnd, ctx: Context) -> list[Event]:
     task = state.tasks.get(prompt.task_id)
     if task is None:
         return []
-    events: list[Event] = _stop_orphans(state, task, ctx)
+    events: list[Event] = _stop_orphans(state, task)
     mint = Mint(state)
     for task_id in task.before:
         events += _following(state, task, state.tasks[task_id], ctx, mint)
@@ -80,12 +71,12 @@ def after_end(state: State, prompt: AfterEnd, ctx: Context) -> list[Event]:
     asker = state.tasks.get(task.asker_id or "")
     attempt = asker.attempt if asker is not None else None
     if asker is not None and attempt is not None and task.call_key in attempt.owed and attempt.waits:
-        events.append(_answered(asker, attempt.number, task.call_key or "", ctx))
+        events.append(_answered(asker, attempt.number, task.call_key or ""))
     return events + check_group(state, CheckGroup(task_id=task.parent_id), ctx)
 
 
-def _answered(task: Task, attempt: int, call_key: str, ctx: Context) -> CallAnswered:
-    return CallAnswered(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, attempt=attempt, call_key=call_key)
+def _answered(task: Task, attempt: int, call_key: str) -> CallAnswered:
+    return CallAnswered(task_id=task.id, attempt=attempt, call_key=call_key)
 
 
 def _following(state: State, task: Task, following: Task, ctx: Context, mint: Mint) -> list[Event]:
@@ -93,11 +84,11 @@ def _following(state: State, task: Task, following: Task, ctx: Context, mint: Mi
         return []
     if not lets_pass(task):
         reason = f"{task.title} {'failed' if task.status is TaskStatus.FAILED else 'was skipped'}"
-        return [TaskSkipped(at_ms=ctx.now_ms, run_id=task.run_id, task_id=following.id, reason=reason)]
+        return [TaskSkipped(run_id=task.run_id, task_id=following.id, reason=reason)]
     return look_at(state, LookAt(task_id=following.id), ctx, mint)
 
 
-def settled(state: State, node: Task, ctx: Context) -> list[Event]:
+def settled(state: State, node: Task) -> list[Event]:
     """Let a node that needs a number of answers go on, or fail, as soon as that is certain; the rest is stopped."""
     nodes = [state.tasks[one] for one in (node.after if node.sees is None else node.sees)]
     nodes = [one for one in nodes if one.kind != "check"]
@@ -107,14 +98,12 @@ def settled(state: State, node: Task, ctx: Context) -> list[Event]:
     if len(came) >= need:
         first = {one.id for one in came[:need]}
         met = NeedMet(
-            at_ms=ctx.now_ms,
-            run_id=node.run_id,
             task_id=node.id,
             answers=[one.id for one in nodes if one.id in first],
             after=[one for one in node.after if state.tasks[one].ended],
         )
         reason = "the first answer is there" if need == 1 else f"{need} answers are there"
-        return [met, *_not_needed(state, left, reason, ctx)]
+        return [met, *_not_needed(state, left, reason)]
     missed = [one for one in nodes if one.ended and one.status not in (TaskStatus.DONE, TaskStatus.CANCELLED)]
     cancelled = len(nodes) - len(left) - len(came) - len(missed)
     if not missed or len(came) + len(left) >= min(need, len(nodes) - cancelled):
@@ -123,30 +112,27 @@ def settled(state: State, node: Task, ctx: Context) -> list[Event]:
         return []  # there is nothing to work on, and nothing has failed
     last = f"{missed[-1].title}: {missed[-1].error}"
     error = f"{need} of {len(nodes)} answers are needed and {len(missed)} will not come ({last})"
-    failed = TaskFailed(at_ms=ctx.now_ms, run_id=node.run_id, task_id=node.id, error=error)
-    return [failed, *_not_needed(state, left, "too few answers are left", ctx)]
+    failed = TaskFailed(task_id=node.id, error=error)
+    return [failed, *_not_needed(state, left, "too few answers are left")]
 
 
-def _not_needed(state: State, tasks: list[Task], reason: str, ctx: Context) -> list[Event]:
+def _not_needed(state: State, tasks: list[Task], reason: str) -> list[Event]:
     """Stop at once what nothing waits for."""
-    return [stop(state, task, reason, ctx, at_once=True) for task in tasks if not task.cancelling]
+    return [stop(state, task, reason, at_once=True) for task in tasks if not task.cancelling]
 
 
-def _stop_orphans(state: State, task: Task, ctx: Context) -> list[Event]:
+def _stop_orphans(state: State, task: Task) -> list[Event]:
     """An attempt ended for good: what it had asked for and did not wait for is of no use any more."""
     if task.kind != "agent" or not task.open:
         return []
     children = (state.tasks[task_id] for task_id in task.children)
-    return [
-        stop(state, child, f"{task.title} ended", ctx) for child in children if not child.ended and not child.cancelling
-    ]
+    return [stop(state, child, f"{task.title} ended") for child in children if not child.ended and not child.cancelling]
 
 
-def stop(state: State, root: Task, reason: str, ctx: Context, *, at_once: bool = False) -> CancelRequested:
+def stop(state: State, root: Task, reason: str, *, at_once: bool = False) -> CancelRequested:
     """Return the event that stops a task and all below it, at its next step or where it is."""
     tasks = [task for task in below(state, root) if not task.ended]
     return CancelRequested(
-        at_ms=ctx.now_ms,
         run_id=root.run_id,
         task_id=root.id,
         cancelled=[
@@ -165,4 +151,4 @@ def answer_now(state: State, prompt: AnswerNow, ctx: Context) -> list[Event]:
     task = state.tasks.get(prompt.task_id)
     if task is None or task.attempt is None:
         return []
-    return [_answered(task, task.attempt.number, prompt.call_key, ctx)]
+    return [_answered(task, task.attempt.number, prompt.call_key)]

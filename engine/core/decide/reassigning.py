@@ -21,8 +21,6 @@ def reassign(state: State, command: Reassign, ctx: Context) -> Applied:
         raise Refused(why_not)
     attempt = task.attempt
     event = TaskReassigned(
-        at_ms=ctx.now_ms,
-        run_id=task.run_id,
         task_id=task.id,
         agent_id=agent.id,
         supervisor_id=agent.supervisor_id,

@@ -19,12 +19,11 @@ def member_crashed(state: State, prompt: MemberCrashed, ctx: Context) -> list[Ev
     policy: Restart | None = inherited(state, supervisor, "restart", None)
     because = f"{member_name(state, prompt.member_id)} crashed: {prompt.because}"
     if policy is not None and is_too_often(policy, supervisor.restarts_ms, ctx.now_ms):
-        return _failed(state, supervisor, policy, because, ctx)
+        return _failed(state, supervisor, policy, because)
     rule = policy or Restart()
     members = affected(rule, supervisor.members, prompt.member_id)
     return [
         AgentsRestarted(
-            at_ms=ctx.now_ms,
             supervisor_id=supervisor.id,
             agent_ids=[agent_id for member in members for agent_id in _agents_of(state, member)],
             strategy=rule.strategy,
@@ -49,7 +48,7 @@ def _agents_of(state: State, member_id: str) -> list[str]:
     return [agent_id for member in state.supervisors[member_id].members for agent_id in _agents_of(state, member)]
 
 
-def _failed(state: State, supervisor: Supervisor, policy: Restart, because: str, ctx: Context) -> list[Event]:
+def _failed(state: State, supervisor: Supervisor, policy: Restart, because: str) -> list[Event]:
     times = policy.intensity + 1
     count = f"{times} restart{'' if times == 1 else 's'} in {policy.period_s:g} s"
     error = f"supervisor {supervisor.name} failed: {count}"
@@ -60,16 +59,12 @@ def _failed(state: State, supervisor: Supervisor, policy: Restart, because: str,
         if task.kind == "group" and task.worker_id in below and task.status is TaskStatus.RUNNING
     ]
     event = SupervisorFailed(
-        at_ms=ctx.now_ms,
-        supervisor_id=supervisor.id,
-        error=error,
-        because=because,
-        groups=[group.id for group in groups],
+        supervisor_id=supervisor.id, error=error, because=because, groups=[group.id for group in groups]
     )
     failing = {group.id for group in groups}
     outermost = [group for group in groups if not _is_inside(state, group, failing)]
     children = [state.tasks[task_id] for group in outermost for task_id in group.children]
-    stops = [stop(state, child, error, ctx) for child in children if not child.ended and not child.cancelling]
+    stops = [stop(state, child, error) for child in children if not child.ended and not child.cancelling]
     return [event, *stops]
 
 

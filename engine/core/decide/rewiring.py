@@ -35,7 +35,7 @@ class _Parts:
     """Delegations that have not begun and stay with a lead that goes on."""
 
 
-def rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, preserve: bool, at_ms: int) -> GroupChange:
+def rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, preserve: bool) -> GroupChange:
     """Return how one graph in progress becomes one of `wanted`; what is done and what is at work keeps its outcome.
 
     Raises:
@@ -54,7 +54,7 @@ def rewired(state: State, wanted: Supervisor, group: Task, mint: Mint, *, preser
     fresh = {f"+m{place}": one for place, one in enumerate(_without_a_node(state, wanted, group, there))}
     view = _view(state, wanted, parts, fresh)
     wiring = wired(wanted.mode, view)
-    graph = drawn(state, wanted, wiring, fresh, mint, at_ms=at_ms)
+    graph = drawn(state, wanted, wiring, fresh, mint)
     if graph.queues:
         raise Refused(f"the strategy {wanted.mode} asks for anybody who is able before it has looked at anything")
     _must_leave_something(state, group, parts, wiring)

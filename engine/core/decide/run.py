@@ -42,7 +42,6 @@ def submit(state: State, command: Submit, ctx: Context) -> Applied:
     deadline = deadline_for(state, supervisor, command.deadline_s, command.limits, ctx)
     mint = Mint(state)
     event = RunSubmitted(
-        at_ms=ctx.now_ms,
         run_id=mint("r"),
         supervisor_id=supervisor.id,
         root_id=mint("t"),
@@ -68,13 +67,13 @@ def cancel(state: State, command: Cancel, ctx: Context) -> Applied:
     if isinstance(found, Run):
         if found.cancelling:
             raise Refused(f"run {found.id} is being cancelled already")
-        return _cancelled(found, None, [state.tasks[task_id] for task_id in found.tasks], command.reason, ctx)
+        return _cancelled(found, None, [state.tasks[task_id] for task_id in found.tasks], command.reason)
     if found.ended:
         raise Refused(f"task {found.id} has ended already ({found.status.value}); nothing to cancel")
-    return _cancelled(state.runs[found.run_id], found, below(state, found), command.reason, ctx)
+    return _cancelled(state.runs[found.run_id], found, below(state, found), command.reason)
 
 
-def _cancelled(run: Run, root: Task | None, tasks: list[Task], reason: str, ctx: Context) -> Applied:
+def _cancelled(run: Run, root: Task | None, tasks: list[Task], reason: str) -> Applied:
     stopping = [task.id for task in tasks if not task.ended and task.attempt is not None]
     cancelled = [
         task.id
@@ -82,7 +81,6 @@ def _cancelled(run: Run, root: Task | None, tasks: list[Task], reason: str, ctx:
         if not task.ended and task.attempt is None and (task.kind != "group" or task.status is TaskStatus.WAITING)
     ]
     event = CancelRequested(
-        at_ms=ctx.now_ms,
         run_id=run.id,
         task_id=root.id if root is not None else None,
         cancelled=cancelled,
@@ -105,7 +103,7 @@ def retry_work(state: State, command: RetryWork, ctx: Context) -> Applied:
     if isinstance(task, Run):
         raise Refused(f"run {task.id} is still open; retry one of its failed tasks, or cancel it first")
     if task.status is TaskStatus.RETRYING:
-        return Applied(events=[RetryDue(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id)],
+        return Applied(events=[RetryDue(task_id=task.id)],
                        summary=f"retrying {task.id} now")  # fmt: skip
     if task.status is not TaskStatus.FAILED:
         raise Refused(f"task {task.id} is {task.status.value}; only a failed or backing-off task can be retried")
@@ -119,10 +117,10 @@ def retry_work(state: State, command: RetryWork, ctx: Context) -> Applied:
         raise Refused(f"the outcome of task {task.id} was used already; submit the request again instead")
     if is_cancelled(state, parent):
         raise Refused(f"task {task.id} is part of what is being cancelled")
-    gone = [one for one in reopened if state.tasks[one].kind == "agent" and not _is_served(state, one, ctx)]
+    gone = [one for one in reopened if state.tasks[one].kind == "agent" and not _is_served(state, one)]
     if gone:
         raise Refused(f"everybody who could do task {gone[0]} is removed; submit the request again instead")
-    event = TaskReopened(at_ms=ctx.now_ms, run_id=task.run_id, task_id=task.id, reopened=reopened)
+    event = TaskReopened(task_id=task.id, reopened=reopened)
     return Applied(events=[event], summary=f"retrying {task.id}")
 
 
@@ -137,11 +135,11 @@ def _again(state: State, summary: RunSummary, ctx: Context) -> Applied:
     )
 
 
-def _is_served(state: State, task_id: str, ctx: Context) -> bool:
+def _is_served(state: State, task_id: str) -> bool:
     """Return True when there is somebody to take the task; an agent that drains still does its own."""
     queue = state.queues.get(state.tasks[task_id].queue or "")
     if queue is None or not queue.key.startswith("agent:"):
-        return can_be_placed(state, state.tasks[task_id], ctx)
+        return can_be_placed(state, state.tasks[task_id])
     return any(state.agents[agent_id].removing in (None, "drain") for agent_id in queue.agents)
 
 

@@ -9,6 +9,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
+from engine.core.context import Context
+from engine.core.decide.stamp import stamped
 from engine.core.events import Event
 from engine.core.fold import apply
 from engine.core.state import State
@@ -25,13 +27,14 @@ class Scratch:
         events: What was decided, in order.
     """
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, ctx: Context) -> None:
         self.state = scratch_of(state)
         self.events: list[Event] = []
+        self._ctx = ctx
 
     def take(self, events: Sequence[Event]) -> None:
         """Fold events into the copy."""
-        for event in events:
+        for event in stamped(self.state, events, self._ctx.now_ms):
             apply(self.state, event)
         self.events += events
 

@@ -32,7 +32,7 @@ def change_supervisor(state: State, command: ChangeSupervisor, ctx: Context) -> 
         wanted["options"] = overlaid(supervisor.options, command.options)
         names = [member_name(state, one) for one in supervisor.members]
         check_options(supervisor.name, supervisor.mode, wanted["options"], names)
-    event = settings_changed(supervisor, wanted, ctx)
+    event = settings_changed(supervisor, wanted)
     if event is None:
         raise Refused(f"supervisor {supervisor.name!r} has these settings already; nothing to change")
     may_stay_so_deep(state, supervisor, event.options)
@@ -43,7 +43,7 @@ def change_supervisor(state: State, command: ChangeSupervisor, ctx: Context) -> 
     )
 
 
-def settings_changed(supervisor: Supervisor, wanted: dict[str, Any], ctx: Context) -> SupervisorChanged | None:
+def settings_changed(supervisor: Supervisor, wanted: dict[str, Any]) -> SupervisorChanged | None:
     """Return the event that gives a supervisor what is wanted; None where it has all of that."""
     now = {name: getattr(supervisor, name) for name in SETTINGS}
     after = now | wanted
@@ -55,7 +55,7 @@ def settings_changed(supervisor: Supervisor, wanted: dict[str, Any], ctx: Contex
     ]
     if not differs:
         return None
-    return SupervisorChanged(at_ms=ctx.now_ms, supervisor_id=supervisor.id, fields=differs, **after)
+    return SupervisorChanged(supervisor_id=supervisor.id, fields=differs, **after)
 
 
 def overlaid(options: SupervisorOptions, by: SupervisorOptions) -> SupervisorOptions:

@@ -14,19 +14,17 @@ OnStopped: TypeAlias = Callable[[State, Task, Attempt, AttemptStopped, Context],
 
 def cancelled(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
     """End the task with what it had said so far."""
-    return [_ended(task, attempt, signal, ctx, requeued=False, limit=exceeded_by(state, task))]
+    return [_ended(task, attempt, signal, requeued=False, limit=exceeded_by(state, task))]
 
 
 def requeued(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
     """Let another attempt do the task, on what is finished of it."""
-    return [_ended(task, attempt, signal, ctx, requeued=True)]
+    return [_ended(task, attempt, signal, requeued=True)]
 
 
-def _ended(task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context, *, requeued: bool,
+def _ended(task: Task, attempt: Attempt, signal: AttemptStopped, *, requeued: bool,
            restarted: bool = False, limit: str | None = None) -> Event:  # fmt: skip
     return AttemptCancelled(
-        at_ms=ctx.now_ms,
-        run_id=task.run_id,
         task_id=task.id,
         attempt=attempt.number,
         agent_id=attempt.agent_id,
@@ -42,7 +40,7 @@ def _ended(task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context, *
 
 def restarted(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
     """Let the task begin again from its input; what is finished of it is thrown away."""
-    return [_ended(task, attempt, signal, ctx, requeued=True, restarted=True)]
+    return [_ended(task, attempt, signal, requeued=True, restarted=True)]
 
 
 def migrated(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
@@ -52,8 +50,6 @@ def migrated(state: State, task: Task, attempt: Attempt, signal: AttemptStopped,
         return requeued(state, task, attempt, signal, ctx)
     return [
         AttemptMigrated(
-            at_ms=ctx.now_ms,
-            run_id=task.run_id,
             task_id=task.id,
             attempt=attempt.number,
             agent_id=attempt.agent_id,
@@ -71,8 +67,6 @@ def preempted(state: State, task: Task, attempt: Attempt, signal: AttemptStopped
     assert attempt.agent_id is not None
     return [
         AttemptPreempted(
-            at_ms=ctx.now_ms,
-            run_id=task.run_id,
             task_id=task.id,
             attempt=attempt.number,
             agent_id=attempt.agent_id,
@@ -108,15 +102,7 @@ def lost(state: State, task: Task, attempt: Attempt, ctx: Context) -> list[Event
     """
     if is_cancelled(state, task) or attempt.stopping not in (None, "migrate"):
         return stopped(state, task, attempt, AttemptStopped(task_id=task.id, attempt=attempt.number), ctx)
-    return [
-        AttemptLost(
-            at_ms=ctx.now_ms,
-            run_id=task.run_id,
-            task_id=task.id,
-            attempt=attempt.number,
-            agent_id=attempt.agent_id,
-        )
-    ]
+    return [AttemptLost(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id)]
 
 
 def exceeded_by(state: State, task: Task) -> str | None:

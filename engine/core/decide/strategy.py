@@ -20,7 +20,7 @@ from engine.core.strategies import STRATEGIES, check_settings, settings_for, str
 
 def switch_strategy(state: State, command: SwitchStrategy, ctx: Context) -> Applied:
     """Validate the whole change, then say it as one event."""
-    event = switched(state, command, ctx.now_ms)
+    event = switched(state, command)
     name = state.supervisors[event.supervisor_id].name
     kept = sum(len(change.kept) for change in event.groups)
     planned = sum(len(change.after) for change in event.groups)
@@ -35,12 +35,12 @@ def switch_strategy(state: State, command: SwitchStrategy, ctx: Context) -> Appl
     )
 
 
-def switched(state: State, command: SwitchStrategy, at_ms: int) -> StrategySwitched:
+def switched(state: State, command: SwitchStrategy) -> StrategySwitched:
     """Return what a switch does to a supervisor and to its graphs in progress."""
-    return switched_to(state, _wanted(state, find_supervisor(state, command.supervisor), command), command, at_ms)
+    return switched_to(state, _wanted(state, find_supervisor(state, command.supervisor), command), command)
 
 
-def switched_to(state: State, wanted: Supervisor, command: SwitchStrategy, at_ms: int) -> StrategySwitched:
+def switched_to(state: State, wanted: Supervisor, command: SwitchStrategy) -> StrategySwitched:
     """Return what makes a supervisor coordinate like `wanted`; of the command counts whose graphs are rewired and how.
 
     Raises:
@@ -50,11 +50,8 @@ def switched_to(state: State, wanted: Supervisor, command: SwitchStrategy, at_ms
     in_progress = _groups(state, current, command)
     if in_progress and wanted.mode == "delegate" and _lead(wanted) is None:
         raise Refused(_NO_LEAD.format(current.name))
-    groups = [
-        rewired(state, wanted, task, mint, preserve=command.preserve_agent_states, at_ms=at_ms) for task in in_progress
-    ]
+    groups = [rewired(state, wanted, task, mint, preserve=command.preserve_agent_states) for task in in_progress]
     return StrategySwitched(
-        at_ms=at_ms,
         supervisor_id=current.id,
         mode=wanted.mode,
         previous=current.mode,

@@ -56,7 +56,7 @@ def _each(
     twice = next((agent for agent in agents if sum(other.id == agent.id for other in agents) > 1), None)
     if twice is not None:
         raise Refused(f"{twice.name} is named twice; one change an agent")
-    scratch, done = Scratch(state), []
+    scratch, done = Scratch(state, ctx), []
     for (_, change), agent in zip(changes, agents, strict=True):
         done.append(decide_one(scratch.state, change, scratch.state.agents[agent.id], ctx))
         scratch.take(done[-1].events)
@@ -83,7 +83,6 @@ def _swap(state: State, command: SwapAgent, agent: Agent, ctx: Context) -> Appli
         state,
         agent,
         spec,
-        ctx,
         mode=mode,
         due_ms=due_ms,
         rollback_failures=command.rollback_failures,
@@ -91,7 +90,7 @@ def _swap(state: State, command: SwapAgent, agent: Agent, ctx: Context) -> Appli
     )
     still = len(agent.running) + len(agent.parked)
     return Applied(
-        events=[*events, event, *left_behind(state, agent, event.queues, ctx.now_ms)],
+        events=[*events, event, *left_behind(state, agent, event.queues)],
         summary=f"swapped {agent.name} to g{event.generation}",
         result={
             "agent_id": agent.id,
@@ -146,12 +145,11 @@ def _check_probation(failures: int, tasks: int) -> None:
 
 
 def swapped_to(
-    state: State, agent: Agent, spec: AgentSpec, ctx: Context, *, mode: SwapMode = "drain", due_ms: int | None = None,
+    state: State, agent: Agent, spec: AgentSpec, *, mode: SwapMode = "drain", due_ms: int | None = None,
     rollback_failures: int | None = None, rollback_tasks: int = 10,
 ) -> AgentSwapped:  # fmt: skip
     """Return the event that gives `agent` its next generation."""
     return AgentSwapped(
-        at_ms=ctx.now_ms,
         agent_id=agent.id,
         generation=agent.generation + 1,
         spec=spec,
@@ -186,9 +184,9 @@ def _rollback(state: State, command: Rollback, agent: Agent, ctx: Context) -> Ap
             f"the code of {agent.name} before g{agent.generation} is gone: only its files had changed, and those of "
             "then are not kept; put them back, then: quarterdeck up TEAM"
         )
-    event = rolled_back(state, agent, ctx, mode=mode, why="asked for")
+    event = rolled_back(state, agent, mode=mode, why="asked for")
     return Applied(
-        events=[event, *left_behind(state, agent, event.queues, ctx.now_ms)],
+        events=[event, *left_behind(state, agent, event.queues)],
         summary=f"rolled {agent.name} back to the spec before, as g{event.generation}{_with_code(state, agent, event)}",
         result={
             "agent_id": agent.id,
@@ -211,14 +209,11 @@ def _with_code(state: State, agent: Agent, event: SwapRolledBack) -> str:
     return f"; its code of before g{agent.generation} is gone, it runs the files as they are now"
 
 
-def rolled_back(
-    state: State, agent: Agent, ctx: Context, *, mode: SwapMode, why: str, by_itself: bool = False
-) -> SwapRolledBack:
+def rolled_back(state: State, agent: Agent, *, mode: SwapMode, why: str, by_itself: bool = False) -> SwapRolledBack:
     """Return the event that gives `agent` the spec of the generation before, which has to be there."""
     assert agent.previous is not None
     spec = state.specs[agent.previous]
     return SwapRolledBack(
-        at_ms=ctx.now_ms,
         agent_id=agent.id,
         generation=agent.generation + 1,
         spec=spec,

@@ -44,12 +44,11 @@ def add_agent(state: State, command: AddAgent, ctx: Context) -> Applied:
     if gone is None or gone.name != name:
         name_is_free(state, supervisor, name)
     if gone is not None:
-        evicted = AgentRemoved(at_ms=ctx.now_ms, agent_id=gone.id, evicted=True)
-        events += [evicted, *left_behind(state, gone, (), ctx.now_ms)]
+        evicted = AgentRemoved(agent_id=gone.id, evicted=True)
+        events += [evicted, *left_behind(state, gone, ())]
     agent_id = Mint(state)("a")
     events.append(
         AgentAdded(
-            at_ms=ctx.now_ms,
             agent_id=agent_id,
             name=name,
             supervisor_id=supervisor.id,
@@ -68,44 +67,40 @@ def add_agent(state: State, command: AddAgent, ctx: Context) -> Applied:
 def register_spec(state: State, command: RegisterSpec, ctx: Context) -> Applied:
     """Put a spec into the registry."""
     events = trust(state, [command.spec], ctx)
-    events.append(SpecRegistered(at_ms=ctx.now_ms, spec=command.spec))
+    events.append(SpecRegistered(spec=command.spec))
     return Applied(events=events, summary=f"registered {command.spec.name}")
 
 
 def unregister_spec(state: State, command: UnregisterSpec, ctx: Context) -> Applied:
     """Take a name out of the registry."""
     find_spec(state, command.name)
-    return Applied(
-        events=[SpecUnregistered(at_ms=ctx.now_ms, name=command.name)], summary=f"unregistered {command.name}"
-    )
+    return Applied(events=[SpecUnregistered(name=command.name)], summary=f"unregistered {command.name}")
 
 
 def pause(state: State, command: Pause, ctx: Context) -> Applied:
     """Pause a run, a supervisor or an agent, whichever has that id or name."""
-    now = ctx.now_ms
     found = _pausable(state, command.target)
     if isinstance(found, Run):
         must(not found.paused, f"run {found.id} is paused already")
-        return Applied(events=[RunPaused(at_ms=now, run_id=found.id)], summary=f"paused run {found.id}")
+        return Applied(events=[RunPaused(run_id=found.id)], summary=f"paused run {found.id}")
     must(not found.paused, f"{found.name} is paused already")
     if isinstance(found, Agent):
-        return Applied(events=[AgentPaused(at_ms=now, agent_id=found.id)], summary=f"paused {found.name}")
-    return Applied(events=[SupervisorPaused(at_ms=now, supervisor_id=found.id)], summary=f"paused {found.name}")
+        return Applied(events=[AgentPaused(agent_id=found.id)], summary=f"paused {found.name}")
+    return Applied(events=[SupervisorPaused(supervisor_id=found.id)], summary=f"paused {found.name}")
 
 
 def resume(state: State, command: Resume, ctx: Context) -> Applied:
     """Let go on what was paused; what failed is tried again."""
-    now = ctx.now_ms
     found = _pausable(state, command.target)
     if isinstance(found, Run):
         must(found.paused, f"run {found.id} is not paused")
-        return Applied(events=[RunResumed(at_ms=now, run_id=found.id)], summary=f"resumed run {found.id}")
-    events = mended(found, ctx)
+        return Applied(events=[RunResumed(run_id=found.id)], summary=f"resumed run {found.id}")
+    events = mended(found)
     must(found.paused or bool(events), f"{found.name} is not paused")
     if found.paused and isinstance(found, Agent):
-        events.append(AgentResumed(at_ms=now, agent_id=found.id))
+        events.append(AgentResumed(agent_id=found.id))
     elif found.paused:
-        events.append(SupervisorResumed(at_ms=now, supervisor_id=found.id))
+        events.append(SupervisorResumed(supervisor_id=found.id))
     return Applied(events=events, summary=f"resumed {found.name}")
 
 

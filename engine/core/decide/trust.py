@@ -43,4 +43,4 @@ def trusted(state: State, references: Iterable[str], ctx: Context, *, anew: bool
     if missing:
         raise NotTrusted(missing)
     new = {one: ctx.granted[one] for one in named if one in ctx.granted and state.trusted.get(one) != ctx.granted[one]}
-    return [ReferencesTrusted(at_ms=ctx.now_ms, references=new)] if new else []
+    return [ReferencesTrusted(references=new)] if new else []

@@ -27,7 +27,6 @@ def tune(state: State, prompt: Tune, ctx: Context) -> list[Event]:
         return []  # what cannot be switched to now may be at the end of a later run
     now = figures_of(runs_of(state, supervisor))
     said = CoordinationTuned(
-        at_ms=ctx.now_ms,
         supervisor_id=supervisor.id,
         kind=change.kind,
         mode=supervisor.mode,

@@ -229,6 +229,7 @@ EVENTS: tuple[type[Event], ...] = get_args(Event)
 KINDS: dict[str, type[Event]] = {str(fields(cls)[0].default): cls for cls in EVENTS}
 """Every class of event by its kind."""
 
+
 __all__ = [
     "EVENTS",
     "KINDS",

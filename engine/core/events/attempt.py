@@ -14,8 +14,8 @@ class AttemptStarted:
     """An agent (or the engine itself, for a join) begins to work on a task."""
 
     type: Literal["attempt_started"] = "attempt_started"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     attempt: int
     agent_id: str | None
@@ -27,8 +27,8 @@ class AttemptResumed:
     """An attempt has a slot again and goes on with what its delegations answered."""
 
     type: Literal["attempt_resumed"] = "attempt_resumed"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     attempt: int
     agent_id: str
@@ -41,8 +41,8 @@ class StepRecorded:
     """A step ended well; its output is never computed again."""
 
     type: Literal["step_recorded"] = "step_recorded"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     attempt: int
     agent_id: str | None
@@ -60,8 +60,8 @@ class AttemptDone:
     """An attempt ended well, and with it the task."""
 
     type: Literal["attempt_done"] = "attempt_done"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     attempt: int
     agent_id: str | None
@@ -75,8 +75,8 @@ class AttemptFailed:
     """An attempt ended with an error; the failure policy decides what is next."""
 
     type: Literal["attempt_failed"] = "attempt_failed"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     attempt: int
     agent_id: str | None
@@ -101,8 +101,8 @@ class AttemptCancelled:
     """An attempt was stopped; what it had said so far is kept."""
 
     type: Literal["attempt_cancelled"] = "attempt_cancelled"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     attempt: int
     agent_id: str | None
@@ -123,8 +123,8 @@ class AttemptSetAside:
     """An attempt was stopped for a budget; its task waits again, with its finished steps."""
 
     type: Literal["attempt_set_aside"] = "attempt_set_aside"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     attempt: int
     agent_id: str | None
@@ -139,8 +139,8 @@ class AttemptLost:
     """An attempt ended with the engine that ran it; its finished steps are kept."""
 
     type: Literal["attempt_lost"] = "attempt_lost"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     attempt: int
     agent_id: str | None

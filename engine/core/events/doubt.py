@@ -10,8 +10,8 @@ class ToolStarted:
     """An attempt is about to call a tool that must not be called twice; a step that is recorded is its good end."""
 
     type: Literal["tool_started"] = "tool_started"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     attempt: int
     agent_id: str | None
@@ -24,8 +24,8 @@ class ToolFailed:
     """A tool that was called raised: it has ended, and what is next is a matter of the agent's code."""
 
     type: Literal["tool_failed"] = "tool_failed"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     attempt: int
     agent_id: str | None
@@ -39,8 +39,8 @@ class DoubtSettled:
     """A person said of a tool call without an end whether it has happened."""
 
     type: Literal["doubt_settled"] = "doubt_settled"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     name: str
     key: str

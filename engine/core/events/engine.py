@@ -13,7 +13,7 @@ class EngineStarted:
     """A process took the lease and begins to decide."""
 
     type: Literal["engine_started"] = "engine_started"
-    at_ms: int
+    at_ms: int = 0
     pid: int
     token: int
     version: str
@@ -30,7 +30,7 @@ class EngineStopped:
     """The engine ended on purpose; open runs are suspended until the next one."""
 
     type: Literal["engine_stopped"] = "engine_stopped"
-    at_ms: int
+    at_ms: int = 0
     reason: str
     final: bool = False
     """The team was to stop, not this process alone: engines that stand by do not take over."""
@@ -41,7 +41,7 @@ class TeamLoaded:
     """A team file was read; with its text, so that the database needs nothing else."""
 
     type: Literal["team_loaded"] = "team_loaded"
-    at_ms: int
+    at_ms: int = 0
     path: str
     folder: str
     sha256: str
@@ -53,7 +53,7 @@ class ReferencesTrusted:
     """Whoever runs the engine allowed these references to be imported and called."""
 
     type: Literal["references_trusted"] = "references_trusted"
-    at_ms: int
+    at_ms: int = 0
     references: dict[str, str]
     """Each with the hash of its code: of the files that it imports from the team's folder; empty for installed code."""
 
@@ -63,7 +63,7 @@ class CommandApplied:
     """A command was carried out; what it did are the events since the one before it."""
 
     type: Literal["command_applied"] = "command_applied"
-    at_ms: int
+    at_ms: int = 0
     command_id: str
     command: str
     """The command's type."""
@@ -80,7 +80,7 @@ class CommandRefused:
     """A command was not carried out, and nothing changed."""
 
     type: Literal["command_refused"] = "command_refused"
-    at_ms: int
+    at_ms: int = 0
     command_id: str
     command: str
     sender: str
@@ -96,7 +96,7 @@ class SignalDropped:
     """A signal could not be decided because of a defect; the rest of the team goes on."""
 
     type: Literal["signal_dropped"] = "signal_dropped"
-    at_ms: int
+    at_ms: int = 0
     signal: str
     error: str
     task_id: str | None = None
@@ -107,7 +107,7 @@ class ImportBegan:
     """An archive was read and checked; its parts follow, and nothing of it is there before the last one."""
 
     type: Literal["import_began"] = "import_began"
-    at_ms: int
+    at_ms: int = 0
     command_id: str
     path: str
     sha256: str
@@ -122,7 +122,7 @@ class PartImported:
     """Entities, or texts, of the archive that is being taken in."""
 
     type: Literal["part_imported"] = "part_imported"
-    at_ms: int
+    at_ms: int = 0
     state: JsonValue
     """A piece of the state document, its ids raised already; its references count the texts of all parts."""
     texts: list[JsonValue]
@@ -133,7 +133,7 @@ class SummariesImported:
     """Finished runs of the archive that is being taken in."""
 
     type: Literal["summaries_imported"] = "summaries_imported"
-    at_ms: int
+    at_ms: int = 0
     state: JsonValue
     """A piece of the state document with nothing but them."""
     texts: list[JsonValue]
@@ -145,7 +145,7 @@ class StateImported:
     """A whole state has come in from an archive: what this event carries, and all parts before it."""
 
     type: Literal["state_imported"] = "state_imported"
-    at_ms: int
+    at_ms: int = 0
     path: str
     sha256: str
     paused: bool

@@ -13,7 +13,7 @@ class Escalated:
     """A person is asked; what it is about waits."""
 
     type: Literal["escalated"] = "escalated"
-    at_ms: int
+    at_ms: int = 0
     escalation_id: str
     kind: str
     """What it is about, such as `failure`, `budget` or `drain`."""
@@ -35,7 +35,7 @@ class EscalationAnswered:
     """A question has its answer; what it brings about follows."""
 
     type: Literal["escalation_answered"] = "escalation_answered"
-    at_ms: int
+    at_ms: int = 0
     escalation_id: str
     kind: str
     subject: str

@@ -10,8 +10,8 @@ class TaskFailedOver:
     """A task that failed on one agent was given to another; its finished steps are kept."""
 
     type: Literal["task_failed_over"] = "task_failed_over"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     from_id: str | None
     """The agent that failed on it last."""
@@ -26,8 +26,8 @@ class TaskTriedAnew:
     """A failed task is tried again because a person said so, or the default; its failure policies begin anew."""
 
     type: Literal["task_tried_anew"] = "task_tried_anew"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     queue: str
     by: str
@@ -39,8 +39,8 @@ class TaskAnswered:
     """A person gave the output of a task in place of its agent."""
 
     type: Literal["task_answered"] = "task_answered"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
 
 
@@ -49,7 +49,7 @@ class CircuitOpened:
     """An agent keeps failing: it gets nothing to do until it has cooled down."""
 
     type: Literal["circuit_opened"] = "circuit_opened"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str
     failures: int
     """Failed attempts in a row."""
@@ -63,7 +63,7 @@ class CircuitHalfOpened:
     """An agent has cooled down: one attempt is let through."""
 
     type: Literal["circuit_half_opened"] = "circuit_half_opened"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str
 
 
@@ -72,7 +72,7 @@ class CircuitClosed:
     """An agent takes tasks again as before."""
 
     type: Literal["circuit_closed"] = "circuit_closed"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str
     reason: str
 
@@ -82,7 +82,7 @@ class AgentsRestarted:
     """An agent crashed: it, and whoever its supervisor's strategy says, is started anew; their tasks wait again."""
 
     type: Literal["agents_restarted"] = "agents_restarted"
-    at_ms: int
+    at_ms: int = 0
     supervisor_id: str
     agent_ids: list[str]
     """Of the supervisor and of those below it, in declared order."""
@@ -98,7 +98,7 @@ class SupervisorFailed:
     """A supervisor had to restart its agents too often: its requests fail, and the one above it has a crash."""
 
     type: Literal["supervisor_failed"] = "supervisor_failed"
-    at_ms: int
+    at_ms: int = 0
     supervisor_id: str
     error: str
     """Such as `supervisor chief failed: 4 restarts in 60 s`."""
@@ -113,7 +113,7 @@ class SupervisorMended:
     """An operator let a supervisor work again that had failed."""
 
     type: Literal["supervisor_mended"] = "supervisor_mended"
-    at_ms: int
+    at_ms: int = 0
     supervisor_id: str
 
 
@@ -122,5 +122,5 @@ class AgentCheckAsked:
     """An operator asked that an agent in error is looked at again."""
 
     type: Literal["agent_check_asked"] = "agent_check_asked"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str

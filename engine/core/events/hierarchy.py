@@ -13,7 +13,7 @@ class MemberMoved:
     """An agent, or a supervisor with everything under it, stands under another supervisor."""
 
     type: Literal["member_moved"] = "member_moved"
-    at_ms: int
+    at_ms: int = 0
     member_id: str
     parent_id: str
     previous_id: str | None
@@ -27,7 +27,7 @@ class MemberRenamed:
     """An agent or a supervisor is called otherwise; its id, its generation and its work stay."""
 
     type: Literal["member_renamed"] = "member_renamed"
-    at_ms: int
+    at_ms: int = 0
     member_id: str
     name: str
     previous: str
@@ -42,7 +42,7 @@ class MembersOrdered:
     """The members of a supervisor take part in another order."""
 
     type: Literal["members_ordered"] = "members_ordered"
-    at_ms: int
+    at_ms: int = 0
     supervisor_id: str
     members: list[str]
     """Ids of all of them."""
@@ -63,7 +63,7 @@ class MembersDeclared:
     """A program or a team file has declared members; changes from now on are changes of somebody else."""
 
     type: Literal["members_declared"] = "members_declared"
-    at_ms: int
+    at_ms: int = 0
     same: list[str]
     """Ids of those that are as they were declared."""
     different: dict[str, Declared] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class SupervisorChanged:
     """Settings of a supervisor are others; its strategy is said by `StrategySwitched`."""
 
     type: Literal["supervisor_changed"] = "supervisor_changed"
-    at_ms: int
+    at_ms: int = 0
     supervisor_id: str
     fields: list[str]
     """Names of what differs from before."""
@@ -95,7 +95,7 @@ class CoordinationTuned:
     """A supervisor changes how it coordinates by itself, or takes such a change back; what follows says how."""
 
     type: Literal["coordination_tuned"] = "coordination_tuned"
-    at_ms: int
+    at_ms: int = 0
     supervisor_id: str
     kind: Literal["parallel", "selection", "back"]
     mode: str
@@ -119,7 +119,7 @@ class SupervisorLeaving:
     """A supervisor gets nothing new; it goes with its agents when nothing of its work is open."""
 
     type: Literal["supervisor_leaving"] = "supervisor_leaving"
-    at_ms: int
+    at_ms: int = 0
     supervisor_id: str
     mode: Literal["drain", "abort"]
     """Its open work goes on to its end, or is stopped."""
@@ -130,7 +130,7 @@ class PoolResized:
     """An agent has another number of instances."""
 
     type: Literal["pool_resized"] = "pool_resized"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str
     size: int
     previous: int
@@ -143,7 +143,7 @@ class PoolWatched:
     """An instance of a pool has nothing to do; it goes if that is so until a moment."""
 
     type: Literal["pool_watched"] = "pool_watched"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str
     due_ms: int | None
     """None: all of them are at work again, and none goes."""

@@ -11,7 +11,7 @@ class DeadlineSet:
     """A run or a task has to have ended by a moment; or need not any more."""
 
     type: Literal["deadline_set"] = "deadline_set"
-    at_ms: int
+    at_ms: int = 0
     run_id: str
     task_id: str | None
     """None is the whole run."""
@@ -28,7 +28,7 @@ class DeadlineWarned:
     """Most of the time until a deadline is over."""
 
     type: Literal["deadline_warned"] = "deadline_warned"
-    at_ms: int
+    at_ms: int = 0
     run_id: str
     task_id: str | None
     deadline_ms: int
@@ -39,7 +39,7 @@ class DeadlinePassed:
     """Time is up: what had not started ended, what is at work stops at its next step, and what is done is kept."""
 
     type: Literal["deadline_passed"] = "deadline_passed"
-    at_ms: int
+    at_ms: int = 0
     run_id: str
     task_id: str | None
     """None is the whole run."""
@@ -58,7 +58,7 @@ class GraceEnded:
     """What was asked to stop at its next step has not come to one; it is stopped where it is."""
 
     type: Literal["grace_ended"] = "grace_ended"
-    at_ms: int
+    at_ms: int = 0
     run_id: str
     task_id: str | None
     stopping: list[str]
@@ -70,7 +70,7 @@ class BudgetWarned:
     """Most of a budget is spent."""
 
     type: Literal["budget_warned"] = "budget_warned"
-    at_ms: int
+    at_ms: int = 0
     subject: str
     """Id of the task, run, agent or supervisor whose budget it is."""
     run_id: str | None
@@ -86,7 +86,7 @@ class BudgetExhausted:
     """A budget is spent: what spends it stops, and nothing more of it starts."""
 
     type: Literal["budget_exhausted"] = "budget_exhausted"
-    at_ms: int
+    at_ms: int = 0
     subject: str
     """Id of the task, run, agent or supervisor whose budget it is."""
     run_id: str | None
@@ -112,7 +112,7 @@ class BudgetExtended:
     """There is something left of a budget again: a person granted more, or it was set anew."""
 
     type: Literal["budget_extended"] = "budget_extended"
-    at_ms: int
+    at_ms: int = 0
     subject: str
     run_id: str | None
     task_id: str | None
@@ -130,7 +130,7 @@ class BudgetTimed:
     """A budget of time will be spent at a moment, if what is at work goes on."""
 
     type: Literal["budget_timed"] = "budget_timed"
-    at_ms: int
+    at_ms: int = 0
     subject: str
     run_id: str | None
     task_id: str | None

@@ -20,7 +20,7 @@ class RunSubmitted:
     """A request was given to a supervisor."""
 
     type: Literal["run_submitted"] = "run_submitted"
-    at_ms: int
+    at_ms: int = 0
     run_id: str
     supervisor_id: str
     root_id: str
@@ -43,7 +43,7 @@ class RunPaused:
     """Nothing of the run starts; what is at work goes on."""
 
     type: Literal["run_paused"] = "run_paused"
-    at_ms: int
+    at_ms: int = 0
     run_id: str
 
 
@@ -52,7 +52,7 @@ class RunResumed:
     """Tasks of the run start again."""
 
     type: Literal["run_resumed"] = "run_resumed"
-    at_ms: int
+    at_ms: int = 0
     run_id: str
 
 
@@ -61,7 +61,7 @@ class CancelRequested:
     """Work is being stopped: what had not started is cancelled, what is at work stops at its next step."""
 
     type: Literal["cancel_requested"] = "cancel_requested"
-    at_ms: int
+    at_ms: int = 0
     run_id: str
     task_id: str | None = None
     """The task whose part of the run is cancelled; None for the whole run."""
@@ -109,7 +109,7 @@ class StrategySwitched:
     """A supervisor coordinates in another way; graphs in progress were rewired, done nodes stay done."""
 
     type: Literal["strategy_switched"] = "strategy_switched"
-    at_ms: int
+    at_ms: int = 0
     supervisor_id: str
     mode: str
     previous: str
@@ -144,7 +144,7 @@ class RunFinished:
     """A run has its outcome; its tasks leave the state."""
 
     type: Literal["run_finished"] = "run_finished"
-    at_ms: int
+    at_ms: int = 0
     run_id: str
     status: RunStatus
     output: Held

@@ -11,7 +11,7 @@ class PrioritySet:
     """A run or a task, and all below it, is more or less urgent than before."""
 
     type: Literal["priority_set"] = "priority_set"
-    at_ms: int
+    at_ms: int = 0
     run_id: str
     task_id: str | None = None
     """None for the whole run, and what it makes later."""
@@ -24,8 +24,8 @@ class PreemptionAsked:
     """An attempt is asked to stop, because its slot is for a task that is more urgent."""
 
     type: Literal["preemption_asked"] = "preemption_asked"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     attempt: int
     agent_id: str
@@ -40,8 +40,8 @@ class AttemptPreempted:
     """An attempt stopped for a more urgent task; its task waits again, and goes on from its finished steps."""
 
     type: Literal["attempt_preempted"] = "attempt_preempted"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     attempt: int
     agent_id: str

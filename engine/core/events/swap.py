@@ -14,8 +14,8 @@ class AttemptMigrated:
     """An attempt stopped at a step, and goes on from there with the agent's new generation."""
 
     type: Literal["attempt_migrated"] = "attempt_migrated"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     attempt: int
     agent_id: str
@@ -34,7 +34,7 @@ class SwapRolledBack:
     """An agent has the spec of the generation before again, as a new generation."""
 
     type: Literal["swap_rolled_back"] = "swap_rolled_back"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str
     generation: int
     spec: AgentSpec
@@ -52,7 +52,7 @@ class SwapHurried:
     """What was still at work on earlier generations is stopped, and begins again on the new one."""
 
     type: Literal["swap_hurried"] = "swap_hurried"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str
     generation: int
     mode: Literal["migrate", "abort"]
@@ -63,7 +63,7 @@ class CapabilitiesChanged:
     """A live agent has other specialties; its generation stays, and what is at work goes on."""
 
     type: Literal["capabilities_changed"] = "capabilities_changed"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str
     spec: AgentSpec
     added: list[str]
@@ -77,8 +77,8 @@ class TaskReassigned:
     """An operator gave a task to another agent; an attempt at work stops, and its finished steps are kept."""
 
     type: Literal["task_reassigned"] = "task_reassigned"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     agent_id: str
     """Who does it from now on."""

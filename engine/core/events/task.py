@@ -42,8 +42,8 @@ class GroupPlanned:
     """A supervisor turned a request into a graph of tasks."""
 
     type: Literal["group_planned"] = "group_planned"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     mode: str
     nodes: list[NodePlan]
@@ -62,8 +62,8 @@ class GroupGrown:
     """A built-in node looked at outputs, and the graph goes on in one of its ways."""
 
     type: Literal["group_grown"] = "group_grown"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     check_id: str
     """The node whose verdict it follows."""
@@ -86,8 +86,8 @@ class GroupEnded:
     """Every node of a graph has ended."""
 
     type: Literal["group_ended"] = "group_ended"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     status: TaskStatus
     output: Held
@@ -114,8 +114,8 @@ class Delegated:
     """An agent at work asked others; it holds no slot until they answer."""
 
     type: Literal["delegated"] = "delegated"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     attempt: int
     agent_id: str
@@ -129,8 +129,8 @@ class CallRejoined:
     """An attempt asked again what an earlier one had asked; the same tasks answer it."""
 
     type: Literal["call_rejoined"] = "call_rejoined"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     attempt: int
     agent_id: str
@@ -142,8 +142,8 @@ class CallAnswered:
     """The outcomes of a call are told to the attempt that asked."""
 
     type: Literal["call_answered"] = "call_answered"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     attempt: int
     call_key: str
@@ -154,8 +154,8 @@ class CallRefused:
     """Nobody can do what an attempt asked for."""
 
     type: Literal["call_refused"] = "call_refused"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     attempt: int
     call_key: str
@@ -167,8 +167,8 @@ class RetryScheduled:
     """A task is tried again after a back-off; its slot is free until then."""
 
     type: Literal["retry_scheduled"] = "retry_scheduled"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     retry: int
     """1 for the first try after the first failure."""
@@ -185,8 +185,8 @@ class RetryDue:
     """The back-off of a task is over, or an operator cut it short."""
 
     type: Literal["retry_due"] = "retry_due"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
 
 
@@ -195,8 +195,8 @@ class TaskFailed:
     """A task has failed for good."""
 
     type: Literal["task_failed"] = "task_failed"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     error: str
     optional: bool | None = None
@@ -208,8 +208,8 @@ class TaskSkipped:
     """A task will not be done: what it needs did not come about, or it failed and others go on without it."""
 
     type: Literal["task_skipped"] = "task_skipped"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     reason: str
     optional: bool = False
@@ -221,8 +221,8 @@ class NeedMet:
     """As many answers are there as a node needs: it goes on with these, whatever becomes of the others."""
 
     type: Literal["need_met"] = "need_met"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     answers: list[str]
     """Those that came first, in the order of the plan: whose outputs the node gets."""
@@ -235,8 +235,8 @@ class ItemTaken:
     """A team takes work that was for whoever is free of several members, and does it in its own way."""
 
     type: Literal["item_taken"] = "item_taken"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     supervisor_id: str
     agent_id: str
@@ -262,8 +262,8 @@ class TaskRequeued:
     """A task waits somewhere else, or again."""
 
     type: Literal["task_requeued"] = "task_requeued"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     queue: str
     reason: str
@@ -274,8 +274,8 @@ class TaskReopened:
     """An operator asked that a failed task is tried again; those that were skipped because of it wait for it again."""
 
     type: Literal["task_reopened"] = "task_reopened"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str
     reopened: list[str]
     """The task and every skipped one that depends on it."""
@@ -286,6 +286,6 @@ class PlanAsked:
     """A graph can be planned once the whole text of its request was read."""
 
     type: Literal["plan_asked"] = "plan_asked"
-    at_ms: int
-    run_id: str
+    at_ms: int = 0
+    run_id: str = ""
     task_id: str

@@ -15,7 +15,7 @@ class SupervisorAdded:
     """A supervisor came to the team."""
 
     type: Literal["supervisor_added"] = "supervisor_added"
-    at_ms: int
+    at_ms: int = 0
     supervisor_id: str
     name: str
     parent_id: str | None
@@ -38,7 +38,7 @@ class SupervisorRemoved:
     """A supervisor without members and work left the team."""
 
     type: Literal["supervisor_removed"] = "supervisor_removed"
-    at_ms: int
+    at_ms: int = 0
     supervisor_id: str
 
 
@@ -47,7 +47,7 @@ class SupervisorPaused:
     """Its agents start nothing new; what runs goes on."""
 
     type: Literal["supervisor_paused"] = "supervisor_paused"
-    at_ms: int
+    at_ms: int = 0
     supervisor_id: str
 
 
@@ -56,7 +56,7 @@ class SupervisorResumed:
     """Its agents take tasks again."""
 
     type: Literal["supervisor_resumed"] = "supervisor_resumed"
-    at_ms: int
+    at_ms: int = 0
     supervisor_id: str
 
 
@@ -65,7 +65,7 @@ class SpecRegistered:
     """A spec is in the registry, from where agents are made and swapped."""
 
     type: Literal["spec_registered"] = "spec_registered"
-    at_ms: int
+    at_ms: int = 0
     spec: AgentSpec
 
 
@@ -74,7 +74,7 @@ class SpecUnregistered:
     """A name left the registry; agents that were made from it stay."""
 
     type: Literal["spec_unregistered"] = "spec_unregistered"
-    at_ms: int
+    at_ms: int = 0
     name: str
 
 
@@ -83,7 +83,7 @@ class AgentAdded:
     """An agent came to a supervisor."""
 
     type: Literal["agent_added"] = "agent_added"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str
     name: str
     supervisor_id: str
@@ -99,7 +99,7 @@ class AgentRemoving:
     """An agent leaves: it takes nothing new, and goes when nothing is at work on it."""
 
     type: Literal["agent_removing"] = "agent_removing"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str
     mode: Literal["drain", "requeue", "abort"]
 
@@ -109,7 +109,7 @@ class AgentRemoved:
     """An agent left; its name may be used again, its id never."""
 
     type: Literal["agent_removed"] = "agent_removed"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str
     evicted: bool = False
     """It was idle for longest, and made room for another."""
@@ -120,7 +120,7 @@ class AgentSwapped:
     """An agent has a new generation; attempts that begin from now on use it."""
 
     type: Literal["agent_swapped"] = "agent_swapped"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str
     generation: int
     spec: AgentSpec
@@ -139,7 +139,7 @@ class SwapDrained:
     """The last attempt of the earlier generations has ended."""
 
     type: Literal["swap_drained"] = "swap_drained"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str
     generation: int
 
@@ -149,7 +149,7 @@ class AgentPaused:
     """An agent takes nothing new; what it does goes on."""
 
     type: Literal["agent_paused"] = "agent_paused"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str
 
 
@@ -158,7 +158,7 @@ class AgentResumed:
     """An agent takes tasks again."""
 
     type: Literal["agent_resumed"] = "agent_resumed"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str
 
 
@@ -167,7 +167,7 @@ class AgentBroke:
     """An agent cannot work: its code is not there or not usable."""
 
     type: Literal["agent_broke"] = "agent_broke"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str
     error: str
     away: bool = False
@@ -179,7 +179,7 @@ class AgentMended:
     """What kept an agent from working is gone."""
 
     type: Literal["agent_mended"] = "agent_mended"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str
 
 
@@ -188,7 +188,7 @@ class ThreadReturned:
     """Code whose attempt had ended came back; its slot is free again."""
 
     type: Literal["thread_returned"] = "thread_returned"
-    at_ms: int
+    at_ms: int = 0
     agent_id: str
     run_id: str | None = None
     """The run that it worked for, where that is open."""
@@ -202,7 +202,7 @@ class QueueMade:
     """A capability was asked for the first time; these agents are able to do it."""
 
     type: Literal["queue_made"] = "queue_made"
-    at_ms: int
+    at_ms: int = 0
     key: str
     supervisor_id: str
     capability: str

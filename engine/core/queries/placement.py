@@ -39,14 +39,13 @@ def capability_of(queue: Queue) -> str:
     return queue.key.split(":", 2)[2]
 
 
-def place_for(state: State, home: Supervisor, target: str, at_ms: int, *, asker: Agent | None) -> Place:
+def place_for(state: State, home: Supervisor, target: str, *, asker: Agent | None) -> Place:
     """Return where work for `target`, the name of a member or a capability, goes.
 
     Args:
         state: The state of the moment.
         home: The supervisor around which somebody is looked for.
         target: What is asked for; of a few members, any of whom does, the capability of their queue.
-        at_ms: The time.
         asker: The agent that asks, which is asked by its name only; None for the graph of `home`.
 
     Raises:
@@ -55,7 +54,7 @@ def place_for(state: State, home: Supervisor, target: str, at_ms: int, *, asker:
     waits: Place | None = None
     for ring in rings(state, home):
         for must_be_able in (True, False) if waits is None else (True,):
-            found = _in_ring(state, ring, asker, target, at_ms, must_be_able=must_be_able)
+            found = _in_ring(state, ring, asker, target, must_be_able=must_be_able)
             if found is not None and must_be_able:
                 return found
             waits = waits or found
@@ -66,13 +65,11 @@ def place_for(state: State, home: Supervisor, target: str, at_ms: int, *, asker:
     raise NoAgentMatches(target, nearest(target, [*skills, *names]))
 
 
-def _in_ring(
-    state: State, ring: Ring, asker: Agent | None, target: str, at_ms: int, *, must_be_able: bool
-) -> Place | None:
+def _in_ring(state: State, ring: Ring, asker: Agent | None, target: str, *, must_be_able: bool) -> Place | None:
     names = few_of(target)
     named = [one for team in ring.supervisors for one in _named(state, team, names, must_be_able=must_be_able)]
     if named:
-        return _by_name(state, ring, target, named if must_be_able else named[:1], at_ms)
+        return _by_name(state, ring, target, named if must_be_able else named[:1])
     if len(names) > 1:
         return None
     teams: dict[str, list[str]] = {}
@@ -87,7 +84,7 @@ def _in_ring(
     first, *others = teams
     owner = ring.anchor_id if others else first
     key = shared_queue(owner, ring.depth, target) if others else able_queue(first, target)
-    return _shared(state, key, owner, [one for agents in teams.values() for one in agents], at_ms)
+    return _shared(state, key, owner, [one for agents in teams.values() for one in agents])
 
 
 def _best(state: State, found: dict[str, list[str]], target: str) -> dict[str, list[str]]:
@@ -109,25 +106,25 @@ def _named(state: State, supervisor: Supervisor, names: Sequence[str], *, must_b
             yield team.id
 
 
-def _by_name(state: State, ring: Ring, target: str, named: list[str], at_ms: int) -> Place:
+def _by_name(state: State, ring: Ring, target: str, named: list[str]) -> Place:
     """Return the place of the one member of a name, or the queue of those that are equally near."""
     agent = state.agents.get(named[0])
     if len(named) > 1 or target.startswith(FEW):
         agents = [one for member_id in named for one in takers(state, member_id)]
         key = shared_queue(ring.anchor_id, ring.depth, FEW + target.removeprefix(FEW))
-        return _shared(state, key, ring.anchor_id, agents, at_ms)
+        return _shared(state, key, ring.anchor_id, agents)
     if agent is None:
         return Place(kind="group", queue=None, worker_id=named[0], supervisor_id=named[0])
     return Place(kind="agent", queue=own_queue(agent.id), worker_id=agent.id, supervisor_id=agent.supervisor_id)
 
 
-def _shared(state: State, key: str, owner_id: str, agents: list[str], at_ms: int) -> Place:
+def _shared(state: State, key: str, owner_id: str, agents: list[str]) -> Place:
     """Return a queue by capability as a place, and its making where it does not know all of these agents."""
     known = state.queues[key].agents if key in state.queues else []
     made = None
     if any(one not in known for one in agents):
         capability = key.split(":", 2)[2]
-        made = QueueMade(at_ms=at_ms, key=key, supervisor_id=owner_id, capability=capability, agent_ids=agents)
+        made = QueueMade(key=key, supervisor_id=owner_id, capability=capability, agent_ids=agents)
     return Place(kind="agent", queue=key, worker_id=None, supervisor_id=owner_id, made=made)
 
 
