@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from engine.attached import AttachedSupervisor
     from engine.clock import Clock, RealClock, VirtualClock
     from engine.core.limits import Limits
     from engine.core.options import Preempt, SupervisorOptions
@@ -28,12 +27,17 @@ if TYPE_CHECKING:
     from engine.core.values import Usage
     from engine.errors import (
         AgentCrashed,
+        AlreadyStarted,
         CommandRefusedError,
         DelegationFailed,
         EngineError,
         HostStopped,
+        NotEmpty,
+        NotInThisVersion,
+        NotRunning,
         PermanentFailure,
         RetryLater,
+        UnknownOption,
         UnknownRun,
         UnknownRuntime,
         Unusable,
@@ -44,12 +48,12 @@ if TYPE_CHECKING:
     from engine.runtimes.context import BlockingContext, Context
     from engine.runtimes.task import Task
     from engine.runtimes.tools import idempotent
+    from engine.supervisor.attached import AttachedSupervisor
     from engine.supervisor.dynamic import DynamicSupervisor
-    from engine.supervisor.errors import AlreadyStarted, NotEmpty, NotInThisVersion, NotRunning, UnknownOption
     from store import StoreBusy
 
 _LOADED_ON_FIRST_USE = {
-    "engine.attached": ("AttachedSupervisor",),
+    "engine.supervisor.attached": ("AttachedSupervisor",),
     "engine.clock": ("Clock", "RealClock", "VirtualClock"),
     "engine.core.limits": ("Limits",),
     "engine.core.options": ("Preempt", "SupervisorOptions"),
@@ -69,12 +73,17 @@ _LOADED_ON_FIRST_USE = {
     "engine.core.values": ("Usage",),
     "engine.errors": (
         "AgentCrashed",
+        "AlreadyStarted",
         "CommandRefusedError",
         "DelegationFailed",
         "EngineError",
         "HostStopped",
+        "NotEmpty",
+        "NotInThisVersion",
+        "NotRunning",
         "PermanentFailure",
         "RetryLater",
+        "UnknownOption",
         "UnknownRun",
         "UnknownRuntime",
         "Unusable",
@@ -86,7 +95,6 @@ _LOADED_ON_FIRST_USE = {
     "engine.runtimes.task": ("Task",),
     "engine.runtimes.tools": ("idempotent",),
     "engine.supervisor.dynamic": ("DynamicSupervisor",),
-    "engine.supervisor.errors": ("AlreadyStarted", "NotEmpty", "NotInThisVersion", "NotRunning", "UnknownOption"),
     "store": ("StoreBusy",),
 }
 _MODULES = {name: module for module, names in _LOADED_ON_FIRST_USE.items() for name in names}

@@ -1,8 +1,8 @@
-"""From what a program says to what the core is asked: references in place of callables, and what is there already.
+"""From what a program declares to commands for the core: references in place of callables, and what is there already.
 
-A program that starts again on its file says the same once more. Members that an earlier process left there are taken
-over: callables are bound again, and what differs is merged by the same rules as a team file. A member is taken over
-once; to say it a second time in the same process is a duplicate.
+A program that starts again on its file declares the same once more. Members that an earlier process left there are
+taken over: callables are bound again, and what differs is merged by the same rules as a team file. A member is taken
+over once; to declare it a second time in the same process is a duplicate.
 """
 
 import logging
@@ -29,7 +29,7 @@ from engine.core.declared import described
 from engine.core.errors import Refused
 from engine.core.fact import changed, fact
 from engine.core.queries.targets import at, find_supervisor
-from engine.core.spec import AgentSpec, spec_hash
+from engine.core.spec import spec_hash
 from engine.core.state import State, Supervisor
 from engine.core.team_plan import sentence
 from engine.supervisor.callables import Callables
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 class Adoption:
-    """Who of a state was left by an earlier process and is not taken over yet.
+    """Which members of a state were left by an earlier process and are not taken over yet.
 
     Args:
         callables: What this program was given.
@@ -63,24 +63,24 @@ class Adoption:
         self._removed = {(one_id, name) for one_id, one in state.declared.items() for name in one.removed}
 
     def bind_ahead(self, state: State, command: Command) -> None:
-        """Bind the callables that `command` brings to who is there already; nobody is taken over yet.
+        """Bind the callables that `command` brings to members that are there already; nobody is taken over yet.
 
-        An engine looks at its agents when it starts: by then their code has to be there.
+        An engine checks its agents when it starts: by then their code has to be there.
         """
         if isinstance(command, AddAgent | AddSupervisor) and (place := _place_of(state, command)) is not None:
             self._referred(state, place.team, place.ids)
 
     def is_ours(self, member_id: str) -> bool:
-        """Tell whether a member was made or taken over by this program."""
+        """Return whether a member was made or taken over by this program."""
         return member_id not in self._left
 
-    def asked(self, state: State, command: Command, *, settings: bool = True) -> list[Command]:
-        """Return what the core is asked in place of `command`; nothing where all of it is there.
+    def commands(self, state: State, command: Command, *, settings: bool = True) -> list[Command]:
+        """Return what the core is to decide in place of `command`; nothing where all of it is there.
 
         Args:
             state: The team as it is.
             command: What the program says.
-            settings: Supervisors that are there get the settings that it says; else they keep theirs.
+            settings: Supervisors that are there get the settings that it declares; else they keep theirs.
 
         Raises:
             Unusable: If something that is to be called cannot be.
@@ -112,7 +112,7 @@ class Adoption:
         try:
             merge = declaring(state, declare, Context(now_ms=state.at_ms, jitter=0.0, granted=of_program(declare)))
         except Refused:
-            return [declare]  # the core says so when it is asked
+            return [declare]  # the core refuses it when it decides
         for change in merge.changes:
             if change.since is not None:
                 log.warning("%s", sentence(change))
@@ -146,7 +146,7 @@ class Adoption:
 
 @fact
 class _Place:
-    """Where a program declares a member, and who is there of it."""
+    """Where a program declares a member, and which parts of it are there."""
 
     team: SupervisorSpec
     """A root with everything under it, or the supervisor above with the member alone."""
@@ -155,7 +155,7 @@ class _Place:
     ids: dict[Path, str]
     """Of those that are there, by the way to them in `team`."""
     name: tuple[str, str]
-    """What it is called, and under which supervisor."""
+    """The supervisor that it stands under, and its name there."""
 
     @property
     def found(self) -> list[str]:
@@ -164,40 +164,34 @@ class _Place:
 
 
 def _place_of(state: State, command: Added) -> _Place | None:
-    """Return where a member is declared; None where nobody is who could be above it, or could be it."""
-    if isinstance(command, AddSupervisor):
-        member: Described = command.team
-        parent = None if command.parent is None else _found(state, command.parent)
-    elif command.spec is None:
-        return None
+    """Return where a member is declared; None where neither it nor the supervisor above it is there."""
+    if isinstance(command, AddAgent):
+        if command.spec is None:
+            return None
+        member: Described = command.spec.with_name(command.name or command.spec.name)
+        above = command.supervisor
+    elif command.parent is not None:
+        member, above = command.team, command.parent
     else:
-        member = command.spec.with_name(command.name or command.spec.name)
-        parent = _found(state, command.supervisor)
-    if parent is not None:
-        team = SupervisorSpec(name=parent.name, members=[member])
-        return _Place(team=team, parent_id=parent.id, ids=_ids(state, parent, team), name=(parent.id, member.name))
-    root = root_declared(state, member.name)
-    if root is None or isinstance(member, AgentSpec):
-        return None
-    return _Place(team=member, parent_id=None, ids=_ids(state, root, member), name=("", member.name))
-
-
-def _ids(state: State, top: Supervisor, team: SupervisorSpec) -> dict[Path, str]:
-    matching = Matching(state, top.id, team)
-    with suppress(Refused):  # the core says so when it is asked
-        matching.by_place()
-    return matching.ids
-
-
-def _found(state: State, target: str | None) -> Supervisor | None:
+        root = root_declared(state, command.team.name)
+        return None if root is None else _placed(state, root, command.team, command.team, is_root=True)
     try:
-        return find_supervisor(state, target)
+        parent = find_supervisor(state, above)
     except Refused:
-        return None  # the core says so when it is asked
+        return None  # the core refuses it when it decides
+    return _placed(state, parent, SupervisorSpec(name=parent.name, members=[member]), member)
+
+
+def _placed(state: State, top: Supervisor, team: SupervisorSpec, member: Described, *, is_root: bool = False) -> _Place:
+    matching = Matching(state, top.id, team)
+    with suppress(Refused):  # the core refuses it when it decides
+        matching.by_place()
+    parent_id = None if is_root else top.id
+    return _Place(team=team, parent_id=parent_id, ids=matching.ids, name=(parent_id or "", member.name))
 
 
 def tree_of(state: State, supervisor: Supervisor, callables: Callables, *, name: str | None = None) -> SupervisorSpec:
-    """Return what a program would have to say to get `supervisor` with everything under it, callables in it.
+    """Return what a program would have to declare to get `supervisor` with everything under it, callables in it.
 
     Args:
         state: Where it stands.

@@ -1,4 +1,4 @@
-"""The callables that a program passes, and the references that stand for them in the journal.
+"""The callables that a program passes, the references that stand for them in the journal, and whether they could work.
 
 A reference that is bound to this process means the same everywhere in it: a state that one supervisor gave out works
 in another. One of a process that has ended never comes to mean something else.
@@ -6,14 +6,21 @@ in another. One of a process that has ended never comes to mean something else.
 
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
+from engine.core.code import references_of
 from engine.core.spec import AgentSpec
-from engine.references import is_bound, reference_of
+from engine.references import Origin, is_bound, reference_of, resolve
+from engine.runtimes.base import Runtime
+from engine.runtimes.catalogue import built_in, factory_for
+from engine.runtimes.code import Code
+from engine.runtimes.processes import Processes
+from engine.runtimes.threads import Threads
 
 Call: TypeAlias = Callable[..., Any]
 
@@ -22,11 +29,6 @@ _OF_THIS_PROCESS: WeakValueDictionary[str, Call] = WeakValueDictionary()
 _NUMBER = re.compile(r"#[^#]*$")
 _PROCESS = secrets.token_hex(3)
 """Tells bound references of this process from those that another one left in a file or a state."""
-
-
-def given_here(reference: str) -> Call | None:
-    """Return the callable that a program of this process passed under `reference`; None if there was none."""
-    return _OF_THIS_PROCESS.get(reference)
 
 
 class Callables:
@@ -42,8 +44,11 @@ class Callables:
         Raises:
             Unusable: If something in it cannot be called.
         """
-        tools = tuple(self._reference(tool) for tool in spec.tools)
-        return replace(spec, run=None if spec.run is None else self._reference(spec.run), tools=tools)
+        return _with_code(spec, self._reference)
+
+    def restored(self, spec: AgentSpec) -> AgentSpec:
+        """Return `spec` with the callables that this program passed in place of their references."""
+        return _with_code(spec, lambda value: self.by_reference.get(value, value) if isinstance(value, str) else value)
 
     def in_place_of(self, spec: AgentSpec, present: AgentSpec) -> AgentSpec:
         """Return `spec` with references; or `present` itself, where only the numbers of bound callables differ.
@@ -51,28 +56,67 @@ class Callables:
         Then the callables of `spec` take the places of those that ended with their process.
         """
         wanted = self.referred(spec)
-        if _unnumbered(wanted) != _unnumbered(present):
+        if _with_code(wanted, _unnumbered) != _with_code(present, _unnumbered):
             return wanted
-        for mine, theirs in zip(references_of(wanted), references_of(present), strict=True):
+        for mine, theirs in zip((wanted.run, *wanted.tools), (present.run, *present.tools), strict=True):
             if mine != theirs:
-                self._bind(theirs, self.by_reference[mine])
+                self._bind(str(theirs), self.by_reference[str(mine)])
         return present
-
-    def restored(self, spec: AgentSpec) -> AgentSpec:
-        """Return `spec` with the callables that this program passed in place of their references."""
-        return replace(spec, run=self._restored(spec.run), tools=tuple(self._restored(tool) for tool in spec.tools))
 
     def adopt(self, reference: str) -> bool:
         """Take over a callable that another supervisor of this process was given; False if there is none."""
-        call = given_here(reference)
+        call = _OF_THIS_PROCESS.get(reference)
         if call is not None:
             self._bind(reference, call)
-        return call is not None or reference in self.by_reference
+        return reference in self.by_reference
 
     def take_over(self, other: "Callables") -> None:
         """Know all that `other` knows."""
         for reference, call in other.by_reference.items():
             self._bind(reference, call)
+
+    # Whether an agent could work: a team at work waits until a person has mended it, a program is told at once.
+
+    def check_kind(self, spec: AgentSpec) -> None:
+        """Check all of a spec that can be checked without waiting.
+
+        Raises:
+            UnknownRuntime: If nothing is registered for its agent type.
+            Unusable: If its runtime cannot take it.
+        """
+        self._runtime(self.referred(spec), Threads())
+
+    def check_code(self, spec: AgentSpec) -> None:
+        """Import what a spec names, here and now; code that runs in another process is checked by the engine.
+
+        Raises:
+            Unusable: If it is not there or cannot be called.
+        """
+        for reference in references_of(self.referred(spec)) if spec.run_in != "process" else ():
+            if reference not in self.by_reference:
+                resolve(Origin(reference, Path.cwd()))
+
+    async def check_usable(self, spec: AgentSpec, processes: Processes | None = None) -> None:
+        """Check a spec with references, and their code; code for another process is imported in one of `processes`.
+
+        Raises:
+            UnknownRuntime, Unusable: As `check_kind`, and where the code is not there or cannot be called as an agent.
+        """
+        threads = Threads()
+        try:
+            await self._runtime(spec, threads, processes).check()
+        finally:
+            threads.close()
+
+    def _runtime(self, spec: AgentSpec, threads: Threads, processes: Processes | None = None) -> Runtime:
+        code = Code(
+            bound=self.by_reference,
+            sources=lambda reference: None,
+            folder=Path.cwd(),
+            threads=threads,
+            processes=processes or Processes(_start_nothing),
+        )
+        return factory_for(spec.agent_type or "", built_in())(spec, code)
 
     def _reference(self, value: str | Call) -> str:
         if isinstance(value, str):
@@ -93,22 +137,14 @@ class Callables:
         with suppress(TypeError):  # some callables cannot be referred to weakly
             _OF_THIS_PROCESS[reference] = call
 
-    def _restored(self, value: Any) -> Any:
-        return self.by_reference.get(value, value) if isinstance(value, str) else value
+
+def _with_code(spec: AgentSpec, change: Callable[[Any], Any]) -> AgentSpec:
+    """Return `spec` with each of its callables or references changed."""
+    return replace(spec, run=None if spec.run is None else change(spec.run), tools=tuple(map(change, spec.tools)))
 
 
-def references_of(spec: AgentSpec) -> Iterator[str]:
-    """Yield every reference of a spec that holds no callables, `run` first."""
-    if isinstance(spec.run, str):
-        yield spec.run
-    yield from (tool for tool in spec.tools if isinstance(tool, str))
-
-
-def _unnumbered(spec: AgentSpec) -> AgentSpec:
-    def plain(value: Any) -> Any:
-        return _NUMBER.sub("", value) if isinstance(value, str) and is_bound(value) else value
-
-    return replace(spec, run=plain(spec.run), tools=tuple(map(plain, spec.tools)))
+def _unnumbered(value: Any) -> Any:
+    return _NUMBER.sub("", value) if isinstance(value, str) and is_bound(value) else value
 
 
 def _is_hashable(call: Call) -> bool:
@@ -117,3 +153,7 @@ def _is_hashable(call: Call) -> bool:
     except TypeError:
         return False
     return True
+
+
+def _start_nothing(function: Callable[..., Any], /, *args: object) -> None:
+    raise AssertionError("checking a spec starts no process")

@@ -16,27 +16,32 @@ from engine.core.commands import (
     Rollback,
     SwapAgent,
     SwapAgents,
+    SwitchStrategy,
 )
-from engine.core.errors import BadValue
-from engine.core.options import SupervisorOptions
+from engine.core.discovery import choose
+from engine.core.options import Optimize, SupervisorOptions
+from engine.core.queries.suiting import candidate_of
 from engine.core.queries.targets import at, find_supervisor
 from engine.core.spec import AgentSpec
-from engine.core.validation.rules import Says, shown
+from engine.core.strategies import strategy_named
+from engine.core.validation.rules import Says
 from engine.host.orders import Applied
 from engine.registry import SpecifiedAgent
-from engine.supervisor.errors import UnknownOption
+from engine.supervisor.arguments import check_names, checks_arguments, spec_of
 from engine.supervisor.node import Node
-from engine.supervisor.options import checks_arguments
 
 Settings: TypeAlias = Mapping[str, Any]
 Trial: TypeAlias = Annotated[tuple[int, int], Field(min_length=2, max_length=2), Says("two whole numbers")]
 SwapMode: TypeAlias = Literal["drain", "migrate", "abort"]
 
-_SPEC_FIELDS = tuple(one.name for one in fields(AgentSpec))
+_COORDINATION = ("mode", "aggregation", "aggregator", "preserve_agent_states", "scope", "settings", "lead", "run")
+_SPEC_FIELDS = tuple(one.name for one in fields(AgentSpec) if one.name != "name")
+_MAKES_ONE_TEXT = "write, edit, summarize or combine several results into one text"
+"""What an agent has to be good at that makes a synthesis."""
 
 
 class Changes(Node):
-    """Who is in a team, and what each of them is."""
+    """Who is in a team, and how it works together."""
 
     @checks_arguments
     async def add_agent(self, agent: AgentSpec | SpecifiedAgent, *, name: str | None = None) -> Applied:
@@ -51,7 +56,7 @@ class Changes(Node):
             Unusable: If it could not work.
         """
         spec = spec_of(agent)
-        return await self._order(lambda: AddAgent(supervisor=self._target, spec=spec, name=name))
+        return await self._engine.order(lambda: AddAgent(supervisor=self._target, spec=spec, name=name))
 
     @checks_arguments
     async def add_specialized_agent(self, name: str, settings: Settings) -> Applied:
@@ -61,9 +66,7 @@ class Changes(Node):
             UnknownOption: If one of them is no field of a spec.
             CommandRefusedError, Unusable: As `add_agent`.
         """
-        for key in settings:
-            if key not in _SPEC_FIELDS or key == "name":
-                raise UnknownOption("an agent spec", key, [known for known in _SPEC_FIELDS if known != "name"])
+        check_names("an agent spec", settings, _SPEC_FIELDS)
         return await self.add_agent(AgentSpec(name=name, **settings))
 
     @checks_arguments
@@ -79,7 +82,7 @@ class Changes(Node):
         """
         if self.agent_registry is not None and name in self.agent_registry:
             return await self.add_agent(self.agent_registry.get(name).spec, name=as_name)
-        return await self._order(lambda: AddAgent(supervisor=self._target, registered=name, name=as_name))
+        return await self._engine.order(lambda: AddAgent(supervisor=self._target, registered=name, name=as_name))
 
     @checks_arguments
     async def remove_agent(self, name: str, *, mode: Literal["drain", "requeue", "abort"] | None = None) -> Applied:
@@ -93,7 +96,7 @@ class Changes(Node):
         Raises:
             CommandRefusedError: If there is none, or it is busy and no mode was given.
         """
-        return await self._order(lambda: RemoveMember(target=at(self._agent(name).id), mode=mode))
+        return await self._engine.order(lambda: RemoveMember(target=self._agent_target(name), mode=mode))
 
     @checks_arguments
     async def swap_agent(
@@ -119,7 +122,7 @@ class Changes(Node):
             CommandRefusedError: If there is no such agent, it has this spec already, or it is swapping.
             Unusable: If the new one could not work.
         """
-        return await self._order(lambda: self._swap(name, spec, mode, deadline_s, rollback_after))
+        return await self._engine.order(lambda: self._swap(name, spec, mode, deadline_s, rollback_after))
 
     @checks_arguments
     async def swap_agents(
@@ -134,7 +137,7 @@ class Changes(Node):
         Raises:
             CommandRefusedError, Unusable: As `swap_agent`, for the first that cannot be.
         """
-        return await self._order(
+        return await self._engine.order(
             lambda: SwapAgents(swaps=[self._swap(name, spec, mode) for name, spec in specs.items()])
         )
 
@@ -148,7 +151,7 @@ class Changes(Node):
     ) -> SwapAgent:
         failures, tasks = rollback_after or (None, 10)
         return SwapAgent(
-            agent=at(self._agent(name).id),
+            agent=self._agent_target(name),
             spec=None if isinstance(spec, str) else spec_of(spec),
             registered=spec if isinstance(spec, str) else None,
             mode=mode,
@@ -164,7 +167,7 @@ class Changes(Node):
         Raises:
             CommandRefusedError: If there is none, or it was never swapped.
         """
-        return await self._order(lambda: Rollback(agent=at(self._agent(name).id), mode=mode))
+        return await self._engine.order(lambda: Rollback(agent=self._agent_target(name), mode=mode))
 
     @checks_arguments
     async def change_capabilities(self, name: str, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Applied:
@@ -174,7 +177,9 @@ class Changes(Node):
             CommandRefusedError: If there is none, or it does not have what is to go.
         """
         added, removed = list(add), list(remove)
-        return await self._order(lambda: ChangeCapabilities(agent=at(self._agent(name).id), add=added, remove=removed))
+        return await self._engine.order(
+            lambda: ChangeCapabilities(agent=self._agent_target(name), add=added, remove=removed)
+        )
 
     @checks_arguments
     async def move(self, name: str, parent: str) -> Applied:
@@ -187,7 +192,9 @@ class Changes(Node):
         Raises:
             CommandRefusedError: If either is not there, the name is taken, or it would be under itself.
         """
-        return await self._order(lambda: Move(target=self._meant(name), parent=self._meant(parent, find_supervisor)))
+        return await self._engine.order(
+            lambda: Move(target=self._any_target(name), parent=self._any_target(parent, find_supervisor))
+        )
 
     async def set_options(
         self,
@@ -201,7 +208,7 @@ class Changes(Node):
         Raises:
             CommandRefusedError: If it cannot be right.
         """
-        return await self._order(
+        return await self._engine.order(
             lambda: ChangeSupervisor(
                 supervisor=self._target, options=options, max_parallel=max_parallel, max_agents=max_agents
             )
@@ -218,27 +225,85 @@ class Changes(Node):
         if not isinstance(changes, Mapping):
             return await self.swap_agent(name, changes)
         settings = dict(changes)
-        for key in settings:
-            if key == "name" or (key not in _SPEC_FIELDS and get_close_matches(key, _SPEC_FIELDS, n=1, cutoff=0.8)):
-                raise UnknownOption("an agent spec", key, [known for known in _SPEC_FIELDS if known != "name"])
+        slips = [key for key in settings if get_close_matches(key, ["name", *_SPEC_FIELDS], n=1, cutoff=0.8)]
+        check_names("an agent spec", slips, _SPEC_FIELDS)
 
         def swap() -> SwapAgent:
             agent = self._agent(name)
-            return SwapAgent(agent=at(agent.id), spec=_with(self._line.restored(self._state.spec_of(agent)), settings))
+            return SwapAgent(
+                agent=at(agent.id), spec=_with(self._engine.restored(self._state.spec_of(agent)), settings)
+            )
 
-        return await self._order(swap)
+        return await self._engine.order(swap)
 
+    @property
+    def coordination_mode(self) -> str:
+        """Name of the coordination strategy; assign another to switch, before anything that is asked later."""
+        posted = (one for one in reversed(self._engine.posted) if isinstance(one, SwitchStrategy))
+        return next((one.mode for one in posted if one.mode and one.supervisor == self._target), self._here.mode)
 
-def spec_of(agent: AgentSpec | SpecifiedAgent) -> AgentSpec:
-    """Return the spec of what a program gives as an agent.
+    @coordination_mode.setter
+    def coordination_mode(self, mode: str) -> None:
+        strategy_named(mode)
+        self._engine.post(lambda: SwitchStrategy(supervisor=self._target, mode=mode))
 
-    Raises:
-        BadValue: If it is no agent.
-    """
-    spec = agent.spec if isinstance(agent, SpecifiedAgent) else agent
-    if not isinstance(spec, AgentSpec):
-        raise BadValue("an agent", (), f"must be AgentSpec(…), not {shown(spec)}")
-    return spec
+    @checks_arguments
+    async def reconfigure_coordination(self, settings: Settings) -> Applied:
+        """Change how the team works together, in the middle of its runs: done stays done, the rest is planned anew.
+
+        Args:
+            settings: Any of `mode`, `aggregation` (concat, vote, best, first, synthesis), `aggregator` (the agent that
+                makes a synthesis; where nobody was ever named, the one whose words speak most of writing and
+                combining), `preserve_agent_states` (False stops what is at work at its next step), `settings` of the
+                strategy, `lead` for `delegate`, and `scope` (`open` runs too, `new` ones only, or one `run`).
+
+        Raises:
+            UnknownOption: If one of them is something else.
+            CommandRefusedError: If there is no such strategy, or nobody to make a synthesis.
+        """
+        check_names("reconfigure_coordination", settings, _COORDINATION)
+        return await self._engine.order(
+            lambda: SwitchStrategy(
+                supervisor=self._target,
+                mode=settings.get("mode"),
+                aggregation=settings.get("aggregation"),
+                aggregator=settings.get("aggregator") or self._aggregator(settings),
+                preserve_agent_states=bool(settings.get("preserve_agent_states", True)),
+                scope=settings.get("scope", "run" if settings.get("run") else "open"),
+                settings=settings.get("settings"),
+                lead=settings.get("lead"),
+                run=settings.get("run"),
+            )
+        )
+
+    def _aggregator(self, settings: Settings) -> str | None:
+        if settings.get("aggregation") != "synthesis" or self._here.aggregator is not None:
+            return None
+        found = choose(_MAKES_ONE_TEXT, [candidate_of(self._state, agent) for agent in self._agents], limit=1)
+        return self._state.agents[found.matches[0].id].name if found.matches else None
+
+    @checks_arguments
+    async def enable_auto_coordination_optimization(self, settings: Mapping[str, Any] | None = None) -> Applied:
+        """Let the supervisor change how it coordinates by itself, from how its runs went.
+
+        Nothing is changed on fewer than 20 finished runs; a change after which 20 runs go worse by a tenth is taken
+        back and not tried again. Each is an event that says why.
+
+        Args:
+            settings: Any of `performance_threshold` (0 to 1; below this share of done runs, or of the speed that is
+                possible, something is changed), `switch_to_parallel_when_slow` and `optimize_agent_selection`; None
+                takes the permission back.
+
+        Raises:
+            UnknownOption: If one of them is something else.
+            ValueError: If the threshold cannot be.
+        """
+        known = [one.name for one in fields(Optimize)]
+        check_names("enable_auto_coordination_optimization", settings or (), known)
+        optimize = Optimize(**(settings or {}))
+        if self._here.options.optimize == optimize:
+            return Applied(self._state.seq, "is so already", {})
+        return await self.set_options(SupervisorOptions(optimize=optimize))
 
 
 def _with(spec: AgentSpec, settings: Settings) -> AgentSpec:

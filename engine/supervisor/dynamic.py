@@ -1,12 +1,13 @@
 """`DynamicSupervisor`: a live team in a program.
 
-What it can do is in one file a subject: `requests`, `changes`, `coordination`, `views`, and `specs` for the list of its
-agents' specs. Here is what it is made from, how teams join, and how all of it goes elsewhere as one value.
+What it can do is in one file a subject: `requests`, `changes` and `views`.
+Here is what it is made from, how teams join, and how all of it goes elsewhere as one value.
 """
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -21,28 +22,25 @@ from engine.core.policies.records import Chain
 from engine.core.spec import AgentSpec, DiscoveryConfig
 from engine.core.validation.bounds import Rows
 from engine.core.validation.records import check_arguments
+from engine.errors import AlreadyStarted, NotInThisVersion
 from engine.host.orders import Applied
 from engine.registry import AgentRegistry, SpecifiedAgent
-from engine.supervisor import whole
 from engine.supervisor.adoption import tree_of
-from engine.supervisor.changes import Changes, spec_of
-from engine.supervisor.coordination import Coordination
-from engine.supervisor.duties import Duties
-from engine.supervisor.errors import AlreadyStarted, NotInThisVersion
+from engine.supervisor.arguments import check_names, checks_arguments, spec_of
+from engine.supervisor.changes import Changes
 from engine.supervisor.local import LocalEngine
-from engine.supervisor.options import checks_arguments, merged_options, refuse_later_features, refuse_unknown
+from engine.supervisor.offline import complete_state_of, state_ready
 from engine.supervisor.requests import Requests
-from engine.supervisor.specs import AgentSpecs
-from engine.supervisor.views import Views
+from engine.supervisor.views import AgentSpecs, Views
 from store import Durability
 
 if TYPE_CHECKING:
-    from engine.attached import AttachedSupervisor
+    from engine.supervisor.attached import AttachedSupervisor
 
 Self = TypeVar("Self", bound="DynamicSupervisor")
 
 
-class DynamicSupervisor(Requests, Duties, Changes, Coordination, Views):
+class DynamicSupervisor(Requests, Changes, Views):
     """A team of agents that works on requests, and may be changed while it does.
 
     Every call works without set-up: it starts an engine for as long as it takes. `async with supervisor:` keeps one.
@@ -84,6 +82,8 @@ class DynamicSupervisor(Requests, Duties, Changes, Coordination, Views):
         ValueError: If a name or a number cannot be right.
     """
 
+    _engine: LocalEngine
+
     def __init__(
         self,
         name: str,
@@ -112,8 +112,10 @@ class DynamicSupervisor(Requests, Duties, Changes, Coordination, Views):
         clock: Clock | None = None,
         **unknown: NoReturn,
     ) -> None:
-        refuse_unknown("DynamicSupervisor", unknown, DynamicSupervisor.__init__)
-        refuse_later_features(enable_auto_evolution=enable_auto_evolution)
+        check_names("DynamicSupervisor", unknown, DynamicSupervisor.__init__.__kwdefaults__ or ())
+        if enable_auto_evolution:
+            instead = "look at get_supervision_metrics and change the team yourself"
+            raise NotInThisVersion("enable_auto_evolution", instead)
         check_arguments(f"supervisor {name!r:.70}", DynamicSupervisor.__init__, locals())
         self.agent_registry = agent_registry
         self._path = (name,)
@@ -122,6 +124,13 @@ class DynamicSupervisor(Requests, Duties, Changes, Coordination, Views):
             specs.insert(0, spec_of(lead))
         if len(specs) > max_agents:
             raise ValueError(f"supervisor {name!r} is given {len(specs)} agents, and max_agents is {max_agents}")
+        named: dict[str, Any] = {
+            "on_failure": tuple(on_failure),
+            "limits": limits,
+            "strategies": dict(coordination_strategies or {}),
+            "settings": dict(coordination_settings or {}),
+            "lead": lead if lead is None or isinstance(lead, str) else spec_of(lead).name,
+        }
         team = SupervisorSpec(
             name=name,
             mode=coordination_mode,
@@ -132,14 +141,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Coordination, Views):
             default_agent=default_agent,
             max_parallel=max_parallel,
             max_agents=max_agents,
-            options=merged_options(
-                options,
-                on_failure=tuple(on_failure),
-                limits=limits,
-                strategies=dict(coordination_strategies or {}),
-                settings=dict(coordination_settings or {}),
-                lead=lead if lead is None or isinstance(lead, str) else spec_of(lead).name,
-            ),
+            options=replace(options or SupervisorOptions(), **{key: value for key, value in named.items() if value}),
             members=[*specs],
         )
         self._engine = LocalEngine(
@@ -154,10 +156,6 @@ class DynamicSupervisor(Requests, Duties, Changes, Coordination, Views):
         self._kept: AsyncExitStack | None = None
         for info in agent_registry or ():
             self._engine.post(lambda spec=info.spec: RegisterSpec(spec=spec))  # type: ignore[misc]
-
-    @property
-    def _line(self) -> LocalEngine:  # type: ignore[override]  # a team that joins another changes its engine
-        return self._engine
 
     @property
     def agent_specs(self) -> AgentSpecs:
@@ -175,7 +173,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Coordination, Views):
         Raises:
             StoreError: If there is no database of ours.
         """
-        from engine.attached import AttachedSupervisor  # of no use to most programs
+        from engine.supervisor.attached import AttachedSupervisor  # of no use to most programs
 
         return AttachedSupervisor(path, supervisor)
 
@@ -191,7 +189,7 @@ class DynamicSupervisor(Requests, Duties, Changes, Coordination, Views):
             raise AlreadyStarted(self.name)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._engine.running())
-            self._engine.check_whole()
+            self._engine.check_complete()
             self._kept = stack.pop_all()
         return self
 
@@ -228,8 +226,8 @@ class DynamicSupervisor(Requests, Duties, Changes, Coordination, Views):
             raise AlreadyStarted(unstarted.name)
         self._engine.callables.take_over(theirs.callables)
         team = tree_of(theirs.state, unstarted._here, theirs.callables, name=name)
-        forming = not self._engine.is_whole
-        applied = await self._order(lambda: AddSupervisor(parent=self._target, team=team, forming=forming))
+        forming = not self._engine.is_complete
+        applied = await self._engine.order(lambda: AddSupervisor(parent=self._target, team=team, forming=forming))
         depth = len(unstarted._path)
         for node in theirs.nodes:
             node._engine = self._engine
@@ -246,10 +244,8 @@ class DynamicSupervisor(Requests, Duties, Changes, Coordination, Views):
         """
         if len(self._path) > 1:
             raise NotInThisVersion("serialize_complete_state under another supervisor", "ask the one at the top")
-        if self._engine.is_at_hand:
-            return await whole.complete_state_of(self._engine)
-        async with self._engine.running():
-            return await whole.complete_state_of(self._engine)
+        async with nullcontext() if self._engine.is_current else self._engine.running():
+            return await complete_state_of(self._state, self._engine.text)
 
     @checks_arguments
     async def deserialize_state(
@@ -271,5 +267,6 @@ class DynamicSupervisor(Requests, Duties, Changes, Coordination, Views):
         """
         if len(self._path) > 1:
             raise NotInThisVersion("deserialize_state under another supervisor", "take it into a supervisor of its own")
-        await self._engine.take_in(whole.state_ready(state, self.name, self._engine, paused=paused, trusted=trusted))
+        signal = state_ready(state, self.name, self._engine.callables, paused=paused, trusted=trusted)
+        await self._engine.take_in(signal)
         return Applied(self._engine.state.seq, "took in a state", {})

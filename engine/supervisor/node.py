@@ -1,23 +1,130 @@
-"""A supervisor as a program holds it: a place in a tree, and the line to the engine that the tree belongs to."""
+"""What the calls of a supervisor stand on: its place in a tree, and the engine that the tree belongs to.
 
+The engine is one in this process (`local`) or one behind a file (`attached`).
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from typing import TypeAlias
+
+from pydantic import JsonValue
 
 from engine.core.commands import Command
 from engine.core.decide.loading import root_declared
 from engine.core.discovery import nearest
-from engine.core.errors import Refused, UnknownAgent, UnknownSupervisor, UnknownTarget
+from engine.core.errors import UnknownAgent, UnknownSupervisor, UnknownTarget
 from engine.core.queries.targets import Member, Work, at, find_agent, find_any
-from engine.core.state import Agent, State, Supervisor
-from engine.errors import CommandRefusedError
+from engine.core.spec import AgentSpec
+from engine.core.state import Agent, RunSummary, State, Supervisor
+from engine.core.values import Held
 from engine.host.orders import Applied
+from engine.host.subscriptions import Subscription
 from engine.registry import AgentRegistry
-from engine.supervisor.line import Line
+from engine.supervisor.arguments import checked_command, refusals
+
+Make: TypeAlias = Callable[[], Command]
+"""Returns a command once the state is known that it is about."""
+
+
+class EngineLink(ABC):
+    """An engine, as the calls of a supervisor see it."""
+
+    @property
+    @abstractmethod
+    def state(self) -> State:
+        """The state as far as it is known here; for reading."""
+
+    @property
+    def is_running(self) -> bool:
+        """True while an engine goes on by itself, whoever calls; of another process that shows when it is called."""
+        return True
+
+    @property
+    def posted(self) -> list[Command]:
+        """Commands that were posted and are not carried out yet."""
+        return []
+
+    @abstractmethod
+    def running(self) -> AbstractAsyncContextManager[None]:
+        """Have an engine, and its state of this moment, for as long as the context is open.
+
+        Raises:
+            WrongLoop: If it is in use from another event loop.
+            StoreError: If its files cannot be held.
+            CoreError: If what stands in them cannot be read.
+            Unusable: If an agent that this program declares cannot work.
+            HostStopped: If it was ended by somebody else while others still use it.
+        """
+
+    async def order(self, make: Make) -> Applied:
+        """Carry out the command that `make` returns; returns when its outcome is on disk.
+
+        Raises:
+            CommandRefusedError: If it was not carried out; nothing changed then.
+            Unusable: If it brings an agent that cannot work.
+            HostStopped: If no engine is there to take it.
+        """
+        async with self.running():
+            return await self.send(checked_command(make))
+
+    @abstractmethod
+    async def send(self, command: Command) -> Applied:
+        """Send a checked command to the running engine, with those that others send meanwhile; as `order`."""
+
+    @abstractmethod
+    def post(self, make: Make) -> None:
+        """Send a command without waiting: it is carried out before anything that is asked later.
+
+        Raises:
+            CommandRefusedError, Unusable: If it is clear at once that it would be refused.
+            WrongLoop: If the engine is in use from another event loop.
+        """
+
+    @abstractmethod
+    async def run_ended(self, run_id: str) -> RunSummary:
+        """Return the summary of a run once it has its outcome.
+
+        Raises:
+            UnknownRun: If there is none.
+            HostStopped: If the engine ended first.
+        """
+
+    @abstractmethod
+    async def finished_run(self, run_id: str) -> RunSummary | None:
+        """Return the summary of a run that has ended, however long ago; None if there is none with that id."""
+
+    @abstractmethod
+    async def text(self, value: Held) -> JsonValue:
+        """Return a value that the state holds by reference."""
+
+    @abstractmethod
+    def events(self) -> Subscription:
+        """Return the events from now on, each with its seq."""
+
+    async def refresh(self) -> None:  # noqa: B027  # an engine of this process has nothing to catch up with
+        """Bring the state up to date with what others have done to the team."""
+
+    def check_complete(self) -> None:  # noqa: B027  # a team of another process is not described by this program
+        """Check that every supervisor has the members that it names, once this program has described its team.
+
+        Raises:
+            CommandRefusedError: If one is missing.
+        """
+
+    def is_ours(self, member_id: str) -> bool:
+        """Return whether a member was made or taken over by this program, and not only left by an earlier one."""
+        return True
+
+    def restored(self, spec: AgentSpec) -> AgentSpec:
+        """Return `spec` with the callables of this program in place of their references."""
+        return spec
 
 
 class Node:
-    """What every call of a supervisor stands on."""
+    """A supervisor of a tree."""
 
-    _line: Line
+    _engine: EngineLink
     _path: tuple[str, ...]
     """Names from the root of its tree down to itself, as the program put it there."""
     _id: str | None = None
@@ -32,25 +139,21 @@ class Node:
 
     @property
     def _state(self) -> State:
-        return self._line.state
+        return self._engine.state
 
     @property
     def _here(self) -> Supervisor:
-        """The supervisor in the state.
-
-        Raises:
-            CommandRefusedError: If it was removed.
-        """
+        """The supervisor in the state; raises CommandRefusedError if it was removed."""
         state = self._state
-        found = state.supervisors.get(self._id or "") or supervisor_at(state, self._path)
-        if found is None:
-            near = nearest(self.name, (one.name for one in self._state.supervisors.values()))
-            raise refusal_of(UnknownSupervisor(self.name, near))
+        found = state.supervisors.get(self._id or "") or _supervisor_at(state, self._path)
+        with refusals():
+            if found is None:
+                raise UnknownSupervisor(self.name, nearest(self.name, (one.name for one in state.supervisors.values())))
         return found
 
     def _find(self, state: State) -> None:
-        """Remember the supervisor that stands in `state` where the program put this one."""
-        found = supervisor_at(state, self._path)
+        """Remember the id of the supervisor that stands in `state` where the program put this one."""
+        found = _supervisor_at(state, self._path)
         self._id = None if found is None else found.id
 
     @property
@@ -64,19 +167,16 @@ class Node:
         """What names the supervisor in a command."""
         return at(self._here.id)
 
+    def _agent_target(self, name: str) -> str:
+        """Return what names one of its own agents in a command; raises CommandRefusedError where it is not clear."""
+        return at(self._agent(name).id)
+
     def _agent(self, name: str) -> Agent:
-        """Return the agent that `name` (`@` and an id, a name or an id) names among its own.
-
-        Raises:
-            CommandRefusedError: If there is none, or it may be several.
-        """
-        try:
+        with refusals():
             return find_agent(self._state, name, under=self._here)
-        except Refused as refused:
-            raise refusal_of(refused) from None
 
-    def _meant(self, name: str | None, find: Callable[..., Member | Work] = find_any) -> str:
-        """Return the target for what a name means here: the supervisor itself, one of its own, else of the whole tree.
+    def _any_target(self, name: str | None, find: Callable[..., Member | Work] = find_any) -> str:
+        """Return the target for a name: the supervisor itself (None), one of its own, else of the whole tree.
 
         Args:
             name: None for the supervisor itself.
@@ -87,23 +187,19 @@ class Node:
         """
         if name is None:
             return self._target
-        try:
-            return at(find(self._state, name, under=self._here).id)
-        except (UnknownAgent, UnknownSupervisor, UnknownTarget):
-            return name  # the core looks for it in the whole tree
-        except Refused as refused:
-            raise refusal_of(refused) from None
-
-    async def _order(self, make: Callable[[], Command]) -> Applied:
-        return await self._line.order(make)
+        with refusals():
+            try:
+                return at(find(self._state, name, under=self._here).id)
+            except (UnknownAgent, UnknownSupervisor, UnknownTarget):
+                return name  # the core looks for it in the whole tree
 
 
-def supervisor_at(state: State, path: tuple[str, ...]) -> Supervisor | None:
-    """Return the supervisor that the names of `path` lead to, from a root down; None if there is none.
+def _supervisor_at(state: State, path: tuple[str, ...]) -> Supervisor | None:
+    """Return the supervisor that the names of `path` lead to, from a root down.
 
     One that was moved since it was declared is found where it was declared.
     """
-    found, above_id = root_declared(state, path[0]), ""
+    found = root_declared(state, path[0])
     for name in path[1:]:
         if found is None:
             return None
@@ -112,8 +208,3 @@ def supervisor_at(state: State, path: tuple[str, ...]) -> Supervisor | None:
         moved = (one for one in named if one.id in state.declared and state.declared[one.id].parent_id == above_id)
         found = next((one for one in named if one.parent_id == above_id), next(moved, None))
     return found
-
-
-def refusal_of(refused: Refused) -> CommandRefusedError:
-    """Return what a program gets where the core would refuse."""
-    return CommandRefusedError(refused.code, refused.reason)

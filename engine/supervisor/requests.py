@@ -1,14 +1,14 @@
-"""Giving a supervisor something to do: run a request, queue one, follow it, stop it."""
+"""Giving a supervisor something to do: run a request, queue, follow or stop it, and decide about work under way."""
 
 from collections.abc import AsyncGenerator, Iterable, Iterator
-from contextlib import suppress
-from typing import TypedDict, Unpack
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypedDict, Unpack
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 from pydantic import JsonValue
 
-from engine.core.commands import Cancel, Pause, Resume, Submit
+from engine.core.commands import Answer, Cancel, Pause, Reassign, Resume, RetryWork, SetDeadline, SetPriority, Submit
 from engine.core.decide.casting import Cast, cast_for
 from engine.core.decide.plan import planned
 from engine.core.errors import CoreError, Refused
@@ -17,17 +17,17 @@ from engine.core.limits import Limits
 from engine.core.policies.records import Chain
 from engine.core.queries.able import is_able
 from engine.core.queries.bound import AWAY
-from engine.core.state import Agent, RunStatus, RunSummary, State, Supervisor
+from engine.core.queries.targets import find_agent
+from engine.core.state import Agent, Escalation, RunStatus, RunSummary, State, Supervisor, Task, TaskStatus
 from engine.core.validation.bounds import Label, Priority, Seconds
 from engine.core.validation.records import check_arguments
-from engine.errors import EngineError, UnknownRun, Unusable
+from engine.errors import EngineError, HostStopped, NotRunning, UnknownRun, Unusable
 from engine.host.orders import Applied
 from engine.results import ENDED_OTHERWISE, RunFailed, RunResult, WorkStatus
 from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value
-from engine.supervisor.errors import NotRunning, UnknownOption
+from engine.supervisor.arguments import check_names, checks_arguments, refusals
 from engine.supervisor.node import Node
-from engine.supervisor.options import checks_arguments, refusals
 from store import StoreError
 
 STOP_S = 10.0
@@ -64,15 +64,10 @@ class Requests(Node):
             Unusable: If an agent of the program cannot work.
             StoreError: If the files of the team cannot be held, such as `StoreBusy`.
         """
-        async with self._line.running():
+        async with self._engine.running():
             run_id = await self._submitted(request, duties)
-            ended = False
-            try:
-                summary = await self._line.run_ended(run_id)
-                ended = True
-            finally:
-                if not ended:
-                    await self._abandon(run_id)
+            async with self._abandoned_unless_ended(run_id):
+                summary = await self._engine.run_ended(run_id)
             return await self._succeeded(summary)
 
     async def stream(self, request: JsonValue, **duties: Unpack[RunDuties]) -> AsyncGenerator[Event, None]:
@@ -82,22 +77,16 @@ class Requests(Node):
             RunFailed: After the last event, if it failed.
             SubscriberTooSlow: If events are taken so slowly that they pile up.
         """
-        async with self._line.running():
-            with self._line.events() as events:
+        async with self._engine.running():
+            with self._engine.events() as events:
                 run_id = await self._submitted(request, duties)
-                ended = False
-                try:
+                async with self._abandoned_unless_ended(run_id):
                     async for _, event in events:
                         if _is_about(event, run_id):
-                            ended = isinstance(event, RunFinished)
                             yield event
-                        if ended:
-                            break
-                    summary = await self._line.run_ended(run_id)
-                    ended = True
-                finally:
-                    if not ended:
-                        await self._abandon(run_id)
+                            if isinstance(event, RunFinished):
+                                break
+                    summary = await self._engine.run_ended(run_id)
             await self._succeeded(summary)
 
     async def submit(self, request: JsonValue, **duties: Unpack[RunDuties]) -> str:
@@ -113,7 +102,7 @@ class Requests(Node):
             NotRunning: If no engine is running that would go on with it.
             CommandRefusedError: If nobody can work on it, or one of the duties cannot be.
         """
-        if not self._line.is_running:
+        if not self._engine.is_running:
             raise NotRunning(self.name)
         return await self._submitted(request, duties)
 
@@ -125,8 +114,8 @@ class Requests(Node):
             RunFailed: If it failed; `RunCancelled` if it was cancelled, `RunSkipped` if it was skipped.
             UnknownRun: If there is none.
         """
-        async with self._line.running():
-            return await self._succeeded(await self._line.run_ended(id))
+        async with self._engine.running():
+            return await self._succeeded(await self._engine.run_ended(id))
 
     @checks_arguments
     async def status(self, id: str) -> WorkStatus:
@@ -138,38 +127,29 @@ class Requests(Node):
         Raises:
             UnknownRun: If there is none.
         """
-        await self._line.refresh()
+        await self._engine.refresh()
         state = self._state
-        if id in state.runs:
-            run = state.runs[id]
+        if run := state.runs.get(id):
             return WorkStatus(
                 id=id, status=run.status, title=run.title, tasks=run.total, done=run.done, failed=run.failed
             )
-        if id in state.tasks:
-            task = state.tasks[id]
-            below = [state.tasks[child_id].status for child_id in task.children]
-            return WorkStatus(
-                id=id,
-                status=task.status,
-                title=task.title,
-                tasks=len(below),
-                done=below.count("done"),  # type: ignore[arg-type]  # it is that text
-                failed=below.count("failed"),  # type: ignore[arg-type]
-                output=await self._line.text(task.output),
-                error=task.error,
-            )
-        summary = await self._line.finished_run(id)
-        if summary is None:
+        ended: Task | RunSummary | None = state.tasks.get(id) or await self._engine.finished_run(id)
+        if ended is None:
             raise UnknownRun(id)
+        if isinstance(ended, Task):
+            below = [state.tasks[child_id].status for child_id in ended.children]
+            counts = len(below), below.count(TaskStatus.DONE), below.count(TaskStatus.FAILED)
+        else:
+            counts = ended.tasks, ended.done, ended.failed
         return WorkStatus(
             id=id,
-            status=summary.status,
-            title=summary.title,
-            tasks=summary.tasks,
-            done=summary.done,
-            failed=summary.failed,
-            output=await self._line.text(summary.output),
-            error=summary.error,
+            status=ended.status,
+            title=ended.title,
+            tasks=counts[0],
+            done=counts[1],
+            failed=counts[2],
+            output=await self._engine.text(ended.output),
+            error=ended.error,
         )
 
     async def cancel(self, id: str, reason: str = "cancelled by the program") -> Applied:
@@ -178,7 +158,7 @@ class Requests(Node):
         Raises:
             CommandRefusedError: If there is none, or it has ended.
         """
-        return await self._order(lambda: Cancel(target=id, reason=reason))
+        return await self._engine.order(lambda: Cancel(target=id, reason=reason))
 
     @checks_arguments
     async def pause(self, target: str | None = None) -> Applied:
@@ -190,7 +170,7 @@ class Requests(Node):
         Raises:
             CommandRefusedError: If there is none, or it is paused already.
         """
-        return await self._order(lambda: Pause(target=self._meant(target)))
+        return await self._engine.order(lambda: Pause(target=self._any_target(target)))
 
     @checks_arguments
     async def resume(self, target: str | None = None) -> Applied:
@@ -199,57 +179,133 @@ class Requests(Node):
         Raises:
             CommandRefusedError: If there is none, or it is not paused.
         """
-        return await self._order(lambda: Resume(target=self._meant(target)))
+        return await self._engine.order(lambda: Resume(target=self._any_target(target)))
+
+    # Decisions about work under way
+
+    async def set_priority(self, id: str, priority: int) -> Applied:
+        """Change how urgent a run or a task is, also while it waits or runs.
+
+        Args:
+            id: Of an open run, or of a task of one.
+            priority: 0, the most urgent, to 9; 5 is usual.
+
+        Raises:
+            CommandRefusedError: If there is none, or no such priority.
+        """
+        return await self._engine.order(lambda: SetPriority(target=id, priority=priority))
+
+    async def set_deadline(self, id: str, deadline_s: float | None) -> Applied:
+        """Change by when a run or a task is ended if it has not ended by itself.
+
+        Args:
+            id: Of an open run, or of a task of one.
+            deadline_s: From now on, in seconds; None takes the deadline away.
+
+        Raises:
+            CommandRefusedError: If there is none, or the deadline lies in the past.
+        """
+        return await self._engine.order(lambda: SetDeadline(target=id, deadline_s=deadline_s))
+
+    @checks_arguments
+    async def reassign(self, task_id: str, agent: str, *, now: bool = False) -> Applied:
+        """Give a task to an agent by hand; its finished steps are kept.
+
+        Args:
+            task_id: A task of an open run.
+            agent: Name or id; of several with that name one of this supervisor's own.
+            now: Stop it at once where it is at work; else it stops at its next step.
+
+        Raises:
+            CommandRefusedError: If it has ended, or the agent cannot take it.
+        """
+        return await self._engine.order(
+            lambda: Reassign(task=task_id, agent=self._any_target(agent, find_agent), now=now)
+        )
+
+    async def retry(self, id: str) -> Applied:
+        """Try a failed or waiting task again now; or submit the request of a finished run again.
+
+        Raises:
+            CommandRefusedError: If there is nothing to try again.
+        """
+        return await self._engine.order(lambda: RetryWork(target=id))
+
+    @property
+    def questions(self) -> list[Escalation]:
+        """What waits for a person in the whole team, the oldest first; a copy."""
+        return list(self._state.escalations.values())
+
+    async def next_question(self) -> Escalation:
+        """Return the oldest question that waits for a person, once there is one in the whole team.
+
+        Raises:
+            HostStopped: If the engine ended first.
+        """
+        async with self._engine.running():
+            with self._engine.events() as events:
+                while not self._state.escalations:
+                    try:
+                        await anext(events)
+                    except StopAsyncIteration:
+                        raise HostStopped("nobody asked a question") from None
+                return self.questions[0]
+
+    async def answer(self, question: str, answer: str, output: JsonValue = None) -> Applied:
+        """Answer a question that waits for a person.
+
+        Args:
+            question: Its id, or that of the task that waits.
+            answer: One of its options.
+            output: With the answer `use`: what stands for the work.
+
+        Raises:
+            CommandRefusedError: If nothing waits for it, or it is none of the options.
+        """
+        value = json_value(output)
+        return await self._engine.order(lambda: Answer(escalation=question, answer=answer, output=value))
+
+    # Runs
 
     async def _submitted(self, request: JsonValue, duties: RunDuties) -> str:
         value = json_value(request)
-        for name in duties:
-            if name not in RunDuties.__annotations__:
-                raise UnknownOption("a request", name, RunDuties.__annotations__)
+        check_names("a request", duties, RunDuties.__annotations__)
         with refusals():
             check_arguments("a request", RunDuties, duties)
-        self._line.check_whole()
+        self._engine.check_complete()
         self._refuse_broken(as_text(value), duties.get("category"))
+        said: dict[str, Any] = {**duties, "after": list(duties.get("after", ()))}
         await checkpoint_if_cancelled()
         with anyio.CancelScope(shield=True):
-            applied = await self._order(
-                lambda: Submit(
-                    request=value,
-                    supervisor=self._target,
-                    on_failure=duties.get("on_failure", ()),
-                    priority=duties.get("priority"),
-                    deadline_s=duties.get("deadline_s"),
-                    limits=duties.get("limits"),
-                    category=duties.get("category"),
-                    after=list(duties.get("after", ())),
-                )
-            )
+            applied = await self._engine.order(lambda: Submit(request=value, supervisor=self._target, **said))
         return str(applied.result["run_id"])
 
     def _refuse_broken(self, text: str, category: str | None) -> None:
-        """Raise where somebody would take part who cannot work: the run would wait until a person mends that."""
+        """Raise where an agent is needed that cannot work: the run would wait until a person mends it."""
         state = self._state
         if not any(map(_is_broken, state.agents.values())):
             return
-        for agent in needed_under(state, self._here, text, category):
+        for agent in _needed_under(state, self._here, text, category):
             if _is_broken(agent):
                 raise Unusable(f"agent {agent.name!r} cannot work: {agent.error or AWAY}")
 
-    async def _abandon(self, run_id: str) -> None:
-        """Cancel a run that nobody waits for any more, and wait until it has stopped."""
-        with (
-            anyio.CancelScope(shield=True),
-            anyio.move_on_after(STOP_S),
-            suppress(EngineError, CoreError, StoreError),
-        ):
-            await self._order(lambda: Cancel(target=run_id, reason="its caller was cancelled"))
-            await self._line.run_ended(run_id)
+    @asynccontextmanager
+    async def _abandoned_unless_ended(self, run_id: str) -> AsyncGenerator[None, None]:
+        """Cancel an open run that its caller stops waiting for, and wait until it has stopped."""
+        try:
+            yield
+        except BaseException:
+            with anyio.move_on_after(STOP_S, shield=True), suppress(EngineError, CoreError, StoreError):
+                if run_id in self._state.runs:
+                    await self._engine.order(lambda: Cancel(target=run_id, reason="its caller was cancelled"))
+                    await self._engine.run_ended(run_id)
+            raise
 
     async def _succeeded(self, summary: RunSummary) -> RunResult:
         result = RunResult(
             run_id=summary.id,
             status=summary.status,
-            output=await self._line.text(summary.output),
+            output=await self._engine.text(summary.output),
             usage=summary.usage,
             tasks=summary.tasks,
             seq=summary.seq,
@@ -270,7 +326,7 @@ def _is_broken(agent: Agent) -> bool:
     return agent.error is not None or agent.away
 
 
-def needed_under(state: State, supervisor: Supervisor, text: str, category: str | None) -> Iterator[Agent]:
+def _needed_under(state: State, supervisor: Supervisor, text: str, category: str | None) -> Iterator[Agent]:
     """Yield the agents that a request needs, down the tree; nobody where the core will refuse it."""
     try:
         cast = cast_for(state, supervisor, text, category)
@@ -281,11 +337,11 @@ def needed_under(state: State, supervisor: Supervisor, text: str, category: str 
         if member_id in state.agents:
             yield state.agents[member_id]
         else:
-            yield from needed_under(state, state.supervisors[member_id], text, category)
+            yield from _needed_under(state, state.supervisors[member_id], text, category)
 
 
 def _needed(state: State, cast: Cast, placed: list[str]) -> list[str]:
-    """Return who has to be able to work: each who has a node; of those who share the items of a map one is enough."""
+    """Return the members that have to be able to work: each with a node; one of those who share the items of a map."""
     if cast.mode != "map" or "to" in cast.settings:
         return placed
     others = [one for one in cast.members if one not in placed]

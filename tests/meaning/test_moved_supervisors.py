@@ -55,7 +55,7 @@ async def test_a_supervisor_that_was_removed_is_said_to_be_gone() -> None:
     await team["d"].remove_agent("in_d")
     await team["a"].remove_agent("in_a")
 
-    await team["a"]._order(lambda: _removal("d"))
+    await team["a"]._engine.order(lambda: _removal("d"))
 
     with pytest.raises(CommandRefusedError, match="no supervisor 'd'"):
         await team["d"].arun("x")

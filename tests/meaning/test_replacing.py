@@ -25,7 +25,7 @@ async def replaced(
         return chief._engine.callables.referred(member) if isinstance(member, AgentSpec) else member
 
     team = SupervisorSpec(name="any", members=[described(one) for one in members], **settings)
-    return await chief._order(lambda: ReplaceTeam(supervisor=chief._target, team=team, mode=how))
+    return await chief._engine.order(lambda: ReplaceTeam(supervisor=chief._target, team=team, mode=how))
 
 
 @pytest.mark.parametrize("stage", ["alone", "twins", "paused"])

@@ -69,7 +69,7 @@ async def test_what_made_runs_slower_by_a_tenth_is_taken_back_once_and_says_why(
             found += await modes_of(chief, 1)
             takes_s["ada"] = grown_s if chief.coordination_mode == "parallel" else 2.0
 
-    rows = [(seq, row.kind, row.body) for seq, row in enumerate(chief._engine._rest.rows, 1)]
+    rows = [(seq, row.kind, row.body) for seq, row in enumerate(chief._engine._offline._rows, 1)]
     tuned = [event for event in decode_events(rows) if isinstance(event, CoordinationTuned)]
     assert found == modes
     assert [event.kind for event in tuned] == (["parallel", "back"] if "ps" in modes else ["parallel"])

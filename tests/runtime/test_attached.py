@@ -15,7 +15,7 @@ import anyio.to_thread
 import pytest
 
 from engine.core.codec import encode_state
-from engine.supervisor.errors import WrongLoop
+from engine.errors import WrongLoop
 from quarterdeck import AgentRegistry, AgentSpec, AttachedSupervisor, DynamicSupervisor, HostStopped
 from store import ReadRowsLost
 from tests.patience import PATIENCE_S
@@ -80,7 +80,7 @@ async def test_many_requests_at_once_each_get_their_own_result_from_a_handful_of
 async def test_supervisors_that_are_attached_to_one_file_share_the_thread_that_follows_it(tmp_path: Path) -> None:
     async with team_on(tmp_path / "team.db"), AsyncExitStack() as stack:
         for _ in range(3):
-            await stack.enter_async_context(DynamicSupervisor.attach(tmp_path / "team.db")._line.running())
+            await stack.enter_async_context(DynamicSupervisor.attach(tmp_path / "team.db")._engine.running())
 
         assert len(followers()) == 1
 
@@ -187,7 +187,7 @@ async def test_an_attached_supervisor_in_use_from_one_loop_is_refused_to_another
         async with anyio.create_task_group() as group:
             group.start_soon(attached.arun, "x")
             with anyio.fail_after(PATIENCE_S):
-                with team._line.events() as events:
+                with team._engine.events() as events:
                     await anext(events)
             said = await refused_elsewhere(lambda: attached.arun("y"))
             go_on.set()
@@ -219,7 +219,7 @@ async def test_who_waits_is_told_when_the_engine_is_gone_and_goes_on_with_the_ne
 
             group.start_soon(ask)
             with anyio.fail_after(PATIENCE_S):
-                with team._line.events() as events:
+                with team._engine.events() as events:
                     async for _, event in events:
                         if event.type == "attempt_started":
                             break
@@ -248,7 +248,7 @@ async def test_an_attached_supervisor_says_that_events_it_knows_are_lost_and_goe
             await attached.refresh()
         await attached.refresh()
 
-        assert attached._line.state.seq == team._line.state.seq
+        assert attached._engine.state.seq == team._engine.state.seq
 
 
 @pytest.mark.parametrize("has_asked", [False, True])
@@ -263,20 +263,20 @@ async def test_an_attached_supervisor_that_asked_nothing_meanwhile_says_that_eve
         attached = DynamicSupervisor.attach(path)
         if has_asked:
             await attached.arun("x")
-    seq = attached._line.state.seq
+    seq = attached._engine.state.seq
     with closing(sqlite3.connect(path)) as other:
         other.execute("DELETE FROM journal WHERE seq > 12")
         other.execute("DELETE FROM snapshots WHERE seq > 12")
         other.commit()
 
     async with team_on(path) as team:
-        while team._line.state.seq <= seq:
+        while team._engine.state.seq <= seq:
             await team.arun("y")
         with pytest.raises(ReadRowsLost, match="open it again"):
             await attached.refresh()
         await attached.refresh()
 
-        assert encode_state(attached._line.state) == encode_state(team._line.state)
+        assert encode_state(attached._engine.state) == encode_state(team._engine.state)
 
 
 async def test_a_program_whose_loop_ends_while_it_waits_ends_without_a_traceback(tmp_path: Path) -> None:

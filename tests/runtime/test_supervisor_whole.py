@@ -11,7 +11,7 @@ import pytest
 
 from engine import AgentSpec, CommandRefusedError, Context, DynamicSupervisor, NotEmpty, Task, Unusable
 from engine.archive import ImportRefused
-from engine.supervisor.whole import state_ready
+from engine.supervisor.offline import state_ready
 from tests.runtime.engines import running
 
 pytestmark = pytest.mark.anyio
@@ -181,7 +181,7 @@ async def test_a_program_that_ended_before_its_agents_were_said_on_top_says_them
     file = tmp_path / "team.db"
     program = partial(team_of, shout, named, store=file)
     value = await carried(team_of(shout))
-    signal = state_ready(value, "team", program()._engine, paused=False, trusted=())
+    signal = state_ready(value, "team", program()._engine.callables, paused=False, trusted=())
     async with running(path=file) as engine:
         engine.host.signal(signal)
         await engine.until(lambda state: bool(state.agents))

@@ -1,46 +1,29 @@
-"""Commands that are posted without waiting: kept in order, carried out before anything that is asked later.
-
-Each has an outcome of its own, which everybody waits for who asks for something while it is under way.
-"""
+"""Commands that are posted without waiting: carried out in order, before anything that is asked later."""
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import TypeAlias
+from dataclasses import dataclass, field
 
 import anyio
 from anyio.abc import TaskStatus
 
 from engine.core.commands import Command
 from engine.errors import HostStopped
-from engine.runtimes.slot import Slot
-
-Make: TypeAlias = Callable[[], Command]
-"""Returns a command once the state is known that it is about."""
+from engine.supervisor.node import Make
 
 
+@dataclass(slots=True, eq=False)
 class _Pending:
-    """One command on its way, and who waits for it."""
+    """One command on its way; everybody who asks for something meanwhile waits for its outcome."""
 
-    def __init__(self, make: Make) -> None:
-        self.make = make
-        self.error: Exception | None = None
-        self._slots: list[Slot[None]] = []
-
-    async def settled(self) -> None:
-        """Return once it was carried out or refused, or no engine is left that would."""
-        slot: Slot[None] = Slot()
-        self._slots.append(slot)
-        await slot.wait()
-
-    def let_go(self) -> None:
-        """Let go on who waits."""
-        for slot in self._slots:
-            slot.put(None)
-        self._slots.clear()
+    make: Make
+    error: Exception | None = None
+    settled: anyio.Event = field(default_factory=anyio.Event)
+    """Set once it was carried out or refused, or when no engine is left that would."""
 
 
-class Posted:
+class PendingCommands:
     """A queue of commands, emptied by an engine while there is one."""
 
     def __init__(self) -> None:
@@ -53,11 +36,13 @@ class Posted:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def commands(self) -> Iterator[Command]:
-        """Yield what was posted and is not carried out yet; without what can be seen to fail already."""
-        for one in list(self._waiting):
+    def commands(self) -> list[Command]:
+        """Return what is not carried out yet, without what fails already when its command is made."""
+        found = []
+        for one in self._waiting:
             with suppress(Exception):  # raised where the outcome is waited for
-                yield one.make()
+                found.append(one.make())
+        return found
 
     def put(self, make: Make) -> None:
         """Add a command; from the loop that the engine runs in."""
@@ -70,7 +55,7 @@ class Posted:
         *,
         task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
     ) -> None:
-        """Carry out what comes, for as long as there is an engine; what it did not come to is the next one's."""
+        """Carry out what comes, for as long as there is an engine; what is left is carried out by the next one."""
         self._is_served = True
         task_status.started()
         try:
@@ -82,7 +67,8 @@ class Posted:
         finally:
             self._is_served = False
             for one in self._waiting:
-                one.let_go()
+                one.settled.set()
+                one.settled = anyio.Event()
 
     async def _settle(self, pending: _Pending, carry_out: Callable[[Command], Awaitable[object]]) -> None:
         try:
@@ -93,19 +79,19 @@ class Posted:
             pending.error = error
             self._refused.append(pending)
         self._waiting.popleft()
-        pending.let_go()
+        pending.settled.set()
 
     async def flushed(self) -> None:
         """Return once all that was put so far is carried out, or the engine has ended.
 
         Raises:
-            CommandRefusedError, Unusable: What the first of it ran into that was not carried out and is not told yet.
+            CommandRefusedError, Unusable: Why the first of it was not carried out, if nobody was told yet.
         """
         asked = [*self._refused, *self._waiting]
         for one in asked:
             if self._is_served and one in self._waiting:
-                await one.settled()
-        failed = [one for one in asked if one.error is not None]
-        self._refused = [one for one in self._refused if one not in failed]
-        if failed and failed[0].error is not None:
-            raise failed[0].error
+                await one.settled.wait()
+        self._refused = [one for one in self._refused if one not in asked]
+        for one in asked:
+            if one.error is not None:
+                raise one.error

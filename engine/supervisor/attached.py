@@ -1,0 +1,365 @@
+"""A supervisor of a team that works in another process: the same calls, by way of the team's file, without its code.
+
+One rule holds inside: what became of a command, and of a run, is what the journal says; the inbox only carries it
+there. While anybody waits, this process follows the file in one thread, whoever else follows it here, and the state
+and all who wait are brought up to date by the events as they come.
+"""
+
+import asyncio
+import os
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+import anyio.to_thread
+from pydantic import JsonValue
+
+from engine.core.code import named_in, specs_of
+from engine.core.codec import encode_command
+from engine.core.commands import Command
+from engine.core.errors import CoreError
+from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished
+from engine.core.finished import summary_of
+from engine.core.fold import fold
+from engine.core.queries.targets import find_supervisor
+from engine.core.state import RunSummary, State
+from engine.core.values import Held
+from engine.errors import CommandRefusedError, HostStopped, NotInThisVersion, UnknownRun, Unusable
+from engine.folding import events_of, folded_from
+from engine.granting import grant, needs_trust
+from engine.host.orders import Applied
+from engine.host.subscriptions import BUFFERED, Listeners, Subscription
+from engine.sender import sender_of
+from engine.supervisor.arguments import refusals
+from engine.supervisor.changes import Changes
+from engine.supervisor.node import EngineLink, Make
+from engine.supervisor.offline import body_in, finished_in
+from engine.supervisor.requests import Requests
+from engine.supervisor.shared import LoopGuard
+from engine.supervisor.views import Views
+from engine.texts import Texts
+from engine.trust import user_list
+from store import CommandRow, Following, InboxClient, Mark, Reader, ReadRowsLost, Record, StoreError, follow, mark_at
+
+T = TypeVar("T")
+
+UNFOLDED = 8
+"""How many batches of events may wait for the loop; the rest stays in the file meanwhile."""
+
+
+class AttachedSupervisor(Requests, Changes, Views):
+    """One supervisor of a team that works elsewhere; made by `DynamicSupervisor.attach`.
+
+    What it shows is as of the last awaited call. Specs that it gives name code by reference, `module:function`; to
+    name it here is to trust it there. It is used from one event loop at a time; attach in each thread that needs one.
+
+    Raises:
+        StoreError: If there is no database of ours.
+        CommandRefusedError: If the team has no such supervisor.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], supervisor: str | None = None) -> None:
+        self._engine = RemoteEngine(Path(path))
+        state = self._engine.state
+        with refusals():
+            found = find_supervisor(state, supervisor)
+        self._id = found.id
+        names = [found.name]
+        while found.parent_id is not None:
+            found = state.supervisors[found.parent_id]
+            names.append(found.name)
+        self._path = tuple(reversed(names))
+
+    async def refresh(self) -> None:
+        """Read what happened since the last call."""
+        await self._engine.refresh()
+
+
+class RemoteEngine(EngineLink):
+    """An engine in another process.
+
+    Args:
+        path: The team's file.
+
+    Raises:
+        StoreError: If there is no database of ours.
+        CoreError: If its journal cannot be folded.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.absolute()
+        self._state, self._mark = _read(self._path)
+        instead = f"attach in each thread: DynamicSupervisor.attach({str(self._path)!r})"
+        self._guard = LoopGuard(f"the supervisor attached to {path.name}", instead=instead)
+        self._is_stale = False
+        """The file has lost events that were folded; the next call begins with what it holds."""
+        self._follower: _Follower | None = None
+        self._texts = Texts(self._body)
+        self._listeners = Listeners()
+        self._sending: dict[asyncio.Future[None], CommandRow] = {}
+        """Commands that are not written into the inbox yet."""
+        self._flight = anyio.Lock()
+        """Held by the task that writes what there is to send."""
+        self._outcomes: dict[str, asyncio.Future[Applied]] = {}
+        self._runs: dict[str, asyncio.Future[RunSummary]] = {}
+        self._levels: list[tuple[int, asyncio.Future[None]]] = []
+        """Who waits until all is folded that stood in the file when a ticket was given out."""
+
+    @property
+    def state(self) -> State:
+        """The state as of the last call, or of the moment while anybody waits."""
+        return self._state
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Follow what happens, from a state that is up to date; the engine is another process's."""
+        async with self._followed():
+            await self._level()
+            yield
+
+    async def refresh(self) -> None:
+        """Bring the state up to date with what others have done to the team."""
+        async with self.running():
+            pass
+
+    async def send(self, command: Command) -> Applied:
+        """Put a command into the inbox and return its outcome."""
+        _check_importable(command)
+        if specs_of(command):
+            await anyio.to_thread.run_sync(_allow, command, self._state, self._path)
+        row = CommandRow(
+            id=uuid.uuid4().hex,
+            kind=command.type,
+            body=encode_command(command),
+            sender=sender_of(),
+            role="operator",
+            at_ms=time.time_ns() // 1_000_000,
+        )
+        outcome: asyncio.Future[Applied] = asyncio.Future()
+        self._outcomes[row.id] = outcome
+        try:
+            await self._write(row)
+            return await outcome
+        finally:
+            del self._outcomes[row.id]
+
+    async def _write(self, row: CommandRow) -> None:
+        """Write a command into the inbox, with all that came while others were written; one write at a time."""
+        written: asyncio.Future[None] = asyncio.Future()
+        self._sending[written] = row
+        try:
+            async with self._flight:
+                if not written.done():
+                    await self._write_all()
+        finally:  # cancelled before its turn: not sent
+            self._sending.pop(written, None)
+        await written
+
+    async def _write_all(self) -> None:
+        flight, self._sending = self._sending, {}
+        with anyio.CancelScope(shield=True):
+            error: StoreError | None = None
+            try:
+                await anyio.to_thread.run_sync(_put, self._path, list(flight.values()))
+            except StoreError as found:
+                error = found
+        for written in flight:
+            _settle(written, None, error)
+
+    def post(self, make: Make) -> None:
+        """Refuse: an answer from another process has to be waited for."""
+        raise NotInThisVersion("a change by assignment from another process", "await reconfigure_coordination")
+
+    async def run_ended(self, run_id: str) -> RunSummary:
+        """Return the summary of a run once it has its outcome."""
+        async with self._followed():
+            if run_id in self._state.runs:
+                ended = self._runs.setdefault(run_id, asyncio.Future())
+                await asyncio.wait([ended])
+                return ended.result()
+        summary = await self.finished_run(run_id)
+        if summary is None:
+            raise UnknownRun(run_id)
+        return summary
+
+    async def finished_run(self, run_id: str) -> RunSummary | None:
+        """Return the summary of a run that has ended, however long ago."""
+        return self._state.summary(run_id) or await anyio.to_thread.run_sync(finished_in, self._path, run_id)
+
+    async def text(self, value: Held) -> JsonValue:
+        """Return a value that the state holds by reference."""
+        return await self._texts.resolve(value)
+
+    def events(self) -> Subscription:
+        """Return the events from now on, for as long as the context of `running` is open and an engine is there."""
+        return self._listeners.add(BUFFERED)
+
+    async def _body(self, seq: int) -> bytes:
+        return await anyio.to_thread.run_sync(body_in, self._path, seq)
+
+    # Following the file
+
+    @asynccontextmanager
+    async def _followed(self) -> AsyncIterator[None]:
+        with self._guard.used():
+            try:
+                self._following()
+                yield
+            finally:
+                if self._guard.users == 1:
+                    self._leave()
+                    self._runs.clear()  # of callers that were cancelled
+
+    def _following(self) -> Following:
+        if self._follower is None:
+            if self._is_stale:
+                (self._state, self._mark), self._is_stale = _read(self._path), False
+            self._follower = _Follower(self, asyncio.get_running_loop())
+            self._follower.following = follow(self._path, self._state.seq, self._follower, mark=self._mark)
+        return self._follower.following
+
+    async def _level(self) -> None:
+        """Return once the state is that of the file at the moment of the call."""
+        ticket = self._following().ask()
+        while ticket is None:  # it ended a moment ago; all who wait go on with the next one
+            self._drop_follower()
+            ticket = self._following().ask()
+            self._levels = [(ticket or 0, one) for _, one in self._levels]
+        level: asyncio.Future[None] = asyncio.Future()
+        self._levels.append((ticket, level))
+        await level
+
+    def _leave(self) -> None:
+        if self._follower is not None:
+            self._follower.following.leave()
+            self._drop_follower()
+
+    def _drop_follower(self) -> None:
+        """Follow with another one from now on, which has to find in the file what this one has read."""
+        if self._follower is not None:
+            self._mark, self._follower = self._follower.following.mark, None
+
+    def hear(self, follower: "_Follower", events: list[Event], sizes_bytes: list[int]) -> None:
+        """Fold the next events of the file, and tell who waits for them."""
+        if follower is not self._follower:
+            return
+        seq = self._state.seq + 1
+        try:
+            fold(self._state, events)
+        except CoreError as error:
+            self._leave()
+            self._fail(error)
+            return
+        for place, (event, size_bytes) in enumerate(zip(events, sizes_bytes, strict=True), seq):
+            self._texts.keep(place, event, size_bytes)
+            if isinstance(event, CommandApplied) and event.command_id in self._outcomes:
+                _settle(self._outcomes[event.command_id], Applied(place, event.summary, event.result))
+            elif isinstance(event, CommandRefused) and event.command_id in self._outcomes:
+                _settle(self._outcomes[event.command_id], error=CommandRefusedError(event.code, event.reason))
+            elif isinstance(event, RunFinished) and event.run_id in self._runs:
+                _settle(self._runs.pop(event.run_id), summary_of(event, place))
+        self._listeners.tell(seq, events)
+
+    def level(self, follower: "_Follower", ticket: int) -> None:
+        """Tell who asked for what stood in the file by then."""
+        if follower is self._follower:
+            for _, level in (one for one in self._levels if one[0] <= ticket):
+                _settle(level, None)
+            self._levels = [one for one in self._levels if one[0] > ticket]
+
+    def ended(self, follower: "_Follower", error: Exception | None) -> None:
+        """Tell everybody who waits that nothing more will come."""
+        if follower is self._follower:
+            self._drop_follower()
+            self._is_stale = isinstance(error, ReadRowsLost)
+            hint = f"start its program, or: quarterdeck engine --db {self._path}"
+            self._fail(error or HostStopped(f"nobody works on {self._path}; {hint}"))
+
+    def _fail(self, error: Exception) -> None:
+        waiting: list[asyncio.Future[Any]] = [*self._outcomes.values(), *self._runs.values()]
+        for future in (*waiting, *(level for _, level in self._levels)):
+            _settle(future, error=error)
+        self._runs.clear()
+        self._levels.clear()
+        self._listeners.end()
+
+
+class _Follower:
+    """What the thread that follows the file calls; it hands everything over to the loop, in order."""
+
+    following: Following
+
+    def __init__(self, engine: RemoteEngine, loop: asyncio.AbstractEventLoop) -> None:
+        self._engine = engine
+        self._loop = loop
+        self._handed = 0
+        self._heard = 0
+
+    def has_room(self) -> bool:
+        """Return whether the loop keeps up."""
+        return self._handed - self._heard < UNFOLDED
+
+    def take(self, records: list[Record]) -> None:
+        """Hand over events."""
+        self._handed += 1
+        self._in_loop(self._hear, events_of(records), [len(record.body) for record in records])
+
+    def level(self, ticket: int) -> None:
+        """Hand over that everything was handed over."""
+        self._in_loop(self._engine.level, self, ticket)
+
+    def end(self, error: Exception | None) -> None:
+        """Hand over that nothing more comes."""
+        self._in_loop(self._engine.ended, self, error)
+
+    def _hear(self, events: list[Event], sizes_bytes: list[int]) -> None:
+        self._heard += 1
+        self._engine.hear(self, events, sizes_bytes)
+
+    def _in_loop(self, call: Callable[..., None], *args: object) -> None:
+        try:
+            self._loop.call_soon_threadsafe(call, *args)
+        except RuntimeError:  # the loop was closed, so nobody waits any more
+            self.following.leave()
+
+
+def _read(path: Path) -> tuple[State, Mark | None]:
+    """Return the state that a file holds, with what it was read up to."""
+    with Reader(path) as reader:
+        state = folded_from(reader)
+        return state, mark_at(reader, state.seq)
+
+
+def _settle(future: "asyncio.Future[T]", value: T | None = None, error: Exception | None = None) -> None:
+    """Give a value or an error to who waits, unless they were cancelled."""
+    if not future.done():
+        if error is not None:
+            future.set_exception(error)
+            future.exception()  # told, also where its caller is cancelled at this moment
+        else:
+            future.set_result(value)  # type: ignore[arg-type]  # None where None is the value
+
+
+def _put(path: Path, commands: list[CommandRow]) -> None:
+    with InboxClient(path) as inbox:
+        inbox.put(*commands)
+
+
+def _check_importable(command: Command) -> None:
+    """Refuse a command that brings code that only this process has."""
+    for spec in specs_of(command):
+        if any(not isinstance(one, str) for one in (spec.run or "", *spec.tools)):
+            name = spec.name
+            raise Unusable(f"agent {name!r} has code of this process alone; name it by its reference 'module:function'")
+
+
+def _allow(command: Command, state: State, db: Path) -> None:
+    """Put the code that a command of this program names on the list of its user: the engine looks it up there."""
+    references = named_in(command)
+    allowed = user_list()
+    if references and allowed is not None and needs_trust(allowed, references, state, db):
+        grant(allowed, references, state, db=db, path=db.resolve(), sha256="")

@@ -1,0 +1,221 @@
+"""A team without an engine: its journal in memory, what only its file holds, and all of it as one value.
+
+Between two calls of a program without a store there is no engine, and its team is still there: what happened stands
+here, goes into the next engine's journal as it is, and is taken from it again at its end. A change to a team that has
+no open work needs no engine at all: it is decided here by the same core.
+"""
+
+import json
+import logging
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+from pydantic import JsonValue
+
+from engine.archive.reading import complete_state, read_state
+from engine.core.code import of_program
+from engine.core.codec import decode_events, decode_state, encode_state, kind_of
+from engine.core.commands import Command, Order
+from engine.core.context import Context
+from engine.core.document import bound_in, entities, references_in, text_refs
+from engine.core.errors import NotTrusted
+from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished
+from engine.core.exporting import document_of
+from engine.core.fold import fold
+from engine.core.signals import Signal, StateReady
+from engine.core.state import RunSummary, State
+from engine.core.step import step
+from engine.core.values import Held, TextRef
+from engine.errors import CommandRefusedError, Defect
+from engine.folding import IMPORTS, finished_run, summary_in
+from engine.host.batch import row_of
+from engine.host.defects import Found
+from engine.host.orders import Applied
+from engine.sender import sender_of
+from engine.supervisor.callables import Callables
+from engine.texts import walk
+from store import Reader, Record, Row
+from store.opening import Store
+
+_PAGE = 2_000
+_SNAPSHOT_PAYS = 500
+"""From how many events on a snapshot is read faster than they are."""
+
+log = logging.getLogger(__name__)
+
+
+class OfflineJournal:
+    """What happened so far, and the state that it comes to.
+
+    Args:
+        state: What a journal holds already that this is written to; None for a journal of its own.
+    """
+
+    def __init__(self, state: State | None = None) -> None:
+        self.state = State() if state is None else state
+        self._after_seq = self.state.seq
+        self._rows: list[Row] = []
+
+    def order(self, command: Command, now_ms: int) -> Applied:
+        """Carry out a command here and now.
+
+        Raises:
+            CommandRefusedError: If it is refused; nothing changed then.
+        """
+        order = Order(id=uuid.uuid4().hex, command=command, sender=sender_of(), granted=of_program(command))
+        return self.decide(order, now_ms)
+
+    def decide(self, message: Order | Signal, now_ms: int) -> Applied:
+        """Decide a command, or a signal that ends one.
+
+        Raises:
+            CommandRefusedError: If it is refused.
+            Defect: If deciding it fails; nothing changed then.
+        """
+        context = Context(now_ms=max(now_ms, self.state.at_ms), jitter=0.5)
+        try:
+            events, _ = step(self.state, message, context)
+            rows = [row_of(event) for event in events]
+        except Exception as error:  # the state may be half changed
+            found = Found(message, None, error)
+            log.error("a defect in deciding %s", found.kind, exc_info=error)
+            self.state = self._folded()
+            raise Defect(f"a defect in the engine, please report it: {found.line}") from error
+        self._rows += rows
+        return self._outcome(events)
+
+    def _outcome(self, events: list[Event]) -> Applied:
+        for event in events:
+            if isinstance(event, CommandApplied):
+                return Applied(self.state.seq, event.summary, event.result)
+            if isinstance(event, CommandRefused):
+                raise CommandRefusedError(event.code, event.reason)
+        raise AssertionError("the core neither applied nor refused a command")
+
+    def text(self, value: Held) -> JsonValue:
+        """Return a value that the state holds."""
+        return _text(value, lambda seq: self._rows[seq - 1].body)
+
+    def finished_run(self, run_id: str) -> RunSummary | None:
+        """Return the summary of a run that has ended."""
+        told = {kind_of(RunFinished), *IMPORTS}
+        rows = (
+            (seq, row) for seq, row in enumerate(self._rows, 1) if row.kind in told and row.run_id in (run_id, None)
+        )
+        records = [Record(seq, row.at_ms, row.kind, row.body, row.run_id, None, None) for seq, row in rows]
+        return self.state.summary(run_id) or summary_in(records, run_id)
+
+    async def pour_into(self, store: Store) -> None:
+        """Write all of it into a journal, an empty one where none was given."""
+        for start in range(0, len(self._rows), _PAGE):
+            await store.journal.append(self._after_seq + start + 1, self._rows[start : start + _PAGE])
+        if len(self._rows) > _SNAPSHOT_PAYS:
+            await store.snapshots.save(self.state.seq, encode_state(self.state))
+
+    async def take_from(self, store: Store, state: State) -> None:
+        """Take what was written since, and the state that it came to."""
+        while records := await store.journal.read(len(self._rows), _PAGE):
+            self._rows += [
+                Row(one.at_ms, one.kind, bytes(one.body), one.run_id, one.task_id, one.agent_id) for one in records
+            ]
+        self.state = state if state.seq == len(self._rows) else self._folded()
+
+    def _folded(self) -> State:
+        """Return the state anew: memory led what was written when the engine was cancelled."""
+        state = State()
+        fold(state, decode_events([(seq, row.kind, row.body) for seq, row in enumerate(self._rows, 1)]))
+        return state
+
+
+def _text(value: Held, body: Callable[[int], bytes]) -> JsonValue:
+    if not isinstance(value, TextRef):
+        return value
+    found: JsonValue = walk(json.loads(body(value.seq)), value.path)
+    return found
+
+
+# What stands in a file and not in its state; blocks, for a thread
+
+
+def text_in(path: Path, value: Held) -> JsonValue:
+    """Return a value that a state holds, read from the journal at `path` where it stands only there.
+
+    Raises:
+        StoreError: If the file cannot be read, or does not have it.
+    """
+    return _text(value, lambda seq: body_in(path, seq))
+
+
+def body_in(path: Path, seq: int) -> bytes:
+    """Return the body of one event in the journal at `path`.
+
+    Raises:
+        StoreError: If the file cannot be read, or does not have it.
+    """
+    with Reader(path) as reader:
+        return reader.record(seq).body
+
+
+def finished_in(path: Path, run_id: str) -> RunSummary | None:
+    """Return the summary of a run that has ended, from the journal at `path`; None if none of that id has.
+
+    Raises:
+        StoreError, CoreError: If the file cannot be read.
+    """
+    with Reader(path) as reader:
+        return finished_run(reader, run_id)
+
+
+# A whole team as one value of JSON, and back
+
+
+async def complete_state_of(state: State, text: Callable[[Held], Awaitable[JsonValue]]) -> dict[str, JsonValue]:
+    """Return everything that a state holds, as it is at the moment of the call, with its texts."""
+    body = encode_state(state)
+    copy = await anyio.to_thread.run_sync(decode_state, body)
+    texts = {(ref.seq, ref.path): await text(ref) for ref in text_refs(copy)}
+    document, found = await anyio.to_thread.run_sync(document_of, copy, lambda ref: texts[ref.seq, ref.path])
+    return complete_state(document, found)
+
+
+def state_ready(
+    value: Mapping[str, Any], name: str, callables: Callables, *, paused: bool, trusted: Iterable[str]
+) -> StateReady:
+    """Check a value that `complete_state_of` made, and return what the core is to take in.
+
+    Args:
+        value: The value, from anywhere.
+        name: What its first supervisor is called from now on.
+        callables: What takes the places of references that were bound to this process.
+        paused: Whether its open runs wait.
+        trusted: References that may be imported.
+
+    Raises:
+        ImportRefused: If it cannot be believed.
+        CommandRefusedError: If it refers to code that may not be imported.
+    """
+    archive = read_state(value)
+    root = next((one for one in entities(archive.document, "supervisors") if one.get("parent_id") is None), None)
+    if root is not None:
+        root["name"] = name
+    for reference in bound_in(archive.document):
+        callables.adopt(reference)
+    allowed, needed = set(trusted), references_in(archive.document)
+    missing = sorted(one for one in needed if one not in allowed and not callables.adopt(one))
+    if missing:
+        reason = f"it calls code that is not trusted: {', '.join(missing)}; allow it with trusted=[…]"
+        raise CommandRefusedError(NotTrusted.code, reason)
+    return StateReady(
+        order_id=uuid.uuid4().hex,
+        sender=sender_of(),
+        role="operator",
+        path="",
+        sha256="",
+        paused=paused,
+        state=archive.document,
+        texts=archive.texts,
+        granted=dict.fromkeys(needed, ""),
+    )
