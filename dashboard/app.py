@@ -9,49 +9,36 @@ import time
 from collections.abc import Callable
 from itertools import takewhile
 from pathlib import Path
-from typing import TypeVar
 
 from rich.text import Text
 from textual import events
-from textual.app import App
 from textual.binding import Binding
 from textual.screen import ModalScreen
 from textual.widgets import Input
 from textual.worker import WorkerFailed
 
+from dashboard.actions import PLACES
 from dashboard.clean import clean
-from dashboard.client import Client
+from dashboard.deck import Deck
+from dashboard.dialogs.dialog import Dialog
+from dashboard.dialogs.engine import LeaveDialog
 from dashboard.feed import Feed
 from dashboard.screens.agents import AgentsScreen
-from dashboard.screens.dialog import Dialog
 from dashboard.screens.events import EventsScreen
 from dashboard.screens.frame import Frame
 from dashboard.screens.inbox import InboxScreen
-from dashboard.screens.leave import LeaveDialog
 from dashboard.screens.network import NetworkScreen
-from dashboard.screens.orders import PATIENCE_S, Orders
 from dashboard.screens.runs import RunsScreen
 from dashboard.screens.table_screen import TableScreen
 from dashboard.screens.tasks import TasksScreen
-from dashboard.screens.transfers import Transfers
-from dashboard.theme import DARK, LIGHT, THEMES
+from dashboard.theme import DARK, THEMES
 from dashboard.views.digest import digest
-from dashboard.views.engine_time import engine_time_ms
-from dashboard.views.glimpse import Glimpse
-from dashboard.views.header import Situation
-from dashboard.views.news import News
-from dashboard.views.rows import Cell
-from dashboard.views.tips import Tips
-from dashboard.views.verbs import PLACES
-from engine.core.commands import StopEngine
-from engine.core.errors import CoreError
+from dashboard.views.header import Glimpse, Situation, engine_time_ms
+from dashboard.views.news import News, Tips
 from engine.core.state import State
-from engine.core.strategies import STRATEGIES
-from engine.sender import sender_of
 from engine.strategies_plugins import installed_strategies
-from store import Reader, StoreError
+from store import Reader
 
-T = TypeVar("T")
 FLUSH_S = 0.1
 """The screen is brought up to date this often, in seconds."""
 COLLECT_S = 60.0
@@ -77,11 +64,11 @@ def wall_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class QuarterdeckApp(Orders, Transfers, App[int]):
+class QuarterdeckApp(Deck):
     """The dashboard of one database."""
 
     TITLE = "Quarterdeck"
-    CSS_PATH = [_HERE / "screens" / "frame.tcss", _HERE / "screens" / "dialog.tcss"]
+    CSS_PATH = [_HERE / "screens" / "screens.tcss", _HERE / "dialogs" / "dialogs.tcss"]
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [Binding("ctrl+c,ctrl+q", "leave", "quit", show=False, priority=True)]
 
@@ -97,22 +84,12 @@ class QuarterdeckApp(Orders, Transfers, App[int]):
         feed: Feed | None = None,
     ) -> None:
         """Look at `db` through `feed`, by default one of its own; see `run_dashboard` for the rest."""
-        super().__init__()
-        self.path = db
-        self.readonly = readonly
-        self.feed = feed or Feed(db)
         installed_strategies()
-        self.modes = tuple(STRATEGIES)
-        self.message: Cell | None = None
-        """What the status line says; None when nothing was said lately."""
+        super().__init__(db, readonly=readonly, feed=feed or Feed(db), clock=clock)
         self._ask_engine = ask_engine
         self._tips = Tips() if tips else None
         self._tipped_seq: int | None = None
-        self.tip: Cell | None = None
-        """What to try next, where nothing else is said."""
         self._shows_defects = debug
-        self._clock = clock
-        self._said_ms = 0
         self._news = News()
         self._drawn: tuple[object, ...] = ()
         self._frames: dict[str, Frame] = {}
@@ -194,31 +171,6 @@ class QuarterdeckApp(Orders, Transfers, App[int]):
         counts = digest(state, working=not feed.looked or (feed.engine is not None and feed.engine.alive))
         return Glimpse(state, counts, feed.live, situation, feed.names)
 
-    def say(self, text: str, tone: str = "") -> None:
-        """Say one line above the keys."""
-        self.message, self._said_ms = Cell(text, tone), self._clock()
-        self.show()
-
-    def read(self, work: Callable[[Reader], T], then: Callable[[T], None]) -> None:
-        """Read the file in a thread, then go on here with what was found."""
-
-        def reading() -> None:
-            try:
-                with Reader(self.path) as reader:
-                    found = work(reader)
-            except (StoreError, CoreError) as error:
-                self.call_from_thread(self.say, str(error), "error")
-            else:
-                self.call_from_thread(then, found)
-
-        self.run_worker(reading, thread=True, exit_on_error=True)
-
-    def paint(self, name: str | None) -> None:
-        """Change the colours: dark, light, or the other of the two."""
-        now_dark = self.theme == DARK.name
-        wanted = {"dark": DARK, "light": LIGHT}.get(name or "", LIGHT if now_dark else DARK)
-        self.theme = wanted.name
-
     def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:
         """Show one of the screens."""
         if self.screen.is_modal or place not in PLACES:
@@ -272,21 +224,6 @@ class QuarterdeckApp(Orders, Transfers, App[int]):
             self.exit(0)
         else:
             self.push_screen(LeaveDialog())
-
-    def part(self, *, stop_engine: bool) -> None:
-        """Quit, with the engine or without it."""
-        if not stop_engine:
-            self.exit(0)
-            return
-
-        token = self.feed.engine.token if self.feed.engine is not None else None
-
-        def stopping() -> None:
-            with Client(self.path, sender=sender_of("quarterdeck dashboard")) as client:
-                client.perform(StopEngine(token=token), PATIENCE_S)
-            self.call_from_thread(self.exit, 0)
-
-        self.run_worker(stopping, thread=True, exit_on_error=True)
 
 
 def run_dashboard(

@@ -6,9 +6,9 @@ import click
 
 from dashboard.cli.ordering import Sending, order, sending_options
 from dashboard.cli.output import WRONG_USAGE, fail
-from dashboard.cli.specfile import read_spec_file
 from dashboard.cli.swapping import MODES
 from dashboard.cli.trusting import ensure_granted
+from dashboard.specfile import read_spec_file
 from engine.core.commands import ChangeSupervisor, Move, ReplaceTeam
 from engine.core.options import BALANCES, Balance, Preempt, SupervisorOptions
 

@@ -16,8 +16,8 @@ from dashboard.cli.database import naming
 from dashboard.cli.ordering import Sending, order, sending_options, state_of
 from dashboard.cli.output import DONE, WRONG_USAGE, emit, fail, is_interactive
 from dashboard.cli.planned import strategy_plan
-from dashboard.cli.specfile import read_spec_file
 from dashboard.cli.trusting import ensure_granted
+from dashboard.specfile import read_spec_file
 from engine.core.commands import (
     AddAgent,
     AddSupervisor,

@@ -2,7 +2,7 @@
 
 import time
 
-from dashboard.views.engine_time import engine_time_ms
+from dashboard.views.header import engine_time_ms
 from store import Reader
 
 

@@ -16,7 +16,7 @@ from dashboard.cli.database import Found, data_folder, databases_at_hand, given_
 from dashboard.cli.output import DONE, WRONG_USAGE, emit
 from dashboard.cli.trust import trust_list
 from dashboard.views.amounts import counted, duration
-from dashboard.views.standbys import waiting_said
+from dashboard.views.header import waiting_said
 from engine.trust import TrustError
 from store import InboxClient, Reader, StoreError, find_loss, verify
 from store.filesystem import refuse_network

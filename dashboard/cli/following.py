@@ -18,8 +18,8 @@ from dashboard.cli.database import database_of
 from dashboard.cli.group import nearest
 from dashboard.cli.output import DONE, WRONG_USAGE, Settings, fail, write_json, write_lines
 from dashboard.views.amounts import moment
-from dashboard.views.events import sentence
 from dashboard.views.names import Names
+from dashboard.views.sentences import sentence
 from engine.core.errors import AmbiguousName, UnknownAgent
 from engine.core.events import KINDS
 from engine.core.queries.targets import find_agent

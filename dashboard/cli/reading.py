@@ -24,9 +24,8 @@ from dashboard.cli.output import WRONG_USAGE, Table, emit, fail
 from dashboard.views.amounts import clock, duration, median, percent
 from dashboard.views.digest import Digest, digest
 from dashboard.views.glyphs import RUN, of_task
-from dashboard.views.standbys import waiting_said
-from dashboard.views.waiting import why
-from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent
+from dashboard.views.header import waiting_said
+from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, why
 from engine.core.errors import Refused
 from engine.core.fold import fold
 from engine.core.hierarchy import levels, warning_of

@@ -26,7 +26,7 @@ from dashboard.cli.watching import Progress, RunEnd, await_run, end_of
 from dashboard.client import Outcome
 from dashboard.interrupts import one_interrupt
 from dashboard.process import is_alive, let_go, start_engine, wait_until_up
-from dashboard.views.texts import readable
+from dashboard.views.names import readable
 from engine.core.commands import Submit
 from engine.core.limits import Limits
 from engine.core.validation.bounds import LOWEST_PRIORITY

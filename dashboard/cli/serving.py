@@ -19,7 +19,7 @@ from dashboard.cli.loss import end_lost, end_when_stuck
 from dashboard.cli.output import REFUSED, Failure, fail
 from dashboard.cli.readiness import Readiness, rehearse
 from dashboard.cli.up import is_loaded
-from dashboard.views.program import program_line
+from dashboard.views.header import program_line
 from engine.archive.checking import opened
 from engine.core.commands import LoadTeam
 from engine.core.state import State

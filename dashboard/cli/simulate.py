@@ -216,8 +216,8 @@ def _broken_lines(past: "Past", replay: str | None) -> list[str]:
 
 def _story(past: "Past") -> list[str]:
     """Return what happened, from outside and inside, one line each."""
-    from dashboard.views.events import sentence
     from dashboard.views.names import Names
+    from dashboard.views.sentences import sentence
     from engine.simulation.history import START_MS
 
     names, lines, outside = Names(), [], list(past.lines)

@@ -10,8 +10,8 @@ import click
 from dashboard.cli.durations import Length
 from dashboard.cli.ordering import Sending, order, sending_options
 from dashboard.cli.output import WRONG_USAGE, fail
-from dashboard.cli.specfile import read_spec_file
 from dashboard.cli.trusting import ensure_granted
+from dashboard.specfile import read_spec_file
 from engine.core.commands import ChangeCapabilities, Command, Rollback, RollbackAgents, SwapAgent, SwapAgents
 from engine.core.spec import AgentSpec
 from engine.core.validation.bounds import NAME

@@ -7,8 +7,8 @@ import click
 
 from dashboard.cli.ordering import Sending, state_of
 from dashboard.cli.output import REFUSED, fail, is_interactive, say
-from dashboard.cli.specfile import SpecFile
 from dashboard.cli.trust import trust_list
+from dashboard.specfile import SpecFile
 from engine.core.state import State
 from engine.granting import code_folder, grant, needs_trust
 

@@ -6,7 +6,7 @@ from textual.widget import Widget
 
 from dashboard.screens.frame import Frame
 from dashboard.screens.text import HISTORY, told
-from dashboard.views.glimpse import Glimpse
+from dashboard.views.header import Glimpse
 from dashboard.views.pages import History, agent_page
 from dashboard.views.targets import Target, target_of
 from dashboard.widgets.pane import Pane
@@ -19,7 +19,6 @@ READ_EVERY_MS = 500
 class AgentScreen(Frame):
     """The page of an agent, with the keys that change it."""
 
-    CSS_PATH = "agent.tcss"
     KEYS = (
         ("esc", "back"),
         ("h", "swap"),
@@ -66,4 +65,4 @@ class AgentScreen(Frame):
         self.deck.read(read, then)
 
     def target(self) -> Target | None:
-        return target_of(self.deck.glimpse.state, self._agent_id)
+        return target_of(self.state, self._agent_id)

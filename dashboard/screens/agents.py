@@ -5,7 +5,7 @@ from textual.binding import Binding
 from dashboard.screens.agent import AgentScreen
 from dashboard.screens.table_screen import TableScreen
 from dashboard.views.agents import ORDERS, agents
-from dashboard.views.glimpse import Glimpse
+from dashboard.views.header import Glimpse
 from dashboard.views.rows import Cell, Listing
 from dashboard.widgets.table import Table
 
@@ -14,7 +14,6 @@ class AgentsScreen(TableScreen):
     """Agents to compare and to sort."""
 
     PLACE = "agents"
-    CSS_PATH = "agents.tcss"
     KEYS = (
         ("enter", "open"),
         ("h", "swap"),

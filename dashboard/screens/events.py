@@ -9,12 +9,11 @@ from textual.widget import Widget
 from dashboard.screens.frame import Frame
 from dashboard.screens.text import FixedText, TextScreen
 from dashboard.views.event_log import BLOCK, Entry, Filter, FoundLog, WholeLog
-from dashboard.views.events import sentence
-from dashboard.views.glimpse import Glimpse
+from dashboard.views.header import Glimpse
 from dashboard.views.pages import event_page
 from dashboard.views.rows import Cell
-from dashboard.widgets.log import Log
-from dashboard.widgets.table import Table
+from dashboard.views.sentences import sentence
+from dashboard.widgets.table import Log, Table
 from engine.core.codec import decode_events
 from store import Reader, Record
 
@@ -28,7 +27,6 @@ class EventsScreen(Frame):
     """Follows the newest event; scrolls back to the first."""
 
     PLACE = "events"
-    CSS_PATH = "events.tcss"
     KEYS = (("enter", "open"), ("↑↓", "scroll"), ("G", "newest"), ("g", "first"), ("/", "filter"))
     BINDINGS = [Binding("f", "follow", "follow", show=False)]
 
@@ -127,7 +125,7 @@ class EventsScreen(Frame):
             self._typed.stop()
         needle = needle.strip()
         if needle != self.needle or not needle:
-            agents = self.deck.glimpse.state.agents.values()
+            agents = self.state.agents.values()
             agent = next((agent for agent in agents if agent.name == needle), None)
             asked = Filter(needle, agent.id if agent is not None else None)
             self._found = FoundLog(self.deck.feed.names, asked) if needle else None

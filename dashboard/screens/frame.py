@@ -4,29 +4,32 @@ A screen shows a `Glimpse` when it is told to `look`; it decides nothing about t
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.screen import Screen
 from textual.widget import Widget
 
-from dashboard.screens.actions import Actions
+from dashboard.actions import (
+    BY_KEY,
+    BY_NAME,
+    PLACES,
+    Acting,
+    Misspoken,
+    Spoken,
+    bindings,
+    completions,
+    help_lines,
+    hint,
+    understand,
+)
+from dashboard.dialogs.help import HelpScreen
 from dashboard.views import header
-from dashboard.views.glimpse import Glimpse
+from dashboard.views.header import Glimpse
 from dashboard.views.rows import Cell
-from dashboard.views.verbs import PLACES, completions, hint
-from dashboard.widgets.bar import Bar
+from dashboard.widgets.bar import Bar, Says
 from dashboard.widgets.prompt import Prompt
-from dashboard.widgets.says import Says
 from dashboard.widgets.table import Table
-
-if TYPE_CHECKING:
-    from dashboard.app import QuarterdeckApp
-
-
-ACTING = frozenset({"h", "B", "u", "S", "z", "r", "R", "ctrl+d", "n", "i", "p", "d", "a", "m", "c", "o"})
-"""Keys that change the team: not named where nothing may be changed."""
 
 
 class Tabs(Bar):
@@ -41,7 +44,7 @@ class Keys(Bar):
     LEAD_TONE = "accent"
 
 
-class Frame(Actions, Screen[None]):
+class Frame(Acting):
     """Header, tabs, a body of the subclass, status and keys."""
 
     PLACE: ClassVar[str] = ""
@@ -49,44 +52,15 @@ class Frame(Actions, Screen[None]):
     KEYS: ClassVar[tuple[tuple[str, str], ...]] = ()
     """The keys that are worth a word, the most useful first."""
     BINDINGS = [
-        *(Binding(key, f"app.go('{place}')", place, show=False) for place, key in PLACES.items()),
+        *bindings(),
         Binding("colon", "prompt('command')", "command", show=False),
         Binding("slash", "prompt('filter')", "filter", show=False),
-        Binding("question_mark,f1", "help", "keys", show=False),
-        Binding("exclamation_mark", "next_in_need", "who needs me", show=False),
         Binding("escape", "back", "back", show=False),
-        Binding("h", "swap", "swap", show=False),
-        Binding("B", "rollback", "roll back", show=False),
-        Binding("u", "undo", "undo", show=False),
-        Binding("S", "strategy", "strategy", show=False),
-        Binding("p", "priority", "priority", show=False),
-        Binding("d", "deadline", "deadline", show=False),
-        Binding("a", "reassign", "reassign", show=False),
-        Binding("m", "move", "move", show=False),
-        Binding("c", "capability", "capability", show=False),
-        Binding("o", "settings", "settings", show=False),
-        Binding("z", "pause", "pause", show=False),
-        Binding("r", "retry", "retry", show=False),
-        Binding("ctrl+d", "cancel", "cancel", show=False),
-        Binding("R", "remove", "remove", show=False),
-        Binding("n", "request", "request", show=False),
-        Binding("E", "engine", "engine", show=False),
-        Binding("x", "export", "export", show=False),
-        Binding("i", "import", "import", show=False),
-        Binding("q", "app.leave", "quit", show=False),
     ]
 
     def __init__(self) -> None:
         super().__init__()
         self.needle = ""
-
-    @property
-    def deck(self) -> "QuarterdeckApp":
-        """The app."""
-        from dashboard.app import QuarterdeckApp
-
-        assert isinstance(self.app, QuarterdeckApp)
-        return self.app
 
     def compose(self) -> ComposeResult:
         yield Bar(id="header")
@@ -125,12 +99,13 @@ class Frame(Actions, Screen[None]):
 
     def keys(self) -> list[tuple[str, str]]:
         """The keys that the last line names."""
-        acting = ACTING if self.deck.readonly else frozenset()
-        return [pair for pair in self.KEYS if pair[0] not in acting]
+        if not self.deck.readonly:
+            return list(self.KEYS)
+        return [(key, does) for key, does in self.KEYS if key not in BY_KEY or not BY_KEY[key].writes]
 
-    def explained(self) -> tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]:
-        headings = tuple(column.title for table in self.query(Table) for column in table.rows.columns)
-        return (self.PLACE or "this page", self.KEYS, headings)
+    def explain(self) -> None:
+        headings = [column.title for table in self.query(Table) for column in table.rows.columns]
+        self.app.push_screen(HelpScreen(self.PLACE or "this page", help_lines(self.KEYS, headings)))
 
     def beside_tabs(self) -> list[Cell]:
         """What stands at the right of the tabs: the filter, and what the screen adds."""
@@ -149,7 +124,7 @@ class Frame(Actions, Screen[None]):
         ]
 
     def _complete(self, line: str) -> list[str]:
-        return completions(line, self.deck.glimpse.state, self.deck.modes)
+        return completions(line, self.state)
 
     def on_mount(self) -> None:
         self.look(self.deck.glimpse)
@@ -160,6 +135,21 @@ class Frame(Actions, Screen[None]):
     def on_bar_clicked(self, event: Bar.Clicked) -> None:
         if event.bar.id == "tabs":
             self.deck.action_go(tuple(PLACES)[event.index])
+        elif event.bar.id == "keys" and (action := BY_KEY.get(self.keys()[event.index][0])) is not None:
+            action.call(self, Spoken())
+
+    def action_act(self, name: str) -> None:
+        """Do what a key stands for."""
+        BY_NAME[name].call(self, Spoken())
+
+    def perform(self, line: str) -> None:
+        """Do what a `:` line says; an error is one line."""
+        try:
+            action, said = understand(line)
+        except Misspoken as error:
+            self.warn(str(error))
+        else:
+            action.call(self, said)
 
     def action_prompt(self, purpose: str) -> None:
         self.query_one(Prompt).open(

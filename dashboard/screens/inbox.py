@@ -1,9 +1,10 @@
 """What waits for a person: every question with its answers, its age and what happens else."""
 
+from dashboard.actions import BY_NAME, Spoken
 from dashboard.screens.agent import AgentScreen
 from dashboard.screens.table_screen import TableScreen
 from dashboard.screens.text import TaskText, TextScreen
-from dashboard.views.glimpse import Glimpse
+from dashboard.views.header import Glimpse
 from dashboard.views.inbox import inbox
 from dashboard.views.rows import Listing
 from dashboard.views.targets import Target, target_of
@@ -14,16 +15,15 @@ class InboxScreen(TableScreen):
     """Questions first, then agents, teams and tasks that are in trouble."""
 
     PLACE = "inbox"
-    CSS_PATH = "inbox.tcss"
     KEYS = (("enter", "answer"), ("h", "swap"), ("r", "retry"), ("z", "go on"), ("a", "reassign"), ("ctrl+d", "cancel"))
 
     def listing(self, glimpse: Glimpse) -> Listing:
         return inbox(glimpse.state, now_ms=glimpse.now_ms, needle=self.needle)
 
     def on_table_opened(self, event: Table.Opened) -> None:
-        state = self.deck.glimpse.state
+        state = self.state
         if event.key in state.escalations:
-            self.action_answer(event.key)
+            BY_NAME["answer"].call(self, Spoken((event.key,)))
         elif event.key in state.agents:
             self.app.push_screen(AgentScreen(event.key))
         elif event.key in state.tasks:
@@ -31,7 +31,7 @@ class InboxScreen(TableScreen):
 
     def target(self) -> Target | None:
         """Return what the row is about: actions are for that."""
-        state, key = self.deck.glimpse.state, self.table.selected or ""
+        state, key = self.state, self.table.selected or ""
         asked = state.escalations.get(key)
         return target_of(state, asked.subject if asked is not None else key)
 

@@ -4,7 +4,7 @@ from textual.binding import Binding
 
 from dashboard.screens.agent import AgentScreen
 from dashboard.screens.table_screen import TableScreen
-from dashboard.views.glimpse import Glimpse
+from dashboard.views.header import Glimpse
 from dashboard.views.network import Folding, depth_facts, network
 from dashboard.views.rows import Cell, Listing
 from dashboard.widgets.table import Table
@@ -14,7 +14,6 @@ class NetworkScreen(TableScreen):
     """Structure on the left, the same columns on the right."""
 
     PLACE = "network"
-    CSS_PATH = "network.tcss"
     SORTED = False
     KEYS = (
         ("enter", "open"),
@@ -46,7 +45,7 @@ class NetworkScreen(TableScreen):
         return network(state, glimpse.counts, glimpse.live, now_ms=now_ms, folding=folding, needle=self.needle)
 
     def on_table_opened(self, event: Table.Opened) -> None:
-        state = self.deck.glimpse.state
+        state = self.state
         if event.key in state.agents:
             self.app.push_screen(AgentScreen(event.key))
         elif event.key.startswith("fold:"):
@@ -59,11 +58,11 @@ class NetworkScreen(TableScreen):
         return "these are several agents; space shows them" if folded else super().no_target()
 
     def facts(self) -> list[Cell]:
-        return [*super().facts(), *depth_facts(self.deck.glimpse.state)]
+        return [*super().facts(), *depth_facts(self.state)]
 
     def action_mark(self) -> None:
         """Mark the agent under the cursor; on a supervisor, or a line of folded agents, show or fold those."""
-        if (self.table.selected or "") in self.deck.glimpse.state.agents:
+        if (self.table.selected or "") in self.state.agents:
             super().action_mark()
         else:
             self.action_fold()
@@ -71,7 +70,7 @@ class NetworkScreen(TableScreen):
     def action_fold(self) -> None:
         """Show or fold the idle agents of the supervisor under the cursor."""
         key = self.table.selected
-        agent = self.deck.glimpse.state.agents.get(key or "")
+        agent = self.state.agents.get(key or "")
         supervisor_id = agent.supervisor_id if agent is not None else (key or "").removeprefix("fold:")
         self._opened ^= {supervisor_id}
         self.look(self.deck.glimpse)

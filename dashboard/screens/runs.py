@@ -2,7 +2,7 @@
 
 from dashboard.screens.table_screen import TableScreen
 from dashboard.screens.text import RunText, TextScreen
-from dashboard.views.glimpse import Glimpse
+from dashboard.views.header import Glimpse
 from dashboard.views.rows import Listing
 from dashboard.views.runs import runs
 from dashboard.widgets.table import Table
@@ -12,7 +12,6 @@ class RunsScreen(TableScreen):
     """Open runs first, then those that ended."""
 
     PLACE = "runs"
-    CSS_PATH = "runs.tcss"
     KEYS = (
         ("enter", "output"),
         ("n", "request"),

@@ -8,8 +8,7 @@ from typing import ClassVar
 from textual.widget import Widget
 
 from dashboard.screens.frame import Frame
-from dashboard.views.glimpse import Glimpse
-from dashboard.views.header import reading
+from dashboard.views.header import Glimpse, reading
 from dashboard.views.rows import Cell, Listing, in_order_of
 from dashboard.views.targets import Target, target_of
 from dashboard.widgets.table import Table
@@ -90,7 +89,7 @@ class TableScreen(Frame):
 
     def marked_agents(self) -> list[str]:
         """Return the agents that were marked and are still in the team."""
-        agents = self.deck.glimpse.state.agents
+        agents = self.state.agents
         return [key for key in self.table.marked if key in agents] if self.is_mounted else []
 
     def unmark(self) -> None:
@@ -100,7 +99,7 @@ class TableScreen(Frame):
     def action_mark(self) -> None:
         """Mark the agent under the cursor, or take its mark off; the cursor goes on to the next."""
         key = self.table.selected
-        if key in self.deck.glimpse.state.agents:
+        if key in self.state.agents:
             self.table.mark(key)
             self.table.action_move(1)
             if marked := len(self.marked_agents()):
@@ -108,4 +107,4 @@ class TableScreen(Frame):
             self.look(self.deck.glimpse)
 
     def target(self) -> Target | None:
-        return target_of(self.deck.glimpse.state, self.table.selected)
+        return target_of(self.state, self.table.selected)

@@ -4,7 +4,7 @@ from textual.binding import Binding
 
 from dashboard.screens.table_screen import TableScreen
 from dashboard.screens.text import TaskText, TextScreen
-from dashboard.views.glimpse import Glimpse
+from dashboard.views.header import Glimpse
 from dashboard.views.rows import Cell, Listing
 from dashboard.views.tasks import ORDERS, tasks
 from dashboard.widgets.table import Table
@@ -14,7 +14,6 @@ class TasksScreen(TableScreen):
     """What is at work, what waits and why, what has ended."""
 
     PLACE = "tasks"
-    CSS_PATH = "tasks.tcss"
     KEYS = (
         ("enter", "open"),
         ("p", "priority"),
@@ -45,7 +44,7 @@ class TasksScreen(TableScreen):
         return [*super().facts(), Cell(f"sorted: {self._order}", "muted")]
 
     def on_table_opened(self, event: Table.Opened) -> None:
-        if event.key in self.deck.glimpse.state.tasks:
+        if event.key in self.state.tasks:
             self.app.push_screen(TextScreen(TaskText(event.key)))
 
     def action_sort(self) -> None:

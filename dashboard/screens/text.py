@@ -6,12 +6,12 @@ from typing import Protocol
 from textual.widget import Widget
 
 from dashboard.screens.frame import Frame
-from dashboard.views.events import sentence
-from dashboard.views.glimpse import Glimpse
+from dashboard.views.header import Glimpse
+from dashboard.views.names import Texts
 from dashboard.views.pages import History, run_page, task_page
 from dashboard.views.rows import Cell
+from dashboard.views.sentences import sentence
 from dashboard.views.targets import Target, target_of
-from dashboard.views.texts import Texts
 from dashboard.widgets.pane import Pane
 from engine.core.codec import decode_events
 from engine.core.values import TextRef
@@ -84,7 +84,6 @@ _END = 2**62
 class TextScreen(Frame):
     """Shows a page, and reads from the journal what the state does not hold."""
 
-    CSS_PATH = "text.tcss"
     KEYS = (
         ("esc", "back"),
         ("p", "priority"),
@@ -130,7 +129,7 @@ class TextScreen(Frame):
         self.deck.read(read, then)
 
     def target(self) -> Target | None:
-        return target_of(self.deck.glimpse.state, self._page.key)
+        return target_of(self.state, self._page.key)
 
 
 def told(records: list[Record], glimpse: Glimpse) -> History:

@@ -1,4 +1,4 @@
-"""Sums over the state that several rows need; made once for each look at it."""
+"""What is counted once over the whole state, for every row of a look."""
 
 from collections import Counter
 from dataclasses import dataclass, field

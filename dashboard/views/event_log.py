@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, overload
 
 from dashboard.views.amounts import clock
-from dashboard.views.events import sentence
 from dashboard.views.names import Names
 from dashboard.views.rows import Cell, Column
+from dashboard.views.sentences import sentence
 from engine.core.events import Event
 from store.records import Record
 

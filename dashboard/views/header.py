@@ -1,15 +1,41 @@
-"""The first line: where am I, is the engine alive, how busy is it, who needs me."""
+"""The header: the engine and the file, who leads and who stands by, what is wrong, and how another engine goes on."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dashboard.views.amounts import clock, counted, moment, stopwatch
 from dashboard.views.digest import Digest, needs_person
-from dashboard.views.program import program_line
+from dashboard.views.names import Names
 from dashboard.views.rows import Cell
+from engine.core.queries.bound import bound_elsewhere
 from engine.core.state import State
 from store.records import EngineInfo, StandbyInfo
+
+
+def engine_time_ms(newest_ms: int, engine: EngineInfo | None, wall_ms: int) -> int:
+    """Return the time by which what is journaled is to be judged: how long ago it was, and when a deadline comes.
+
+    Args:
+        newest_ms: Time of the newest event; no view says that it lies in the future.
+        engine: Who holds the file.
+        wall_ms: The time of this computer.
+    """
+    ahead_ms = engine.ahead_ms if engine is not None and engine.alive else 0
+    return max(newest_ms, wall_ms + ahead_ms)
+
+
+def waiting_said(standbys: Sequence[StandbyInfo]) -> str:
+    """Return who stands by; empty where nobody does."""
+    if not standbys:
+        return ""
+    if len(standbys) == 1:
+        verb = "stands by and does not answer" if standbys[0].hung else "stands by"
+        return f"engine {standbys[0].pid} {verb}"
+    still = [each for each in standbys if each.hung]
+    doubt = f", {len(still)} of them not answering" if still else ""
+    return f"engines {', '.join(str(each.pid) for each in standbys)} stand by{doubt}"
+
 
 HUNG_AFTER_MS = 3_000
 
@@ -126,3 +152,94 @@ def shell(situation: Situation) -> str:
 def gone_since_ms(state: State, info: EngineInfo) -> int:
     """When it ended in order, or was last heard of: of a killed one nobody knows better."""
     return info.ended_ms if info.ended_ms is not None else max(info.since_ms, info.heard_ms or 0, state.at_ms)
+
+
+def program_line(state: State) -> str | None:
+    """Return whose code only the program has that made the team, and what to do; None where any engine can go on."""
+    names = [agent.name for agent in bound_elsewhere(state)]
+    if not names:
+        return None
+    who = f"{names[0]} calls" if len(names) == 1 else f"{' and '.join(names)} call"
+    if len(names) > 2:
+        who = f"{counted(len(names), 'agent')} call"
+    return f"{who} code of the program that made this team: run that program again, and its runs go on"
+
+
+def restart_lines(state: State, situation: Situation) -> list[Cell]:
+    """Return why there is none at work, what goes on, whose code it runs, and the same for a shell."""
+    lines = [Cell(_why(state, situation)), Cell(_goes_on(state), "", "open work   ")]
+    if state.team is not None:
+        lines.append(Cell(f"{state.team.path}, as it was loaded", "", "its code    "))
+    return [*lines, Cell(shell(situation), "muted", "in a shell  ")]
+
+
+def _why(state: State, situation: Situation) -> str:
+    info = situation.engine
+    if info is None:
+        return "no engine has worked on this file"
+    if info.hung:
+        return f"engine {info.pid} holds the file and does not answer; it is ended, and another takes its place"
+    how = "stopped at" if info.ended_ms is not None else "gone since"
+    return f"engine {info.pid} {how} {clock(gone_since_ms(state, info))}"
+
+
+def _goes_on(state: State) -> str:
+    if not state.runs:
+        return "none; it waits for requests"
+    attempts = sum(run.running for run in state.runs.values())
+    again = f"; of {counted(attempts, 'attempt')} under way only finished steps are kept" if attempts else ""
+    return f"{counted(len(state.runs), 'run')}; what is done stays done{again}"
+
+
+def can_hand_over(situation: Situation) -> bool:
+    """Tell whether an engine leads and another one could take over."""
+    info = situation.engine
+    return info is not None and info.alive and not info.hung and any(not one.hung for one in situation.standbys)
+
+
+def leading_lines(state: State, situation: Situation) -> list[Cell]:
+    """Return the engine at work, since when, what it has in hand, and who would go on."""
+    info, now_ms = situation.engine, situation.now_ms
+    if info is None or not info.alive:
+        return [Cell("no engine is at work", "error")]
+    ages = [age for age in (info.heartbeat_ms, info.loop_ms) if age is not None]
+    heard = f"; heard of {max(ages) / 1000:.1f} s ago" if ages else ""
+    attempts = sum(run.running for run in state.runs.values())
+    lines = [
+        Cell(f"engine {info.pid} on {info.host}{heard}", "busy", "leads       "),
+        Cell(f"{moment(info.since_ms, now_ms)}, for {stopwatch(now_ms - info.since_ms)}", "", "since       "),
+        Cell(f"{info.token}, raised by each engine that begins", "", "token       "),
+        Cell(f"{counted(len(state.runs), 'open run')}, {counted(attempts, 'attempt')} under way", "", "its work    "),
+    ]
+    for place, one in enumerate(situation.standbys):
+        told = f"engine {one.pid} since {moment(one.since_ms, now_ms)}"
+        told += "; does not answer, and will not take over" if one.hung else ""
+        lines.append(Cell(told, "warn" if one.hung else "", "stands by   " if place == 0 else " " * 12))
+    if not situation.standbys:
+        standby = shell(situation).replace("quarterdeck engine", "quarterdeck engine --standby")
+        lines.append(Cell(f"nobody; it takes: {standby}", "draining", "stands by   "))
+    else:
+        told = "it begins nothing new, lets attempts come to the end of their step for the grace, and ends"
+        lines.append(Cell(told, "muted", "hand-over   "))
+    return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Glimpse:
+    """The state as of now, with its sums and what stands outside of it."""
+
+    state: State
+    counts: Digest
+    live: Mapping[str, str]
+    situation: Situation
+    names: Names
+
+    @property
+    def now_ms(self) -> int:
+        """The moment of the look, UTC milliseconds."""
+        return self.situation.now_ms
+
+    @property
+    def working(self) -> bool:
+        """False once it is known that no engine holds the file; what is open stands still then."""
+        return self.counts.working

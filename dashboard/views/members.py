@@ -1,13 +1,15 @@
-"""Whom something can be given to: agents for a task, supervisors for a member; the likeliest first."""
+"""Whom something can be given to, the likeliest first, and how a request would be worked on."""
 
 from dashboard.views.amounts import counted
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import of_agent
-from dashboard.views.rows import Cell
+from dashboard.views.rows import Cell, Choice
 from engine.core.hierarchy import below_of, depth_of
+from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.able import is_able
 from engine.core.queries.stand_in import stand_ins
 from engine.core.state import Agent, State, Task
+from engine.core.validation.bounds import LOWEST_PRIORITY
 
 
 def parents(state: State, member_id: str) -> list[tuple[str, str, str]]:
@@ -58,3 +60,33 @@ def _about(state: State, agent: Agent, counts: Digest, *, able: bool) -> str:
     waiting = counts.waiting_of[agent.id]
     load = f"{of_agent(agent).word}, {waiting:,} waiting" if waiting else of_agent(agent).word
     return f"{load}; under {above.name if above is not None else '–'}; {'can do it: ' if able else ''}{can}"
+
+
+_ABOUT = {0: "first; may take slots from what is less urgent", DEFAULT_PRIORITY: "as usual", LOWEST_PRIORITY: "last"}
+
+
+def priorities() -> list[Choice]:
+    """Return every priority, the most urgent first."""
+    return [Choice(str(number), str(number), _ABOUT.get(number, "")) for number in range(LOWEST_PRIORITY + 1)]
+
+
+def categories(state: State, supervisor_id: str | None) -> list[Choice]:
+    """Return the categories that a supervisor has strategies for; the first lets it be found."""
+    supervisor = state.supervisors.get(supervisor_id or "")
+    strategies = dict(supervisor.options.strategies) if supervisor is not None else {}
+    found = Choice("", "as it is found", "from its words" if strategies else "")
+    return [found, *(Choice(name, name, f"coordinated by {mode}") for name, mode in strategies.items())]
+
+
+def how_it_goes(state: State, supervisor_id: str | None, category: str | None) -> list[Cell]:
+    """Return who coordinates a request, and how."""
+    supervisor = state.supervisors.get(supervisor_id or "")
+    if supervisor is None:
+        return []
+    mode = supervisor.options.strategies.get(category or "", supervisor.mode)
+    lines = [Cell(f"{supervisor.name} coordinates it: {mode}", "muted")]
+    if supervisor.error is not None:
+        lines.append(Cell(f"{supervisor.name} has failed and takes no requests until it is resumed (z)", "error"))
+    elif supervisor.paused:
+        lines.append(Cell(f"{supervisor.name} is paused: it is begun when that ends", "paused"))
+    return lines

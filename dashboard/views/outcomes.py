@@ -1,10 +1,42 @@
-"""What became of a command, in one sentence."""
+"""What a command or an import would do, decided by the engine's own code, and what became of it."""
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from dashboard.views.rows import Cell
+from engine.core.code import named_in
 from engine.core.commands import Command, Rollback, RollbackAgents, SwapAgent, SwapAgents
+from engine.core.context import Context
+from engine.core.decide import carry_out
+from engine.core.errors import Refused
+from engine.core.events import Event
+from engine.core.state import State
+
+
+class Rehearsal(NamedTuple):
+    """What it comes to."""
+
+    summary: str
+    """What it would do, in the words in which it is told afterwards; empty where it would be refused."""
+    refusal: str = ""
+    """Why it would be refused; empty where it would not."""
+    events: Sequence[Event] = ()
+    result: dict[str, Any] = {}
+
+
+def rehearsed(state: State, command: Command, now_ms: int) -> Rehearsal:
+    """Return what a command would do, or why it would be refused; nothing is changed."""
+    try:
+        applied = carry_out(state, command, _context(state, command, now_ms))
+    except Refused as refusal:
+        return Rehearsal("", refusal.reason)
+    return Rehearsal(applied.summary, events=applied.events, result=dict(applied.result))
+
+
+def _context(state: State, command: Command, now_ms: int) -> Context:
+    """Return the moment, as if all the code that the command names were allowed: whoever gives it is asked for that."""
+    granted = {one: state.trusted.get(one, "") for one in named_in(command)}
+    return Context(now_ms=max(now_ms, state.at_ms), jitter=0.5, granted=granted)
 
 
 def spoken(
@@ -31,3 +63,31 @@ def changed_agents(command: Command, result: Mapping[str, Any]) -> list[tuple[st
         return []
     each = result.get("agents", [result])
     return [(str(one["agent_id"]), int(one["generation"])) for one in each if "agent_id" in one]
+
+
+SHOWN = 8
+"""References and clashes that are named."""
+
+
+def plan_lines(
+    creates: Mapping[str, Any], needs_trust: Sequence[str], clashes: Sequence[str], bound: Sequence[str]
+) -> list[Cell]:
+    """Return what comes in, what code it would run, and which names are taken."""
+    brings = [f"{_number(what)} {name}" for name, what in creates.items() if _number(what) != "0"]
+    cells = [Cell(", ".join(brings) or "nothing", "strong", "brings   ")]
+    cells += _some("runs     ", needs_trust, "draining")
+    cells += _some("clashes  ", clashes, "error")
+    cells += _some("swap     ", [f"{name} was bound to the process that exported it" for name in bound], "draining")
+    return [*cells, Cell("everything comes in paused; ids are minted anew", "muted")]
+
+
+def _number(what: Any) -> str:
+    return f"{what if isinstance(what, int) else len(what):,}"
+
+
+def _some(label: str, items: Sequence[str], tone: str) -> list[Cell]:
+    cells = [
+        Cell(str(item), tone, label if place == 0 else " " * len(label)) for place, item in enumerate(items[:SHOWN])
+    ]
+    more = len(items) - SHOWN
+    return [*cells, Cell(f"and {more} more", tone, " " * len(label))] if more > 0 else cells

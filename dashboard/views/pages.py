@@ -5,15 +5,13 @@ from itertools import islice
 
 from dashboard.views.amounts import clock, count, counted, duration, elapsed, median, moment, percent
 from dashboard.views.digest import Digest
-from dashboard.views.events import Sentence
 from dashboard.views.glyphs import of_agent, of_run, of_task
 from dashboard.views.limits import limit_lines
-from dashboard.views.progress import progress, streamed
+from dashboard.views.names import Texts, pretty
 from dashboard.views.rows import Cell
-from dashboard.views.specs import spec_lines
-from dashboard.views.texts import Texts, pretty
-from dashboard.views.waiting import why
-from dashboard.views.work import circuit_words
+from dashboard.views.sentences import Sentence
+from dashboard.views.swaps import spec_lines
+from dashboard.views.work import circuit_words, progress, streamed, why
 from engine.core.fold.lanes import in_order
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.bound import AWAY

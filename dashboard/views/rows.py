@@ -1,11 +1,11 @@
-"""What a table shows: columns, cells, and how both fit into a width.
+"""What a table shows: columns, cells, and how both fit into a width; what can be chosen in a dialog.
 
 A `Listing` makes the cells of a row when they are asked for, so that a thousand rows cost as much as are on the screen.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 GAP = 2
 """Blank characters between two columns."""
@@ -137,3 +137,13 @@ def matches(needle: str, *texts: str | None) -> bool:
         return True
     hay = "\0".join(text for text in texts if text).casefold()
     return all(word in hay for word in needle.casefold().split())
+
+
+class Choice(NamedTuple):
+    """One of them."""
+
+    id: str
+    name: str
+    about: str = ""
+    """What it would do."""
+    tone: str = ""

@@ -3,8 +3,8 @@
 from dashboard.views.amounts import clock, duration, elapsed
 from dashboard.views.glyphs import Mark, of_run
 from dashboard.views.limits import budget_words, due
+from dashboard.views.names import said
 from dashboard.views.rows import Cell, Column, Listing, matches
-from dashboard.views.texts import said
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.targets import at
 from engine.core.state import Run, RunSummary, State

@@ -1,12 +1,159 @@
-"""What a swap, or a way back, does to attempts at work and to what waits, in words: from the engine's own preview."""
+"""What a swap, or a way back, would do: which specs there are, how two differ, what becomes of work and queues."""
 
 from collections.abc import Sequence
+from dataclasses import asdict, is_dataclass
+from typing import Any
 
-from dashboard.views.amounts import counted
+from dashboard.views.amounts import counted, duration, median, percent
 from dashboard.views.rows import Cell
+from engine.core.candidate import Candidate, names_it, suits
 from engine.core.decide.swapping import MODES, AttemptPreview, SwapPreview, preview
+from engine.core.queries.suiting import Fit, candidate_from
 from engine.core.queries.targets import at
-from engine.core.state import State
+from engine.core.spec import AgentSpec
+from engine.core.state import Agent, State
+
+FIELDS = (
+    ("type", "agent_type"),
+    ("run", "run"),
+    ("run in", "run_in"),
+    ("model", "model"),
+    ("description", "description"),
+    ("specialties", "specialties"),
+    ("category", "category"),
+    ("tools", "tools"),
+    ("instructions", "instructions"),
+    ("at once", "max_concurrency"),
+    ("timeout s", "timeout_s"),
+    ("step timeout", "step_timeout_s"),
+    ("on failure", "on_failure"),
+    ("pool", "pool"),
+    ("limits", "limits"),
+    ("task limits", "task_limits"),
+    ("circuit", "circuit"),
+    ("weight", "weight"),
+    ("options", "options"),
+)
+LONGEST = 160
+"""Characters of a value that are shown where two specs stand side by side."""
+_UNSAID: dict[str, Any] = {"weight": 1.0, "max_concurrency": 1}
+
+
+def spec_lines(spec: AgentSpec) -> list[tuple[str, str]]:
+    """Return what a spec says, field by field; what it leaves at its default is left out."""
+    told = []
+    for label, field in FIELDS:
+        value = getattr(spec, field)
+        if value and value != _UNSAID.get(field):
+            told.append((label, written(value)))
+    return [("name", spec.name), *told]
+
+
+def changes(old: AgentSpec, new: AgentSpec) -> list[Cell]:
+    """Return both specs as lines: what stays, `-` what goes, `+` what comes."""
+    cells: list[Cell] = []
+    for label, field in FIELDS:
+        before, after = getattr(old, field), getattr(new, field)
+        if before == after:
+            if field == "agent_type":
+                cells.append(Cell(written(before), "muted", f"  {label:<12} "))
+        elif isinstance(before, dict) and isinstance(after, dict):
+            keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+            for key in keys:
+                cells += _change(f"{label}.{key}", before.get(key), after.get(key))
+        else:
+            cells += _change(label, before, after)
+    return cells or [Cell("the same as it has now", "muted")]
+
+
+def _change(label: str, before: Any, after: Any) -> list[Cell]:
+    cells = [Cell(_short(before), "warn", f"- {label:<12} ")] if before else []
+    return cells + ([Cell(_short(after), "busy", f"+ {label:<12} ")] if after else [])
+
+
+def _short(value: Any) -> str:
+    text = written(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def written(value: Any) -> str:
+    """Return a field's value as a person would write it."""
+    if isinstance(value, tuple | list):
+        return ", ".join(written(item) for item in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        fields = asdict(value)
+        kind = fields.pop("type", "")
+        said = [f"{name}={written(item)}" for name, item in fields.items() if item not in (None, (), [], {}, "")]
+        return " ".join([str(kind), *said] if kind else said)
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {written(item)}" for name, item in value.items())
+    return str(value)
+
+
+def candidates(state: State, agents: Sequence[Agent]) -> list[str]:
+    """Return the names in the registry that any of these agents could be swapped for, the likest first.
+
+    That is by what the engine goes by when work is asked for: specialties of theirs that a spec names, then those that
+    something it claims holds, then how well agents with it have done.
+    """
+    types = {state.spec_of(agent).agent_type for agent in agents}
+    taken = {agent.spec for agent in agents}
+
+    def distance(name: str) -> tuple[int, int, bool, float, str]:
+        fits = [_fits(state, agent, name) for agent in agents]
+        named = sum(fit is Fit.SPECIALTY for one in fits for fit in one.values())
+        is_other = state.specs[state.registry[name]].agent_type not in types
+        return (-named, -sum(map(len, fits)), is_other, -_record_of(state, name).success_rate, name)
+
+    others = [name for name, content in state.registry.items() if content not in taken and content in state.specs]
+    return sorted(others, key=distance)
+
+
+def sharing(state: State, agents: Sequence[Agent]) -> tuple[list[str], list[str]]:
+    """Return the candidates for all of these agents: those that share a specialty with each of them, and the others."""
+    names = candidates(state, agents)
+    likely = [name for name in names if all(_fits(state, agent, name) for agent in agents)]
+    return likely, [name for name in names if name not in likely]
+
+
+def _fits(state: State, agent: Agent, name: str) -> dict[str, Fit]:
+    """Return the specialties of an agent that a spec answers to, and how."""
+    spec = state.specs[state.registry[name]]
+    candidate = candidate_from(spec, "", name)
+    return {
+        one: Fit.SPECIALTY if names_it(candidate, one) else Fit.CLAIM
+        for one in state.spec_of(agent).specialties
+        if names_it(candidate, one) or suits(candidate, one)
+    }
+
+
+def _record_of(state: State, name: str) -> Candidate:
+    """Return how all agents with a spec have done."""
+    users = [agent for agent in state.agents.values() if agent.spec == state.registry[name]]
+    done, failed = sum(user.done for user in users), sum(user.failed for user in users)
+    return candidate_from(state.specs[state.registry[name]], "", name, done=done, failed=failed)
+
+
+def candidate_line(state: State, agents: Sequence[Agent], name: str) -> str:
+    """Return what speaks for a candidate: specialties it shares with any of them, and how agents with it have done."""
+    content = state.registry[name]
+    shared = dict.fromkeys(one for agent in agents for one in _fits(state, agent, name))
+    told = [f"matches {', '.join(shared)}" if shared else "shares no specialty"]
+    record = _record_of(state, name)
+    if ended := record.done + record.failed:
+        times = [time for user in state.agents.values() if user.spec == content for time in user.durations_ms]
+        told.append(f"p50 {duration(median(times))}, {percent(record.done / ended)} of {ended:,} ok")
+    return ", ".join(told)
+
+
+def its_work(agent: Agent, state: State) -> str:
+    """Return what an agent has in hand, for a person who is about to change it."""
+    at_work = [state.tasks[task].title for task in (*agent.running, *agent.parked) if task in state.tasks]
+    first = f" ({at_work[0]})" if at_work else ""
+    waiting = sum(len(state.queues[key].ready) for key in agent.queues if key in state.queues)
+    under_way = f"{counted(len(at_work), 'attempt')} under way{first}" if at_work else "nothing under way"
+    return f"{under_way}, {counted(waiting, 'task')} waiting"
+
 
 SHOWN = 4
 """Attempts of which each is told what becomes of it."""

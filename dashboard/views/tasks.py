@@ -6,9 +6,8 @@ from dashboard.views.amounts import clock, duration, elapsed
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import of_task
 from dashboard.views.limits import due
-from dashboard.views.progress import progress
 from dashboard.views.rows import Cell, Column, Listing, matches
-from dashboard.views.waiting import why
+from dashboard.views.work import progress, why
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.state import State, Task, TaskStatus
 

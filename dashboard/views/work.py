@@ -1,17 +1,49 @@
-"""What an agent or a supervisor is at, in one line: the NOW of every table."""
+"""What agents, supervisors and tasks are at, wait for, or suffer from, in a few words."""
 
+import json
 from collections.abc import Mapping
 
 from dashboard.views.amounts import counted, remaining
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import SUSPENDED, of_agent, of_task
-from dashboard.views.progress import progress
 from dashboard.views.rows import Cell
-from dashboard.views.waiting import why
 from engine.core.fold.timers import timer_id
 from engine.core.inheritance import above_and_self
 from engine.core.queries.bound import AWAY
 from engine.core.state import Agent, State, Supervisor, Task
+
+
+def why(state: State, task: Task, counts: Digest, now_ms: int) -> str:
+    """Return what a task waits for; empty where it does not wait."""
+    wait = counts.waits(state).why(task)
+    if wait is None:
+        return ""
+    if wait.until_ms is None:
+        return wait.words
+    left = remaining(wait.until_ms - now_ms)
+    return f"{wait.words} {left}" if wait.why == "retry" else f"{wait.words}, {left} left"
+
+
+def progress(live: Mapping[str, str], task_id: str) -> str:
+    """The progress of a task in a few words, such as `61/120 headers`; empty where none is published."""
+    raw = live.get(f"progress:{task_id}")
+    if raw is None:
+        return ""
+    try:
+        told = json.loads(raw)
+    except ValueError:
+        return ""
+    if not isinstance(told, dict):
+        return ""
+    done, total, note = told.get("done"), told.get("total"), told.get("note")
+    number = f"{done}/{total}" if total is not None and done is not None else "" if done is None else f"{done}"
+    return " ".join(part for part in (number, str(note) if note else "") if part)
+
+
+def streamed(live: Mapping[str, str], task_id: str) -> str:
+    """The text that a task has written so far."""
+    return live.get(f"text:{task_id}", "")
+
 
 PLAN_NODES = 6
 """Nodes of a graph that stand in one line."""

@@ -1,4 +1,4 @@
-"""Rows on the screen: a line-API table that makes and paints only what is visible.
+"""Rows on the screen: a line-API table that makes and paints only what is visible, and one that follows its newest row.
 
 What changed since the last look is brighter for two seconds. When the order changes, the cursor stays on its row and
 the row on its line of the screen, so that a key never acts on a row that is out of sight.
@@ -279,3 +279,54 @@ class Table(Toned, ScrollView, can_focus=True):
 
     def on_blur(self) -> None:
         self.refresh()
+
+
+class Log(Table):
+    """Show the journal."""
+
+    DEFAULT_CSS = """
+    Log { height: 1fr; }
+    """
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.following = True
+        """True while the cursor stays on the newest event."""
+
+    @property
+    def top(self) -> int:
+        """The first row that is visible."""
+        return self.scroll_offset.y
+
+    def show(self, listing: Rows, now_ms: int) -> None:
+        super().show(listing, now_ms)
+        if self.following and len(listing.keys):
+            self.to_end()
+
+    def to_end(self) -> None:
+        """Go to the newest event and stay there."""
+        self.following = True
+        last = len(self.rows.keys) - 1
+        if last != self.line or self.scroll_offset.y != max(0, last + 1 - self.room):
+            self.go_to(last)
+
+    def action_move(self, by: int) -> None:
+        super().action_move(by)
+        self._settle()
+
+    def action_page(self, by: int) -> None:
+        super().action_page(by)
+        self._settle()
+
+    def action_edge(self, towards: int) -> None:
+        super().action_edge(towards)
+        self._settle()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        # By wheel or scrollbar: who looks at older lines does not want to be pulled away.
+        if new_value < old_value and round(new_value) + self.room < len(self.rows.keys):
+            self.following = False
+
+    def _settle(self) -> None:
+        self.following = self.line >= len(self.rows.keys) - 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from dashboard.app import QuarterdeckApp
-from dashboard.screens.dialog import Dialog
+from dashboard.dialogs.dialog import Dialog
 from dashboard.screens.frame import Frame
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.table import Table

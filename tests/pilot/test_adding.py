@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from dashboard.app import QuarterdeckApp
-from dashboard.screens.dialog import Told
+from dashboard.dialogs.dialog import Told
+from dashboard.screens.frame import Frame
 from tests.pilot.engines import until
 
 pytestmark = pytest.mark.anyio
@@ -22,16 +23,20 @@ async def test_the_code_of_an_added_file_is_named_and_runs_only_after_a_yes(
     def names() -> set[str]:
         return {agent.name for agent in app.feed.state.agents.values()}
 
+    def perform(line: str) -> None:
+        assert isinstance(app.screen, Frame)
+        app.screen.perform(line)
+
     async with app.run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: len(names()) == 3)
 
-        app.add(file, None)
+        perform(f"add {file}")
         await until(pilot, lambda: bool(app.screen.query(Told)))
         assert "crew:newcomer" in app.screen.query_one(Told).text
         await pilot.press("escape")
         assert "newcomer" not in names()
 
-        app.add(file, None)
+        perform(f"add {file}")
         await until(pilot, lambda: bool(app.screen.query(Told)))
         await pilot.press("enter")
         await until(pilot, lambda: "newcomer" in names())

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.screens.answer import AnswerDialog
+from dashboard.dialogs.answer import AnswerDialog
 from dashboard.widgets.bar import Bar
 from engine.core.commands import Answer
 from tests.pilot.hand import opened

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.dialogs.swap import SwapDialog
 from dashboard.screens.agent import AgentScreen
 from dashboard.screens.text import TextScreen
 from dashboard.views.rows import Listing
 from dashboard.widgets.bar import Bar
-from dashboard.widgets.log import Log
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.prompt import Prompt
-from dashboard.widgets.table import FRESH_MS, HEADINGS
+from dashboard.widgets.table import FRESH_MS, HEADINGS, Log
 from engine.core.signals import AttemptSucceeded
 from tests.pilot.engines import until
 from tests.pilot.hand import Hand, opened
@@ -226,3 +226,13 @@ async def test_quitting_ends_the_app(tmp_path: Path) -> None:
         await hand.pilot.pause()
 
         assert hand.app.return_value == 0
+
+
+async def test_a_click_on_a_key_of_the_last_line_does_what_the_key_does(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await hand.press("j", "j", "j", "j")
+        behind_enter_open = 14
+        await hand.pilot.click("#keys", offset=(behind_enter_open, 0))
+        await hand.press()
+
+        assert isinstance(hand.dialog, SwapDialog)

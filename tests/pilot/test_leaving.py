@@ -8,10 +8,10 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from dashboard.app import QuarterdeckApp
-from dashboard.screens.leave import LeaveDialog
+from dashboard.dialogs.engine import LeaveDialog
+from dashboard.dialogs.files import ImportDialog
 from dashboard.screens.text import TaskText, TextScreen
-from dashboard.screens.transfer import ImportDialog
-from dashboard.views.glimpse import Glimpse
+from dashboard.views.header import Glimpse
 from store import Reader, Record
 from tests.pilot.engines import until
 from tests.pilot.scene import NOW_MS, StillFeed, audit, written

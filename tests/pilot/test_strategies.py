@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.screens.dialog import Choices
-from dashboard.widgets.picker import Picker
+from dashboard.dialogs.dialog import Choices
+from dashboard.widgets.fields import Picker
 from engine.core.commands import SwitchStrategy
 from engine.core.strategies import STRATEGIES
 from tests.pilot.hand import opened

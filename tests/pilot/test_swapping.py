@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from dashboard.app import QuarterdeckApp
-from dashboard.screens.dialog import Choices, Dialog
-from dashboard.screens.rollback import RollbackDialog
-from dashboard.screens.swap import SwapDialog
-from dashboard.widgets.radio import Radio
+from dashboard.dialogs.dialog import Choices, Dialog
+from dashboard.dialogs.swap import RollbackDialog, SwapDialog
+from dashboard.widgets.fields import Radio
 from engine.core.commands import Rollback, SwapAgent, SwapAgents
 from tests.pilot.engines import until
 from tests.pilot.hand import opened

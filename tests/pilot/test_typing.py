@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 from textual.widgets import Button, Input
 
 from dashboard.app import QuarterdeckApp
-from dashboard.screens.request import RequestDialog
-from dashboard.screens.transfer import ExportDialog
+from dashboard.dialogs.files import ExportDialog
+from dashboard.dialogs.request import RequestDialog
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.prompt import Prompt
 from tests.pilot.engines import until

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from dashboard.app import QuarterdeckApp
-from dashboard.screens.dialog import Told
-from dashboard.screens.engine import EngineDialog
-from dashboard.screens.leading import LeadingDialog
+from dashboard.dialogs.dialog import Told
+from dashboard.dialogs.engine import EngineDialog, LeadingDialog
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.table import Table

@@ -1,27 +1,26 @@
 """Laws of the views: whatever has happened, they draw it, and they change nothing."""
 
 from collections.abc import Callable
+from string import Formatter
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dashboard.actions import completions
 from dashboard.views.agents import ORDERS as AGENT_ORDERS
 from dashboard.views.agents import agents
 from dashboard.views.digest import digest, needs_person
-from dashboard.views.events import SENTENCES, sentence
-from dashboard.views.header import Situation, banner, condition, where
-from dashboard.views.names import Names
+from dashboard.views.header import Situation, banner, condition, restart_lines, where
+from dashboard.views.names import Names, Texts
 from dashboard.views.network import Folding, network
 from dashboard.views.pages import agent_page, run_page, task_page
-from dashboard.views.restart import restart_lines
 from dashboard.views.rows import Listing
 from dashboard.views.runs import runs
-from dashboard.views.specs import candidate_line, candidates, changes, its_work
+from dashboard.views.sentences import SENTENCES, sentence
+from dashboard.views.swaps import candidate_line, candidates, changes, its_work
 from dashboard.views.targets import agent_behind, supervisor_behind, target_of
 from dashboard.views.tasks import ORDERS as TASK_ORDERS
 from dashboard.views.tasks import tasks
-from dashboard.views.texts import Texts
-from dashboard.views.verbs import completions
 from engine.core.codec import encode_state
 from engine.core.events import EVENTS
 from engine.core.state import State
@@ -77,7 +76,7 @@ def test_every_view_draws_every_state_and_leaves_it_as_it_was(world: World, need
     banner(state, situation, None)
     restart_lines(state, situation)
     needs_person(state)
-    completions("swap a", state, ("parallel",))
+    completions("swap a", state)
 
     assert encode_state(state) == before
 
@@ -94,6 +93,17 @@ def test_every_event_that_happens_has_a_sentence(world: World) -> None:
 
 def test_every_kind_of_event_has_a_sentence() -> None:
     assert set(SENTENCES) == set(EVENTS)
+
+
+def test_every_sentence_names_fields_that_its_event_has() -> None:
+    missing = {
+        (kind.__name__, name)
+        for kind, (told, _) in SENTENCES.items()
+        for _, name, _, _ in (Formatter().parse(told) if isinstance(told, str) else ())
+        if name is not None and name != "work" and not hasattr(kind, name.partition(".")[0])
+    }
+
+    assert missing == set()
 
 
 @some

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dashboard.views.asking import SettingsLine
+from dashboard.actions.team import SETTING
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import ChangeSupervisor, Move, Submit, SupervisorSpec, SwapAgent
 from engine.core.options import Preempt, SupervisorOptions
@@ -206,8 +206,7 @@ def test_an_agent_for_which_no_process_was_left_keeps_its_turn_among_those_of_it
 
 def test_the_line_of_the_dashboard_shows_and_changes_the_limit() -> None:
     world = crew(processes=None)
-    line = SettingsLine("s1")
 
-    assert "2 (all)" in [cell.text.split("  ")[0] for cell in line.about(world.state, 0)]
-    command = line.meant(world.state, "processes=3")
+    assert "2 (all)" in [cell.text.split("  ")[0] for cell in SETTING.about(world.state, "s1", 0)]
+    command = SETTING.meant("s1", "processes=3")
     assert command == ChangeSupervisor(supervisor="@s1", options=SupervisorOptions(processes=3))

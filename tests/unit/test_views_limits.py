@@ -4,8 +4,8 @@ from decimal import Decimal
 
 from dashboard.views.digest import digest
 from dashboard.views.limits import limit_lines
+from dashboard.views.names import Texts
 from dashboard.views.pages import agent_page, run_page, task_page
-from dashboard.views.texts import Texts
 from engine.core.limits import Limits
 from engine.core.state import AgentStatus
 from engine.core.values import Usage

@@ -3,10 +3,8 @@
 from dashboard.views.digest import digest, needs_person
 from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, inbox, question_lines
 from dashboard.views.members import parents, takers
-from dashboard.views.outcomes import changed_agents, spoken
-from dashboard.views.rehearsal import rehearsed
-from dashboard.views.specs import candidate_line, sharing
-from dashboard.views.swaps import attempt_lines, mode_lines, refusal_of
+from dashboard.views.outcomes import changed_agents, rehearsed, spoken
+from dashboard.views.swaps import attempt_lines, candidate_line, mode_lines, refusal_of, sharing
 from dashboard.views.switching import asks_for, has_settings, strategies
 from dashboard.views.work import now_of_agent
 from engine.core.codec import encode_state

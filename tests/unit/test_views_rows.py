@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from dashboard.views.amounts import count, counted, duration, median, percent, remaining, size, stopwatch
 from dashboard.views.event_log import BLOCK, Entry, WholeLog
-from dashboard.views.graph import Node, drawn
 from dashboard.views.names import REMEMBERED, Names
 from dashboard.views.rows import GAP, Column, fitted, matches
+from dashboard.views.switching import Node, drawn
 from engine.core.events import EngineStopped, SpecUnregistered
 from engine.core.events import RunSubmitted as Submitted
 

@@ -4,16 +4,15 @@ from dataclasses import replace
 
 import pytest
 
+from dashboard.actions import WORDS, Misspoken, completions, understand
 from dashboard.views.digest import digest, needs_person
-from dashboard.views.engine_time import engine_time_ms
 from dashboard.views.glyphs import AGENT, RUN, TASK
-from dashboard.views.header import Situation, banner, engine, gone_since_ms
+from dashboard.views.header import Situation, banner, engine, engine_time_ms, gone_since_ms
 from dashboard.views.network import IDLE_SHOWN, STAYS_MS, Folding, network
 from dashboard.views.outcomes import spoken
-from dashboard.views.specs import candidates, changes
+from dashboard.views.swaps import candidates, changes
 from dashboard.views.targets import named, receiver, supervisor_behind
-from dashboard.views.verbs import VERBS, Misspoken, completions, understand
-from dashboard.views.waiting import why
+from dashboard.views.work import why
 from engine.core.commands import Pause, RegisterSpec, Submit, SupervisorSpec, SwapAgent
 from engine.core.errors import Refused
 from engine.core.signals import AgentUnusable
@@ -253,9 +252,9 @@ def test_a_request_goes_to_the_supervisor_under_the_cursor_and_else_to_the_top()
 
 
 def test_a_command_line_is_understood_or_refused_in_one_line() -> None:
-    assert understand("sw scout --with scout-fast").options == {"with": "scout-fast"}
-    assert understand("run what's the  matter?").words == ("what's the  matter?",)
-    assert understand("q").verb == "quit"
+    assert understand("sw scout --with scout-fast")[1].options == {"with": "scout-fast"}
+    assert understand("run what's the  matter?")[1].words == ("what's the  matter?",)
+    assert understand("q")[0].name == "quit"
     for line in ("fly", "s x", "export 'a"):
         with pytest.raises(Misspoken, match=r"^[^\n]+$"):
             understand(line)
@@ -263,13 +262,14 @@ def test_a_command_line_is_understood_or_refused_in_one_line() -> None:
 
 def test_the_line_completes_words_names_and_modes() -> None:
     state = team_world(agent("ada", "a")).state
-    modes = ("parallel", "sequential")
 
-    assert completions("st", state, modes) == ["strategy"]
-    assert completions("strategy chief ", state, modes) == ["strategy chief parallel", "strategy chief sequential"]
-    assert completions("swap a", state, modes) == ["swap ada"]
-    assert completions("swap ada --with ", state, modes) == ["swap ada --with ada"]
-    assert len(completions("", state, modes)) == len(VERBS)
+    assert completions("st", state) == ["strategy"]
+    assert completions("strategy chief p", state) == [
+        "strategy chief parallel", "strategy chief parallel_then_synthesis"
+    ]  # fmt: skip
+    assert completions("swap a", state) == ["swap ada"]
+    assert completions("swap ada --with ", state) == ["swap ada --with ada"]
+    assert len(completions("", state)) == len(WORDS)
 
 
 def test_an_outcome_is_said_with_its_seq_or_its_reason() -> None:

@@ -1,6 +1,6 @@
 """Suggestions in the demo: each once, gone when it is done."""
 
-from dashboard.views.tips import SHOWN_MS, TIPS, Tips
+from dashboard.views.news import SHOWN_MS, TIPS, Tips
 
 
 def shown(tips: Tips, *happened: str, now_ms: int = 0, pid: int | None = 7) -> str:

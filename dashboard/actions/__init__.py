@@ -1,0 +1,138 @@
+"""The one table of what an operator can do: keys, words of the `:` line, their completion and the help come from it.
+
+An action stands in the file of its subject, with what it asks and the handler that asks it.
+"""
+
+import shlex
+from collections.abc import Sequence
+
+from textual.binding import Binding
+
+from dashboard.actions.action import FLAGS, OPTIONS, Acting, Action, Spoken
+from dashboard.actions.agents import AGENTS
+from dashboard.actions.room import PLACES, ROOM
+from dashboard.actions.team import TEAM
+from dashboard.actions.work import WORK
+from dashboard.views.help import COLUMNS, MOVES, NEEDS_YOU, STATES
+from dashboard.views.rows import Cell
+from engine.core.state import State
+
+ACTIONS: tuple[Action, ...] = (*AGENTS, *WORK, *TEAM, *ROOM)
+"""In the order of the help."""
+BY_NAME = {action.name: action for action in ACTIONS}
+BY_KEY = {action.key: action for action in ACTIONS if action.key}
+WORDS = {action.name: action for action in ACTIONS if action.says}
+"""What the `:` line knows."""
+_ALIASES = {"new": "run", "q": "quit", "net": "network", "rm": "remove", "?": "help"}
+_KEY, _WORD = 14, 40
+
+
+class Misspoken(ValueError):
+    """A line that means nothing; the message says what would."""
+
+
+def bindings() -> list[Binding]:
+    """Return the keys of every action."""
+    return [
+        Binding(action.key, f"act('{action.name}')", action.label or action.name, show=False)
+        for action in ACTIONS
+        if action.key
+    ]
+
+
+def understand(line: str) -> tuple[Action, Spoken]:
+    """Return what a line means.
+
+    Raises:
+        Misspoken: If it begins with no known word, or its quotes do not close.
+    """
+    head, _, rest = line.strip().partition(" ")
+    name = _ALIASES.get(head, head)
+    if name not in WORDS:
+        fitting = [word for word in WORDS if word.startswith(name)] if name else []
+        if len(fitting) != 1:
+            raise Misspoken(f"no command {head!r}; there are {', '.join(WORDS)}")
+        name = fitting[0]
+    action, rest = WORDS[name], rest.strip()
+    if action.verbatim:
+        return action, Spoken((rest,) if rest else (), {}, (rest,))
+    try:
+        words = shlex.split(rest)
+    except ValueError as error:
+        raise Misspoken(f"{name}: the quotes do not close") from error
+    return action, _sorted(words)
+
+
+def _sorted(words: Sequence[str]) -> Spoken:
+    plain, options = [], {}
+    left = iter(words)
+    for word in left:
+        if word.startswith("--") and len(word) > 2:
+            key, equals, value = word[2:].partition("=")
+            options[key] = value if equals or key in FLAGS else next(left, "")
+        else:
+            plain.append(word)
+    return Spoken(tuple(plain), options, tuple(words))
+
+
+def completions(line: str, state: State) -> list[str]:
+    """Return whole lines that `line` may become, the likeliest first."""
+    head, space, rest = line.partition(" ")
+    if not space:
+        return [word for word in WORDS if word.startswith(head) and word != head]
+    action = WORDS.get(_ALIASES.get(head, head))
+    if action is None:
+        return []
+    before, _, last = rest.rpartition(" ")
+    start = line[: len(line) - len(last)]
+    choices = _choices(action, before.split(), state)
+    return [start + choice for choice in choices if choice.startswith(last) and choice != last]
+
+
+def _choices(action: Action, before: Sequence[str], state: State) -> list[str]:
+    last = before[-1] if before else ""
+    if last in OPTIONS:
+        return OPTIONS[last](state, last)
+    completes = (action.of, action.then)[len(before)] if len(before) < 2 else None
+    return completes(state, last) if completes is not None else []
+
+
+def hint(line: str) -> str:
+    """Return what the word that stands there expects and does; empty for none."""
+    name = line.strip().partition(" ")[0]
+    action = WORDS.get(_ALIASES.get(name, name))
+    return f"{action.name} {action.arguments}  {action.says}".replace("   ", "  ") if action is not None else ""
+
+
+def help_lines(own: Sequence[tuple[str, str]], headings: Sequence[str]) -> list[Cell]:
+    """Return what the columns of a screen mean, its own keys, those of every screen, and the words of the line."""
+    columns = [Cell(COLUMNS[name], "", f"{name:<{_KEY}}") for name in headings if name in COLUMNS]
+    keys = [*MOVES, *((action.shown or action.key, action.told) for action in ACTIONS if action.told)]
+    known = {key for key, _ in keys}
+    here = [Cell(does, "", f"{key:<{_KEY}}") for key, does in own if key not in known]
+    words = [Cell(one.says, "", f"{f': {one.name} {one.arguments}':<{_WORD}}") for one in WORDS.values()]
+    return [
+        *(Cell("COLUMNS", "muted"), *columns, Cell(""), Cell(NEEDS_YOU), Cell("")),
+        *(*here, Cell("") if here else Cell("EVERYWHERE", "muted")),
+        *(Cell(does, "", f"{key:<{_KEY}}") for key, does in keys),
+        *(Cell(""), *(Cell(line, "muted") for line in STATES), Cell("")),
+        *(Cell("COMMAND LINE", "muted"), *words),
+    ]
+
+
+__all__ = [
+    "ACTIONS",
+    "BY_KEY",
+    "BY_NAME",
+    "PLACES",
+    "WORDS",
+    "Acting",
+    "Action",
+    "Misspoken",
+    "Spoken",
+    "bindings",
+    "completions",
+    "help_lines",
+    "hint",
+    "understand",
+]

@@ -1,0 +1,189 @@
+"""What an action is, and what every one may ask of the screen on which it is called.
+
+An action is called by its key, by its word in the `:` line, or by a click on the key; all of that comes from its row
+in the table of `dashboard.actions`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from textual.screen import Screen
+
+from dashboard.deck import Deck, deck_of
+from dashboard.dialogs.dialog import Answer, Dialog
+from dashboard.views.targets import Target, agent_behind, named, supervisor_behind
+from engine.core.decide.swapping import MODES
+from engine.core.errors import Refused
+from engine.core.queries.targets import words
+from engine.core.state import State
+
+FLAGS = frozenset({"now"})
+"""Options without a value."""
+Completes: TypeAlias = Callable[[State, str], list[str]]
+"""State and the word before to the words that may stand here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What was typed behind a word; nothing where a key was pressed."""
+
+    words: tuple[str, ...] = ()
+    options: dict[str, str] | None = None
+    said: tuple[str, ...] = ()
+    """Every word, options included, as it was typed."""
+
+    def rest_as_line(self, place: int) -> str:
+        """Return what stands behind the first `place` words as a line."""
+        return " ".join(self.said[place:] if len(self.words) >= place else self.said)
+
+    def word(self, place: int = 0) -> str | None:
+        """Return an argument; None where it was not given."""
+        return self.words[place] if place < len(self.words) else None
+
+    def option(self, name: str) -> str | None:
+        """Return the value of an option; None where it was not given."""
+        return (self.options or {}).get(name)
+
+
+class Acting(Screen[None]):
+    """A screen on which an operator acts."""
+
+    @property
+    def deck(self) -> Deck:
+        """The app."""
+        return deck_of(self)
+
+    @property
+    def state(self) -> State:
+        """The team as it was last looked at."""
+        return self.deck.glimpse.state
+
+    def explain(self) -> None:
+        """Show what can be pressed and typed here."""
+        raise NotImplementedError
+
+    def target(self) -> Target | None:
+        """Return what is under the cursor."""
+
+    def selected_key(self) -> str:
+        """Return the key of the row under the cursor."""
+        target = self.target()
+        return target.id if target is not None else ""
+
+    def marked_agents(self) -> list[str]:
+        """Return the agents that were marked, in the order of the rows."""
+        return []
+
+    def unmark(self) -> None:
+        """Take every mark off."""
+
+    def no_target(self) -> str:
+        """Return what to do where nothing is under the cursor."""
+        return "choose a row first"
+
+    def warn(self, text: str) -> None:
+        """Say why nothing is done."""
+        self.deck.say(text, "warn")
+
+    def ask(self, dialog: Dialog) -> None:
+        """Open a dialog, and send the command that it answers with."""
+        answered: Callable[[Answer], None] = self.deck.order
+        self.app.push_screen(dialog, answered)
+
+    def asked(self, name: str | None) -> Target | None:
+        """Return what a name means, or what is under the cursor; say so where that is nothing."""
+        try:
+            found = named(self.state, name) if name else self.target()
+        except Refused as refused:
+            self.warn(refused.reason)
+            return None
+        if found is None:
+            self.warn(self.no_target())
+        return found
+
+    def asked_agent(self, name: str | None) -> str | None:
+        """Return the agent that a name means, that is under the cursor or at work on what is; say so where none is."""
+        target = self.asked(name)
+        agent_id = agent_behind(self.state, target)
+        if target is not None and agent_id is None:
+            self.warn(f"{target.said} has no agent to swap")
+        return agent_id
+
+    def asked_supervisor(self, name: str | None) -> tuple[str | None, Target | None]:
+        """Return the supervisor of what a name means or of what is under the cursor, and that; say so where none is."""
+        target = self.asked(name) if name else self.target()
+        supervisor_id = supervisor_behind(self.state, target)
+        if supervisor_id is None or (name and target is None):
+            self.warn("there is no supervisor here")
+            return None, target
+        return supervisor_id, target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """Something that an operator can do."""
+
+    name: str
+    """Its word in the `:` line, and what bindings call it."""
+    does: Callable[[Acting, Spoken], None]
+    key: str = ""
+    """As Textual calls it, several with a comma between; empty where only the word calls it."""
+    label: str = ""
+    """What the last line of a screen says beside the key; its name where that is empty."""
+    shown: str = ""
+    """How the help writes the key, where that is another way; empty together with `told` where it is not listed."""
+    told: str = ""
+    """What the help says beside the key."""
+    arguments: str = ""
+    """What may follow the word."""
+    says: str = ""
+    """What the help and the line say beside the word; empty where the line does not know it."""
+    of: Completes | None = None
+    """What it applies to: the first word."""
+    then: Completes | None = None
+    """The second word."""
+    writes: bool = False
+    """Whether it changes the team: refused, and not named below, where nothing may be changed."""
+    verbatim: bool = False
+    """Whether all that follows the word is one text, quotes and all."""
+
+    def call(self, at: Acting, said: Spoken) -> None:
+        """Do it, where it may be done."""
+        if not self.writes or at.deck.may():
+            self.does(at, said)
+
+
+def agents(state: State, _before: str = "") -> list[str]:
+    """Return the words for every agent."""
+    known = words(state)
+    return sorted(known[agent_id] for agent_id in state.agents)
+
+
+def supervisors(state: State, _before: str = "") -> list[str]:
+    """Return the words for every supervisor."""
+    known = words(state)
+    return [known[supervisor_id] for supervisor_id in state.supervisors]
+
+
+def members(state: State, _before: str = "") -> list[str]:
+    """Return the words for every agent and supervisor."""
+    return agents(state) + supervisors(state)
+
+
+def open_work(state: State, _before: str = "") -> list[str]:
+    """Return the ids of open runs and tasks."""
+    return [*state.runs, *(task.id for task in state.tasks.values() if not task.ended)]
+
+
+def one_of(*names: str) -> Completes:
+    """Return what completes one of a few words."""
+    return lambda state, before: list(names)
+
+
+OPTIONS: dict[str, Completes] = {
+    "--with": lambda state, before: sorted(state.registry),
+    "--under": supervisors,
+    "--mode": one_of(*MODES),
+}
+"""What may follow an option."""

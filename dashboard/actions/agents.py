@@ -1,0 +1,110 @@
+"""What an operator does with agents and supervisors at work: swap, back again, another strategy, pause."""
+
+from functools import partial
+
+from dashboard.actions.action import Acting, Action, Spoken, agents, members, one_of, supervisors
+from dashboard.dialogs.dialog import Answer
+from dashboard.dialogs.strategy import StrategyDialog
+from dashboard.dialogs.swap import RollbackDialog, SwapDialog
+from dashboard.views.targets import is_in_trouble
+from dashboard.views.typed import Mistyped, settings_of
+from engine.core.commands import Pause, Resume
+from engine.core.state import State
+from engine.core.strategies import STRATEGIES
+
+
+def _swap(at: Acting, said: Spoken) -> None:
+    """Give agents another spec: those that are named, else those that are marked, else the one under the cursor."""
+    with_ = said.option("with")
+    names = said.words if with_ is not None else said.words[:1]
+    marked = [] if names else at.marked_agents()
+    found: list[str | None] = [*marked] or [at.asked_agent(name) for name in names or (None,)]
+    agent_ids = [agent_id for agent_id in dict.fromkeys(found) if agent_id is not None]
+
+    def swapped(command: Answer) -> None:
+        if command is not None:
+            at.unmark()
+        at.deck.order(command)
+
+    if agent_ids and None not in found:
+        dialog = SwapDialog(*agent_ids, choice=with_ or said.word(1), mode=said.option("mode"))
+        at.app.push_screen(dialog, swapped)
+
+
+def _rollback(at: Acting, said: Spoken) -> None:
+    agent_id = at.asked_agent(said.word())
+    if agent_id is None:
+        return
+    agent = at.state.agents[agent_id]
+    if agent.previous is None:
+        at.warn(f"{agent.name} is what it was from the start; nothing to roll back to")
+    else:
+        at.ask(RollbackDialog(agent_id, said.option("mode")))
+
+
+def _strategy(at: Acting, said: Spoken) -> None:
+    supervisor_id, target = at.asked_supervisor(said.word())
+    if supervisor_id is None:
+        return
+    run = said.option("run") or (target.id if target is not None and target.id in at.state.runs else None)
+    try:
+        settings = settings_of(said.words[2:])
+    except Mistyped as error:
+        at.warn(str(error))
+        return
+    at.ask(StrategyDialog(supervisor_id, said.word(1), settings=settings, lead=said.option("lead"), run=run))
+
+
+def _pause(stop: bool | None, at: Acting, said: Spoken) -> None:
+    """Pause, or let go on; None does whichever of the two there is to do."""
+    target = at.asked(said.word())
+    if target is None:
+        return
+    state = at.state
+    member = state.agents.get(target.id) or state.supervisors.get(target.id) or state.runs.get(target.id)
+    if member is None:
+        at.warn(f"{target.said} cannot be paused; an agent, a supervisor or an open run can")
+        return
+    if stop is None:
+        stop = not (member.paused or is_in_trouble(state, target.id))
+    at.deck.order(Pause(target=target.at) if stop else Resume(target=target.at))
+
+
+def _pausable(state: State, _before: str) -> list[str]:
+    return members(state) + list(state.runs)
+
+
+AGENTS = (
+    Action(
+        name="swap", key="h", does=_swap, writes=True, of=agents, then=one_of("--with"),
+        arguments="[AGENT …] [--with SPEC|FILE] [--mode MODE]", told="swap an agent: another spec, while it works",
+        says="give agents another spec while they work",
+    ),
+    Action(
+        name="rollback", key="B", label="roll back", does=_rollback, writes=True, of=agents, then=one_of("--mode"),
+        arguments="[AGENT] [--mode MODE]", told="roll an agent back to the spec of the generation before",
+        says="give an agent the spec of the generation before",
+    ),
+    Action(
+        name="undo", key="u", does=lambda at, said: at.deck.undo(), writes=True,
+        told="undo the last swap", says="take back the last swap",
+    ),
+    Action(
+        name="strategy", key="S", does=_strategy, writes=True, of=supervisors,
+        then=lambda state, before: list(STRATEGIES), arguments="[SUPERVISOR] [MODE] [key=value …]",
+        told="change the strategy of a supervisor, or of the run under the cursor",
+        says="change how a supervisor coordinates",
+    ),
+    Action(
+        name="pause or resume", key="z", label="pause", does=partial(_pause, None), writes=True,
+        told="pause or resume an agent, a supervisor, a run",
+    ),
+    Action(
+        name="pause", does=partial(_pause, True), writes=True, of=_pausable, arguments="[NAME]",
+        says="an agent, supervisor or run starts nothing new",
+    ),
+    Action(
+        name="resume", does=partial(_pause, False), writes=True, of=_pausable, arguments="[NAME]",
+        says="what is paused goes on",
+    ),
+)  # fmt: skip

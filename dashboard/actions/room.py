@@ -1,0 +1,104 @@
+"""What an operator does with the room itself: screens, who needs a person, the engine, archives, help."""
+
+from functools import partial
+from pathlib import Path
+
+from dashboard.actions.action import Acting, Action, Spoken, one_of
+from dashboard.dialogs.engine import EngineDialog, LeadingDialog
+from dashboard.dialogs.files import ExportDialog, ImportDialog
+from dashboard.views.digest import needs_person
+from dashboard.views.header import program_line
+from dashboard.views.inbox import place_of
+
+PLACES: dict[str, str] = {
+    "network": "1",
+    "agents": "2",
+    "tasks": "3",
+    "events": "4",
+    "runs": "5",
+    "inbox": "8",
+}
+"""Every screen, with the key that goes there."""
+
+
+def _next_in_need(at: Acting, _said: Spoken) -> None:
+    """Go to the next thing that waits for a person: questions first, in the inbox."""
+    waiting = needs_person(at.state)
+    if not waiting:
+        at.deck.say("nobody needs you", "done")
+        return
+    here = at.selected_key()
+    place = waiting.index(here) + 1 if here in waiting else 0
+    wanted = waiting[place % len(waiting)]
+    at.deck.action_go(place_of(at.state, wanted), selected=wanted)
+
+
+def _engine(at: Acting, _said: Spoken) -> None:
+    situation = at.deck.glimpse.situation
+    info = situation.engine
+    if situation.trouble is not None:
+        at.deck.say(situation.trouble, "error")
+    elif info is not None and info.alive and not info.hung:
+        at.ask(LeadingDialog())
+    elif (line := program_line(at.state)) is not None:
+        at.warn(line)
+    elif at.deck.may():
+        at.app.push_screen(EngineDialog())
+
+
+def _hand_over(at: Acting, said: Spoken) -> None:
+    info = at.deck.glimpse.situation.engine
+    if info is None or not info.alive or info.hung:
+        at.warn("no engine answers that could hand over; E starts one")
+    else:
+        at.ask(LeadingDialog(said.option("grace"), hands_over=True))
+
+
+def _export(at: Acting, said: Spoken) -> None:
+    path = said.word()
+    if path is not None:
+        at.deck.export(Path(path).expanduser())
+    else:
+        at.app.push_screen(ExportDialog(at.deck.path))
+
+
+def _go(place: str, at: Acting, _said: Spoken) -> None:
+    at.deck.action_go(place)
+
+
+ROOM = (
+    Action(
+        name="engine", key="E", does=_engine,
+        told="who leads and who stands by; start an engine where none is at work; hand over",
+        says="who leads; start one where none is at work, or in place of one that hangs",
+    ),
+    Action(
+        name="hand-over", does=_hand_over, writes=True, arguments="[--grace TIME]",
+        says="leave the team to an engine that stands by",
+    ),
+    Action(
+        name="export", key="x", does=_export, arguments="[FILE]",
+        shown="x  i", told="export to an archive, import one", says="write the whole state to an archive",
+    ),
+    Action(
+        name="import", key="i", does=lambda at, said: at.ask(ImportDialog(at.deck.path, said.word() or "")),
+        writes=True, arguments="[FILE]", says="take in an archive; shows first what it would do",
+    ),
+    *(
+        Action(name=place, key=key, does=partial(_go, place), says=f"go to {place.capitalize()}")
+        for place, key in PLACES.items()
+    ),
+    Action(name="who needs me", key="exclamation_mark", does=_next_in_need),
+    Action(
+        name="theme", does=lambda at, said: at.deck.paint(said.word()), of=one_of("dark", "light"),
+        arguments="[dark|light]", says="change the colours",
+    ),
+    Action(
+        name="help", key="question_mark,f1", label="keys", does=lambda at, said: at.explain(),
+        says="the keys of this screen",
+    ),
+    Action(
+        name="quit", key="q", does=lambda at, said: at.deck.action_leave(), told="quit; the team goes on",
+        says="close the dashboard; the team goes on",
+    ),
+)  # fmt: skip

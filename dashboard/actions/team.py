@@ -1,0 +1,293 @@
+"""Who is in the team, what it may do, and what it is asked: members, settings, requests; cancelling and removing."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from dashboard.actions.action import Acting, Action, Spoken, agents, members, open_work, supervisors
+from dashboard.dialogs.dialog import Confirm
+from dashboard.dialogs.line import Line, LineDialog
+from dashboard.dialogs.members import MoveDialog, RemoveDialog
+from dashboard.dialogs.request import RequestDialog
+from dashboard.views.amounts import counted, duration
+from dashboard.views.limits import limit_lines
+from dashboard.views.rows import Cell
+from dashboard.views.targets import Target, receiver
+from dashboard.views.typed import Mistyped, length_s, settings_of, words_of
+from engine.core.commands import (
+    AddAgent,
+    AddSupervisor,
+    Cancel,
+    ChangeCapabilities,
+    ChangeSupervisor,
+    Command,
+    RemoveMember,
+    Submit,
+)
+from engine.core.hierarchy import depth_of, mean_ms_of
+from engine.core.options import AGEING_S, BALANCES, Preempt, SupervisorOptions
+from engine.core.queries.targets import at
+from engine.core.state import State
+
+SETTINGS = ("max_parallel", "max_total", "processes", "max_agents", "balance", "ageing", "preempt")
+
+
+def _move(on: Acting, said: Spoken) -> None:
+    target = on.asked(said.word())
+    if target is None:
+        return
+    if target.kind in ("agent", "supervisor"):
+        on.ask(MoveDialog(target.id, said.word(1)))
+    else:
+        on.warn(f"{target.said} is not a member of the team; a gives a task to another agent")
+
+
+def _capability(on: Acting, said: Spoken) -> None:
+    agent_id = on.asked_agent(said.word())
+    if agent_id is not None:
+        on.ask(LineDialog(CAPABILITY, agent_id, said.rest_as_line(1)))
+
+
+def _able_now(state: State, agent_id: str, _now_ms: int) -> Sequence[Cell]:
+    agent = state.agents.get(agent_id)
+    able = ", ".join(state.spec_of(agent).specialties) if agent is not None else ""
+    told = "its code and its generation stay; tasks that ask for one of them follow at once"
+    return [Cell(able or "nothing is named", "", "now         "), Cell(told, "muted")]
+
+
+def _able(agent_id: str, text: str) -> Command | None:
+    add, remove = _signed(words_of(text))
+    return ChangeCapabilities(agent=at(agent_id), add=add, remove=remove) if add or remove else None
+
+
+def _signed(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Sort `+a -b --add c --remove d` into what is added and what is taken away."""
+    add: list[str] = []
+    remove: list[str] = []
+    left = iter(words)
+    for word in left:
+        if word in ("--add", "--remove"):
+            (add if word == "--add" else remove).append(next(left, ""))
+        elif word[:1] == "-" and len(word) > 1:
+            remove.append(word[1:])
+        elif word not in ("+", "-"):
+            add.append(word.removeprefix("+"))
+    return add, remove
+
+
+def _set(on: Acting, said: Spoken) -> None:
+    supervisor_id, _ = on.asked_supervisor(said.word())
+    if supervisor_id is not None:
+        on.ask(LineDialog(SETTING, supervisor_id, said.rest_as_line(1)))
+
+
+def _settings_now(state: State, supervisor_id: str, now_ms: int) -> Sequence[Cell]:
+    one = state.supervisors.get(supervisor_id)
+    if one is None:
+        return [Cell("it has left the team", "muted")]
+    options = one.options
+    above = "as above it" if one.parent_id is not None else None
+    preempt = options.preempt.at if options.preempt is not None else above or "step"
+    ageing = f"{options.ageing_s:g} s" if options.ageing_s is not None else above or f"{AGEING_S:g} s"
+    rows = (
+        ("max_parallel", one.max_parallel, "attempts at once of its own agents"),
+        ("max_total", options.max_total or "no limit", "of it and everything under it"),
+        ("processes", options.processes or _processes(state, above), "likewise, of attempts in processes"),
+        ("max_agents", one.max_agents, f"it has {counted(len(one.members), 'member')}"),
+        ("balance", options.balance or above or BALANCES[0], f"who of several able ones: {', '.join(BALANCES)}"),
+        ("ageing", ageing, "waiting that raises a task by one priority"),
+        ("preempt", preempt, "when an urgent task takes a slot: step, now, never"),
+    )
+    lines = [Cell(f"{value!s:<12} {about}", "", f"{key:<14}") for key, value, about in rows]
+    lines += [Cell(line.drawn, line.tone, f"{line.label:<14}") for line in limit_lines(state, one.id, now_ms=now_ms)]
+    if one.restarts_ms:
+        told = f"{counted(len(one.restarts_ms), 'time')} within the period that is counted"
+        lines.append(Cell(told, "warn", f"{'restarts':<14}"))
+    took_ms = mean_ms_of(one)
+    if took_ms is not None:
+        told = f"{duration(took_ms)} a request besides the work below it, on level {depth_of(state, one)}"
+        lines.append(Cell(told, "muted", f"{'hand-over':<14}"))
+    return lines
+
+
+def _settings(supervisor_id: str, text: str) -> Command | None:
+    said = settings_of(_joined(words_of(text)))
+    said = {key.removeprefix("--").replace("-", "_").removesuffix("_s"): value for key, value in said.items()}
+    unknown = next((key for key in said if key not in SETTINGS), None)
+    if unknown is not None:
+        raise Mistyped(f"no setting {unknown!r}; there are {', '.join(SETTINGS)}")
+    if not said:
+        return None
+    parallel, agents = (_whole(key, said[key]) if key in said else None for key in ("max_parallel", "max_agents"))
+    return ChangeSupervisor(
+        supervisor=at(supervisor_id), options=_options(said), max_parallel=parallel, max_agents=agents
+    )
+
+
+def _processes(state: State, above: str | None) -> str:
+    """Return how many attempts in processes may be at work where nothing is set."""
+    most = None if state.engine is None else state.engine.processes
+    return above or ("no limit" if most is None else f"{most} (all)")
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """Read `--key value`, as a shell has it, like `key=value`."""
+    out: list[str] = []
+    left = iter(words)
+    for word in left:
+        out.append(f"{word}={next(left, '')}" if word.startswith("--") and "=" not in word else word)
+    return out
+
+
+def _whole(key: str, value: JsonValue) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Mistyped(f"{key} is a whole number, not {value!r}")
+    return value
+
+
+def _options(said: dict[str, JsonValue]) -> SupervisorOptions | None:
+    wanted: dict[str, object] = {}
+    for key in ("max_total", "processes"):
+        if key in said:
+            wanted[key] = _whole(key, said[key])
+    if "balance" in said:
+        wanted["balance"] = said["balance"]
+    if "ageing" in said:
+        wanted["ageing_s"] = length_s(str(said["ageing"]))
+    if "preempt" in said:
+        if said["preempt"] not in ("step", "now", "never"):
+            raise Mistyped(f"preempt is one of step, now, never, not {said['preempt']!r}")
+        wanted["preempt"] = Preempt(at=said["preempt"])  # type: ignore[arg-type]
+    if not wanted:
+        return None
+    known = {each.name for each in fields(SupervisorOptions)}
+    assert known.issuperset(wanted)
+    try:
+        return SupervisorOptions(**wanted)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise Mistyped(str(error)) from error
+
+
+CAPABILITY = Line(
+    title="What {} is able to do",
+    placeholder="+word adds it, -word takes it away",
+    about=_able_now,
+    meant=_able,
+    does="Change them",
+)
+SETTING = Line(
+    title="Settings of {}", placeholder="key=value …", about=_settings_now, meant=_settings, does="Change them"
+)
+
+
+def _cancel(on: Acting, said: Spoken) -> None:
+    target = on.asked(said.word())
+    if target is not None and target.kind in ("agent", "supervisor"):
+        _remove_member(on, target)
+    elif target is not None:
+        _cancel_work(on, target)
+
+
+def _cancel_work(on: Acting, target: Target) -> None:
+    task, run = on.state.tasks.get(target.id), on.state.runs.get(target.id)
+    if (task is None or task.ended) and run is None:
+        on.warn(f"{target.said} has ended already")
+        return
+    if run is not None:
+        stops = f"{counted(run.running, 'attempt')} stop at the next step" if run.running else "nothing is under way"
+        told = f"{stops}; of {counted(run.total, 'task')} {run.total - run.done - run.failed:,} are not done"
+    else:
+        told = "it stops at its next step; what waits for it goes on without its output or is skipped"
+    question, lines = f"Cancel {target.kind} “{target.name}”", (told, "What is done stays done.")
+    on.ask(Confirm(question, lines, f"Cancel the {target.kind}", Cancel(target=target.id)))
+
+
+def _remove(on: Acting, said: Spoken) -> None:
+    target = on.asked(said.word())
+    if target is None:
+        return
+    if target.kind in ("agent", "supervisor"):
+        _remove_member(on, target)
+    else:
+        on.warn(f"{target.said} is not a member of the team; ctrl+d cancels it")
+
+
+def _remove_member(on: Acting, target: Target) -> None:
+    if target.kind == "agent":
+        on.ask(RemoveDialog(target.id))
+        return
+    told = ("It goes only when nobody is under it.", "Its name may be used again, its events stay.")
+    on.ask(Confirm(f"Remove supervisor “{target.name}”", told, "Remove it", RemoveMember(target=target.at)))
+
+
+def _request(on: Acting, said: Spoken) -> None:
+    request = said.word()
+    if request is not None:
+        on.deck.order(Submit(request=request))
+    else:
+        on.ask(RequestDialog(receiver(on.state, on.target())))
+
+
+def _add(on: Acting, said: Spoken) -> None:
+    """Add what stands in a file; where that runs code, ask first, because adding it trusts it."""
+    from dashboard.specfile import read_spec_file  # reads YAML: only who brings a file needs it
+    from engine.teamfile import TeamFileError
+
+    if (name := said.word()) is None:
+        on.warn("add FILE: which file?")
+        return
+    try:
+        found = read_spec_file(file := Path(name).expanduser())
+    except TeamFileError as error:
+        on.warn(str(error).split("\n", 1)[0])
+        return
+    under, deck = said.option("under"), on.deck
+    wanted: list[Command] = [AddAgent(supervisor=under, spec=spec) for spec in found.agents]
+    if found.team is not None:
+        wanted = [AddSupervisor(parent=under, team=found.team)]
+
+    def answered(said: object) -> None:
+        if said is not None and deck.allow(found.references, found.path, found.sha256):
+            for command in wanted:
+                deck.order(command)
+
+    if not found.references or not wanted:
+        answered(wanted)
+        return
+    told = (f"It runs {', '.join(found.references)}.", "Adding it trusts that code: look at it first.")
+    on.app.push_screen(Confirm(f"Add what stands in {file.name}", told, "Add and trust it", wanted[0]), answered)
+
+
+TEAM = (
+    Action(
+        name="move", key="m", does=_move, writes=True, of=members, then=supervisors, arguments="[NAME] [SUPERVISOR]",
+        told="move an agent, or a supervisor with all under it, under another supervisor",
+        says="put a member, with all under it, under another supervisor",
+    ),
+    Action(
+        name="capability", key="c", does=_capability, writes=True, of=agents, arguments="[AGENT] [+WORD] [-WORD]",
+        told="change what an agent is able to do", says="change what an agent is able to do",
+    ),
+    Action(
+        name="set", key="o", label="settings", does=_set, writes=True, of=supervisors,
+        then=lambda state, before: [f"{key}=" for key in SETTINGS], arguments="[SUPERVISOR] [key=value …]",
+        told="change the settings of a supervisor", says="change what a supervisor allows",
+    ),
+    Action(
+        name="cancel", key="ctrl+d", does=_cancel, writes=True, of=open_work, arguments="[RUN|TASK]",
+        told="cancel a task or a run; remove an agent; asks first", says="stop work at its next step",
+    ),
+    Action(
+        name="remove", key="R", does=_remove, writes=True, of=members, arguments="[NAME]",
+        told="remove an agent", says="an agent, or an empty supervisor, leaves the team",
+    ),
+    Action(
+        name="run", key="n", label="request", does=_request, writes=True, verbatim=True, arguments="[REQUEST]",
+        told="give the team, or the supervisor under the cursor, a request", says="give the team a request",
+    ),
+    Action(
+        name="add", does=_add, writes=True, arguments="FILE [--under SUPERVISOR]", says="add the agents of a file",
+    ),
+)  # fmt: skip

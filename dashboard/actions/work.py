@@ -1,0 +1,139 @@
+"""What an operator does with work and questions: again, how urgent, by when, by whom, what to answer."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from dashboard.actions.action import Acting, Action, Spoken, agents, one_of, open_work
+from dashboard.dialogs.answer import AnswerDialog
+from dashboard.dialogs.line import Line, LineDialog
+from dashboard.dialogs.members import ReassignDialog
+from dashboard.views.amounts import moment, remaining
+from dashboard.views.inbox import question_of
+from dashboard.views.rows import Cell
+from dashboard.views.typed import Mistyped, length_s
+from engine.core.budget import deadline_of
+from engine.core.commands import Command, RetryWork, SetDeadline, SetPriority
+from engine.core.options import DEFAULT_PRIORITY
+from engine.core.state import State
+from engine.core.validation.bounds import LOWEST_PRIORITY
+
+
+def _retry(at: Acting, said: Spoken) -> None:
+    target = at.asked(said.word())
+    if target is None:
+        return
+    if target.kind == "task" or at.state.summary(target.id) is not None:
+        at.deck.order(RetryWork(target=target.id))
+    else:
+        at.warn(f"{target.said} cannot be tried again; a task or a finished run can")
+
+
+def _ask_for(line: Line, what: str, at: Acting, said: Spoken) -> None:
+    """Ask for what runs and tasks that have not ended have."""
+    target = at.asked(said.word())
+    if target is None:
+        return
+    task = at.state.tasks.get(target.id)
+    if target.id in at.state.runs or (task is not None and not task.ended):
+        at.ask(LineDialog(line, target.id, said.word(1) or ""))
+        return
+    ended = task is not None or target.kind == "run"
+    at.warn(f"{target.said} {'has ended already' if ended else f'has no {what}; a run or a task has'}")
+
+
+def _priority_now(state: State, target_id: str, _now_ms: int) -> Sequence[Cell]:
+    subject = state.runs.get(target_id) or state.tasks.get(target_id)
+    now = str(subject.priority) if subject is not None else "–"
+    told = "0 goes first and may take slots from what is less urgent; 9 goes last, and rises while it waits"
+    return [Cell(f"{now}; {DEFAULT_PRIORITY} is usual", "", "now         "), Cell(told, "muted")]
+
+
+def _priority(target_id: str, text: str) -> Command | None:
+    text = text.strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit()):
+        raise Mistyped(f"{text!r} is no priority; write 0, the most urgent, to {LOWEST_PRIORITY}")
+    return SetPriority(target=target_id, priority=int(text))
+
+
+def _deadline_now(state: State, target_id: str, now_ms: int) -> Sequence[Cell]:
+    found, now = deadline_of(state, target_id), "none"
+    if found is not None:
+        whose = "" if found.own else ", that of what it is part of"
+        now = f"{moment(found.due_ms, now_ms)}, in {remaining(found.due_ms - now_ms)}{whose}"
+    told = "then what has not begun is cancelled, and what is at work stops at its next step; what is done is kept"
+    return [Cell(now, "", "now         "), Cell(told, "muted")]
+
+
+def _deadline(target_id: str, text: str) -> Command | None:
+    return SetDeadline(target=target_id, deadline_s=length_s(text)) if text.strip() else None
+
+
+PRIORITY = Line(
+    title="Priority of {}", placeholder=f"0 (first) to {LOWEST_PRIORITY} (last)", about=_priority_now, meant=_priority
+)
+DEADLINE = Line(
+    title="Deadline of {}",
+    placeholder="from now on: 90s, 5m, 2h; none takes it away",
+    about=_deadline_now,
+    meant=_deadline,
+)
+
+
+def _reassign(at: Acting, said: Spoken) -> None:
+    target = at.asked(said.word())
+    if target is None:
+        return
+    task = at.state.tasks.get(target.id)
+    if task is None or task.kind != "agent" or task.ended:
+        at.warn(f"{target.said} cannot be given to another agent; an open task of an agent can")
+        return
+    at.ask(ReassignDialog(task.id, said.word(1), now=said.option("now") is not None))
+
+
+def _answer(at: Acting, said: Spoken) -> None:
+    name = said.word()
+    target = at.target() if name is None else None
+    found = question_of(at.state, name or (target.id if target is not None else ""))
+    if found is None and name is None and len(at.state.escalations) == 1:
+        found = next(iter(at.state.escalations.values()))
+    if found is None:
+        at.warn("no question waits for an answer here; 8 shows those there are")
+        return
+    at.ask(AnswerDialog(found.id, said.word(1), said.option("output") or ""))
+
+
+def _tasks(state: State, _before: str) -> list[str]:
+    return [task.id for task in state.tasks.values() if not task.ended and task.kind == "agent"]
+
+
+def _answers(state: State, question: str) -> list[str]:
+    asked = state.escalations.get(question)
+    return list(asked.options) if asked is not None else []
+
+
+WORK = (
+    Action(
+        name="retry", key="r", does=_retry, writes=True, of=open_work, arguments="[RUN|TASK]",
+        told="try a failed task again; submit a finished run again", says="try failed work again",
+    ),
+    Action(
+        name="priority", key="p", does=partial(_ask_for, PRIORITY, "priority"), writes=True,
+        of=open_work, then=one_of(*map(str, range(LOWEST_PRIORITY + 1))), arguments="[RUN|TASK] [0–9]",
+        shown="p  d", told="priority, deadline of a task or a run", says="how urgent work is: 0 goes first, 9 last",
+    ),
+    Action(
+        name="deadline", key="d", does=partial(_ask_for, DEADLINE, "deadline"), writes=True,
+        of=open_work, then=one_of("none"), arguments="[RUN|TASK] [TIME|none]",
+        says="by when work has to have ended: 90s, 5m, 2h",
+    ),
+    Action(
+        name="reassign", key="a", does=_reassign, writes=True, of=_tasks, then=agents,
+        arguments="[TASK] [AGENT] [--now]", told="give a task to another agent", says="give a task to another agent",
+    ),
+    Action(
+        name="answer", does=_answer, writes=True, of=lambda state, before: list(state.escalations), then=_answers,
+        arguments="[QUESTION] [ANSWER] [--output TEXT]", says="answer what waits for a person",
+    ),
+)  # fmt: skip

@@ -1,0 +1,201 @@
+"""What screens, dialogs and actions ask of the app: the team as last looked at, commands, files, one line to say.
+
+It knows none of those who use it; which screens there are stands in `app`. What takes time runs in a thread and ends
+with one line that says what became of it.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from textual.app import App
+from textual.widget import Widget
+
+from dashboard.client import Client, Outcome
+from dashboard.feed import Feed
+from dashboard.theme import DARK, LIGHT
+from dashboard.views.amounts import size
+from dashboard.views.header import Glimpse
+from dashboard.views.outcomes import changed_agents, spoken
+from dashboard.views.rows import Cell
+from engine.core.commands import Command, Rollback, RollbackAgents, StopEngine
+from engine.core.errors import CoreError
+from engine.core.queries.targets import at
+from engine.sender import sender_of
+from store import Reader, StoreError
+
+if TYPE_CHECKING:
+    from engine.archive import ImportPlan
+
+T = TypeVar("T")
+PATIENCE_S = 10.0
+"""How long an outcome is waited for before the command is called queued."""
+READ_ONLY = "refused: this dashboard is read-only; open it without --readonly to change the team"
+
+
+class Deck(App[int]):
+    """An app on the database of one team."""
+
+    glimpse: Glimpse
+    """The team as it was last looked at."""
+    tip: Cell | None = None
+    """What to try next, where nothing else is said."""
+
+    def __init__(self, db: Path, *, readonly: bool, feed: Feed, clock: Callable[[], int]) -> None:
+        super().__init__()
+        self.path = db
+        self.readonly = readonly
+        self.feed = feed
+        self.message: Cell | None = None
+        """What the status line says; None when nothing was said lately."""
+        self.undoable: Sequence[tuple[str, int]] = ()
+        """Agents that the last change gave another generation, with its number."""
+        self._clock = clock
+        self._said_ms = 0
+
+    def show(self) -> None:
+        """Let every screen that can be seen look at the team."""
+        raise NotImplementedError
+
+    def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:
+        """Show one of the screens."""
+        raise NotImplementedError
+
+    def action_leave(self) -> None:
+        """Quit."""
+        raise NotImplementedError
+
+    def say(self, text: str, tone: str = "") -> None:
+        """Say one line above the keys."""
+        self.message, self._said_ms = Cell(text, tone), self._clock()
+        self.show()
+
+    def may(self) -> bool:
+        """Tell whether anything may be changed here, and say so where not."""
+        if self.readonly:
+            self.say(READ_ONLY, "warn")
+        return not self.readonly
+
+    def paint(self, name: str | None) -> None:
+        """Change the colours: dark, light, or the other of the two."""
+        wanted = {"dark": DARK, "light": LIGHT}.get(name or "", LIGHT if self.theme == DARK.name else DARK)
+        self.theme = wanted.name
+
+    def order(self, command: Command | None) -> None:
+        """Send a command, and say what became of it."""
+        if command is not None and self.may():
+            self.say(f"… {command.type.replace('_', ' ')}", "muted")
+            self.run_worker(lambda: self._send(command), thread=True, exit_on_error=True)
+
+    def _client(self) -> Client:
+        return Client(self.path, sender=sender_of("quarterdeck dashboard"))
+
+    def _send(self, command: Command) -> None:
+        """Runs in a thread."""
+        try:
+            with self._client() as client:
+                outcome = client.perform(command, PATIENCE_S if client.engine_alive() else 0.0)
+        except (StoreError, CoreError) as error:
+            self.call_from_thread(self.say, f"not sent: {error}", "error")
+        else:
+            self.call_from_thread(self._told, command, outcome)
+
+    def _told(self, command: Command, outcome: Outcome) -> None:
+        applied = outcome.status == "applied"
+        if applied:
+            self.undoable = changed_agents(command, outcome.result)
+        undoable = applied and bool(self.undoable)
+        said = spoken(
+            command, outcome.status, outcome.seq, summary=outcome.summary, reason=outcome.reason, undoable=undoable
+        )
+        self.say(said.text, said.tone)
+
+    def undo(self) -> None:
+        """Take back the change that was told last, as one change; refused where an agent has changed since."""
+        if not self.undoable:
+            self.say("nothing to undo; u takes back the last swap", "muted")
+            return
+        undone, self.undoable = self.undoable, ()
+        each = [Rollback(agent=at(agent_id), generation=generation) for agent_id, generation in undone]
+        self.order(each[0] if len(each) == 1 else RollbackAgents(rollbacks=each))
+
+    def read(self, work: Callable[[Reader], T], then: Callable[[T], None]) -> None:
+        """Read the file in a thread, then go on here with what was found."""
+
+        def reading() -> None:
+            try:
+                with Reader(self.path) as reader:
+                    found = work(reader)
+            except (StoreError, CoreError) as error:
+                self.call_from_thread(self.say, str(error), "error")
+            else:
+                self.call_from_thread(then, found)
+
+        self.run_worker(reading, thread=True, exit_on_error=True)
+
+    def export(self, target: Path) -> None:
+        """Write an archive."""
+        from engine.archive import ArchiveError, export_archive  # only who exports needs it
+
+        def exporting() -> None:
+            try:
+                done = export_archive(self.path, target)
+            except (ArchiveError, StoreError, OSError) as error:
+                self.call_from_thread(self.say, f"not exported: {error}", "error")
+            else:
+                told = f"✓ exported as of seq {done.seq:,} to {done.path}, {size(done.bytes)}"
+                self.call_from_thread(self.say, told, "busy")
+
+        self.say("… exporting", "muted")
+        self.run_worker(exporting, thread=True)
+
+    def plan_import(self, archive: Path, then: "Callable[[ImportPlan | str], None]") -> None:
+        """Look into an archive; go on with its plan, or with what is wrong in one line."""
+        from engine.archive import ArchiveError, plan_import  # only who imports needs it
+        from engine.trust import user_list
+
+        def looking() -> None:
+            found: ImportPlan | str
+            try:
+                found = plan_import(archive, self.path, user_list())
+            except (ArchiveError, CoreError, StoreError, OSError) as error:
+                found = str(error).split("\n", 1)[0]
+            self.call_from_thread(then, found)
+
+        self.run_worker(looking, thread=True)
+
+    def allow(self, references: Sequence[str], path: Path, sha256: str) -> bool:
+        """Put code on the list of what this user trusts, for this database; say why where that cannot be."""
+        from engine.errors import EngineError  # only who brings code needs it
+        from engine.granting import grant
+        from engine.trust import TrustError, user_list
+
+        allowed = user_list()
+        try:
+            if references and allowed is not None:
+                grant(allowed, references, self.feed.state, db=self.path, path=path, sha256=sha256)
+        except (TrustError, EngineError) as error:
+            self.say(f"not trusted: {error}", "error")
+            return False
+        return True
+
+    def part(self, *, stop_engine: bool) -> None:
+        """Quit, with the engine or without it."""
+        if not stop_engine:
+            self.exit(0)
+            return
+
+        token = self.feed.engine.token if self.feed.engine is not None else None
+
+        def stopping() -> None:
+            with self._client() as client:
+                client.perform(StopEngine(token=token), PATIENCE_S)
+            self.call_from_thread(self.exit, 0)
+
+        self.run_worker(stopping, thread=True, exit_on_error=True)
+
+
+def deck_of(widget: Widget) -> Deck:
+    """Return the app that a screen is shown by."""
+    assert isinstance(widget.app, Deck)
+    return widget.app

@@ -1,0 +1,1 @@
+"""What an operator is asked before something is changed: one dialog a command or two."""

@@ -1,0 +1,256 @@
+"""What every dialog has: a title that names the object, what will happen, and two buttons.
+
+It answers with a command or with nothing; sending is the app's.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Button, Input, OptionList
+from textual.widgets.option_list import Option
+
+from dashboard.clean import clean
+from dashboard.deck import Deck, deck_of
+from dashboard.views.header import Glimpse
+from dashboard.views.outcomes import Rehearsal, rehearsed
+from dashboard.views.rows import Cell
+from dashboard.widgets.bar import Bar
+from dashboard.widgets.fields import Picker, Radio
+from dashboard.widgets.pane import Pane
+from engine.core.commands import Command
+from engine.core.state import State
+
+Answer = Command | None
+
+
+class Told(Pane, can_focus=False):
+    """Lines of a dialog, as tall as they are."""
+
+    DEFAULT_CSS = """
+    Told {
+        height: auto;
+    }
+    """
+
+    def show_any(self, cells: Sequence[Cell]) -> None:
+        """Show these lines; nothing, not even a gap, where there are none."""
+        self.display = bool(cells)
+        self.show(cells)
+
+
+class Problem(Pane, can_focus=False):
+    """What is wrong, whole; no line where nothing is."""
+
+    DEFAULT_CSS = "Problem { height: auto; }"
+
+
+class Dialog(ModalScreen[Answer]):
+    """A question about one object."""
+
+    BINDINGS = [
+        Binding("escape", "decline", "cancel", show=False),
+        Binding("tab,down", "app.focus_next", "next", show=False),
+        Binding("shift+tab,up", "app.focus_previous", "previous", show=False),
+        Binding("pagedown", "scroll_inside(1)", "page down", show=False),
+        Binding("pageup", "scroll_inside(-1)", "page up", show=False),
+    ]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]
+    DOES: ClassVar[str] = "Do it"
+    """What the first button says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_begun = False
+        """False until it can take keys."""
+        self.typed_ahead: list[events.Key] = []
+        """Keys that came before that."""
+
+    @property
+    def deck(self) -> Deck:
+        """The app."""
+        return deck_of(self)
+
+    @property
+    def state(self) -> State:
+        """The team as it was last looked at."""
+        return self.deck.glimpse.state
+
+    def told(self, name: str) -> Told:
+        """Return one of the paragraphs."""
+        return self.query_one(f"#{name}", Told)
+
+    def rehearse(self, command: Command, shell: str = "") -> Rehearsal:
+        """Show what a command would do, or why it would be refused, and how it is said in a shell."""
+        glimpse = self.deck.glimpse
+        found = rehearsed(glimpse.state, command, glimpse.now_ms)
+        self.problem(f"would be refused: {found.refusal}" if found.refusal else "")
+        lines = [Cell(found.summary, "busy", "would say   ")] if found.summary else []
+        self.told("would").show([*lines, Cell(shell, "muted", "in a shell  ")] if shell else lines)
+        return found
+
+    def title_line(self) -> str:
+        """Return the title."""
+        raise NotImplementedError
+
+    def inside(self) -> Iterable[Widget]:
+        """Yield what stands between title and buttons."""
+        yield Told(id="told")
+
+    def answer(self) -> Answer:
+        """Return the command that was decided on; None keeps the dialog open."""
+        return None
+
+    def does(self) -> str:
+        """Return what the first button says."""
+        return self.DOES
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog"):
+            yield Bar(id="title")
+            with VerticalScroll(id="inside", can_focus=False):
+                yield from self.inside()
+            yield Problem(id="problem")
+            with Horizontal(id="buttons"):
+                yield from self.buttons()
+
+    def buttons(self) -> Iterable[Widget]:
+        """Yield the buttons."""
+        yield Button(Text(f"{clean(self.does())}  enter"), id="confirm", compact=True)
+        yield Button(Text("Back  esc"), id="decline", compact=True)
+
+    def action_scroll_inside(self, by: int) -> None:
+        """Scroll what stands between title and buttons by a page."""
+        inside = self.query_one("#inside", VerticalScroll)
+        inside.scroll_relative(y=by * max(1, inside.size.height - 1), animate=False)
+
+    def on_mount(self) -> None:
+        self.query_one("#title", Bar).show([Cell(self.title_line(), "strong")])
+        self.begin()
+        self.has_begun = True
+        for key in self.typed_ahead:
+            self.app.post_message(events.Key(key.key, key.character))
+
+    def begin(self) -> None:
+        """Fill in what depends on the state."""
+        self.query_one("#confirm", Button).focus()
+
+    def look(self, glimpse: Glimpse) -> None:
+        """Bring up to date what it shows of the team; called as for screens."""
+
+    def say_what(self, does: str) -> None:
+        """Let the first button say something else."""
+        self.query_one("#confirm", Button).label = Text(f"{clean(does)}  enter")
+
+    def problem(self, text: str) -> None:
+        """Say what is wrong, and stay."""
+        self.query_one("#problem", Problem).show([Cell(text, "error")] if text else [])
+        self._fit_height()
+
+    def on_resize(self) -> None:
+        self._fit_height()
+
+    def _fit_height(self) -> None:
+        """Let what stands inside scroll where it would push problem and buttons off the screen."""
+        problem = self.query_one("#problem", Problem)
+        width = min(self.size.width, 100) - 6
+        lines = min(5, problem.get_content_height(self.size, self.size, width)) if problem.text else 0
+        gap = 1 if self.size.height >= 30 else 0
+        self.query_one("#inside").styles.max_height = max(5, self.size.height - 4 - lines - gap)
+
+    @on(Button.Pressed, "#confirm")
+    @on(Input.Submitted)
+    @on(OptionList.OptionSelected)
+    @on(Radio.Settled)
+    @on(Picker.Settled)
+    def _confirmed(self) -> None:
+        self.confirm()
+
+    def confirm(self) -> None:
+        """Answer, where there is an answer."""
+        command = self.answer() if self.is_current else None
+        if command is not None:
+            self.dismiss(command)
+
+    @on(Button.Pressed, "#decline")
+    def action_decline(self) -> None:
+        """Change nothing."""
+        # A second key may come while it closes; it must not close what is below.
+        if self.is_current:
+            self.dismiss(None)
+
+
+class Confirm(Dialog):
+    """Ask before a command that takes something away."""
+
+    def __init__(self, question: str, told: Sequence[str], does: str, command: Command) -> None:
+        super().__init__()
+        self._question, self._told, self._does, self._command = question, told, does, command
+
+    def title_line(self) -> str:
+        return self._question
+
+    def does(self) -> str:
+        return self._does
+
+    def begin(self) -> None:
+        self.told("told").show([Cell(line) for line in self._told])
+        super().begin()
+
+    def answer(self) -> Answer:
+        return self._command
+
+
+class Choices(OptionList):
+    """Things to choose from, one in a line."""
+
+    BINDINGS = [Binding("j", "cursor_down", "down", show=False), Binding("k", "cursor_up", "up", show=False)]
+
+    DEFAULT_CSS = """
+    Choices {
+        height: auto;
+        max-height: 6;
+        border: none;
+        padding: 0;
+        background: transparent;
+        scrollbar-size-vertical: 1;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
+        &:focus { border: none; background: transparent; background-tint: transparent 0%; }
+        & > .option-list--option-highlighted { background: $selected; color: $foreground; text-style: none; }
+        &:focus > .option-list--option-highlighted { background: $selected; color: $tone-strong; text-style: none; }
+    }
+    """
+
+    def offer(self, choices: Sequence[tuple[str, str, str]], chosen: str | None = None) -> None:
+        """Offer these: id, name, and what speaks for it."""
+        self.clear_options()
+        widest = max((len(name) for _, name, _ in choices), default=0)
+        for an_id, name, about in choices:
+            line = Text.assemble(
+                (f"{clean(name):<{widest}}", "bold"), "  ", clean(about), no_wrap=True, overflow="ellipsis"
+            )
+            self.add_option(Option(line, id=an_id))
+        if choices:
+            ids = [an_id for an_id, _, _ in choices]
+            self.highlighted = ids.index(chosen) if chosen in ids else 0
+
+    def on_click(self, event: events.Click) -> None:
+        """A click chooses; to act, it takes enter or the button."""
+        event.prevent_default()
+        clicked = event.style.meta.get("option")
+        if clicked is not None:
+            self.highlighted = clicked
+
+    @property
+    def chosen(self) -> str | None:
+        """Id of the line under the cursor."""
+        if self.highlighted is None:
+            return None
+        return self.get_option_at_index(self.highlighted).id

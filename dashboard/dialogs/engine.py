@@ -1,0 +1,131 @@
+"""The engine at work: starting one where none is, who leads and handing over, and whether it goes on when one quits."""
+
+import shlex
+from collections.abc import Iterable
+
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Button, Input
+
+from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
+from dashboard.process import EngineDidNotStart, leave, start_engine, wait_until_up
+from dashboard.views.amounts import counted
+from dashboard.views.header import Glimpse, can_hand_over, leading_lines, restart_lines
+from dashboard.views.rows import Cell
+from dashboard.views.typed import Mistyped, length_s
+from dashboard.widgets.fields import Field
+from engine.core.commands import HandOver
+from store import StoreError
+
+GRACE_S = 2.0
+
+
+class EngineDialog(Dialog, ModalScreen[object]):
+    """Say what an engine would go on with; enter starts it."""
+
+    DOES = "Start"
+
+    def title_line(self) -> str:
+        return "Start an engine"
+
+    def begin(self) -> None:
+        glimpse = self.deck.glimpse
+        self.told("told").show(restart_lines(glimpse.state, glimpse.situation))
+        self.query_one("#confirm", Button).focus()
+
+    def confirm(self) -> None:
+        """Start it, and say how that went."""
+        if not self.is_current:
+            return
+        deck, info = self.deck, self.deck.glimpse.situation.engine
+        takeover = info is not None and info.hung
+
+        def starting() -> None:
+            try:
+                started = start_engine(deck.path, takeover=takeover)
+                wait_until_up(started)
+                leave(started)
+            except (EngineDidNotStart, StoreError, OSError) as error:
+                deck.call_from_thread(deck.say, str(error), "error")
+            else:
+                told = f"✓ engine {started.process.pid} is at work, and stays when this screen is closed"
+                deck.call_from_thread(deck.say, told, "busy")
+
+        self.app.pop_screen()
+        deck.say("… starting an engine", "muted")
+        deck.run_worker(starting, thread=True)
+
+
+class LeadingDialog(Dialog):
+    """Show who leads; with a standby the first button hands over."""
+
+    DOES = "Hand over"
+
+    def __init__(self, grace: str | None = None, *, hands_over: bool = False) -> None:
+        super().__init__()
+        self._grace, self._hands_over = grace, hands_over
+
+    def title_line(self) -> str:
+        return "Hand over to the engine that stands by" if self._hands_over else "Who leads"
+
+    def inside(self) -> Iterable[Widget]:
+        yield Told(id="told")
+        field = Field("grace", id="grace", text=self._grace or f"{GRACE_S:g}s", placeholder="2s")
+        field.add_class("-first")
+        yield field
+
+    def begin(self) -> None:
+        able = can_hand_over(self.deck.glimpse.situation) and not self.deck.readonly
+        self.query_one("#grace-field").display = able
+        self.query_one("#confirm", Button).display = able or self._hands_over
+        self.query_one("#confirm" if self._hands_over and able else "#decline", Button).focus()
+        self.look(self.deck.glimpse)
+
+    def look(self, glimpse: Glimpse) -> None:
+        self.told("told").show(leading_lines(glimpse.state, glimpse.situation))
+
+    def answer(self) -> Answer:
+        info = self.deck.glimpse.situation.engine
+        if info is None or not can_hand_over(self.deck.glimpse.situation):
+            self.problem("no engine stands by; start one: quarterdeck engine --standby")
+            return None
+        try:
+            grace_s = length_s(self.query_one("#grace", Input).value or f"{GRACE_S:g}")
+        except Mistyped as error:
+            self.problem(str(error))
+            return None
+        return HandOver(token=info.token, grace_s=GRACE_S if grace_s is None else min(600.0, grace_s))
+
+
+class LeaveDialog(Dialog, ModalScreen[object]):
+    """Ask whether the engine goes on."""
+
+    DOES = "Quit"
+
+    def title_line(self) -> str:
+        return "Quit. What about the engine?"
+
+    def inside(self) -> Iterable[Widget]:
+        yield Told(id="told")
+        yield Choices(id="choices")
+
+    def begin(self) -> None:
+        glimpse = self.deck.glimpse
+        info = glimpse.situation.engine
+        pid = info.pid if info is not None else "?"
+        runs = len(glimpse.state.runs)
+        told = f"engine {pid} works on {counted(runs, 'open run')}" if runs else f"engine {pid} waits for requests"
+        back = f"quarterdeck --db {shlex.quote(str(self.deck.path))}"
+        self.told("told").show([Cell(told), Cell(back, "accent", "come back with  ")])
+        choices = self.query_one(Choices)
+        choices.offer(
+            (
+                ("go on", "leave it running", "it works without a screen"),
+                ("stop", "stop it", "cleanly; open runs are kept and go on with the next engine"),
+            )
+        )
+        choices.focus()
+
+    def confirm(self) -> None:
+        """Quit in the way that was chosen."""
+        self.deck.part(stop_engine=self.query_one(Choices).chosen == "stop")

@@ -1,0 +1,90 @@
+"""A dialog of one line: what is typed is read at once, and what it would do is said below it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from textual import on
+from textual.widget import Widget
+from textual.widgets import Input
+
+from dashboard.dialogs.dialog import Answer, Dialog, Told
+from dashboard.views.header import Glimpse
+from dashboard.views.outcomes import rehearsed
+from dashboard.views.rows import Cell
+from dashboard.views.targets import target_of
+from dashboard.views.typed import Mistyped
+from engine.core.commands import Command
+from engine.core.state import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A question about one object that one typed line answers."""
+
+    title: str
+    """What is asked; `{}` stands for the object."""
+    placeholder: str
+    """What may be typed."""
+    about: Callable[[State, str, int], Sequence[Cell]]
+    """State, id and the time in ms to how it is now, and what would become of it."""
+    meant: Callable[[str, str], Command | None]
+    """Id and text to what a line means, None of one that says nothing yet; raises `Mistyped`."""
+    does: str = "Set it"
+    """What the button says."""
+
+
+class LineDialog(Dialog):
+    """Ask for a `Line`."""
+
+    def __init__(self, line: Line, subject_id: str, text: str = "") -> None:
+        super().__init__()
+        self._line, self._subject_id, self._text = line, subject_id, text
+
+    def title_line(self) -> str:
+        target = target_of(self.state, self._subject_id)
+        return self._line.title.format(f"{target.kind} “{target.name}”" if target is not None else self._subject_id)
+
+    def does(self) -> str:
+        return self._line.does
+
+    def inside(self) -> Iterable[Widget]:
+        yield Told(id="told")
+        yield Input(self._text, placeholder=self._line.placeholder, id="line", select_on_focus=False)
+        yield Told(id="would")
+
+    def begin(self) -> None:
+        self.query_one(Input).focus()
+        self.look(self.deck.glimpse)
+
+    @on(Input.Changed)
+    def _typed(self) -> None:
+        self.look(self.deck.glimpse)
+
+    def look(self, glimpse: Glimpse) -> None:
+        self.told("told").show(self._line.about(glimpse.state, self._subject_id, glimpse.now_ms))
+        try:
+            command = self._meant()
+        except Mistyped as error:
+            self.told("would").show([])
+            self.problem(str(error))
+            return
+        if command is not None:
+            self.rehearse(command)
+        else:
+            self.told("would").show([])
+            self.problem("")
+
+    def _meant(self) -> Command | None:
+        return self._line.meant(self._subject_id, self.query_one(Input).value)
+
+    def answer(self) -> Answer:
+        try:
+            command = self._meant()
+        except Mistyped as error:
+            self.problem(str(error))
+            return None
+        if command is None:
+            self.problem(f"write {self._line.placeholder}")
+            return None
+        glimpse = self.deck.glimpse
+        return None if rehearsed(glimpse.state, command, glimpse.now_ms).refusal else command

@@ -1,0 +1,171 @@
+"""Where a member belongs and how it leaves; who takes a task: choose one, what that would do is said below."""
+
+from collections.abc import Iterable
+from typing import Literal, cast
+
+from textual import on
+from textual.widget import Widget
+from textual.widgets import OptionList
+
+from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
+from dashboard.views.amounts import counted
+from dashboard.views.header import Glimpse
+from dashboard.views.members import parents, takers, what_moves
+from dashboard.views.rows import Cell, Choice
+from dashboard.views.swaps import its_work
+from dashboard.views.targets import looked_up, target_of
+from dashboard.views.work import why
+from dashboard.widgets.fields import Radio
+from engine.core.commands import Move, Reassign, RemoveMember
+from engine.core.queries.targets import at, find_agent, find_supervisor, word_for
+from engine.core.state import Task
+
+MODES = (
+    ("drain", "drain", "it ends what it has begun, takes nothing new, then goes"),
+    ("requeue", "requeue", "its attempts stop at their next step, its tasks go to others"),
+    ("abort", "abort", "its attempts stop now, its tasks go to others"),
+)
+_WHEN = (
+    Choice("step", "at its next step", "it goes on there after its finished steps"),
+    Choice("now", "now", "it is stopped where it is, and goes on there after its finished steps"),
+)
+
+
+class RemoveDialog(Dialog):
+    """Ask how an agent leaves."""
+
+    DOES = "Remove"
+
+    def __init__(self, agent_id: str) -> None:
+        super().__init__()
+        self._agent_id = agent_id
+
+    def title_line(self) -> str:
+        return f"Remove agent {self.state.agents[self._agent_id].name}"
+
+    def inside(self) -> Iterable[Widget]:
+        yield Told(id="told")
+        yield Choices(id="choices")
+
+    def begin(self) -> None:
+        work = its_work(self.state.agents[self._agent_id], self.state)
+        self.told("told").show([Cell(work, "", "its work: ")])
+        choices = self.query_one(Choices)
+        choices.offer(MODES)
+        choices.focus()
+
+    def answer(self) -> Answer:
+        mode = cast(Literal["drain", "requeue", "abort"], self.query_one(Choices).chosen)
+        return RemoveMember(target=at(self._agent_id), mode=mode)
+
+
+class MoveDialog(Dialog):
+    """Choose the supervisor above it."""
+
+    DOES = "Move"
+
+    def __init__(self, member_id: str, parent: str | None = None) -> None:
+        super().__init__()
+        self._member_id, self._under = member_id, parent
+
+    def title_line(self) -> str:
+        target = target_of(self.state, self._member_id)
+        return f"Move {target.said if target is not None else self._member_id} under another supervisor"
+
+    def inside(self) -> Iterable[Widget]:
+        yield Told(id="told")
+        yield Choices(id="choices")
+        yield Told(id="would")
+
+    def begin(self) -> None:
+        choices = self.query_one(Choices)
+        wanted, problem = looked_up(find_supervisor, self.state, self._under)
+        choices.offer(parents(self.state, self._member_id), wanted)
+        choices.focus()
+        self.look(self.deck.glimpse)
+        if problem:
+            self.problem(problem)
+
+    @on(OptionList.OptionHighlighted)
+    def _chosen(self) -> None:
+        self.look(self.deck.glimpse)
+
+    def look(self, glimpse: Glimpse) -> None:
+        state = glimpse.state
+        self.told("told").show(what_moves(state, self._member_id))
+        parent_id = self.query_one(Choices).chosen
+        if parent_id is None or parent_id not in state.supervisors:
+            self.problem("there is no other supervisor to move it under")
+            return
+        shell = f"quarterdeck move {word_for(state, self._member_id)} {word_for(state, parent_id)}"
+        self.rehearse(Move(target=at(self._member_id), parent=at(parent_id)), shell)
+
+    def answer(self) -> Answer:
+        parent_id = self.query_one(Choices).chosen
+        return Move(target=at(self._member_id), parent=at(parent_id)) if parent_id is not None else None
+
+
+class ReassignDialog(Dialog):
+    """Choose the agent that a task goes to, waiting or at work."""
+
+    DOES = "Give it"
+
+    def __init__(self, task_id: str, agent: str | None = None, *, now: bool = False) -> None:
+        super().__init__()
+        self._task_id, self._agent, self._now = task_id, agent, now
+
+    def title_line(self) -> str:
+        return f"Give “{self.state.tasks[self._task_id].title}” to another agent"
+
+    def inside(self) -> Iterable[Widget]:
+        yield Told(id="told")
+        yield Choices(id="choices")
+        yield Radio(id="when")
+        yield Told(id="would")
+
+    def begin(self) -> None:
+        glimpse = self.deck.glimpse
+        wanted, problem = looked_up(find_agent, glimpse.state, self._agent)
+        choices = self.query_one(Choices)
+        choices.offer(takers(glimpse.state, glimpse.state.tasks[self._task_id], glimpse.counts), wanted)
+        choices.focus()
+        self.query_one(Radio).offer(_WHEN, "now" if self._now else "step")
+        self.look(glimpse)
+        if problem:
+            self.problem(problem)
+
+    @on(OptionList.OptionHighlighted)
+    @on(Radio.Changed)
+    def _chosen(self) -> None:
+        self.look(self.deck.glimpse)
+
+    def look(self, glimpse: Glimpse) -> None:
+        state, task = glimpse.state, glimpse.state.tasks.get(self._task_id)
+        if task is None:
+            self.problem("its run has ended")
+            return
+        self.query_one(Radio).display = task.attempt is not None
+        self.told("told").show([Cell(self._where(task, glimpse), "", "now         ")])
+        command = self.answer()
+        if command is None:
+            self.problem("nobody else is in the team")
+            return
+        word = word_for(state, command.agent.removeprefix("@"))
+        self.rehearse(command, f"quarterdeck reassign {task.id} {word}{' --now' * command.now}")
+
+    def _where(self, task: Task, glimpse: Glimpse) -> str:
+        state = glimpse.state
+        agent = state.agents.get((task.attempt.agent_id if task.attempt is not None else task.worker_id) or "")
+        if task.attempt is not None:
+            steps = f", {counted(len(task.steps), 'step')} finished" if task.steps else ""
+            return f"at work on {agent.name if agent is not None else '–'}, attempt {task.attempts}{steps}"
+        reason = why(state, task, glimpse.counts, glimpse.now_ms)
+        return reason or (f"for {agent.name}" if agent is not None else "for whoever is able")
+
+    def answer(self) -> Reassign | None:
+        agent_id = self.query_one(Choices).chosen
+        if agent_id is None:
+            return None
+        task = self.state.tasks.get(self._task_id)
+        now = self.query_one(Radio).chosen == "now" and task is not None and task.attempt is not None
+        return Reassign(task=self._task_id, agent=at(agent_id), now=now)

@@ -1,0 +1,214 @@
+"""Changing how a supervisor coordinates: the graph now and after, what stays done, what is planned anew."""
+
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from pydantic import JsonValue
+from textual import on
+from textual.containers import Horizontal
+from textual.widget import Widget
+from textual.widgets import Input, OptionList
+
+from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
+from dashboard.views.header import Glimpse
+from dashboard.views.rows import Cell
+from dashboard.views.switching import (
+    PRESERVE,
+    after,
+    asks_for,
+    before,
+    consequence,
+    drawn,
+    has_settings,
+    joins,
+    members_to_choose,
+    run_of,
+    scope_of_run,
+    scopes,
+    strategies,
+)
+from dashboard.views.typed import Mistyped, settings_line, settings_of, words_of
+from dashboard.widgets.fields import Field, Picker
+from engine.core.commands import SwitchStrategy
+from engine.core.decide.strategy import switched
+from engine.core.errors import Refused
+from engine.core.queries.targets import at, word_for
+from engine.core.state import Supervisor
+from engine.core.strategies import STRATEGIES
+
+_LED = ("delegate",)
+_SYNTHESIS = ("parallel", "parallel_then_synthesis")
+_JOINED = ("parallel",)
+
+
+class StrategyDialog(Dialog):
+    """Choose another strategy; nothing that is done is done again."""
+
+    DOES = "Switch"
+
+    def __init__(
+        self,
+        supervisor_id: str,
+        mode: str | None = None,
+        *,
+        settings: Mapping[str, JsonValue] | None = None,
+        lead: str | None = None,
+        run: str | None = None,
+    ) -> None:
+        super().__init__()
+        self._supervisor_id, self._mode = supervisor_id, mode
+        self._settings, self._lead, self._run = dict(settings or {}), lead, run
+        self._misnamed = ""
+        self._shown: tuple[object, ...] = ()
+
+    @property
+    def _supervisor(self) -> Supervisor | None:
+        return self.state.supervisors.get(self._supervisor_id)
+
+    def title_line(self) -> str:
+        supervisor = self.state.supervisors[self._supervisor_id]
+        return f"Strategy of {supervisor.name}, now {supervisor.mode}, joined by {supervisor.aggregation}"
+
+    def inside(self) -> Iterable[Widget]:
+        yield Choices(id="choices")
+        yield Field("settings", id="settings", text=settings_line(self._settings))
+        for name, label in (("lead", "lead"), ("join", "joined by"), ("aggregator", "aggregator")):
+            yield Picker(label, id=name)
+        yield Picker("at work", id="preserve")
+        yield Picker("for", id="scope")
+        yield Told(id="consequence")
+        with Horizontal(id="graphs"):
+            yield Told(id="before")
+            yield Told(id="after")
+        yield Told(id="shell")
+
+    def begin(self) -> None:
+        state = self.state
+        supervisor = state.supervisors[self._supervisor_id]
+        offered = strategies(supervisor.mode)
+        choices = self.query_one(Choices)
+        choices.offer(offered, self._mode)
+        lead = supervisor.options.lead
+        self.query_one("#lead", Picker).offer(
+            members_to_choose(state, supervisor, lead, "nobody is named"), self._lead if self._lead != lead else None
+        )
+        self.query_one("#aggregator", Picker).offer(
+            members_to_choose(state, supervisor, supervisor.aggregator, "whoever writes best")
+        )
+        self.query_one("#join", Picker).offer(joins(supervisor.aggregation))
+        self.query_one("#preserve", Picker).offer(PRESERVE)
+        self.query_one("#scope", Picker).offer(scopes(state, supervisor), scope_of_run(self._run))
+        choices.focus()
+        if self._mode is not None and self._mode not in STRATEGIES:
+            self._misnamed = f"no strategy {self._mode!r}; there are {', '.join(STRATEGIES)}"
+        self.look(self.deck.glimpse)
+
+    @on(OptionList.OptionHighlighted)
+    def _chosen(self) -> None:
+        if self._shown:
+            self._misnamed = ""
+        self.look(self.deck.glimpse)
+
+    @on(Picker.Changed)
+    @on(Input.Changed)
+    def _changed(self) -> None:
+        self.look(self.deck.glimpse)
+
+    def look(self, glimpse: Glimpse) -> None:
+        mode = self.query_one(Choices).chosen
+        if mode is None or self._supervisor is None:
+            return
+        self._fit(mode)
+        try:
+            command = self._command(mode)
+        except Mistyped as error:
+            self.problem(str(error))
+            return
+        if self._shown == (command, glimpse.state.seq):
+            return
+        self._shown = (command, glimpse.state.seq)
+        self._show(glimpse, command)
+
+    def _fit(self, mode: str) -> None:
+        """Show only what the strategy asks for."""
+        self.query_one("#lead").display = mode in _LED
+        self.query_one("#join").display = mode in _JOINED
+        synthesis = self.query_one("#join", Picker).picked == "synthesis" or mode != "parallel"
+        self.query_one("#aggregator").display = mode in _SYNTHESIS and synthesis
+        self.query_one("#settings-field").display = has_settings(mode)
+        self.query_one("#settings", Input).placeholder = asks_for(mode) + ";  write key=value"
+
+    def _command(self, mode: str) -> SwitchStrategy:
+        """Return what stands in the dialog.
+
+        Raises:
+            Mistyped: If the settings are none.
+        """
+        text = self.query_one("#settings", Input).value if has_settings(mode) else ""
+        settings = settings_of(words_of(text)) if text.strip() else None
+        scope = self.query_one("#scope", Picker).picked
+        run = run_of(scope)
+        kind: Literal["run", "open", "new"] = "run" if run is not None else "new" if scope == "new" else "open"
+        join = self.query_one("#join", Picker).picked if mode in _JOINED else None
+        supervisor = self._supervisor
+        assert supervisor is not None
+        return SwitchStrategy(
+            supervisor=at(self._supervisor_id),
+            mode=mode,
+            aggregation=None if join == supervisor.aggregation else join,  # type: ignore[arg-type]
+            aggregator=self._picked("aggregator"),
+            lead=self._picked("lead"),
+            settings=settings,
+            preserve_agent_states=self.query_one("#preserve", Picker).picked != "no",
+            scope=kind,
+            run=run,
+        )
+
+    def _picked(self, name: str) -> str | None:
+        picker = self.query_one(f"#{name}", Picker)
+        return (picker.picked or None) if picker.display else None
+
+    def _show(self, glimpse: Glimpse, command: SwitchStrategy) -> None:
+        state = glimpse.state
+        graphs, told = self.query_one("#graphs"), self.told("consequence")
+        try:
+            event = switched(state, command)
+        except Refused as error:
+            self.problem(f"would be refused: {error}")
+            graphs.display = told.display = False
+            return
+        self.problem(self._misnamed)
+        told.display = True
+        told.show(consequence(state, event))
+        self.told("shell").show([Cell(self._shell(command), "muted", "in a shell  ")])
+        change = event.groups[-1] if event.groups else None
+        graphs.display = change is not None
+        self.query_one("#preserve").display = change is not None
+        if change is not None:
+            width = max(20, (min(self.size.width, 116) - 12) // 2)
+            self.told("before").show([Cell("now", "muted"), *drawn(before(state, change), width)])
+            self.told("after").show([Cell("after", "muted"), *drawn(after(state, change), width)])
+
+    def _shell(self, command: SwitchStrategy) -> str:
+        name = word_for(self.state, self._supervisor_id)
+        parts = ["quarterdeck strategy", name, command.mode or ""]
+        said = words_of(settings_line(command.settings)) if command.settings else []
+        parts += [f"--set {shlex.quote(one)}" for one in said]
+        for option, value in (("lead", command.lead), ("aggregation", command.aggregation), ("run", command.run)):
+            parts += [f"--{option} {value}"] if value is not None else []
+        parts += [f"--aggregator {command.aggregator}"] if command.aggregator is not None else []
+        parts += ["--no-preserve"] if not command.preserve_agent_states else []
+        return " ".join([*parts, *(["--new-only"] if command.scope == "new" else [])])
+
+    def answer(self) -> Answer:
+        mode = self.query_one(Choices).chosen
+        if mode is None:
+            return None
+        try:
+            command = self._command(mode)
+            switched(self.state, command)
+        except (Mistyped, Refused) as error:
+            self.problem(str(error))
+            return None
+        return command

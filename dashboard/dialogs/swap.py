@@ -1,0 +1,228 @@
+"""Giving agents another spec, or the one before: both side by side, and what each of three ways does to their work."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.widget import Widget
+from textual.widgets import OptionList
+
+from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
+from dashboard.views.amounts import counted
+from dashboard.views.header import Glimpse
+from dashboard.views.outcomes import rehearsed
+from dashboard.views.rows import Cell, Choice
+from dashboard.views.swaps import attempt_lines, candidate_line, changes, its_work, mode_lines, refusal_of, sharing
+from dashboard.widgets.fields import Radio
+from engine.core.commands import Rollback, SwapAgent, SwapAgents
+from engine.core.queries.targets import at, word_for, words
+from engine.core.spec import AgentSpec
+from engine.core.state import Agent
+
+if TYPE_CHECKING:
+    from dashboard.specfile import SpecFile
+
+_FILE, _MORE = "file:", "more:"
+
+
+class SwapDialog(Dialog):
+    """Choose another spec for one agent, or for several as one change; ids, histories and queues stay."""
+
+    DOES = "Swap"
+
+    def __init__(self, *agent_ids: str, choice: str | None = None, mode: str | None = None) -> None:
+        super().__init__()
+        self._agent_ids = agent_ids
+        self._choice = choice
+        self._mode = mode
+        self._unfolded = False
+        self._of_file: AgentSpec | None = None
+        self._file: SpecFile | None = None
+
+    def title_line(self) -> str:
+        agents = self._agents()
+        if len(agents) == 1:
+            return f"Swap {agents[0].name} (g{agents[0].generation} → g{agents[0].generation + 1})"
+        return f"Swap {counted(len(agents), 'agent')} as one change: {', '.join(agent.name for agent in agents)}"
+
+    def inside(self) -> Iterable[Widget]:
+        yield Choices(id="choices")
+        yield Told(id="work")
+        yield Radio(id="mode")
+        yield Told(id="each")
+        yield Told(id="changes")
+        yield Told(id="shell")
+
+    def begin(self) -> None:
+        if self._choice is not None and self._choice not in self.state.registry:
+            self._read_file(Path(self._choice).expanduser())
+        self._offer()
+        choices = self.query_one(Choices)
+        if choices.option_count:
+            choices.focus()
+        self.look(self.deck.glimpse)
+
+    def _agents(self) -> list[Agent]:
+        agents = self.state.agents
+        return [agents[agent_id] for agent_id in self._agent_ids if agent_id in agents]
+
+    def _offer(self, chosen: str | None = None) -> None:
+        state, agents = self.state, self._agents()
+        if not agents:
+            return
+        likely, others = sharing(state, agents)
+        named = self._choice in others
+        self._unfolded = self._unfolded or not likely or named
+        shown = likely + (others if self._unfolded else [])
+        offered = [(name, name, candidate_line(state, agents, name)) for name in shown]
+        if self._of_file is not None:
+            offered.insert(0, (_FILE, self._of_file.name, f"from {self._choice}"))
+        if others and not self._unfolded:
+            offered.append((_MORE, f"+{len(others)}", "that share no specialty; enter shows them"))
+        wanted = chosen or (_FILE if self._of_file is not None else self._choice)
+        self.query_one(Choices).offer(offered, wanted)
+        if not offered:
+            word = word_for(state, agents[0].id)
+            self.problem(f"the registry has no other spec; give a file:  : swap {word} --with FILE")
+
+    def _read_file(self, path: Path) -> None:
+        from dashboard.specfile import read_spec_file  # reads YAML: only who brings a file needs it
+        from engine.teamfile import TeamFileError
+
+        try:
+            found = read_spec_file(path)
+        except TeamFileError as error:
+            self.problem(str(error).split("\n", 1)[0])
+            return
+        if len(found.agents) != 1:
+            self.problem(f"{path} has {len(found.agents)} agents; a swap takes a file with one")
+            return
+        self._of_file, self._file = found.agents[0], found
+
+    @on(OptionList.OptionHighlighted)
+    @on(Radio.Changed)
+    def _chosen(self) -> None:
+        self.look(self.deck.glimpse)
+
+    def look(self, glimpse: Glimpse) -> None:
+        state, ids = glimpse.state, self._agent_ids
+        refusal = refusal_of(state, ids)
+        agents = self._agents()
+        if not agents:
+            self.problem(refusal)
+            return
+        if refusal:
+            self.problem(f"would be refused: {refusal}")
+        new = self._spec()
+        modes = self.query_one(Radio)
+        modes.offer([Choice(name, name, about) for name, about in mode_lines(state, ids)], self._mode)
+        self._mode = None
+        told = self.told("changes")
+        told.display = new is not None
+        if new is not None:
+            told.show(changes(state.spec_of(agents[0]), new))
+        work = its_work(agents[0], state) if len(agents) == 1 else _work_of(agents)
+        mode = modes.chosen or "drain"
+        self.told("work").show([Cell(work, "", "its work    ")])
+        self.told("each").show_any(attempt_lines(state, ids, mode))
+        lines = []
+        if self._file is not None and self._file.references and new is self._of_file:
+            runs = f"runs {', '.join(self._file.references)}; swapping trusts it"
+            lines.append(Cell(runs, "draining", "code        "))
+        if new is not None:
+            lines.append(Cell(self._shell(agents, new, mode), "muted", "in a shell  "))
+        self.told("shell").show_any(lines)
+
+    def _shell(self, agents: Sequence[Agent], new: AgentSpec, mode: str) -> str:
+        using = self._choice if new is self._of_file else new.name
+        named = words(self.state)
+        return f"quarterdeck swap {' '.join(named[agent.id] for agent in agents)} --with {using} --mode {mode}"
+
+    def _spec(self) -> AgentSpec | None:
+        chosen, state = self.query_one(Choices).chosen, self.state
+        if chosen == _FILE:
+            return self._of_file
+        return state.specs[state.registry[chosen]] if chosen in state.registry else None
+
+    def answer(self) -> Answer:
+        if self.query_one(Choices).chosen == _MORE:
+            self._unfold()
+            return None
+        new = self._spec()
+        if new is None:
+            self.problem("choose a spec first")
+            return None
+        file = self._file
+        if new is self._of_file and file is not None and not self.deck.allow(file.references, file.path, file.sha256):
+            return None
+        mode = self.query_one(Radio).chosen or "drain"
+        swaps = [self._one(agent_id, new, mode) for agent_id in self._agent_ids]
+        return swaps[0] if len(swaps) == 1 else SwapAgents(swaps=swaps)
+
+    def _unfold(self) -> None:
+        self._unfolded = True
+        _, others = sharing(self.state, self._agents())
+        self._offer(others[0])
+
+    def _one(self, agent_id: str, new: AgentSpec, mode: str) -> SwapAgent:
+        if new is self._of_file:
+            return SwapAgent(agent=at(agent_id), spec=new, mode=mode)
+        return SwapAgent(agent=at(agent_id), registered=new.name, mode=mode)
+
+
+class RollbackDialog(Dialog):
+    """Show what it was, and what going back does to its work."""
+
+    DOES = "Roll back"
+
+    def __init__(self, agent_id: str, mode: str | None = None) -> None:
+        super().__init__()
+        self._agent_id = agent_id
+        self._mode = mode
+
+    def title_line(self) -> str:
+        agent = self.state.agents[self._agent_id]
+        return f"Roll {agent.name} back (g{agent.generation} → g{agent.generation + 1})"
+
+    def inside(self) -> Iterable[Widget]:
+        yield Told(id="work")
+        yield Radio(id="mode")
+        yield Told(id="each")
+        yield Told(id="changes")
+        yield Told(id="shell")
+
+    def begin(self) -> None:
+        self.look(self.deck.glimpse)
+        self.query_one(Radio).focus()
+
+    @on(Radio.Changed)
+    def _chosen(self) -> None:
+        self.look(self.deck.glimpse)
+
+    def look(self, glimpse: Glimpse) -> None:
+        state, agent = glimpse.state, glimpse.state.agents.get(self._agent_id)
+        if agent is None:
+            self.problem("this agent has left the team")
+            return
+        modes, ids = self.query_one(Radio), [self._agent_id]
+        modes.offer([Choice(name, name, about) for name, about in mode_lines(state, ids)], self._mode)
+        self._mode = None
+        mode = modes.chosen or "drain"
+        found = rehearsed(state, Rollback(agent=at(agent.id), mode=mode), glimpse.now_ms)
+        self.problem(f"would be refused: {found.refusal}" if found.refusal else "")
+        before = state.specs.get(agent.previous or "")
+        if before is not None:
+            self.told("changes").show(changes(state.spec_of(agent), before))
+        self.told("work").show([Cell(its_work(agent, state), "", "its work    ")])
+        self.told("each").show_any(attempt_lines(state, ids, mode))
+        shell = f"quarterdeck rollback {word_for(state, agent.id)} --mode {mode}"
+        self.told("shell").show([Cell(shell, "muted", "in a shell  ")])
+
+    def answer(self) -> Answer:
+        return Rollback(agent=at(self._agent_id), mode=self.query_one(Radio).chosen or "drain")
+
+
+def _work_of(agents: Sequence[Agent]) -> str:
+    at_work = sum(len(agent.running) + len(agent.parked) for agent in agents)
+    return f"{counted(at_work, 'attempt')} under way on {counted(len(agents), 'agent')}"
