@@ -38,8 +38,11 @@ class Batch:
     """Runs that end with it."""
     then: list[Then] = field(default_factory=list)
     """Who waits for the disk."""
-    is_last: bool = False
-    """The engine ends with it."""
+
+    @property
+    def is_due(self) -> bool:
+        """True where something is to be written, done or said."""
+        return bool(self.rows or self.then)
 
 
 def row_of(event: Event) -> Row:

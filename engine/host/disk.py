@@ -31,6 +31,9 @@ log = logging.getLogger(__name__)
 class Writer(Protocol):
     """How batches get into the journal."""
 
+    takes_time: bool
+    """Deciding goes on meanwhile."""
+
     async def write(self, batch: Batch) -> None:
         """Take a batch; what was decided may be acted on when this returns."""
 
@@ -40,9 +43,6 @@ class Writer(Protocol):
     async def run(self) -> None:
         """Do what has to go on beside the loop, for as long as the engine runs."""
 
-    def has_written(self, seq: int) -> bool:
-        """Tell whether what happened at `seq` may be acted on."""
-
 
 def writer_for(store: Store, clock: Clock) -> Writer:
     """Return the writer for a store."""
@@ -51,6 +51,8 @@ def writer_for(store: Store, clock: Clock) -> Writer:
 
 class OnDisk:
     """Appends each batch before it is acted on."""
+
+    takes_time = True
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -70,13 +72,11 @@ class OnDisk:
     async def run(self) -> None:
         """Return: nothing is behind."""
 
-    def has_written(self, seq: int) -> bool:
-        """Tell whether `seq` is on disk."""
-        return seq <= self._store.journal.last_seq
-
 
 class InMemory:
     """Appends behind the loop: within `BEHIND_S`, or when much has gathered."""
+
+    takes_time = False
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -109,10 +109,6 @@ class InMemory:
             self._news = anyio.Event()
             await anyio.sleep(BEHIND_S)
             await self.flush()
-
-    def has_written(self, seq: int) -> bool:
-        """Everything that was decided may be acted on."""
-        return True
 
 
 async def append(store: Store, batch: Batch, clock: Clock) -> None:

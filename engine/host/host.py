@@ -170,6 +170,7 @@ class Host:
             clock=self.clock,
             state=lambda: self.state,
             ended=self._ended_runs,
+            written=self._loop.written,
             put=self._loop.put,
         )
         self._handover = Handover(
@@ -198,7 +199,7 @@ class Host:
 
     @property
     def state(self) -> State:
-        """The state of the moment, for reading; it may lead the disk by one batch."""
+        """The state of the moment, for reading; it may lead the disk by two batches."""
         return self._loop.state
 
     @property
@@ -284,7 +285,7 @@ class Host:
             summary = await self.finished_run(run_id)
             if summary is None:
                 raise UnknownRun(run_id)
-            if self._writer.has_written(summary.seq):
+            if summary.seq <= self._loop.written_seq:
                 return summary
         self._check_open()
         slot: Slot[RunSummary] = Slot()
@@ -302,7 +303,7 @@ class Host:
         summary = self.state.summary(run_id)
         if summary is not None:
             return summary
-        await self._writer.flush()
+        await self.written()
         records = await self.store.journal.of_kind(kind_of(RunFinished), run_id)
         for kind in () if records else IMPORTS:
             records += await self.store.journal.of_kind(kind)
@@ -320,6 +321,7 @@ class Host:
 
     async def written(self) -> None:
         """Return once everything that was decided so far is in the journal; of a store in memory it may lie behind."""
+        await self._loop.written()
         await self._writer.flush()
 
     def subscribe(self, *, buffered: int = BUFFERED) -> Subscription:
@@ -363,7 +365,7 @@ class Host:
     # Its life
 
     async def _live_through(self, group: TaskGroup, task_status: TaskStatus[None]) -> None:
-        for background in (self._writer.run, self._timers.run, self.clock.drive, self._orders.run):
+        for background in (self._writer.run, self._loop.write, self._timers.run, self.clock.drive, self._orders.run):
             group.start_soon(self._watched, background)
         if self.store.path is not None:
             group.start_soon(self._watched, self._tick)
@@ -475,7 +477,8 @@ class Host:
 
     async def _save(self, seq: int, body: bytes) -> None:
         try:
-            await save(self.store, seq, body)
+            if await self._loop.written():
+                await save(self.store, seq, body)
         finally:
             self._saving = False
 

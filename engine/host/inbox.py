@@ -39,6 +39,7 @@ class Intake:
         clock: When one was refused.
         state: Returns the state of the moment.
         ended: Returns how the runs ended that a command names.
+        written: Returns once what was decided is on disk; False where it was dropped.
         put: Takes what is to be decided.
     """
 
@@ -52,6 +53,7 @@ class Intake:
         clock: Clock,
         state: Callable[[], State],
         ended: Callable[[Command], Awaitable[dict[str, str]]],
+        written: Callable[[], Awaitable[bool]],
         put: Callable[[Order | Given], None],
     ) -> None:
         self._inbox = inbox
@@ -61,6 +63,7 @@ class Intake:
         self._clock = clock
         self._state = state
         self._ended = ended
+        self._written = written
         self._put = put
         self._scope = anyio.CancelScope()
 
@@ -85,23 +88,24 @@ class Intake:
 
     async def _take(self, row: CommandRow) -> None:
         if row.fault:
-            self._refuse(row, row.fault)
+            await self._refuse(row, row.fault)
             return
         try:
             command = decode_command(row.kind, row.body)
             granted, ended = await self._granted(command), await self._ended(command)
         except (ValueError, TrustError) as error:
-            self._refuse(row, one_line(error))
+            await self._refuse(row, one_line(error))
             return
         self._put(Order(id=row.id, command=command, sender=row.sender, role=row.role, granted=granted, ended=ended))
 
     async def _granted(self, command: Command) -> dict[str, str]:
         return await self._threads.run(partial(self._trusting.of_inbox, command)) if named_in(command) else {}
 
-    def _refuse(self, row: CommandRow, reason: str) -> None:
+    async def _refuse(self, row: CommandRow, reason: str) -> None:
         decided = self._state().commands.get(row.id)
-        if decided is not None:  # by an engine that ended before it could say so in the inbox
-            self._orders.repeat(row.id, decided)
+        if decided is not None:  # by an engine that ended before it could say so in the inbox, or just now
+            if await self._written():
+                self._orders.repeat(row.id, decided)
             return
         refused = CommandRefused(
             at_ms=self._clock.now_ms(),

@@ -1,7 +1,8 @@
 """The loop: messages in, events on disk, effects out.
 
-One rule holds inside: nothing is done because of an event before that event is in the journal. Memory leads the disk
-by one batch; what arrives while a batch is written is decided as the next one.
+One rule holds inside: nothing is done because of an event before that event is in the journal. While a batch is being
+appended, the next one is decided: memory leads the disk by two batches at most, the one in flight and the open one,
+which grows until the append returns. An append that fails drops both, and the engine ends.
 """
 
 import logging
@@ -27,11 +28,14 @@ from engine.host.batch import Batch, Given, Message, Then, row_of
 from engine.host.defects import Found
 from engine.host.disk import Writer
 from engine.host.opening import folded
+from engine.runtimes.slot import Slot
 from engine.texts import Texts
 from store.opening import Store
 
 BATCH_MS = 4
 """How long deciding may go on before what was decided is written."""
+MOST_AHEAD = 5_000
+"""Rows in the open batch; with more, nothing is decided before they are written."""
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +69,8 @@ class Loop:
         self.state = State()
         self.stopped: str | None = None
         """Why it has ended or is about to; None while it goes on."""
+        self.written_seq = 0
+        """The last event that may be acted on."""
         self._store = store
         self._writer = writer
         self._clock = clock
@@ -73,10 +79,16 @@ class Loop:
         self._divert = divert
         self._random = random.Random(seed)
         self._batch_ns = batch_ms * 1_000_000
+        self._open = Batch(1)
+        self._is_last = False
+        """With the open batch, or the one in flight, the engine ends."""
+        self._is_writing = False
+        self._due = anyio.Event()
         self._messages: deque[tuple[Message, Then | None]] = deque()
         self._wake = anyio.Event()
         self._asleep = False
         self._defect: Found | None = None
+        """Found while a message was decided: the state may be half changed, until it is read from the journal."""
         self._defects_said: set[str] = set()
         self._failure: Exception | None = None
 
@@ -91,11 +103,11 @@ class Loop:
         self._rouse()
 
     def close(self, error: Exception) -> None:
-        """Tell everybody who waits for a message that it will not be decided."""
-        while self._messages:
-            _, then = self._messages.popleft()
-            if then is not None:
-                then(error)
+        """Tell everybody who waits for a message that it will not be decided, or not be written."""
+        waiting = [*self._open.then, *(then for _, then in self._messages if then is not None)]
+        self._open.then, self._messages = [], deque()
+        for then in waiting:
+            then(error)
 
     async def begin(self, message: Message) -> None:
         """Read the state, and decide the first message.
@@ -105,9 +117,12 @@ class Loop:
         """
         self._clock.hold()
         self.state = await folded(self._store, self.state if self.state.seq else None)
+        self.written_seq = self.state.seq
         self._clock.begin(self.state.at_ms)
+        self._open = Batch(self.state.seq + 1)
         self._messages.appendleft((message, None))
-        await self._turn()
+        self._decide()
+        await self._carry_out(self._taken())
         if self._defect is not None:
             raise self._defect.error
 
@@ -115,30 +130,71 @@ class Loop:
         """Go on until an effect ends it.
 
         Args:
-            after_turn: Called after each batch.
+            after_turn: Called whenever something was decided or written.
 
         Raises:
             StoreError, EngineError: If what was decided cannot be written.
         """
         try:
             while self.stopped is None:
-                await self._next()
-                after_turn()
+                await self._turn()
+                if self._defect is None:
+                    after_turn()
         finally:
             if not self._asleep:
                 self._clock.release()  # another engine may go on by the same clock
             self._asleep = False
 
-    async def _next(self) -> None:
-        if not self._messages and self._failure is None:
+    async def write(self) -> None:
+        """Append what was decided, batch by batch, and have done what follows, for as long as the engine runs."""
+        while True:
+            await self._due.wait()
+            self._due = anyio.Event()
+            try:
+                while self._open.is_due:
+                    await self._carry_out(self._taken())
+            finally:
+                self._is_writing = False
+                self._clock.release()
+            self._rouse()
+
+    async def written(self) -> bool:
+        """Return once what was decided so far may be acted on; False where it was dropped, and the engine ends."""
+        if self._failure is None and (self._is_writing or self._open.is_due):
+            told: Slot[bool] = Slot()
+            self._open.then.append(lambda error: told.put(error is None))
+            self._begin_to_write()
+            return await told.wait()
+        return self._failure is None
+
+    async def _turn(self) -> None:
+        if not (self._may_decide and self._messages) and self._failure is None and not self._can_recover:
             self._asleep, self._wake = True, anyio.Event()
             self._clock.release()
             await self._wake.wait()
         if self._failure is not None:
             raise self._failure
-        await self._turn()
-        if self._defect is not None:
-            await self._recover(self._defect)
+        if self._can_recover:
+            await self._recover()
+        if self._may_decide:
+            self._decide()
+        if not self._open.is_due:
+            return
+        if self._writer.takes_time:
+            self._begin_to_write()
+        else:
+            await self._carry_out(self._taken())
+        if self._messages:
+            await checkpoint()
+
+    @property
+    def _may_decide(self) -> bool:
+        """True unless what is decided has to be written first."""
+        return self._defect is None and not self._is_last and len(self._open.rows) < MOST_AHEAD
+
+    @property
+    def _can_recover(self) -> bool:
+        return self._defect is not None and not self._is_writing and not self._open.is_due
 
     def _rouse(self) -> None:
         if self._asleep:
@@ -146,42 +202,49 @@ class Loop:
             self._clock.hold()
             self._wake.set()
 
-    async def _turn(self) -> None:
-        batch = self._decided()
-        await self._carry_out(batch)
+    def _begin_to_write(self) -> None:
+        if not self._is_writing:
+            self._is_writing = True
+            self._clock.hold()
+            self._due.set()
+
+    def _taken(self) -> Batch:
+        """Take the open batch, to be written, and open another."""
+        batch = self._open
+        self._open = Batch(batch.first_seq + len(batch.events))
+        return batch
 
     async def _carry_out(self, batch: Batch) -> None:
         try:
             if batch.rows:
                 await self._writer.write(batch)
-            if self._messages:
-                await checkpoint()
         except Exception as error:
-            for then in batch.then:
+            for then in [*batch.then, *self._open.then]:
                 then(error)
+            self._open.then = []
             raise
+        self.written_seq = max(self.written_seq, batch.first_seq + len(batch.rows) - 1)
         self._perform(batch)
         for then in batch.then:
             then(None)
 
-    def _decided(self) -> Batch:
+    def _decide(self) -> None:
         """Decide what has arrived, for at most `batch_ms`."""
-        batch = Batch(self.state.seq + 1)
+        batch = self._open
         until_ns = time.perf_counter_ns() + self._batch_ns
         while self._messages:
             message, then = self._messages.popleft()
             try:
-                self._decide(message, batch)
+                self._decide_one(message, batch)
             except Exception as error:  # a defect of ours: the state may be half changed, so the batch ends here
                 self._defect = Found(message, then, error)
                 break
             if then is not None:
                 batch.then.append(then)
-            if batch.is_last or time.perf_counter_ns() >= until_ns:
+            if not self._may_decide or time.perf_counter_ns() >= until_ns:
                 break
-        return batch
 
-    def _decide(self, message: Message, batch: Batch) -> None:
+    def _decide_one(self, message: Message, batch: Batch) -> None:
         if type(message) is Order and self._divert(message, batch):
             return
         state = self.state
@@ -207,23 +270,23 @@ class Loop:
                 assert summary is not None
                 batch.ended[effect.run_id] = summary
             elif type(effect) is StopLoop:
-                batch.is_last = True
+                self._is_last = True
 
-    async def _recover(self, found: Found) -> None:
+    async def _recover(self) -> None:
         """Take the state from the journal again, and say what became of the message."""
-        self._defect = None
+        found = self._defect
+        assert found is not None
         if found.line not in self._defects_said:
             self._defects_said.add(found.line)
             log.error("a defect in deciding %s", found.kind, exc_info=found.error)
         await self._writer.flush()
         self.state = await folded(self._store)
+        self._defect = None
         if found.then is not None:
             found.then(Defect(f"a defect in the engine: {found.line}"))
         if (instead := found.instead()) is not None:
             self._messages.appendleft((instead, None))
-        batch = Batch(self.state.seq + 1)
-        self._take(batch, *_given(self.state, Given(found.event(self._clock.now_ms()))))
-        await self._carry_out(batch)
+        self._take(self._open, *_given(self.state, Given(found.event(self._clock.now_ms()))))
 
 
 def _given(state: State, message: Given) -> tuple[list[Event], list[Effect]]:

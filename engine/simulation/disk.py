@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import anyio
+from anyio.lowlevel import checkpoint
 
 from engine.clock import Clock
 from engine.core.codec import decode_events
@@ -48,14 +49,16 @@ class Mishaps:
         kill_after: Whether the last of them is on disk or not.
         full_until_ms: While the clock is before it, there is no room.
         stall_ms: How long the next write takes.
+        turns: Returns how many turns of the loop pass before a write is on disk, and then until the engine hears of it.
     """
 
-    def __init__(self, on_killed: Callable[[], None]) -> None:
+    def __init__(self, on_killed: Callable[[], None], turns: Callable[[], int] = lambda: 0) -> None:
         self.killed = False
         self.kill_in: int | None = None
         self.kill_after = False
         self.full_until_ms = 0
         self.stall_ms = 0
+        self.turns = turns
         self._hurries = False
         self._stalled: anyio.CancelScope | None = None
         self._on_killed = on_killed
@@ -126,12 +129,16 @@ class Wire:
             self._written()
         if mishaps.kill_in == 0:
             mishaps.kill()
+        await self._turns()
         if mishaps.killed:
             raise EngineKilled("this engine was killed after it wrote")
         return found
 
     async def _before(self) -> None:
         mishaps, clock = self._mishaps, self._clock
+        await self._turns()
+        if mishaps.killed:
+            raise EngineKilled("this engine was killed before it wrote")
         if mishaps.kill_in is not None:
             mishaps.kill_in -= 1
             if mishaps.kill_in <= 0 and not mishaps.kill_after:
@@ -146,19 +153,31 @@ class Wire:
             full.sqlite_errorcode = sqlite3.SQLITE_FULL
             raise full
 
+    async def _turns(self) -> None:
+        """Let the engine go on for some turns, where it is the journal that is written."""
+        for _ in range(self._mishaps.turns() if self._can_stall else 0):
+            await checkpoint()
+
 
 class Shelf:
     """Snapshots, kept in memory: the store's own pack them in a thread, whose timing no seed decides."""
 
-    def __init__(self, kept: dict[int, bytes], mishaps: Mishaps) -> None:
+    def __init__(self, kept: dict[int, bytes], mishaps: Mishaps, journal: sqlite3.Connection) -> None:
         self._kept = kept
         self._mishaps = mishaps
+        self._journal = journal
 
     async def save(self, seq: int, body: bytes) -> None:
-        """Keep the state as it was after record `seq`."""
+        """Keep the state as it was after record `seq`.
+
+        Raises:
+            ValueError: If the journal does not reach it.
+        """
         mishaps = self._mishaps
         if mishaps.killed:
             raise EngineKilled("this engine was killed")
+        if seq > end_of(self._journal)[0]:
+            raise ValueError(f"cannot save a snapshot at {seq}: the journal does not reach it")
         self._kept[seq] = body
         for old in sorted(self._kept)[:-LAST_KEPT]:
             del self._kept[old]
@@ -206,7 +225,7 @@ class Disk:
             file_id=FILE_ID,
             journal=Journal(wire, wire, path=None, token=token, end=end_of(writer)),
             inbox=Inbox(cast(Any, Wire(inbox, clock, mishaps, None)), path=None),
-            snapshots=cast(Snapshots, Shelf(self.snapshots, mishaps)),
+            snapshots=cast(Snapshots, Shelf(self.snapshots, mishaps, writer)),
             live=LiveOutput(lease, None),
             lease=lease,
         )

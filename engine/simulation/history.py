@@ -20,7 +20,7 @@ from engine.core.commands import Command, Order
 from engine.core.document import Document
 from engine.core.events import EngineStopped, Event
 from engine.core.exporting import document_of
-from engine.core.signals import Signal
+from engine.core.signals import Signal, StepFinished
 from engine.core.state import State
 from engine.errors import CommandRefusedError, DiskStayedFull, EngineError, HostStopped
 from engine.host import Host
@@ -33,6 +33,7 @@ from engine.simulation.crew import SIMULATED, load_command
 from engine.simulation.disk import Disk, EngineKilled, Mishaps
 from engine.simulation.faults import FAULTS, mend
 from engine.simulation.laws.seen import Law
+from engine.simulation.observed import ObservedHost
 from engine.simulation.operators import considered, drawn_command
 from engine.simulation.past import Broken, Line, Past, in_words
 from engine.simulation.plan import HOUR_MS, Decision, Plan
@@ -51,6 +52,8 @@ FAR_MS = 3_000 * DAY_MS
 SNAPSHOT_EVENTS = 60
 PROCESSES = 2
 """What the computer of every history bears, whichever this one is."""
+TURNS = (0, 0, 1, 3, 8)
+"""Turns of the loop that a write may take: what comes meanwhile is decided while it is under way."""
 EXPECTED_ENDS = (EngineKilled, Deposed, DiskStayedFull)
 """How an engine may end besides cleanly."""
 
@@ -190,8 +193,24 @@ class History:
         self._check(invariants.ON_BEGIN, work)
         key = (work.effect.task_id, work.effect.attempt)
         if key not in self.books.started_seq:
-            self.breaks("disk_before_deed", "Nothing is done before it is on disk", f"{key} begins, and is not on disk")
+            self.is_ahead(f"{key} begins, and is not on disk")
         self.acting.add(key)
+
+    def acts(self, seq: int) -> None:
+        """Hold what the engine does because of the events up to one against the journal."""
+        if seq > self.books.state.seq:
+            self.is_ahead(f"the engine acts on seq {seq}, and the journal ends at {self.books.state.seq}")
+
+    def step_recorded(self, step: StepFinished) -> None:
+        """Hold the news that a step is on disk against the journal; one of an attempt that has ended is dropped."""
+        task = self.books.state.tasks.get(step.task_id)
+        is_live = task is not None and task.attempt is not None and task.attempt.number == step.attempt
+        if is_live and (step.task_id, step.key) not in self.books.steps:
+            self.is_ahead(f"{step.key} of {step.task_id} is said to be recorded, and is not on disk")
+
+    def is_ahead(self, what: str) -> None:
+        """Say that something is done too early."""
+        self.breaks("disk_before_deed", "Nothing is done before it is on disk", what)
 
     def reads(self, work: Work, task: Task) -> None:
         """Hold what an attempt is given against the journal."""
@@ -239,12 +258,15 @@ class History:
             self._while_dead(draw)
         start_ms = self.clock.now_ms() - self.back_ms
         self.back_ms = 0
-        self.mishaps = Mishaps(self._killed)
+        turns = Random(f"{self.plan.seed} turns {self._lives}")
+        self.mishaps = Mishaps(self._killed, lambda: turns.choice(TURNS))
         self.clock = _EnginesClock(start_ms, self.mishaps)
         self.acting = set()
         store = self.disk.open(self.clock, self.mishaps, self._written)
-        host = Host(
+        host = ObservedHost(
             store,
+            acts=self.acts,
+            step_recorded=self.step_recorded,
             clock=self.clock,
             runtimes={SIMULATED: simulated_runtime(self, self.plan.seed, given=self.plan.given)},
             seed=draw.randrange(2**32),

@@ -216,7 +216,12 @@ ON_READ: tuple[Law, ...] = (inputs.an_attempt_is_given_what_came_before,)
 """Checked when an agent has read its task, with its `Work` and the `Task`."""
 ON_CALL: tuple[Law, ...] = (inputs.a_tool_is_not_called_again_in_doubt,)
 """Checked when a tool is called that must not be called twice, with the `Work` of its attempt."""
-AT_MOMENTS: tuple[Law, ...] = (engine.timers_fire, engine.what_is_due_has_happened, engine.attempts_are_really_at_work)
+AT_MOMENTS: tuple[Law, ...] = (
+    engine.timers_fire,
+    engine.what_is_due_has_happened,
+    engine.attempts_are_really_at_work,
+    engine.the_journal_is_the_state,
+)
 """Checked whenever an operator wakes: the clock moves only when nothing else can happen."""
 AT_REST: tuple[Law, ...] = (
     engine.whatever_can_move_has_moved,

@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 
 from engine.clock import VirtualClock
 from engine.core.codec import encode_command
@@ -92,6 +93,45 @@ async def test_a_command_sent_twice_to_an_engine_that_was_deposed_is_not_acknowl
             await host.order(Ping(), id="c1")
 
     assert disk.outcome("c1") == ("pending", None)
+    assert outcomes(disk) == []
+
+
+async def ask_twice(host: Host, mishaps: Mishaps, said: list[str]) -> None:
+    """Ask while the answer to another question is being written, and note how far deciding is ahead of the disk."""
+    mishaps.turns = lambda: 40
+
+    async def ask(id: str) -> None:
+        try:
+            applied = await host.order(Ping(), id=id)
+        except HostStopped:
+            said.append(f"{id} stopped")
+        else:
+            said.append(f"{id} {applied.seq} {host.store.journal.last_seq}")
+
+    written = host.store.journal.last_seq
+    async with anyio.create_task_group() as group:
+        for id in ("c1", "c2"):
+            group.start_soon(ask, id)
+            for _ in range(15):
+                await checkpoint()
+        said.append(f"{host.state.seq - written} ahead")
+
+
+async def test_what_comes_while_a_batch_is_written_is_decided_and_told_once_it_is_on_disk_itself() -> None:
+    disk, slow, said = Disk(), mishaps(), list[str]()
+    async with engine_on(disk, slow) as host:
+        await ask_twice(host, slow, said)
+
+    assert said == ["2 ahead", "c1 2 2", "c2 3 3"]
+
+
+async def test_a_write_that_fails_drops_what_was_decided_after_it_too() -> None:
+    disk, slow, said = Disk(), mishaps(), list[str]()
+    async with engine_on(disk, slow) as host:
+        disk.depose(0)
+        await ask_twice(host, slow, said)
+
+    assert said == ["2 ahead", "c1 stopped", "c2 stopped"]
     assert outcomes(disk) == []
 
 

@@ -102,7 +102,7 @@ BUGS: list[Bug] = [
         _answers_that_get_lost,
         engine.whatever_can_move_has_moved,
     ),
-    planted("a deposed engine goes on as if it had written", disk.append, _a_stale_token, "acknowledged_is_on_disk"),
+    planted("a deposed engine goes on as if it had written", disk.append, _a_stale_token, "disk_before_deed"),
     planted("deeds come before the disk", Loop._carry_out, _deeds_before_the_disk, "disk_before_deed"),
     planted("a new engine sets no timers", restart_effects, _no_timers_at_a_restart, engine.timers_fire),
     planted(
