@@ -104,17 +104,14 @@ class Journal:
         last_seq = first_seq + len(rows) - 1
         # Whatever interrupts the wait, the file is asked before the next append.
         self._certain = False
-        written = await self._writer.execute_insert(_APPEND, {**batch, "token": self._token})
-        # The last rowid of this connection is below `last_seq` until exactly this statement inserts.
-        if written is None or written[0] != last_seq:
-            await self._refused(first_seq)
+        # No statement more: each call into SQLite has its thread wait for a loop that is busy deciding.
+        written = await self._writer.execute(_APPEND, {**batch, "token": self._token})
+        if written.rowcount != len(rows):
+            await self._look_again()
+            raise SeqTaken(first_seq, self._last_seq)
         self._last_seq, self._last_hash = last_seq, last_hash
         self._certain = True
         self._acknowledged(last_seq)
-
-    async def _refused(self, first_seq: int) -> None:
-        await self._look_again()
-        raise SeqTaken(first_seq, self._last_seq)
 
     async def _look_again(self) -> None:
         """Ask the file where the journal ends, and whether this engine may still write."""

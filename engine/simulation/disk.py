@@ -110,21 +110,20 @@ class Wire:
 
     async def execute_fetchall(self, sql: str, parameters: Any = ()) -> Iterable[Any]:
         """Do one statement and return what it finds."""
+        return (await self._do(sql, parameters)).fetchall()
+
+    async def execute(self, sql: str, parameters: Any = ()) -> sqlite3.Cursor:
+        """Do one statement and return how it went."""
         return await self._do(sql, parameters)
 
-    async def execute_insert(self, sql: str, parameters: Any = ()) -> Any:
-        """Do one statement and return the last rowid of this connection."""
-        await self._do(sql, parameters)
-        return self._connection.execute("SELECT last_insert_rowid()").fetchone()
-
-    async def _do(self, sql: str, parameters: Any) -> list[Any]:
+    async def _do(self, sql: str, parameters: Any) -> sqlite3.Cursor:
         mishaps = self._mishaps
         if mishaps.killed:
             raise EngineKilled("this engine was killed")
         if sql.lstrip().startswith("SELECT"):
-            return self._connection.execute(sql, parameters).fetchall()
+            return self._connection.execute(sql, parameters)
         await self._before()
-        found = self._connection.execute(sql, parameters).fetchall()
+        found = self._connection.execute(sql, parameters)
         if self._written is not None:
             self._written()
         if mishaps.kill_in == 0:
