@@ -5,11 +5,12 @@ Pure functions of the state. A share of fewer than `ENOUGH` attempts is NaN, so 
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from engine.core.candidate import category_stem
+from engine.core.hierarchy import below_of
 from engine.core.spec import AgentCapability, AgentSpec
 from engine.core.state import Agent, AgentStatus, State, Supervisor
 from engine.core.values import NO_USAGE, Usage
@@ -115,7 +116,7 @@ class SupervisionMetrics:
 
 def metrics_of(state: State, supervisor: Supervisor) -> SupervisionMetrics:
     """Return the figures of `supervisor` with everything under it."""
-    below = set(subtree(state, supervisor))
+    below = {one.id for one in below_of(state, supervisor)}
     agents = [agent for agent in state.agents.values() if agent.supervisor_id in below]
     done, failed = sum(agent.done for agent in agents), sum(agent.failed for agent in agents)
     usage = NO_USAGE
@@ -132,14 +133,6 @@ def metrics_of(state: State, supervisor: Supervisor) -> SupervisionMetrics:
         usage=usage,
         by_specialty=_by_specialty(state, agents),
     )
-
-
-def subtree(state: State, supervisor: Supervisor) -> Iterator[str]:
-    """Yield the ids of `supervisor` and of every supervisor under it."""
-    yield supervisor.id
-    for member_id in supervisor.members:
-        if member_id in state.supervisors:
-            yield from subtree(state, state.supervisors[member_id])
 
 
 def _by_specialty(state: State, agents: Iterable[Agent]) -> dict[str, tuple[int, int]]:

@@ -8,37 +8,17 @@ import importlib
 import itertools
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from engine.core.spec import BOUND, AgentSpec
+from engine.core.spec import BOUND
 from engine.errors import BoundElsewhere, Unusable
 from engine.runtimes.isolated import Sources, load
 
 Bound: TypeAlias = dict[str, Callable[..., Any]]
 
 _numbers = itertools.count(1)
-
-
-def refer(spec: AgentSpec) -> tuple[AgentSpec, Bound]:
-    """Return `spec` with references in place of callables, and the callable behind each of them.
-
-    What was a reference already stays one and is not in the mapping.
-    """
-    callables: Bound = {}
-
-    def referred(value: str | Callable[..., object]) -> str:
-        if isinstance(value, str):
-            return value
-        reference = reference_of(value)
-        callables[reference] = value
-        return reference
-
-    values = {one.name: getattr(spec, one.name) for one in fields(spec)}
-    values["run"] = None if spec.run is None else referred(spec.run)
-    values["tools"] = tuple(referred(tool) for tool in spec.tools)
-    return AgentSpec(**values), callables
 
 
 def reference_of(target: Callable[..., object]) -> str:

@@ -39,12 +39,6 @@ def above_of(state: State, supervisor: Supervisor) -> Iterator[Supervisor]:
         above = state.supervisors[above.parent_id] if above.parent_id is not None else None
 
 
-def root_of(state: State, supervisor: Supervisor) -> Supervisor:
-    """Return the one at the top of what a supervisor is part of."""
-    *_, root = above_of(state, supervisor)
-    return root
-
-
 def below_of(state: State, supervisor: Supervisor) -> Iterator[Supervisor]:
     """Yield a supervisor and every one below it, each before those under it."""
     yield supervisor

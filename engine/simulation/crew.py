@@ -1,6 +1,6 @@
 """Who works in a simulation: teams that chance draws, and the agents of a real team with their code taken out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass, replace
 from random import Random
 from typing import Any, TypeVar
@@ -49,15 +49,18 @@ MOST_AGENTS = 14
 
 def simulated(value: T) -> T:
     """Return a spec, a team or a command with every agent in it simulated: same name, policies and limits, no code."""
+    return each_spec(value, lambda spec: replace(spec, agent_type=SIMULATED, run=None, tools=(), options={}))
+
+
+def each_spec(value: T, change: Callable[[AgentSpec], AgentSpec]) -> T:
+    """Return a spec, a team or a command with every agent's spec in it changed."""
     found: Any = value
     if isinstance(value, AgentSpec):
-        kept = {name: getattr(value, name) for name in value.__slots__}
-        found = AgentSpec(**(kept | {"agent_type": SIMULATED, "run": None, "tools": (), "options": {}}))
+        found = change(value)
     elif is_dataclass(value) and not isinstance(value, type):
-        changed = {one.name: simulated(getattr(value, one.name)) for one in fields(value)}
-        found = replace(value, **changed)
+        found = replace(value, **{one.name: each_spec(getattr(value, one.name), change) for one in fields(value)})
     elif isinstance(value, list):
-        found = [simulated(one) for one in value]
+        found = [each_spec(one, change) for one in value]
     return found  # type: ignore[no-any-return]
 
 

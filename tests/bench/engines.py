@@ -16,7 +16,7 @@ from engine.core.commands import AddSupervisor, Submit, SupervisorSpec
 from engine.core.spec import AgentSpec
 from engine.garbage import collect_rarely
 from engine.host import Host
-from engine.references import refer
+from engine.supervisor.callables import Callables
 from engine.trust import TrustList
 from store import Row
 from store.opening import Store, open_store
@@ -49,11 +49,9 @@ async def engine_with(path: Path | None, *specs: AgentSpec, **settings: Any) -> 
         allowed = None if path is None else TrustList(path.with_name("trust.json"))
         host = Host(store, seed=1, allowed=allowed, importer=opened)
         await group.start(host.run)
-        members = []
-        for spec in specs:
-            referred, callables = refer(spec)
-            host.bind(callables)
-            members.append(referred)
+        callables = Callables()
+        members = [callables.referred(spec) for spec in specs]
+        host.bind(callables.by_reference)
         team = SupervisorSpec(name="team", members=[*members], participants=[specs[0].name], **settings)
         await host.order(AddSupervisor(parent=None, team=team))
         with _as_in_its_own_process():

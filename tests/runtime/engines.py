@@ -14,7 +14,7 @@ from engine.core.commands import AddSupervisor, Submit, SupervisorSpec
 from engine.core.spec import AgentSpec
 from engine.core.state import RunSummary, State
 from engine.host import Host
-from engine.references import refer
+from engine.supervisor.callables import Callables
 from store import Record
 from store.opening import Store, open_store
 from tests.patience import PATIENCE_S
@@ -43,11 +43,9 @@ class Engine:
 
     async def hire(self, *specs: AgentSpec, name: str = "team", **settings: Any) -> None:
         """Make a supervisor with these agents, whose code is the program's own."""
-        members = []
-        for spec in specs:
-            referred, callables = refer(spec)
-            self.host.bind(callables)
-            members.append(referred)
+        callables = Callables()
+        members = [callables.referred(spec) for spec in specs]
+        self.host.bind(callables.by_reference)
         team = SupervisorSpec(name=name, members=list(members), **settings)
         await self.host.order(AddSupervisor(parent=None, team=team))
 

@@ -15,7 +15,7 @@ from engine.core.commands import AddSupervisor, SupervisorSpec
 from engine.core.fold import fold
 from engine.core.spec import AgentSpec, Retry
 from engine.core.state import State
-from engine.references import refer
+from engine.supervisor.callables import Callables
 from store import Record, Row
 from store.opening import open_store
 from tests.patience import PATIENCE_S
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 
 def member(run: Any, *specialties: str, **fields: Any) -> AgentSpec:
     spec = AgentSpec(name=run.__name__, run=run, specialties=specialties, **fields)
-    return refer(spec)[0]
+    return Callables().referred(spec)
 
 
 CHECK = SupervisorSpec(name="check", members=[member(crew.read), member(crew.sign)])

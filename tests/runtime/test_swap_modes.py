@@ -13,7 +13,7 @@ from engine.clock import VirtualClock
 from engine.core.codec import decode_events
 from engine.core.commands import Answer, ChangeCapabilities, Reassign, Rollback, SwapAgent
 from engine.core.spec import AgentSpec
-from engine.references import refer
+from engine.supervisor.callables import Callables
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
 
@@ -22,8 +22,9 @@ pytestmark = pytest.mark.anyio
 
 async def swap(running: Engine, spec: AgentSpec, **fields: Any) -> None:
     """Swap the agent of that name to `spec`, whose code may be of this process."""
-    referred, callables = refer(spec)
-    running.host.bind(callables)
+    callables = Callables()
+    referred = callables.referred(spec)
+    running.host.bind(callables.by_reference)
     await running.host.order(SwapAgent(agent=spec.name, spec=referred, **fields))
 
 

@@ -136,7 +136,7 @@ def waits_for_nobody(state: State, run_id: str) -> bool:
 
 
 @some
-@given(worlds(max_turns=25))
+@given(worlds(max_turns=100))
 def test_two_teams_in_one_database_are_not_mixed_up(world: World) -> None:
     host = team_world(agent("ada", "parse"), agent("bob", "write"))
     host.order(Submit(request="parse it"))
@@ -185,7 +185,7 @@ def taken_in_parts(found: tuple[Document, list[JsonValue]], *, into: World | Non
 
 
 @some
-@given(worlds(max_turns=30))
+@given(worlds(max_turns=120))
 def test_in_parts_comes_in_what_comes_in_as_a_whole(world: World) -> None:
     found = exported(world)
 
@@ -196,7 +196,7 @@ def test_in_parts_comes_in_what_comes_in_as_a_whole(world: World) -> None:
 
 
 @some
-@given(worlds(max_turns=30))
+@given(worlds(max_turns=120))
 def test_in_parts_into_a_team_at_work_comes_in_what_comes_in_as_a_whole(world: World) -> None:
     found = exported(world)
     hosts = [team_world(agent("ada", "parse"), agent("bob", "write")) for _ in range(2)]
@@ -211,7 +211,7 @@ def test_in_parts_into_a_team_at_work_comes_in_what_comes_in_as_a_whole(world: W
 
 
 @some
-@given(worlds(max_turns=25))
+@given(worlds(max_turns=100))
 def test_renaming_is_only_renaming(world: World) -> None:
     document, texts = exported(world)
     there: dict[str, str] = {}
@@ -229,7 +229,7 @@ def test_renaming_is_only_renaming(world: World) -> None:
 
 
 @some
-@given(worlds(max_turns=30), st.data())
+@given(worlds(max_turns=120), st.data())
 def test_every_part_of_every_state_stands_by_itself_and_its_work_goes_on(world: World, data: st.DataObject) -> None:
     top = data.draw(st.sampled_from(sorted(one.id for one in world.state.supervisors.values() if not one.leaving)))
     before = encode_state(world.state)

@@ -1,12 +1,13 @@
 """Laws of the core that hold for every history: of operators who do anything and agents that do anything."""
 
+from random import Random
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.core.codec import decode_events, decode_state, encode_event, encode_state, kind_of
-from engine.core.commands import COMMANDS, Order, Resume
+from engine.core.commands import COMMANDS, Order
 from engine.core.context import Context
 from engine.core.decide import ON_COMMAND, decide
 from engine.core.decide.scratch import scratch_of
@@ -16,7 +17,7 @@ from engine.core.fold import FOLD, fold
 from engine.core.hierarchy import above_of
 from engine.core.legality import assert_legal
 from engine.core.state import State
-from tests.chance import mend, random_command, random_turn, worlds
+from tests.chance import CHANGES, KINDS, random_command, random_turn, randoms, release, worlds
 from tests.world import World
 
 some = settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -73,10 +74,10 @@ def test_a_journal_is_the_same_after_json(world: World) -> None:
 
 
 @some
-@given(worlds(), st.data())
-def test_decide_and_effects_leave_the_state_as_it_was(world: World, data: st.DataObject) -> None:
+@given(worlds(), randoms)
+def test_decide_and_effects_leave_the_state_as_it_was(world: World, random: Random) -> None:
     before = encode_state(world.state)
-    order = Order(id="next", command=random_command(data.draw, world))
+    order = Order(id="next", command=random_command(random, world))
     decide(world.state, order, Context(now_ms=world.now_ms, jitter=0.5))
     for event in world.journal[-1:]:
         effects_of(world.state, event)
@@ -91,9 +92,9 @@ def test_every_history_leads_to_a_legal_state(world: World) -> None:
 
 
 @some
-@given(worlds(), st.data())
-def test_a_command_that_comes_twice_is_carried_out_once(world: World, data: st.DataObject) -> None:
-    order = Order(id="once", command=random_command(data.draw, world))
+@given(worlds(), randoms)
+def test_a_command_that_comes_twice_is_carried_out_once(world: World, random: Random) -> None:
+    order = Order(id="once", command=random_command(random, world))
 
     first, second = world.say(order), world.say(order)
 
@@ -129,27 +130,31 @@ def test_a_finished_task_is_never_started_again(world: World) -> None:
 
 
 @some
-@given(st.data())
-def test_after_every_single_turn_the_state_is_legal(data: st.DataObject) -> None:
-    world = data.draw(worlds(max_turns=5))
-    for _ in range(15):
-        random_turn(data.draw, world)
+@given(worlds(max_turns=20), randoms, st.integers(0, 80), st.sampled_from([KINDS, CHANGES]))
+def test_after_every_single_turn_the_state_is_legal(
+    world: World, random: Random, turns: int, kinds: dict[str, float]
+) -> None:
+    for _ in range(turns):
+        random_turn(random, world, kinds)
         assert_legal(world.state)
 
 
 @some
 @given(worlds())
-def test_a_finished_step_never_runs_again_unless_its_task_began_again(world: World) -> None:
-    release(world)
-    world.settle()
-
-    finished: set[tuple[str, str]] = set()
+def test_a_finished_step_is_kept_for_later_attempts_and_never_runs_again_unless_its_task_began_again(
+    world: World,
+) -> None:
+    kept: dict[str, set[str]] = {}
     for event in world.journal:
         if event.type == "step_recorded":
-            assert (event.task_id, event.key) not in finished
-            finished.add((event.task_id, event.key))
+            steps = kept.setdefault(event.task_id, set())
+            assert event.key not in steps
+            steps.add(event.key)
         if event.type == "attempt_cancelled" and event.restarted:
-            finished = {one for one in finished if one[0] != event.task_id}
+            kept.pop(event.task_id, None)
+
+    for task in world.state.tasks.values():
+        assert set(task.steps) == kept.get(task.id, set())
 
 
 @some
@@ -187,15 +192,3 @@ def test_nothing_begins_under_a_paused_supervisor_and_pools_keep_their_bounds_an
 def nobody_takes(state: State, queue: str | None) -> bool:
     """Return True when all who could do what waits in a queue have left or are about to."""
     return queue is not None and all(state.agents[one].removing is not None for one in state.queues[queue].agents)
-
-
-def release(world: World) -> None:
-    """Take back every pause, and let every agent be able to work."""
-    mend(world)
-    state = world.state
-    for target in [
-        *(run.id for run in state.runs.values() if run.paused),
-        *(one.id for one in state.supervisors.values() if one.paused),
-        *(one.id for one in state.agents.values() if one.paused),
-    ]:
-        world.order(Resume(target=target))

@@ -2,10 +2,10 @@
 
 from collections import Counter, defaultdict
 from contextlib import suppress
+from random import Random
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from engine.core.commands import Answer, Command, Submit
 from engine.core.events import Event
@@ -13,7 +13,8 @@ from engine.core.fold import fold
 from engine.core.inheritance import inherited
 from engine.core.signals import AgentUnusable
 from engine.core.state import State
-from tests.chance import crew, mend, worlds
+from engine.simulation.crew import drawn_team
+from tests.chance import mend, randoms, worlds
 from tests.world import World, load
 
 some = settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -106,10 +107,10 @@ class NobodyAnswers(Exception):
 
 
 @some
-@given(st.data())
-def test_a_team_whose_every_attempt_fails_comes_to_rest_without_any_person(data: st.DataObject) -> None:
+@given(randoms)
+def test_a_team_whose_every_attempt_fails_comes_to_rest_without_any_person(random: Random) -> None:
     world = Hopeless()
-    world.order(load(crew(data.draw)))
+    world.order(load(drawn_team(random)))
     for supervisor in list(world.state.supervisors):
         world.order(Submit(request="parse it", supervisor=supervisor))
 
@@ -121,7 +122,7 @@ def test_a_team_whose_every_attempt_fails_comes_to_rest_without_any_person(data:
 
 
 @some
-@given(worlds(max_turns=20))
+@given(worlds(max_turns=80))
 def test_an_agent_in_error_or_leaving_never_takes_over(world: World) -> None:
     for agent in list(world.state.agents.values())[::2]:
         world.say(AgentUnusable(agent_id=agent.id, generation=agent.generation, error="no code"))

@@ -9,7 +9,8 @@ import pytest
 
 from engine.core.spec import AgentSpec
 from engine.errors import Unusable
-from engine.references import Origin, name_of, refer, reference_of, resolve
+from engine.references import Origin, name_of, reference_of, resolve
+from engine.supervisor.callables import Callables
 
 
 def module_level(text: str) -> str:
@@ -57,12 +58,13 @@ def test_a_function_of_the_script_itself_is_bound(monkeypatch: pytest.MonkeyPatc
 def test_a_spec_keeps_its_references_and_loses_its_callables() -> None:
     spec = AgentSpec(name="a", run=module_level, tools=["shop:buy", json.dumps], weight=2.0)
 
-    referred, callables = refer(spec)
+    callables = Callables()
+    referred = callables.referred(spec)
 
     assert referred.run == f"{__name__}:module_level"
     assert referred.tools == ("shop:buy", "json:dumps")
     assert referred.weight == 2.0
-    assert callables == {f"{__name__}:module_level": module_level, "json:dumps": json.dumps}
+    assert callables.by_reference == {f"{__name__}:module_level": module_level, "json:dumps": json.dumps}
 
 
 def test_what_cannot_be_called_is_refused() -> None:

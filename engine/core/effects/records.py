@@ -53,7 +53,6 @@ class StartAttempt:
     """Steps that earlier attempts finished."""
     blueprint: AgentSpec | None = None
     """The spec itself; None looks it up by its hash."""
-    leaves_process: bool = True
 
 
 @fact
@@ -69,7 +68,6 @@ class StopAttempt:
     """It may go on to its next step however long that takes, and to its end where it takes none."""
     leave: bool = False
     """Nothing waits for it: what does not let itself be stopped now is left behind."""
-    leaves_process: bool = True
 
 
 @fact
@@ -92,7 +90,6 @@ class AnswerCall:
     answers: list[Answer]
     refused: str | None = None
     """Why nobody was asked, if so."""
-    leaves_process: bool = False
 
 
 @fact
@@ -104,7 +101,6 @@ class JoinResults:
     attempt: int
     join: Joining
     inputs: list[Input]
-    leaves_process: bool = False
 
 
 @fact
@@ -115,7 +111,6 @@ class CheckOutputs:
     attempt: int
     check: Check
     looks: list[Look]
-    leaves_process: bool = False
 
 
 @fact
@@ -124,7 +119,6 @@ class ReadText:
 
     task_id: str
     input: Held
-    leaves_process: bool = False
 
 
 @fact
@@ -133,7 +127,6 @@ class StartTimer:
 
     timer_id: str
     due_ms: int
-    leaves_process: bool = False
 
 
 @fact
@@ -143,7 +136,6 @@ class CheckAgent:
     agent_id: str
     generation: int
     spec: str
-    leaves_process: bool = False
 
 
 @fact
@@ -153,7 +145,6 @@ class RestartAgents:
     agent_ids: list[str]
     specs: list[str]
     """Content hashes that no other agent uses: what was prepared for them is dropped."""
-    leaves_process: bool = True
 
 
 @fact
@@ -162,7 +153,6 @@ class DropRuntimes:
 
     specs: list[str]
     """Content hashes of the specs that refer to it."""
-    leaves_process: bool = False
 
 
 @fact
@@ -176,7 +166,6 @@ class Acknowledge:
     code: str | None
     result: dict[str, Any]
     summary: str
-    leaves_process: bool = True
 
 
 @fact
@@ -185,7 +174,6 @@ class EndRun:
 
     run_id: str
     seq: int
-    leaves_process: bool = True
 
 
 @fact
@@ -193,7 +181,6 @@ class StopLoop:
     """End the loop after this batch."""
 
     reason: str
-    leaves_process: bool = True
 
 
 Effect: TypeAlias = (

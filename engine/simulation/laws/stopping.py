@@ -11,10 +11,7 @@ from engine.core.events import (
     BudgetExhausted,
     CancelRequested,
     DeadlinePassed,
-    Delegated,
     GraceEnded,
-    GroupPlanned,
-    RetryScheduled,
 )
 from engine.simulation.laws.seen import Seen
 from engine.simulation.ledger.jobs import Job
@@ -48,9 +45,6 @@ def what_is_cancelled_begins_nothing(past: Seen, event: Any) -> str | None:
     job = work.jobs[event.task_id]
     over = work.is_over(job)
     return f"{event.type} of {job.id}, which is part of what is being cancelled" if over else None
-
-
-BEGINS = (AttemptStarted, GroupPlanned, Delegated, RetryScheduled)
 
 
 def whatever_is_below_stops(past: Seen, event: CancelRequested | DeadlinePassed) -> str | None:
