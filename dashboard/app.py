@@ -23,14 +23,10 @@ from dashboard.deck import Deck
 from dashboard.dialogs.dialog import Dialog
 from dashboard.dialogs.engine import LeaveDialog
 from dashboard.feed import Feed
-from dashboard.screens.agents import AgentsScreen
 from dashboard.screens.events import EventsScreen
 from dashboard.screens.frame import Frame
-from dashboard.screens.inbox import InboxScreen
-from dashboard.screens.network import NetworkScreen
-from dashboard.screens.runs import RunsScreen
+from dashboard.screens.lists import AgentsScreen, InboxScreen, NetworkScreen, RunsScreen, TasksScreen
 from dashboard.screens.table_screen import TableScreen
-from dashboard.screens.tasks import TasksScreen
 from dashboard.theme import DARK, THEMES
 from dashboard.views.digest import digest
 from dashboard.views.header import Glimpse, Situation, engine_time_ms

@@ -85,7 +85,7 @@ def engine(
         others=takeover or team is not None,
     )
     if handing_over:
-        from dashboard.cli.handing import GRACE_S, hand_over
+        from dashboard.cli.ending import GRACE_S, hand_over
 
         hand_over(ctx, GRACE_S if grace is None else grace)
         return DONE

@@ -13,10 +13,10 @@ from datetime import datetime
 import click
 
 from dashboard.clean import clean
-from dashboard.cli.clock import now_in
 from dashboard.cli.database import database_of
 from dashboard.cli.group import nearest
 from dashboard.cli.output import DONE, WRONG_USAGE, Settings, fail, write_json, write_lines
+from dashboard.cli.times import now_in
 from dashboard.views.amounts import moment
 from dashboard.views.names import Names
 from dashboard.views.sentences import sentence

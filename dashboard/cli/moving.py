@@ -14,8 +14,7 @@ from dashboard.clean import clean
 from dashboard.cli.database import check_database, database_of, naming, team_in
 from dashboard.cli.ordering import client_on, fail_refused
 from dashboard.cli.output import DONE, NO_ENGINE, WRONG_USAGE, Failure, emit, fail, say
-from dashboard.cli.trust import trust_list
-from dashboard.cli.trusting import allow_code
+from dashboard.cli.trust import allow_code, trust_list
 from dashboard.client import Outcome
 from dashboard.process import is_alive, let_go, start_engine, wait_until_up
 from dashboard.views.amounts import counted, size

@@ -6,6 +6,7 @@ reason, exit 3; no engine is exit 4, unless `--queue` leaves the command for the
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -60,6 +61,29 @@ def sending_options(command: F) -> F:
     ):  # fmt: skip
         command = option(command)
     return command
+
+
+def change(name: str, *, looks: bool = False) -> Callable[[Callable[..., Command | list[Command]]], click.Command]:
+    """Make a subcommand of a function that returns the command to send, or several.
+
+    Args:
+        name: Of the subcommand.
+        looks: Whether it has to look at the team first; then it gets what returns the `Sending`, resolved once.
+    """
+
+    def made_of(build: Callable[..., Command | list[Command]]) -> click.Command:
+        @wraps(build)
+        @click.pass_context
+        def send(ctx: click.Context, /, **said: object) -> int:
+            sending = cache(lambda: Sending.of(ctx))
+            built = build(sending, **said) if looks else build(**said)
+            return order(ctx, sending(), built if isinstance(built, list) else [built])
+
+        made = click.command(name)(sending_options(send))
+        made.params.sort(key=lambda option: option.name in ("queue", "timeout"))  # last in the help
+        return made
+
+    return made_of
 
 
 def _remember(ctx: click.Context, parameter: click.Parameter, value: object) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.clock import now_in
 from dashboard.cli.database import database_of, naming
 from dashboard.cli.following import events
 from dashboard.cli.items import (
@@ -21,6 +20,7 @@ from dashboard.cli.items import (
     task_item,
 )
 from dashboard.cli.output import WRONG_USAGE, Table, emit, fail
+from dashboard.cli.times import now_in
 from dashboard.views.amounts import clock, duration, median, percent
 from dashboard.views.digest import Digest, digest
 from dashboard.views.glyphs import RUN, of_task

@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import database_of, naming, team_in
-from dashboard.cli.durations import Length
 from dashboard.cli.ordering import client_on, fail_refused, outcome_body
 from dashboard.cli.output import (
     DONE,
@@ -22,6 +21,7 @@ from dashboard.cli.output import (
     say,
     write_output,
 )
+from dashboard.cli.times import Length
 from dashboard.cli.watching import Progress, RunEnd, await_run, end_of
 from dashboard.client import Outcome
 from dashboard.interrupts import one_interrupt

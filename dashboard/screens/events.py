@@ -7,7 +7,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from dashboard.screens.frame import Frame
-from dashboard.screens.text import FixedText, TextScreen
+from dashboard.screens.pages import FixedText, TextScreen
 from dashboard.views.event_log import BLOCK, Entry, Filter, FoundLog, WholeLog
 from dashboard.views.header import Glimpse
 from dashboard.views.pages import event_page

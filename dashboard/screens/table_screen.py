@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import ClassVar
 
+from textual.binding import Binding
 from textual.widget import Widget
 
 from dashboard.screens.frame import Frame
@@ -25,8 +26,13 @@ class TableScreen(Frame):
     SORTED: ClassVar[bool] = True
     """Whether rows change places by themselves; then their order is held while the cursor stands on one of them."""
 
+    ORDERS: ClassVar[tuple[str, ...]] = ()
+    """The ways to sort, in the order in which a key goes through them."""
+    BINDINGS = [Binding("s", "sort", "sort", show=False)]
+
     def __init__(self) -> None:
         super().__init__()
+        self._order = next(iter(self.ORDERS), "")
         self._next_ms = 0
         self._shown = 0
         self._total = 0
@@ -85,7 +91,15 @@ class TableScreen(Frame):
         marked = len(self.marked_agents())
         facts = [Cell(f"▪ {marked} marked", "accent")] if marked else []
         facts += [Cell("order held, esc lets go", "muted")] if self.is_held else []
-        return [*facts, *([Cell(f"{self._shown:,} of {self._total:,}", "muted")] if self.needle else [])]
+        facts += [Cell(f"{self._shown:,} of {self._total:,}", "muted")] if self.needle else []
+        return [*facts, Cell(f"sorted: {self._order}", "muted")] if self._order else facts
+
+    def action_sort(self) -> None:
+        """Sort in the next way."""
+        if self.ORDERS:
+            self._order = self.ORDERS[(self.ORDERS.index(self._order) + 1) % len(self.ORDERS)]
+            self.release()
+            self.look(self.deck.glimpse)
 
     def marked_agents(self) -> list[str]:
         """Return the agents that were marked and are still in the team."""

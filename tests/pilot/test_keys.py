@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.dialogs.swap import SwapDialog
-from dashboard.screens.agent import AgentScreen
-from dashboard.screens.text import TextScreen
+from dashboard.screens.pages import AgentScreen, TextScreen
 from dashboard.views.rows import Listing
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.pane import Pane

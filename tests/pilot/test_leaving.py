@@ -10,7 +10,7 @@ from textual.screen import Screen
 from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.engine import LeaveDialog
 from dashboard.dialogs.files import ImportDialog
-from dashboard.screens.text import TaskText, TextScreen
+from dashboard.screens.pages import TaskText, TextScreen
 from dashboard.views.header import Glimpse
 from store import Reader, Record
 from tests.pilot.engines import until

@@ -1,55 +1,83 @@
-"""`priority`, `deadline`, `reassign`, `inbox`, `answer`: urgency, who works, what waits for a person."""
+"""`cancel`, `retry`, `priority`, `deadline`, `reassign`, `inbox`, `answer`: work, and what waits for a person.
+
+One rule holds inside: nothing is changed here. Each subcommand builds one command; `change` sends it and says what the
+engine made of it.
+"""
 
 import json
+from collections.abc import Callable
 
 import click
 from pydantic import JsonValue
 
-from dashboard.cli.clock import now_in
+from dashboard.clean import clean
 from dashboard.cli.database import database_of, naming
-from dashboard.cli.durations import seconds
 from dashboard.cli.items import name_of
-from dashboard.cli.ordering import Sending, order, sending_options
-from dashboard.cli.output import WRONG_USAGE, Table, emit, fail, say
+from dashboard.cli.ordering import Sending, change, state_of
+from dashboard.cli.output import WRONG_USAGE, Table, emit, fail, is_interactive, say
+from dashboard.cli.times import now_in, seconds
 from dashboard.views.amounts import clock, remaining
 from dashboard.views.digest import needs_person
-from engine.core.commands import Answer, Reassign, SetDeadline, SetPriority
+from engine.core.commands import Answer, Cancel, Command, Reassign, RetryWork, SetDeadline, SetPriority
 from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
 from engine.folding import folded_from
 from store import Reader
 
 
-@click.command("priority")
+@change("cancel", looks=True)
+@click.argument("target")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+@click.option("--reason", metavar="TEXT", help="Why; it stands with what was cancelled.")
+def cancel(sending: Callable[[], Sending], target: str, *, yes: bool, reason: str | None) -> Command:
+    """Stop the run or task TARGET at its next step; what is done is kept."""
+    if not yes and is_interactive():
+        click.confirm(f"Cancel {clean(_described(state_of(sending()), target))}?", abort=True, err=True)
+    return Cancel(target=target) if reason is None else Cancel(target=target, reason=reason)
+
+
+def _described(state: State, target: str) -> str:
+    """Return what a target is, so that a person sees what they stop."""
+    target = target.removeprefix("@")
+    if (run := state.runs.get(target)) is not None:
+        left = run.total - run.ended
+        return f"the run {run.id} ({run.title}), {run.running} of whose {left} open tasks are at work"
+    if (task := state.tasks.get(target)) is not None:
+        return f"the task {task.id} ({task.title}) of the run {task.run_id}, which is {task.status.value}"
+    return repr(target)
+
+
+@change("retry")
+@click.argument("target")
+def retry(target: str) -> Command:
+    """Try the failed or waiting task TARGET again now; or submit the request of a finished run again."""
+    return RetryWork(target=target)
+
+
+@change("priority")
 @click.argument("target")
 @click.argument("priority", type=click.IntRange(0, LOWEST_PRIORITY))
-@sending_options
-@click.pass_context
-def priority(ctx: click.Context, target: str, priority: int) -> int:
+def priority(target: str, priority: int) -> Command:
     """Make the run or task TARGET as urgent as PRIORITY: 0 goes first, 9 last, 5 is usual."""
-    return order(ctx, Sending.of(ctx), [SetPriority(target=target, priority=priority)])
+    return SetPriority(target=target, priority=priority)
 
 
-@click.command("deadline")
+@change("deadline")
 @click.argument("target")
 @click.argument("time")
-@sending_options
-@click.pass_context
-def deadline(ctx: click.Context, target: str, time: str) -> int:
+def deadline(target: str, time: str) -> Command:
     """End the run or task TARGET in TIME from now (90s, 5m, 2h), if it has not ended; 'none' takes that away."""
     deadline_s = None if time == "none" else seconds(time, "deadline")
-    return order(ctx, Sending.of(ctx), [SetDeadline(target=target, deadline_s=deadline_s)])
+    return SetDeadline(target=target, deadline_s=deadline_s)
 
 
-@click.command("reassign")
+@change("reassign")
 @click.argument("task")
 @click.argument("agent")
 @click.option("--now", is_flag=True, help="Stop what is at work at once, not at its next step.")
-@sending_options
-@click.pass_context
-def reassign(ctx: click.Context, task: str, agent: str, *, now: bool) -> int:
+def reassign(task: str, agent: str, *, now: bool) -> Command:
     """Give TASK to AGENT; where it is at work, its finished steps are kept."""
-    return order(ctx, Sending.of(ctx), [Reassign(task=task, agent=agent, now=now)])
+    return Reassign(task=task, agent=agent, now=now)
 
 
 @click.command("inbox")
@@ -98,14 +126,12 @@ def _in_trouble(state: State, key: str) -> str:
     return f"task {task.title} {task.status.value.replace('_', ' ')} (quarterdeck retry {key})"
 
 
-@click.command("answer")
+@change("answer")
 @click.argument("question")
 @click.argument("answer")
 @click.option("--output", metavar="TEXT", help="With 'use': the output that stands for the work.")
 @click.option("--output-json", metavar="JSON", help="The same, as a JSON value.")
-@sending_options
-@click.pass_context
-def answer(ctx: click.Context, question: str, answer: str, *, output: str | None, output_json: str | None) -> int:
+def answer(question: str, answer: str, *, output: str | None, output_json: str | None) -> Command:
     """Answer QUESTION, by its id or that of the task that waits; 'quarterdeck inbox' lists them."""
     value: JsonValue = output
     if output_json is not None:
@@ -113,4 +139,4 @@ def answer(ctx: click.Context, question: str, answer: str, *, output: str | None
             value = json.loads(output_json)
         except ValueError as error:
             fail("usage", f"--output-json is not JSON: {error}", "a text goes to --output", WRONG_USAGE)
-    return order(ctx, Sending.of(ctx), [Answer(escalation=question, answer=answer, output=value)])
+    return Answer(escalation=question, answer=answer, output=value)

@@ -1,14 +1,74 @@
-"""What a strategy switch would do, without doing it: the engine's own preview, told to a person and to a script."""
+"""`strategy`: how a supervisor coordinates from now on; with --dry-run what that would do, as the engine decides it."""
 
+import json
+from typing import Literal
+
+import click
+from pydantic import JsonValue
+
+from dashboard.cli.database import naming
 from dashboard.cli.items import Item
+from dashboard.cli.ordering import Sending, order, sending_options, state_of
+from dashboard.cli.output import DONE, WRONG_USAGE, emit, fail
 from dashboard.views.amounts import counted
 from engine.core.commands import SwitchStrategy
 from engine.core.decide.strategy import switched
 from engine.core.events import GroupChange, StrategySwitched
+from engine.core.spec import AGGREGATIONS, Aggregation
 from engine.core.state import State
 
 
-def strategy_plan(state: State, command: SwitchStrategy) -> tuple[Item, list[str]]:
+@click.command("strategy")
+@click.argument("supervisor")
+@click.argument("mode")
+@click.option("--aggregation", type=click.Choice(AGGREGATIONS), help="How results are joined.")
+@click.option("--aggregator", metavar="AGENT", help="Who joins them by synthesis.")
+@click.option("--lead", metavar="AGENT", help="Who gets the whole request, for delegate.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the strategy; JSON, or text.")
+@click.option("--run", "run_id", metavar="RUN", help="Only this run; the supervisor stays as it is.")
+@click.option("--no-preserve", is_flag=True, help="Stop what runs at its next step; its partial results are kept.")
+@click.option("--new-only", is_flag=True, help="Leave open runs as they are.")
+@click.option("--dry-run", is_flag=True, help="Say what would be kept and what planned anew.")
+@sending_options
+@click.pass_context
+def strategy(
+    ctx: click.Context, supervisor: str, mode: str, *, aggregation: Aggregation | None, aggregator: str | None,
+    lead: str | None, settings: tuple[str, ...], run_id: str | None, no_preserve: bool, new_only: bool, dry_run: bool,
+) -> int:  # fmt: skip
+    """Let SUPERVISOR coordinate by MODE from now on, in its open runs too; what is done stays done."""
+    sending = Sending.of(ctx, changes=not dry_run)
+    scope: Literal["run", "open", "new"] = "run" if run_id is not None else "new" if new_only else "open"
+    command = SwitchStrategy(
+        supervisor=supervisor,
+        mode=mode,
+        aggregation=aggregation,
+        aggregator=aggregator,
+        preserve_agent_states=not no_preserve,
+        scope=scope,
+        run=run_id,
+        lead=lead,
+        settings=dict(map(_setting, settings)) if settings else None,
+    )
+    if not dry_run:
+        return order(ctx, sending, [command])
+    state = state_of(sending)
+    body, told = _plan(state, command)
+    emit(ctx, body | naming(sending.path, state), told)
+    return DONE
+
+
+def _setting(said: str) -> tuple[str, JsonValue]:
+    key, equals, text = said.partition("=")
+    if not equals or not key:
+        fail("usage", f"{said!r} is no setting", "write KEY=VALUE, such as --set rounds=3", WRONG_USAGE)
+    try:
+        value: JsonValue = json.loads(text)
+    except ValueError:
+        value = text
+    return key, value
+
+
+def _plan(state: State, command: SwitchStrategy) -> tuple[Item, list[str]]:
     """Return what `command` would keep, cancel and plan anew, as JSON and in words.
 
     Raises:

@@ -1,10 +1,19 @@
-"""Lengths of time on the command line: `90`, `90s`, `5m`, `2h`, `1d`."""
+"""Times on the command line: lengths such as 90, 90s, 5m, 2h, 1d, and what time it is for the team."""
 
 import re
+import time
 
 import click
 
 from dashboard.cli.output import WRONG_USAGE, fail
+from dashboard.views.header import engine_time_ms
+from store import Reader
+
+
+def now_in(reader: Reader) -> int:
+    """Return the time of the team in an open file, in UTC milliseconds."""
+    return engine_time_ms(reader.newest_ms(), reader.engine(), time.time_ns() // 1_000_000)
+
 
 _LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)([smhd]?)")
 _UNITS_S = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}

@@ -1,0 +1,223 @@
+"""`swap`, `rollback`, `capability`, `add`, `remove`, `move`, `replace`, `set`, `pause`, `resume`: who is in a team.
+
+One rule holds inside: nothing is changed here. Each subcommand builds one command (or one for each agent of a file);
+`change` sends it and says what the engine made of it.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from dashboard.cli.ordering import Sending, change, state_of
+from dashboard.cli.output import WRONG_USAGE, fail
+from dashboard.cli.times import Length
+from dashboard.cli.trust import ensure_granted
+from dashboard.specfile import read_spec_file
+from engine.core.commands import (
+    AddAgent,
+    AddSupervisor,
+    ChangeCapabilities,
+    ChangeSupervisor,
+    Command,
+    Move,
+    Pause,
+    RemoveMember,
+    ReplaceTeam,
+    Resume,
+    Rollback,
+    RollbackAgents,
+    SwapAgent,
+    SwapAgents,
+)  # fmt: skip
+from engine.core.options import BALANCES, Balance, Preempt, SupervisorOptions
+from engine.core.queries.targets import at
+from engine.core.spec import AgentSpec
+from engine.core.validation.bounds import NAME
+
+MODES = ("drain", "migrate", "abort")
+_mode = click.option(
+    "--mode", type=click.Choice(MODES), default="drain", show_default=True,
+    help="What is at work ends on the old; goes on with the new from its next step; or begins again on the new.",
+)  # fmt: skip
+
+
+@change("swap", looks=True)
+@click.argument("agents", nargs=-1, metavar="[AGENT]...")
+@click.option("--with", "replacement", metavar="SPEC|FILE", help="A spec of the registry, or a file.")
+@click.option(
+    "--from",
+    "file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Swap several: each agent of FILE takes the place of the one of its name, all or none.",
+)
+@_mode
+@click.option("--deadline", type=Length(), metavar="TIME", help="With drain: ask a person when it takes longer.")
+@click.option("--rollback-after", metavar="N/M", help="Roll back by itself when N of the first M tasks fail.")
+@click.option("--trust", is_flag=True, help="Allow the code that the file names.")
+def swap(
+    sending: Callable[[], Sending], agents: tuple[str, ...], *, replacement: str | None, file: Path | None, mode: str,
+    deadline: float | None, rollback_after: str | None, trust: bool,
+) -> Command:  # fmt: skip
+    """Give AGENT another spec while it works; its id, its history and its queue stay.
+
+    Several agents get the same spec, as one change: all of them, or none.
+    """
+    if (replacement is None) == (file is None):
+        fail("usage", "say what with", "either --with SPEC|FILE for the agents named, or --from FILE", WRONG_USAGE)
+    if replacement is not None and not agents:
+        fail("usage", "say which agent", "quarterdeck swap AGENT --with SPEC", WRONG_USAGE)
+    failures, tasks = _probation(rollback_after)
+
+    def one(agent: str, *, spec: AgentSpec | None = None, registered: str | None = None) -> SwapAgent:
+        return SwapAgent(
+            agent=agent,
+            spec=spec,
+            registered=registered,
+            mode=mode,
+            deadline_s=deadline,
+            rollback_failures=failures,
+            rollback_tasks=tasks,
+        )
+
+    if replacement is not None and NAME.fullmatch(replacement):
+        swaps = [one(agent, registered=replacement) for agent in agents]
+    else:
+        found = read_spec_file(Path(replacement) if replacement is not None else file or Path())
+        ensure_granted(sending(), found, trust=trust)
+        if replacement is not None and len(found.agents) != 1:
+            said = f"{replacement} has {len(found.agents)} agents"
+            fail("usage", said, "--with takes a file with one agent; --from takes one with several", WRONG_USAGE)
+        pairs = [(agent, found.agents[0]) for agent in agents] if replacement is not None else [
+            (spec.name, spec) for spec in found.agents if not agents or spec.name in agents
+        ]  # fmt: skip
+        swaps = [one(agent, spec=spec) for agent, spec in pairs]
+        if not swaps:
+            fail("usage", f"{file} has none of these agents", "leave the names out to swap all of them", WRONG_USAGE)
+    return swaps[0] if len(swaps) == 1 else SwapAgents(swaps=swaps)
+
+
+def _probation(said: str | None) -> tuple[int | None, int]:
+    if said is None:
+        return None, 10
+    failures, _, tasks = said.partition("/")
+    if not (failures.isascii() and failures.isdigit() and int(failures) > 0):
+        fail("usage", f"{said!r} is not N/M", "such as 2/10: back when 2 of the first 10 tasks fail", WRONG_USAGE)
+    if tasks and not (tasks.isascii() and tasks.isdigit() and int(tasks) >= int(failures)):
+        fail("usage", f"{said!r}: M must be at least N", "such as 2/10", WRONG_USAGE)
+    return int(failures), int(tasks or 10)
+
+
+@change("rollback")
+@click.argument("agents", nargs=-1, required=True, metavar="AGENT...")
+@_mode
+def rollback(agents: tuple[str, ...], *, mode: str) -> Command:
+    """Give AGENT the spec of the generation before; a second time takes that back.
+
+    Several agents are rolled back as one change: all of them, or none.
+    """
+    each = [Rollback(agent=agent, mode=mode) for agent in agents]
+    return each[0] if len(each) == 1 else RollbackAgents(rollbacks=each)
+
+
+@change("capability")
+@click.argument("agent")
+@click.option("--add", "added", multiple=True, metavar="WORD", help="It is able to do this from now on.")
+@click.option("--remove", "removed", multiple=True, metavar="WORD", help="It is not asked for this any more.")
+def capability(agent: str, *, added: tuple[str, ...], removed: tuple[str, ...]) -> Command:
+    """Change what AGENT is able to do, while it works."""
+    if not added and not removed:
+        fail("usage", "nothing to change", "say --add WORD or --remove WORD", WRONG_USAGE)
+    return ChangeCapabilities(agent=agent, add=list(added), remove=list(removed))
+
+
+@change("add", looks=True)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--under", metavar="SUPERVISOR", help="Otherwise the first one.")
+@click.option("--trust", is_flag=True, help="Allow the code that the file names.")
+def add(sending: Callable[[], Sending], file: Path, *, under: str | None, trust: bool) -> Command | list[Command]:
+    """Add what stands in FILE: one agent, a list of agents, or a whole team file as a supervisor of its own.
+
+    An agent is written as in a team file: {name: scout, run: "crew.scout:survey", specialties: [survey]}
+    """
+    found = read_spec_file(file)
+    ensure_granted(sending(), found, trust=trust)
+    if found.team is not None:
+        roots = state_of(sending()).roots
+        return AddSupervisor(parent=under or (at(roots[0].id) if roots else None), team=found.team)
+    return [AddAgent(supervisor=under, spec=spec) for spec in found.agents]
+
+
+@change("remove")
+@click.argument("target")
+@click.option(
+    "--mode",
+    type=click.Choice(["drain", "requeue", "abort"]),
+    help="What becomes of its work: it ends, another takes it, it is stopped.",
+)
+def remove(target: str, *, mode: Literal["drain", "requeue", "abort"] | None) -> Command:
+    """Remove the agent TARGET, or a supervisor that has nobody under it."""
+    return RemoveMember(target=target, mode=mode)
+
+
+@change("move")
+@click.argument("target")
+@click.argument("parent")
+def move(target: str, parent: str) -> Command:
+    """Put the agent or supervisor TARGET, with everything under it, under the supervisor PARENT."""
+    return Move(target=target, parent=parent)
+
+
+@change("replace", looks=True)
+@click.argument("supervisor")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--mode", type=click.Choice(MODES), default="drain", show_default=True, help="Of the swaps.")
+@click.option("--trust", is_flag=True, help="Allow the code that the file names.")
+def replace(sending: Callable[[], Sending], supervisor: str, file: Path, *, mode: str, trust: bool) -> Command:
+    """Make what is under SUPERVISOR like the team file FILE: swap what differs, add what is new, remove the rest."""
+    found = read_spec_file(file)
+    if found.team is None:
+        fail("usage", f"{file} is no team file", "it begins with 'version: 1' and has a supervisor", WRONG_USAGE)
+    ensure_granted(sending(), found, trust=trust)
+    return ReplaceTeam(supervisor=supervisor, team=found.team, mode=mode)
+
+
+@change("set")
+@click.argument("supervisor")
+@click.option("--max-parallel", type=click.IntRange(1, 10_000), help="Attempts its own agents may run at once.")
+@click.option("--max-total", type=click.IntRange(1, 100_000), help="Attempts at once in it and everything under it.")
+@click.option("--processes", type=click.IntRange(1, 10_000), help="Attempts at once in processes, everything under it.")
+@click.option("--max-agents", type=click.IntRange(1, 100_000), help="The most agents it may have.")
+@click.option("--balance", type=click.Choice(BALANCES), help="Who of several able agents gets a task.")
+@click.option("--ageing", type=click.FloatRange(0, 86_400), metavar="S", help="Waiting that raises a task by one.")
+@click.option("--preempt", type=click.Choice(["step", "now", "never"]), help="When an urgent task takes a slot.")
+def set_(
+    supervisor: str, *, max_parallel: int | None, max_total: int | None, processes: int | None,
+    max_agents: int | None, balance: Balance | None, ageing: float | None, preempt: str | None,
+) -> Command:  # fmt: skip
+    """Change what SUPERVISOR allows; what is not named stays."""
+    options = None
+    if any(value is not None for value in (max_total, processes, balance, ageing, preempt)):
+        at = None if preempt is None else Preempt(at=preempt)  # type: ignore[arg-type]
+        options = SupervisorOptions(
+            max_total=max_total, processes=processes, balance=balance, ageing_s=ageing, preempt=at
+        )
+    if options is None and max_parallel is None and max_agents is None:
+        fail("usage", "nothing to change", "see: quarterdeck set --help", WRONG_USAGE)
+    return ChangeSupervisor(supervisor=supervisor, options=options, max_parallel=max_parallel, max_agents=max_agents)
+
+
+@change("pause")
+@click.argument("target")
+def pause(target: str) -> Command:
+    """Let the agent, supervisor or run TARGET start nothing new; what is at work goes on."""
+    return Pause(target=target)
+
+
+@change("resume")
+@click.argument("target")
+def resume(target: str) -> Command:
+    """Let the paused agent, supervisor or run TARGET go on."""
+    return Resume(target=target)
