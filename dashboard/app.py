@@ -1,6 +1,6 @@
 """The Textual app: a client that reads the files of one team and sends commands.
 
-It decides nothing. Ten times a second it folds what the feed has read and lets the screen on top look at it; what an
+It decides nothing. Ten times a second it folds what the feed has read; the screen on top looks at it then; what an
 operator asks for becomes a command in the inbox, and its outcome one line. Screens: `dashboard/screens`.
 """
 
@@ -36,7 +36,10 @@ from engine.strategies_plugins import installed_strategies
 from store import Reader
 
 FLUSH_S = 0.1
-"""The screen is brought up to date this often, in seconds."""
+"""What has arrived is folded this often, in seconds, and shown at once after a silence."""
+LOOK_S = 0.2
+"""The least time between two looks while things happen all the time: a look costs as much as 500 events."""
+WARM_S = 1.0
 COLLECT_S = 60.0
 """How often all garbage is looked for, in seconds; it takes some 50 ms, and by itself the collector would not."""
 SLICE_S, CATCHING_UP_S = 0.015, 0.05
@@ -53,6 +56,11 @@ _SCREENS: dict[str, type[Frame]] = {
     "runs": RunsScreen,
     "inbox": InboxScreen,
 }
+
+
+def warm() -> None:
+    """Import what the first dialog needs, in a thread, once the first frame is there."""
+    import engine.core.decide  # noqa: F401
 
 
 def wall_ms() -> int:
@@ -88,6 +96,8 @@ class QuarterdeckApp(Deck):
         self._shows_defects = debug
         self._news = News()
         self._drawn: tuple[object, ...] = ()
+        self._stale = False
+        self._looked_s = 0.0
         self._frames: dict[str, Frame] = {}
         self.glimpse = self._look()
 
@@ -101,6 +111,7 @@ class QuarterdeckApp(Deck):
         self.feed.start()
         self.push_screen(self._frame("network"))
         self.set_interval(FLUSH_S, self.flush)
+        self.set_timer(WARM_S, lambda: self.run_worker(warm, thread=True))
         self.set_interval(COLLECT_S, self.collect)
 
     def collect(self) -> None:
@@ -126,9 +137,10 @@ class QuarterdeckApp(Deck):
             engine = feed.engine
             pid = engine.pid if engine is not None and engine.alive else None
             self.tip = self._tips.of(self._happened(), now_ms, pid=pid)
-        drawn = (now_ms // 1000, feed.engine and feed.engine.alive, feed.live, feed.trouble, feed.opening)
-        if changed or drawn != self._drawn:
-            self._drawn = drawn
+        self._stale |= changed or feed.live != self.glimpse.live
+        drawn = (now_ms // 1000, feed.engine and feed.engine.alive, feed.trouble, feed.opening)
+        if drawn != self._drawn or (self._stale and time.monotonic() - self._looked_s >= LOOK_S):
+            self._drawn, self._stale, self._looked_s = drawn, False, time.monotonic()
             self.glimpse = self._look()
             self.show()
 

@@ -6,17 +6,16 @@ in the table of `dashboard.actions`.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 from textual.screen import Screen
 
 from dashboard.deck import Deck, deck_of
 from dashboard.dialogs.dialog import Answer, Dialog
 from dashboard.views.targets import Target, agent_behind, named, supervisor_behind
-from engine.core.decide.swapping import MODES
 from engine.core.errors import Refused
 from engine.core.queries.targets import words
-from engine.core.state import State
+from engine.core.state import State, SwapMode
 
 FLAGS = frozenset({"now"})
 """Options without a value."""
@@ -184,6 +183,6 @@ def one_of(*names: str) -> Completes:
 OPTIONS: dict[str, Completes] = {
     "--with": lambda state, before: sorted(state.registry),
     "--under": supervisors,
-    "--mode": one_of(*MODES),
+    "--mode": one_of(*get_args(SwapMode)),
 }
 """What may follow an option."""

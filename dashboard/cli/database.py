@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -23,9 +23,11 @@ from engine.core.errors import CoreError
 from engine.core.events import CommandApplied
 from engine.core.state import State
 from engine.folding import events_of, folded, folded_from
-from engine.teamfile import TeamFile
 from store import EngineInfo, MissingFile, NotOurFile, Reader, StandbyInfo, StoreError, check_place, looks_like_ours
 from store.files import Files
+
+if TYPE_CHECKING:
+    from engine.teamfile import TeamFile
 
 VARIABLE = "QUARTERDECK_DB"
 TEAM_FILE = "team.yaml"
@@ -131,7 +133,7 @@ def database_of_file(team: Path) -> Path | None:
     return next(iter(sorted(data_folder().glob(f"*-{mark_of(team)}.db"))), None)
 
 
-def team_database(ctx: click.Context, file: TeamFile) -> Path:
+def team_database(ctx: click.Context, file: "TeamFile") -> Path:
     """Return the database of a team file, which may be still to be made: two files with teams of one name have two.
 
     Raises:

@@ -31,7 +31,6 @@ from dashboard.views.switching import (
 from dashboard.views.typed import Mistyped, settings_line, settings_of, words_of
 from dashboard.widgets.fields import Field, Picker
 from engine.core.commands import SwitchStrategy
-from engine.core.decide.strategy import switched
 from engine.core.errors import Refused
 from engine.core.queries.targets import at, word_for
 from engine.core.state import Supervisor
@@ -170,6 +169,8 @@ class StrategyDialog(Dialog):
         return (picker.picked or None) if picker.display else None
 
     def _show(self, glimpse: Glimpse, command: SwitchStrategy) -> None:
+        from engine.core.decide.strategy import switched  # not for the first frame
+
         state = glimpse.state
         graphs, told = self.query_one("#graphs"), self.told("consequence")
         try:
@@ -202,6 +203,8 @@ class StrategyDialog(Dialog):
         return " ".join([*parts, *(["--new-only"] if command.scope == "new" else [])])
 
     def answer(self) -> Answer:
+        from engine.core.decide.strategy import switched
+
         mode = self.query_one(Choices).chosen
         if mode is None:
             return None

@@ -61,19 +61,23 @@ def digest(state: State, *, working: bool = True) -> Digest:
 
 
 def _teams(state: State, out: Digest) -> None:
-    above: dict[str, list[str]] = {}
+    """Sum the agents of each supervisor, and its sums into all above it."""
+    own = {supervisor_id: [0, 0, 0, 0, 0] for supervisor_id in state.supervisors}
     for agent in state.agents.values():
-        chain = above.get(agent.supervisor_id)
-        if chain is None:
-            chain = above[agent.supervisor_id] = _chain(state, agent.supervisor_id)
-        busy = bool(agent.running or agent.parked)
-        broken = agent.error is not None
-        for supervisor_id in chain:
-            out.agents_of[supervisor_id] += 1
-            out.done_of[supervisor_id] += agent.done
-            out.failed_of[supervisor_id] += agent.failed
-            out.busy_of[supervisor_id] += busy
-            out.errors_of[supervisor_id] += broken
+        sums = own.get(agent.supervisor_id)
+        if sums is not None:
+            sums[0] += 1
+            sums[1] += agent.done
+            sums[2] += agent.failed
+            if agent.running or agent.parked:
+                sums[3] += 1
+            if agent.error is not None:
+                sums[4] += 1
+    counters = (out.agents_of, out.done_of, out.failed_of, out.busy_of, out.errors_of)
+    for supervisor_id, sums in own.items():
+        for above_id in _chain(state, supervisor_id):
+            for counter, count in zip(counters, sums, strict=True):
+                counter[above_id] += count
 
 
 def _chain(state: State, supervisor_id: str) -> list[str]:

@@ -131,12 +131,14 @@ def banner(state: State, situation: Situation, live_banner: str | None) -> Cell 
 
 def _without_engine(state: State, situation: Situation) -> Cell | None:
     info = situation.engine
+    if info is not None and info.alive and not info.hung:
+        return None
     key = "" if situation.readonly else "E or "
     go_on = "run its program again" if program_line(state) is not None else f"{key}{shell(situation)}"
     if info is None:
         return Cell(f"○ no engine has worked on this file · start one: {go_on}", "muted")
     if info.alive:
-        return Cell(f"✕ engine {info.pid} is silent · take over: {go_on}", "error") if info.hung else None
+        return Cell(f"✕ engine {info.pid} is silent · take over: {go_on}", "error")
     since = moment(gone_since_ms(state, info), situation.now_ms)
     if info.ended_ms is not None:
         return Cell(f"■ engine {info.pid} stopped at {since} · go on: {go_on}", "muted")

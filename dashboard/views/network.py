@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dashboard.views.amounts import count, duration, median
 from dashboard.views.digest import Digest
@@ -32,8 +33,7 @@ class Folding:
     """When each agent was last seen at work."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
     lead: str
     name: str
     folded: int = 0
@@ -113,17 +113,18 @@ def _branch(
     lines[supervisor.id] = _Line(own_lead, supervisor.name)
     needle = "" if found else needle
     shown, folded = _members(state, supervisor, folding, now_ms)
-    left = [member for member in shown if _is_found(state, member, needle)]
+    left = [member for member in shown if _is_found(state, member, needle)] if needle else shown
+    inner, end = below + "├─ ", below + "└─ "
     for place, member in enumerate(left):
         last = place == len(left) - 1 and not folded
-        lead = below + ("└─ " if last else "├─ ")
+        lead = end if last else inner
         if (lower := state.supervisors.get(member)) is not None:
             deeper = (lead, below + ("   " if last else "│  "))
             _branch(state, lower, deeper, lines, folding, now_ms=now_ms, needle=needle)
         else:
             lines[member] = _Line(lead, state.agents[member].name)
     if folded:
-        lines[f"fold:{supervisor.id}"] = _Line(below + "└─ ", "", folded)
+        lines[f"fold:{supervisor.id}"] = _Line(end, "", folded)
 
 
 def _is_found(state: State, member: str, needle: str) -> bool:

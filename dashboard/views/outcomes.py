@@ -7,7 +7,6 @@ from dashboard.views.rows import Cell
 from engine.core.code import named_in
 from engine.core.commands import Command, Rollback, RollbackAgents, SwapAgent, SwapAgents
 from engine.core.context import Context
-from engine.core.decide import carry_out
 from engine.core.errors import Refused
 from engine.core.events import Event
 from engine.core.state import State
@@ -26,6 +25,8 @@ class Rehearsal(NamedTuple):
 
 def rehearsed(state: State, command: Command, now_ms: int) -> Rehearsal:
     """Return what a command would do, or why it would be refused; nothing is changed."""
+    from engine.core.decide import carry_out  # a tenth of a second that the first frame does not need
+
     try:
         applied = carry_out(state, command, _context(state, command, now_ms))
     except Refused as refusal:

@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from dashboard.views.amounts import counted, duration, median, percent
 from dashboard.views.rows import Cell
 from engine.core.candidate import Candidate, names_it, suits
-from engine.core.decide.swapping import MODES, AttemptPreview, SwapPreview, preview
 from engine.core.queries.suiting import Fit, candidate_from
 from engine.core.queries.targets import at
 from engine.core.spec import AgentSpec
-from engine.core.state import Agent, State
+from engine.core.state import Agent, State, SwapMode
 
 FIELDS = (
     ("type", "agent_type"),
@@ -155,12 +154,18 @@ def its_work(agent: Agent, state: State) -> str:
     return f"{under_way}, {counted(waiting, 'task')} waiting"
 
 
+if TYPE_CHECKING:
+    from engine.core.decide.swapping import AttemptPreview, SwapPreview
+
+MODES = get_args(SwapMode)
 SHOWN = 4
 """Attempts of which each is told what becomes of it."""
 
 
-def previews(state: State, agent_ids: Sequence[str], mode: str) -> list[SwapPreview]:
+def previews(state: State, agent_ids: Sequence[str], mode: str) -> "list[SwapPreview]":
     """Return what a swap of each of these agents would do now; one that has left is left out."""
+    from engine.core.decide.swapping import preview  # a tenth of a second that the first frame does not need
+
     return [preview(state, at(agent_id), mode) for agent_id in agent_ids if agent_id in state.agents]
 
 
@@ -217,13 +222,13 @@ def _next(state: State, agent_ids: Sequence[str]) -> str:
     return "the new ones"
 
 
-def _drains(attempts: Sequence[AttemptPreview]) -> str:
+def _drains(attempts: "Sequence[AttemptPreview]") -> str:
     generations = sorted({f"g{one.generation}" for one in attempts})
     on = generations[0] if len(generations) == 1 else "the old"
     return f"the attempt ends on {on}" if len(attempts) == 1 else f"{counted(len(attempts), 'attempt')} end on {on}"
 
 
-def _migrates(attempts: Sequence[AttemptPreview], to: str) -> str:
+def _migrates(attempts: "Sequence[AttemptPreview]", to: str) -> str:
     steps = sum(one.steps for one in attempts)
     kept = f"; {_finished(steps, len(attempts))} kept" if steps else ""
     if len(attempts) > 1:
@@ -233,7 +238,7 @@ def _migrates(attempts: Sequence[AttemptPreview], to: str) -> str:
     return f"the attempt goes on with {to} from step {steps + 1}{kept}"
 
 
-def _aborts(attempts: Sequence[AttemptPreview], to: str) -> str:
+def _aborts(attempts: "Sequence[AttemptPreview]", to: str) -> str:
     steps = sum(one.steps for one in attempts)
     lost = f"; {_finished(steps, len(attempts), its='')} thrown away" if steps else "; nothing was finished"
     if len(attempts) > 1:

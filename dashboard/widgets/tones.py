@@ -41,6 +41,18 @@ class Toned(_Base):
 
     LEAD_TONE = "faint"
     """The tone of what stands before a cell."""
+    _base: Style | None = None
+
+    @property
+    def rich_style(self) -> Style:
+        """The widget's own style; Textual mixes it anew from all ancestors at each call, as dear as a row."""
+        if self._base is None:
+            self._base = super().rich_style
+        return self._base
+
+    def notify_style_update(self) -> None:
+        self._base = None
+        super().notify_style_update()
 
     def tone(self, name: str) -> Style:
         """Return what a tone changes of the widget's own style."""

@@ -50,7 +50,7 @@ class Wait:
     words: str
     """One short sentence; a moment is left to `until_ms`."""
     ids: tuple[str, ...] = ()
-    """Tasks, runs, agents, supervisors or questions that it waits for."""
+    """Tasks, runs, agents, supervisors or questions that it waits for; not the delegated tasks."""
     until_ms: int | None = None
     """When it goes on by itself, if that is known; UTC milliseconds."""
     ahead: int | None = None
@@ -94,7 +94,7 @@ class Waits:
             ids = () if task.escalation_id is None else (task.escalation_id,)
             return Wait(why="doubt", words=f"in doubt: did the tool run? a person is asked ({', '.join(ids)})", ids=ids)
         if status is TaskStatus.RUNNING:
-            return _at_work(self._state, task)
+            return _at_work(task)
         if status not in (TaskStatus.WAITING, TaskStatus.RETRYING, TaskStatus.PREEMPTED):
             return None
         return self._held_up(task, self._state.runs[task.run_id]) or self._in_queue(task)
@@ -172,15 +172,14 @@ def _places(state: State, queue: Queue) -> dict[str, _Place]:
     return found
 
 
-def _at_work(state: State, task: Task) -> Wait | None:
+def _at_work(task: Task) -> Wait | None:
     attempt = task.attempt
     if attempt is None or not attempt.parked:
         return None
     if attempt.owed and not attempt.waits:
         return Wait(why="slot", words="waits for a free slot to go on")
-    calls = [task.calls[key] for key in attempt.waits]
-    awaited = [child for call in calls for child in call.children if not state.tasks[child].ended]
-    return Wait(why="calls", words=f"waits for {_counted(len(awaited), 'delegated task')}", ids=tuple(awaited))
+    awaited = sum(task.calls[key].open for key in attempt.waits)
+    return Wait(why="calls", words=f"waits for {_counted(awaited, 'delegated task')}")
 
 
 def _closed(state: State, queue: Queue) -> Wait | None:
