@@ -15,7 +15,7 @@ from dashboard.cli.output import Settings
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Begin": {
         "demo": ("dashboard.cli.demo:demo", "Watch a team read a folder of source code and report on it."),
-        "init": ("dashboard.cli.init:init", "Write a team file and agents to start from."),
+        "init": ("dashboard.cli.files:init", "Write a team file and agents to start from."),
         "up": ("dashboard.cli.up:up", "Start a team, or attach to it where it runs."),
         "run": ("dashboard.cli.run:run", "Give a team a request and print what comes of it."),
         "stop": ("dashboard.cli.ending:stop", "End the engine cleanly."),
@@ -53,7 +53,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "import": ("dashboard.cli.moving:import_", "Take in an archive."),
     },
     "Care": {
-        "check": ("dashboard.cli.check:check", "Say what is wrong with a team file."),
+        "check": ("dashboard.cli.files:check", "Say what is wrong with a team file."),
         "simulate": ("dashboard.cli.simulate:simulate", "Let a team live through hours of trouble in seconds."),
         "trust": ("dashboard.cli.trust:trust", "Allow a team file to run its code, or list and revoke that."),
         "engine": ("dashboard.cli.engine:engine", "Run an engine in the foreground."),

@@ -1,22 +1,24 @@
 """An engine in this process: opened, told its team, ended by a signal, a command, or the end of whoever started it.
 
-One that stands by waits for its turn first; one that lost its store to another ends with a line that says so.
+One that stands by waits for its turn first; one whose database is another's by now says so in one line and ends.
 """
 
 import logging
 import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup, TaskStatus
 
-from dashboard.cli.loss import end_lost, end_when_stuck
-from dashboard.cli.output import REFUSED, Failure, fail
+from dashboard.cli.output import REFUSED, WORK_FAILED, WRONG_USAGE, Failure, fail, show_failure
 from dashboard.cli.readiness import Readiness, rehearse
 from dashboard.cli.up import is_loaded
 from dashboard.views.header import program_line
@@ -27,9 +29,58 @@ from engine.garbage import collect_rarely
 from engine.host import Host
 from engine.sender import sender_of
 from engine.trust import TrustList
-from store import Deposed, Durability, FileLost, NotItsTurn, stand_by
+from store import Deposed, Durability, FileLost, NotItsTurn, Reader, StoreError, stand_by
 from store.opening import Store, open_store
 from store.standing import Standby, Turn
+
+UNSTICK_S = 3.0
+"""How long a loop may take to notice that the store is lost before its process is ended all the same."""
+
+
+def end_lost(loss: Deposed | FileLost, db: Path, *, as_json: bool) -> NoReturn:
+    """Say why this process is no engine any more, and end it at once.
+
+    Nothing is left to be written, code of agents in threads must not go on beside the next engine, and closing a lost
+    file would take away the write-ahead log that stands at its path now, which is another database's.
+    """
+    _end(_described(loss, db), as_json=as_json)
+
+
+def end_when_stuck(store: Store, *, as_json: bool) -> None:
+    """Watch for the loss of a store beside the loop, and end the process where the loop does not notice in time.
+
+    Code of an agent that blocks the loop is what made the engine look hung; it may do so for ever.
+    """
+    db = store.path
+    assert db is not None
+
+    def watch() -> None:
+        store.lease.wait_until_lost()
+        time.sleep(UNSTICK_S)
+        if store.lease.loss is not None:
+            _end(_described(store.lease.loss, db), as_json=as_json)
+
+    threading.Thread(target=watch, name="engine-loss", daemon=True).start()
+
+
+def _described(loss: StoreError, db: Path) -> Failure:
+    if not isinstance(loss, Deposed):
+        return Failure("file_lost", str(loss), "", WRONG_USAGE)
+    try:
+        with Reader(db) as reader:
+            now = reader.engine()
+    except StoreError:
+        now = None
+    who = "another engine" if now is None else f"engine {now.pid}"
+    said = f"this engine, {os.getpid()}, was deposed: {who} took over with token {loss.found}"
+    return Failure("deposed", f"{said}; it writes no more, and nothing that was acknowledged is lost", "", WORK_FAILED)
+
+
+def _end(failure: Failure, *, as_json: bool) -> NoReturn:
+    show_failure(failure, as_json=as_json)
+    sys.stderr.flush()
+    os._exit(failure.exit_status)
+
 
 END_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 log = logging.getLogger(__name__)

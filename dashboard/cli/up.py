@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.check import check_code
 from dashboard.cli.database import naming, team_database
 from dashboard.cli.ending import GRACE_S, handed_over, standing_by
+from dashboard.cli.files import check_code
 from dashboard.cli.ordering import client_on, fail_refused
 from dashboard.cli.output import DONE, NO_ENGINE, WRONG_USAGE, Settings, emit, fail, say
 from dashboard.cli.room import has_terminal, open_dashboard, ways_back

@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio.to_thread
 
-from dashboard.demo import dependencies, documentation, duplicates, hazards, history, imports, licences, parse, scan
+from dashboard.demo import dependencies, documentation, fingerprints, hazards, history, imports, parse, scan
 from dashboard.demo.gather import Context, Task, gather, gather_files, section, survey_of
 from dashboard.demo.languages import CODE, language_of
 from dashboard.demo.report import report, sections_in
@@ -65,12 +65,12 @@ async def librarian(task: Task, ctx: Context) -> dict[str, Any]:
 
 def _licences(target: Target, listing: Listing) -> list[dict[str, str]]:
     found = []
-    for name in [name for name in listing.names() if licences.is_licence_file(name)][:40]:
+    for name in [name for name in listing.names() if dependencies.is_licence_file(name)][:40]:
         try:
             text = read_bytes(target.folder_text, name).decode("utf-8", "replace")
         except SourceRefused:
             continue
-        found.append({"file": name, "licence": licences.licence_of(text)})
+        found.append({"file": name, "licence": dependencies.licence_of(text)})
     return found
 
 
@@ -98,11 +98,11 @@ async def duplicate_finder(task: Task, ctx: Context) -> dict[str, Any]:
     target, listing = await survey_of(task)
     names = [name for name in listing.names() if language_of(name) in CODE]
     found = await gather_files(ctx, "fingerprints", target, names, batch=PRINTS_BATCH)
-    pairs = await anyio.to_thread.run_sync(duplicates.suspects, found.entries)
+    pairs = await anyio.to_thread.run_sync(fingerprints.suspects, found.entries)
     ctx.emit(f"{len(pairs)} pairs of files look alike\n")
     items = [{"title": f"{pair['left']} ~ {pair['right']}", "folder": target.folder_text, **pair} for pair in pairs]
     judged = await gather(ctx, "compare", items, failed_as=lambda item: item["left"])
-    summary = await anyio.to_thread.run_sync(duplicates.summary, found.entries, judged.entries)
+    summary = await anyio.to_thread.run_sync(fingerprints.summary, found.entries, judged.entries)
     found.failures += judged.failures
     found.items += judged.items
     found.cut_short |= judged.cut_short

@@ -6,9 +6,17 @@ Entries of both have the same base, so that a crew may mix them and an operator 
 import ast
 from typing import Any
 
-from dashboard.demo.complexity import cognitive, cyclomatic, functions, halstead_volume, maintainability, nesting
+from dashboard.demo.complexity import (
+    cognitive,
+    cyclomatic,
+    functions,
+    halstead_volume,
+    maintainability,
+    nesting,
+    unused_arguments,
+    unused_imports,
+)
 from dashboard.demo.source import PythonSource, over_files, read_python
-from dashboard.demo.unused import unused_arguments, unused_imports
 
 KEPT_FUNCTIONS = 8
 """Functions of one file that are told one by one: the most complex ones."""

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from dashboard.cli.demo import crew_file
-from dashboard.demo.odd import write_odd_files
+from dashboard.demo.stdlib import write_odd_files
 from engine.core.state import AgentStatus, RunStatus, RunSummary, State
 from engine.teamfile import read_team
 from store import Record

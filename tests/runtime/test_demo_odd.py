@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.demo import hazards, parse, scan, stdlib
-from dashboard.demo.odd import write_odd_files
-from dashboard.demo.stdlib import FolderTaken, bytes_for, slice_of, stdlib_folder
+from dashboard.demo.stdlib import FolderTaken, bytes_for, slice_of, stdlib_folder, write_odd_files
 from dashboard.demo.walk import walk
 
 

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.demo import imports
-from dashboard.demo.dependencies import compared, declared_in, is_manifest, requirements
+from dashboard.demo.dependencies import compared, declared_in, is_licence_file, is_manifest, licence_of, requirements
 from dashboard.demo.imports import cycles
-from dashboard.demo.licences import is_licence_file, licence_of
 
 PYPROJECT = """
 [project]

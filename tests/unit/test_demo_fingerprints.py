@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.demo import duplicates, fingerprints
+from dashboard.demo import fingerprints
 from dashboard.demo.fingerprints import WINDOW, WINNOW, pack, shared, tokens_of, unpack, winnowed
 from dashboard.demo.source import SourceRefused
 
@@ -60,9 +60,9 @@ def test_a_copied_function_is_found_with_its_lines(tmp_path: Path) -> None:
     (tmp_path / "c.py").write_text("y = 2\n" * 50)
     found = fingerprints.prints({"folder": str(tmp_path), "files": ["a.py", "b.py", "c.py"]})["entries"]
 
-    pairs = [pair for pair in duplicates.suspects(found) if pair["left"] != pair["right"]]
+    pairs = [pair for pair in fingerprints.suspects(found) if pair["left"] != pair["right"]]
     judged = [fingerprints.judge({"folder": str(tmp_path), **pair}) for pair in pairs]
-    summary = duplicates.summary(found, judged)
+    summary = fingerprints.summary(found, judged)
 
     assert [(pair["left"], pair["right"]) for pair in pairs] == [("a.py", "b.py")]
     assert [(row["left"], row["right"]) for row in summary["items"]] == [(["a.py", 4, 45], ["b.py", 2, 43])]
@@ -73,7 +73,7 @@ def test_text_that_repeats_itself_is_told_once(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("".join(f"x{at % 40} = {at % 40}\n" for at in range(400)))
     found = fingerprints.prints({"folder": str(tmp_path), "files": ["a.py"]})["entries"]
 
-    [pair] = duplicates.suspects(found)
+    [pair] = fingerprints.suspects(found)
     passages = fingerprints.judge({"folder": str(tmp_path), **pair})["passages"]
 
     assert [passage["left"][1] < passage["right"][0] for passage in passages[:1]] == [True]

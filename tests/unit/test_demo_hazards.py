@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from dashboard.demo import hazards
-from dashboard.demo.credentials import credentials_in
 from dashboard.demo.hazard_rules import RULES, SEVERITIES, findings, module_of
+from dashboard.demo.hazards import credentials_in
 
 
 def rules(code: str, *, is_test: bool = False) -> list[str]:

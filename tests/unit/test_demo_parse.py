@@ -9,9 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.demo import parse
-from dashboard.demo.complexity import Function, cognitive, cyclomatic, functions, maintainability, nesting
+from dashboard.demo.complexity import (
+    Function,
+    cognitive,
+    cyclomatic,
+    functions,
+    maintainability,
+    nesting,
+    unused_arguments,
+    unused_imports,
+)
 from dashboard.demo.source import SourceRefused
-from dashboard.demo.unused import unused_arguments, unused_imports
 
 
 def function(body: str) -> Function:

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.demo import dependencies, documentation, duplicates, hazards, history, imports, parse, scan
+from dashboard.demo import dependencies, documentation, fingerprints, hazards, history, imports, parse, scan
 from dashboard.demo.fingerprints import pack
 from dashboard.demo.history import Commit
 from dashboard.demo.markdown import code, count, size, table, visible
@@ -48,7 +48,7 @@ def findings(name: str) -> dict[str, dict[str, Any]]:
         "hazards": hazards.summary(
             [{"file": name, "counts": {f"{s}: {name}": 1 for s in ("high", "medium", "low")}, "findings": hazard}]
         ),
-        "duplicates": duplicates.summary(
+        "duplicates": fingerprints.summary(
             [{"file": name, "tokens": 300, "prints": pack([])}], [{"left": name, "right": name, "passages": [passage]}]
         ),
         "dependencies": joined
@@ -115,7 +115,7 @@ def test_a_folder_without_anything_to_find_makes_a_report_too() -> None:
         "map": scan.summary([], folders=0) | {"under": "", "skipped": {"total": 0, "reasons": {}, "items": []}},
         "metrics": parse.summary([]),
         "hazards": hazards.summary([]),
-        "duplicates": duplicates.summary([], []),
+        "duplicates": fingerprints.summary([], []),
         "dependencies": imports.summary([]) | dependencies.compared([], {}, firm=()) | {"licences": []},
         "documentation": documentation.summary([], names=[]),
         "history": {"why_not": "no commit"},
