@@ -2,24 +2,6 @@
 
 from textual.theme import Theme
 
-TONES = (
-    "accent",
-    "attention",
-    "busy",
-    "done",
-    "draining",
-    "error",
-    "faint",
-    "idle",
-    "muted",
-    "paused",
-    "stopped",
-    "strong",
-    "waiting",
-    "warn",
-)
-"""Every tone that a cell may have; widgets know each as the component class `tone--<name>`."""
-
 DARK = Theme(
     name="quarterdeck",
     dark=True,

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from dashboard.clean import clean
 from dashboard.views.rows import Cell
 from dashboard.widgets.pane import folded
-from dashboard.widgets.tones import TONE_CLASSES, Toned, tone_css
+from dashboard.widgets.tones import Toned
 
 
 class Bar(Toned, Widget):
@@ -20,13 +20,12 @@ class Bar(Toned, Widget):
 
     LEFT_FIRST = False
     """Whether all of the left side goes before any of the right one."""
-    COMPONENT_CLASSES = TONE_CLASSES
     DEFAULT_CSS = """
     Bar {
         height: 1;
         width: 100%;
     }
-    """ + tone_css("Bar")
+    """
 
     class Clicked(Message):
         """A cell on the left was clicked."""

@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 from dashboard.clean import clean
 from dashboard.views.rows import Cell, Choice
 from dashboard.widgets.pane import Pane
-from dashboard.widgets.tones import TONE_CLASSES, Toned, fit, tone_css
+from dashboard.widgets.tones import Toned, fit
 
 
 class Field(Horizontal):
@@ -47,13 +47,12 @@ class Field(Horizontal):
 class Picker(Toned, Widget, can_focus=True):
     """Show a label and a value; post `Changed` when another is picked, `Settled` at enter."""
 
-    COMPONENT_CLASSES = TONE_CLASSES
     DEFAULT_CSS = """
     Picker {
         height: 1;
         width: 100%;
     }
-    """ + tone_css("Picker")
+    """
     BINDINGS = [
         Binding("left,h", "pick(-1)", "before", show=False),
         Binding("right,l,space", "pick(1)", "after", show=False),
@@ -111,7 +110,7 @@ class Picker(Toned, Widget, can_focus=True):
     def render_line(self, y: int) -> Strip:
         style, width = self.rich_style, self.size.width
         value = self._values[self._place] if self._values else Choice("", "–")
-        at = self.get_component_rich_style("row--selected", partial=True) if self.has_focus else None
+        at = self.tone("selected") if self.has_focus else None
         picked = style if at is None else style + at
         many = len(self._values) > 1
         name = f"‹ {clean(value.name)} ›" if many else clean(value.name)
@@ -137,7 +136,7 @@ class Radio(Pane, can_focus=True):
     Radio {
         height: auto;
     }
-    """ + tone_css("Radio")
+    """
     BINDINGS = [
         Binding("up,k", "choose(-1)", "before", show=False),
         Binding("down,j", "choose(1)", "after", show=False),
@@ -204,7 +203,7 @@ class Radio(Pane, can_focus=True):
         strip = super().render_line(y)
         if place is None or place != self._chosen or not self.has_focus:
             return strip
-        style = self.get_component_rich_style("row--selected", partial=True)
+        style = self.tone("selected")
         return Strip([Segment(part.text, (part.style or self.rich_style) + style) for part in strip])
 
     def on_focus(self) -> None:

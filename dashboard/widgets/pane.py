@@ -11,20 +11,19 @@ from textual.strip import Strip
 
 from dashboard.clean import clean_lines
 from dashboard.views.rows import Cell
-from dashboard.widgets.tones import TONE_CLASSES, Toned, tone_css
+from dashboard.widgets.tones import Toned
 
 
 class Pane(Toned, ScrollView, can_focus=True):
     """Show paragraphs, folded to the width; each `Cell` may hold several lines."""
 
-    COMPONENT_CLASSES = TONE_CLASSES
     DEFAULT_CSS = """
     Pane {
         height: 1fr;
         overflow-x: hidden;
         scrollbar-size-vertical: 1;
     }
-    """ + tone_css("Pane")
+    """
     BINDINGS = [
         Binding("up,k", "scroll_up", "up", show=False),
         Binding("down,j", "scroll_down", "down", show=False),

@@ -16,7 +16,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from dashboard.views.rows import GAP, Cell, Column, Listing, Rows, fitted
-from dashboard.widgets.tones import TONE_CLASSES, Toned, fit, tone_css
+from dashboard.widgets.tones import Toned, fit
 
 FRESH_MS = 2_000
 """How long a changed cell is brighter."""
@@ -32,10 +32,8 @@ class Table(Toned, ScrollView, can_focus=True):
         height: 1fr;
         overflow-x: hidden;
         scrollbar-size-vertical: 1;
-        & > .table--heading { color: $tone-muted; background: $surface; }
     }
-    """ + tone_css("Table")
-    COMPONENT_CLASSES = TONE_CLASSES | {"table--heading"}
+    """
     BINDINGS = [
         Binding("up,k", "move(-1)", "up", show=False),
         Binding("down,j", "move(1)", "down", show=False),
@@ -166,14 +164,14 @@ class Table(Toned, ScrollView, can_focus=True):
         return self._row(index, width)
 
     def _heading(self, width: int) -> Strip:
-        style = self.rich_style + self.get_component_rich_style("table--heading", partial=True)
+        style = self.rich_style + self.tone("heading")
         cells = [Cell(column.title) for column in self.rows.columns]
         return self._line_of(cells, style, width, key=None)
 
     def _row(self, index: int, width: int) -> Strip:
         style = self.rich_style
         if index == self.line:
-            style += self.get_component_rich_style("row--selected" if self.has_focus else "row--away", partial=True)
+            style += self.tone("selected" if self.has_focus else "away")
         return self._line_of(self.rows.cells(index), style, width, key=self.rows.keys[index])
 
     def _line_of(self, cells: Sequence[Cell], style: Style, width: int, *, key: str | None) -> Strip:
@@ -190,7 +188,7 @@ class Table(Toned, ScrollView, can_focus=True):
     def _cell(self, cell: Cell, column: Column, room: int, style: Style, *, fresh: bool) -> list[Segment]:
         toned = style + self.tone(cell.tone)
         if fresh:
-            toned += self.get_component_rich_style("cell--fresh", partial=True)
+            toned += self.tone("fresh")
         if not cell.lead:
             return [Segment(fit(cell.text, room, right=column.right), toned)]
         lead = fit(cell.lead, min(len(cell.lead), room))
@@ -270,8 +268,9 @@ class Table(Toned, ScrollView, can_focus=True):
             self.refresh()
 
     def on_resize(self) -> None:
-        """Keep the cursor on the screen."""
+        """Keep the cursor on the screen; what is in sight now is what the next look is compared with."""
         self.virtual_size = Size(self.size.width, len(self.rows.keys) + HEADINGS)
+        self._notice()
         self.call_after_refresh(self.go_to, self.line)
 
     def on_focus(self) -> None:

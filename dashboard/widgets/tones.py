@@ -1,7 +1,7 @@
 """From tones to colours: what every widget of ours paints with, and the one place where its text is cleaned."""
 
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
@@ -10,7 +10,7 @@ from rich.style import Style
 from textual.widget import Widget
 
 from dashboard.clean import clean
-from dashboard.theme import TONES
+from dashboard.theme import DARK, THEMES
 from dashboard.views.rows import Cell
 
 if TYPE_CHECKING:
@@ -18,22 +18,26 @@ if TYPE_CHECKING:
 else:
     _Base = object  # Textual takes the CSS of the first base that is a widget, so that this may not be one
 
-TONE_CLASSES = {*(f"tone--{tone}" for tone in TONES), "row--selected", "row--away", "cell--fresh"}
-"""The component classes that a widget with tones has."""
+_NONE = Style.null()
+_BOLD = frozenset({"accent", "strong", "attention"})
 
 
-def tone_css(widget: str) -> str:
-    """Return the rules that give the tones of a widget class their colours."""
-    rules = [f"{widget} > .tone--{tone} {{ color: $tone-{tone}; }}" for tone in TONES]
-    return "\n".join(
-        [
-            *rules,
-            f"{widget} > .tone--accent, {widget} > .tone--strong, {widget} > .tone--attention {{ text-style: bold; }}",
-            f"{widget} > .row--selected {{ background: $selected; }}",
-            f"{widget} > .row--away {{ background: $selected-away; }}",
-            f"{widget} > .cell--fresh {{ color: $fresh; text-style: bold; }}",
-        ]
-    )
+@cache
+def _palette(theme: str) -> dict[str, Style]:
+    """Return the colours of a theme by tone, and those of rows: chosen, chosen elsewhere, fresh, heading.
+
+    Component classes would do the same through CSS, for a tenth of the time until the first frame is there.
+    """
+    chosen = next((one for one in THEMES if one.name == theme), DARK)
+    colours = chosen.variables
+    tones = {name.removeprefix("tone-"): colour for name, colour in colours.items() if name.startswith("tone-")}
+    return {
+        **{name: Style(color=colour, bold=True if name in _BOLD else None) for name, colour in tones.items()},
+        "selected": Style(bgcolor=colours["selected"]),
+        "away": Style(bgcolor=colours["selected-away"]),
+        "fresh": Style(color=colours["fresh"], bold=True),
+        "heading": Style(color=colours["tone-muted"], bgcolor=chosen.surface),
+    }
 
 
 class Toned(_Base):
@@ -55,8 +59,8 @@ class Toned(_Base):
         super().notify_style_update()
 
     def tone(self, name: str) -> Style:
-        """Return what a tone changes of the widget's own style."""
-        return self.get_component_rich_style(f"tone--{name}", partial=True) if name in TONES else Style.null()
+        """Return what a tone changes of the widget's own style; nothing for a name that is none."""
+        return _palette(self.app.theme).get(name, _NONE)
 
     def painted(self, cells: Iterable[Cell], base: Style, *, gap: str = "  ") -> list[Segment]:
         """Return cells one after the other, cleaned, with a gap between them."""

@@ -195,7 +195,7 @@ async def test_sorting_goes_through_the_orders(tmp_path: Path) -> None:
 async def test_what_changed_is_bright_for_two_seconds_and_nothing_else_is_painted(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
         key = next(key for key in hand.work.started if hand.work.state.tasks[key[0]].title == "lib/hashlib.py")
-        bright = hand.table.get_component_rich_style("cell--fresh", partial=True).color
+        bright = hand.table.tone("fresh").color
 
         def fresh() -> list[str]:
             row = hand.table.render_line(HEADINGS + 5)

@@ -27,7 +27,7 @@ def listing(**texts: str) -> Listing:
 
 def bright(table: Table) -> Sequence[str]:
     """Return the texts that are drawn as news."""
-    color = table.get_component_rich_style("cell--fresh", partial=True).color
+    color = table.tone("fresh").color
     lines = [table.render_line(line) for line in range(1, 1 + len(table.rows.keys))]
     drawn = [segment for line in lines for segment in line if segment.text.strip()]
     return [each.text.strip() for each in drawn if each.style is not None and each.style.color == color]
