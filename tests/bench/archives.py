@@ -33,8 +33,8 @@ _MESSAGE = "What an agent had to say, in a few more words than the state itself 
 
 def rows(quick: bool) -> Iterator[Row]:
     """Measure a small team with long messages, and a large one with much that waits."""
-    yield from _both("50 agents, 1,000 messages", _talkative(), 5.0, 8.0, 5 if quick else 15)
-    yield from _both("1,000 agents, 10,000 tasks", mapped(10_000, 1_000).world, 50.0, 1_000.0, 3 if quick else 7)
+    yield from _both("50 agents, 1,000 messages", _talkative(), 8.0, 12.0, 5 if quick else 15)
+    yield from _both("1,000 agents, 10,000 tasks", mapped(10_000, 1_000).world, 90.0, 140.0, 3 if quick else 7)
     yield _waits(mapped(9_990, 1_000).world, 2 if quick else 7)
 
 

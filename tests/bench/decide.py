@@ -9,7 +9,7 @@ from engine.core.effects import Answer
 from engine.core.events import AttemptDone, AttemptStarted
 from engine.core.signals import AttemptErred, AttemptSucceeded, Signal
 from tests.bench.histories import Mapped, mapped, succeed
-from tests.bench.measure import Series, interleaved
+from tests.bench.measure import Series, interleaved, settle
 from tests.bench.report import Row
 from tests.world import World
 
@@ -44,6 +44,7 @@ def _row(what: str, measured: tuple[Series, Series]) -> Row:
 def _ends(history: Mapped, messages: int, *, fails: bool) -> tuple[Series, Series]:
     """End attempts one after the other, in blocks that fewer than all agents work on."""
     world, keys, took, floor = history.world, history.workers(), Series(), Series()
+    settle()
     for _ in range(messages // _BLOCK):
         some = [next(keys) for _ in range(_BLOCK)]
         with took.timing(_BLOCK):

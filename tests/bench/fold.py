@@ -93,7 +93,7 @@ def _reading(journal: list[Event], tasks: int, rounds: int) -> Row:
         floor=floor.per(len(journal)),
         floor_is="read the rows",
         unit="µs",
-        budget=4.0,
+        budget=6.0,
         computes=True,
     )
 

@@ -11,7 +11,7 @@ from tests.world import World, agent, team_world
 
 def rows(quick: bool) -> Iterator[Row]:
     """Measure small and large graphs."""
-    yield _rewired(50, 1.0, 4 if quick else 40)
+    yield _rewired(50, 0.3, 4 if quick else 40)
     yield _rewired(5_000, 20.0, 4 if quick else 8)
     yield _rewired(5_000, 20.0, 4 if quick else 8, done=1_000)
 

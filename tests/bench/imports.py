@@ -1,4 +1,4 @@
-"""What a program pays before its first line: imports, each in a process of its own."""
+"""What a program pays before its first line: imports, each in a process of its own; and the command line its help."""
 
 import subprocess
 import sys
@@ -9,17 +9,25 @@ from tests.bench.processes import environment
 from tests.bench.report import Row
 
 _FLOOR = "import asyncio, dataclasses, json, sqlite3"
+_HELP = """
+import contextlib, io
+from dashboard.cli import main
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    main(["--help"])
+"""
 
 
 def rows(quick: bool) -> Iterator[Row]:
     """Measure `import quarterdeck`, and what a program really takes from it."""
     rounds = 4 if quick else 12
-    for what, line in (
-        ("import quarterdeck", "import quarterdeck"),
-        ("import quarterdeck, and take DynamicSupervisor", "from quarterdeck import DynamicSupervisor"),
+    for what, line, budget_ms in (
+        ("import quarterdeck", "import quarterdeck", 300.0),
+        ("import quarterdeck, and take DynamicSupervisor", "from quarterdeck import DynamicSupervisor", 300.0),
+        ("import engine.host", "import engine.host", None),
+        ("quarterdeck --help", _HELP, 100.0),
     ):
         took, floor = _interleaved(line, rounds)
-        yield Row(what=what, took=took, floor=floor, floor_is=_FLOOR, budget=300.0)
+        yield Row(what=what, took=took, floor=floor, floor_is=_FLOOR, budget=budget_ms)
 
 
 def _interleaved(line: str, rounds: int) -> tuple[Series, Series]:

@@ -1,6 +1,7 @@
 """How a number comes about: several rounds, the thing and its floor in turns, wall clock and processor time.
 
-Nothing here asserts. A pair is interleaved, so that whatever else the machine does meets both alike.
+Nothing here asserts. A pair is interleaved, so that whatever else the machine does meets both alike. What was made
+before is frozen, so that no collection walks it: in an engine of our own none does either.
 """
 
 import gc
@@ -38,6 +39,13 @@ class Series:
         return Series([one / pieces for one in self.wall_s], [one / pieces for one in self.cpu_s])
 
 
+def settle() -> None:
+    """Collect what is garbage, and leave the rest out of every collection to come."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+
+
 def interleaved(
     measured: Callable[[], Any],
     floor: Callable[[], Any] | None,
@@ -60,7 +68,7 @@ def interleaved(
     for turn in range(rounds + 1):
         for call, series in zip(calls, found, strict=False):
             before()
-            gc.collect()
+            settle()
             with series.timing(times) if turn else Series().timing():
                 call()
     return found
@@ -77,6 +85,8 @@ async def interleaved_async(
     found = Series(), Series()
     calls = (measured, floor) if floor is not None else (measured,)
     for turn in range(rounds + warm):
+        if turn == warm:
+            settle()
         for call, series in zip(calls, found, strict=False):
             with series.timing() if turn >= warm else Series().timing():
                 await call()

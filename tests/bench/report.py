@@ -42,9 +42,19 @@ class Row:
         return median(self.values(self.took, cpu=self.computes))
 
     @property
+    def best(self) -> float:
+        """The best round: what other programs took away is in it least."""
+        return (max if self.unit == "/s" else min)(self.values(self.took, cpu=self.computes))
+
+    @property
     def p95(self) -> float:
         """What 19 of 20 rounds are at least as good as."""
         return percentile(self.values(self.took, cpu=self.computes), 0.05 if self.unit == "/s" else 0.95)
+
+    @property
+    def wall(self) -> float:
+        """The middle of the rounds by the clock on the wall."""
+        return median(self.values(self.took))
 
     @property
     def cpu(self) -> float:
@@ -79,7 +89,9 @@ class Row:
             "unit": self.unit,
             "clock": "cpu" if self.computes else "wall",
             "median": self.median,
+            "best": self.best,
             "p95": self.p95,
+            "wall": self.wall,
             "cpu": self.cpu,
             "floor": floor,
             "floor_is": self.floor_is,
@@ -91,7 +103,7 @@ class Row:
         }
 
 
-_HEADINGS = ("what", "median", "p95", "cpu", "floor", "ratio", "budget", "")
+_HEADINGS = ("what", "median", "best", "p95", "wall", "cpu", "floor", "ratio", "budget", "")
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -102,7 +114,9 @@ def cells(row: Row) -> tuple[str, ...]:
     return (
         row.what,
         f"{short(row.median)} {row.unit}",
+        short(row.best),
         short(row.p95),
+        short(row.wall),
         short(row.cpu),
         "" if floor is None else short(floor),
         "" if not floor else f"{row.median / floor:.1f}",
@@ -125,7 +139,7 @@ def table(rows: Sequence[Row]) -> str:
 
     def line(values: Sequence[str]) -> str:
         first, *others = (
-            value.ljust(width) if place in (0, 7) else value.rjust(width)
+            value.ljust(width) if place in (0, len(_HEADINGS) - 1) else value.rjust(width)
             for place, (value, width) in enumerate(zip(values, widths, strict=True))
         )
         return "  ".join([first, *others]).rstrip()
@@ -136,7 +150,8 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join([shown[0], "─" * max(map(len, shown)), *shown[1:], "", *notes])
 
 
-def as_json(rows: Sequence[Row], noise: Noise) -> str:
+def as_json(rows: Sequence[Row], noise: Noise, load: dict[str, Any]) -> str:
     """Return the report for programs."""
     said = {"median_ms": noise.median_ms, "spread": noise.spread}
-    return json.dumps({"v": 1, "kind": "bench", "noise": said, "rows": [row.as_json() for row in rows]}, indent=1)
+    found = {"v": 2, "kind": "bench", "noise": said, "load": load, "rows": [row.as_json() for row in rows]}
+    return json.dumps(found, indent=1)

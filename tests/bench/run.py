@@ -50,7 +50,7 @@ def main() -> int:
     if given.list:
         print("\n".join(SUBJECTS))
         return 0
-    began_s = time.perf_counter()
+    began_s, load_before = time.perf_counter(), os.getloadavg()[0]
     noise, rows = Noise(), []
     noise.sample()
     for name in given.only or SUBJECTS:
@@ -63,13 +63,14 @@ def main() -> int:
         except Exception:  # one subject that cannot be measured does not hide the others
             traceback.print_exc()
     print(file=sys.stderr)
+    load = {"before": load_before, "after": os.getloadavg()[0], "cores": os.cpu_count()}
     if given.json:
-        print(as_json(rows, noise))
+        print(as_json(rows, noise, load))
         return 0
     print(table(rows))
     print(
         f"\nnoise: a fixed loop took {short(noise.median_ms)} ms, and 9 of 10 times within {noise.spread:.0%} of that; "
-        f"load {', '.join(f'{one:.1f}' for one in os.getloadavg())} on {os.cpu_count()} cores; "
+        f"load {load_before:.1f} before and {load['after']:.1f} after, this run included, on {load['cores']} cores; "
         f"{time.perf_counter() - began_s:.0f} s"
     )
     return 0

@@ -58,6 +58,12 @@ class Terminal:
         while time.perf_counter() < until_s and self._read(seconds):
             continue
 
+    def watch(self, seconds: float) -> None:
+        """Read on for a while, as a terminal does."""
+        until_s = time.perf_counter() + seconds
+        while (left_s := until_s - time.perf_counter()) > 0:
+            self._read(left_s)
+
     def press(self, keys: str) -> float:
         """Press keys, and forget what was written before; return the moment."""
         while self._read(0):

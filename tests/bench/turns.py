@@ -12,8 +12,8 @@ from tests.bench.engines import bare_database, commit_hop, crew, engine_with
 from tests.bench.measure import Series, interleaved_async
 from tests.bench.report import Row
 
-BUDGET_MS = 0.5
-HOPS, ABOVE_MS = 4, 0.8
+BUDGET_MS = 0.2
+HOPS, ABOVE_MS = 4, 0.5
 
 
 def rows(quick: bool) -> Iterator[Row]:
