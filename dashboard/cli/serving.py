@@ -22,7 +22,6 @@ from dashboard.cli.output import REFUSED, WORK_FAILED, WRONG_USAGE, Failure, fai
 from dashboard.cli.readiness import Readiness, rehearse
 from dashboard.cli.up import is_loaded
 from dashboard.views.header import program_line
-from engine.archive.checking import opened
 from engine.core.commands import LoadTeam
 from engine.core.state import State
 from engine.garbage import collect_rarely
@@ -219,7 +218,7 @@ class Serving:
                 standby.leave()
             end_when_stuck(store, as_json=terms.json)
             state = _known(readiness, store)
-            host = Host(store, folder=Path.cwd(), allowed=terms.allowed, is_program=False, importer=opened, state=state)
+            host = Host(store, folder=Path.cwd(), allowed=terms.allowed, is_program=False, state=state)
             group.start_soon(self._watch_signals, host)
             await group.start(self._live, host, group)
             if terms.while_fd is not None:

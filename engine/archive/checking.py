@@ -1,6 +1,7 @@
-"""Reading an archive that nobody has looked at yet: a large one, and any for a team at work, in a child process.
+"""Archives that nobody has looked at yet: read beside the engine, and taken in piece by piece, between other messages.
 
-One rule holds inside: whatever is wrong with an archive, this process pays for it neither with memory nor with time.
+A large archive, and any for a team at work, is read in a child process. One rule holds inside: whatever is wrong with
+an archive, this process pays for it neither with memory nor with time.
 """
 
 import os
@@ -9,19 +10,29 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+import anyio
 from pydantic_core import from_json
 
 from engine.archive.container import unpacked_bytes
 from engine.archive.cutting import pieces
 from engine.archive.errors import ImportRefused
 from engine.archive.reading import read_archive
+from engine.core.commands import ImportState, Order
+from engine.core.importing import part_from
+from engine.core.signals import ArchiveChecked, PartRead, Signal, StateReady, StateUnusable
+from engine.core.state import State
+from engine.runtimes.threads import Threads
+from engine.runtimes.values import one_line
 
+Pieces: TypeAlias = Iterator[dict[str, Any]]
+"""What an archive holds, its parts, and the rest, as `engine.archive.cutting` makes them."""
 READ_HERE_BYTES = 1_000_000
 """Archives that unpack to no more than this are read here, for a database that holds no team."""
 _LOOK_S = 0.1
@@ -38,9 +49,7 @@ class Allowance:
 
 
 @contextmanager
-def opened(
-    path: Path, sha256: str | None, *, at_work: bool, allowance: Allowance = Allowance()
-) -> Iterator[Iterator[dict[str, Any]]]:
+def opened(path: Path, sha256: str | None, *, at_work: bool, allowance: Allowance = Allowance()) -> Iterator[Pieces]:
     """Yield the pieces of the archive at `path`, as `cutting.pieces` does. Each step blocks; for a thread.
 
     Args:
@@ -69,7 +78,7 @@ def opened(
             child.kill()
 
 
-def _printed(path: Path, child: "subprocess.Popen[bytes]", allowance: Allowance) -> Iterator[dict[str, Any]]:
+def _printed(path: Path, child: "subprocess.Popen[bytes]", allowance: Allowance) -> Pieces:
     assert child.stdout is not None
     watch = _Watch(child, allowance)
     watch.start()
@@ -119,3 +128,61 @@ def rss_bytes(pid: int) -> int:
     except (OSError, IndexError):
         said = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=False)
         return int(said.stdout.strip() or 0) * 1024
+
+
+class Imports:
+    """Takes in one archive after the other.
+
+    Args:
+        threads: Where reading blocks.
+        granted: Returns which references may be imported here, each with the hash of its code; blocks.
+        state: Returns the state of the moment.
+        tell: Puts a signal through the core, and returns once what follows is on disk or the engine has ended.
+    """
+
+    def __init__(
+        self,
+        threads: Threads,
+        *,
+        granted: Callable[[list[str]], dict[str, str]],
+        state: Callable[[], State],
+        tell: Callable[[Signal], Awaitable[None]],
+    ) -> None:
+        self._threads = threads
+        self._granted = granted
+        self._state = state
+        self._tell = tell
+        self._turn = anyio.Lock()
+
+    async def take_in(self, order: Order, command: ImportState) -> None:
+        """Take in the archive that an order names, or say why not."""
+        async with self._turn:
+            try:
+                await self._threads.run(partial(part_from, {}, []))  # makes what reads parts: 50 ms, once
+                with ExitStack() as stack:
+                    archive = opened(Path(command.path), command.sha256, at_work=bool(self._state().minted))
+                    pieces = await self._threads.run(archive.__enter__)
+                    stack.push(archive)
+                    await self._take(order, command, pieces)
+            except Exception as error:  # an archive is hostile: whatever reading it runs into is a refusal
+                reason = one_line(error)
+                await self._tell(StateUnusable(order_id=order.id, sender=order.sender, role=order.role, reason=reason))
+
+    async def _take(self, order: Order, command: ImportState, pieces: Pieces) -> None:
+        while (piece := await self._threads.run(partial(next, pieces, None))) is not None:
+            await self._tell(await self._signal(order, command, piece))
+            incoming = self._state().incoming
+            if incoming is None or incoming.command_id != order.id:
+                return  # it is all there, or was refused
+
+    async def _signal(self, order: Order, command: ImportState, piece: dict[str, Any]) -> Signal:
+        """Return what a piece of an archive is to the core."""
+        who: dict[str, Any] = {"order_id": order.id, "sender": order.sender, "role": order.role}
+        if "state" in piece:
+            return PartRead(**who, state=piece["state"], texts=piece["texts"])
+        what: dict[str, Any] = {"path": command.path, "sha256": command.sha256}
+        if "rest" in piece:
+            return StateReady(**who, **what, paused=command.paused, state=piece["rest"], texts=[])
+        held = {name: piece[name] for name in ("counts", "last", "references")}
+        granted = await self._threads.run(partial(self._granted, piece["references"]))
+        return ArchiveChecked(**who, **what, **held, granted=granted)

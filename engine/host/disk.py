@@ -1,4 +1,4 @@
-"""Writing what was decided.
+"""Writing what was decided, and reading the state that it comes to.
 
 To a file: each batch before anything is done because of it; while the disk is full, nothing starts. In memory, where
 nothing outlives the process anyhow: behind, many batches at once, so that nobody waits for it.
@@ -8,13 +8,15 @@ import logging
 from typing import Protocol
 
 import anyio
+import anyio.to_thread
 
 from engine.clock import Clock
-from engine.core.codec import encode_state
+from engine.core.codec import decode_events, decode_state, encode_state
+from engine.core.fold import fold
 from engine.core.state import State
 from engine.errors import DiskStayedFull
 from engine.host.batch import Batch
-from store import DiskFull, Row, StoreError
+from store import DiskFull, Record, Row, StoreError
 from store.opening import Store
 
 BANNER = "engine.banner"
@@ -24,6 +26,8 @@ GIVE_UP_MS = 60_000
 BEHIND_S = 0.02
 MOST_BEHIND = 2_000
 """Rows; with more the loop waits for them to be written."""
+PAGE = 2000
+"""Events read and folded at a time."""
 
 log = logging.getLogger(__name__)
 
@@ -152,3 +156,38 @@ async def save(store: Store, seq: int, body: bytes) -> None:
         await store.snapshots.save(seq, body)
     except StoreError as error:
         log.warning("no snapshot at seq %d: %s", seq, error)
+
+
+async def folded(store: Store, state: State | None = None) -> State:
+    """Return the state as of the last event of `store`.
+
+    Args:
+        store: Where the events are.
+        state: As of an earlier one, to go on from; None begins with the latest snapshot.
+
+    Raises:
+        CoreError: If the journal cannot be folded.
+        StoreError: If it cannot be read.
+    """
+    if state is None:
+        state = await _from_snapshot(store)
+    while records := await store.journal.read(state.seq, PAGE):
+        await anyio.to_thread.run_sync(_fold_page, state, records)
+    return state
+
+
+async def _from_snapshot(store: Store) -> State:
+    """Return the newest stored state; one that an earlier version wrote in another shape is passed over."""
+    found = await store.snapshots.latest()
+    while found is not None:
+        seq, body = found
+        try:
+            return await anyio.to_thread.run_sync(decode_state, body)
+        except ValueError as error:
+            log.info("the snapshot at %d is of another version and is passed over: %s", seq, str(error).split("\n")[0])
+        found = await store.snapshots.latest(seq - 1) if seq > 1 else None
+    return State()
+
+
+def _fold_page(state: State, records: list[Record]) -> None:
+    fold(state, decode_events([(record.seq, record.kind, record.body) for record in records]))

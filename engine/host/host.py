@@ -13,6 +13,7 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 from pydantic import JsonValue
 
+from engine.archive.checking import Imports
 from engine.clock import Clock, RealClock
 from engine.core.code import named_in
 from engine.core.codec import kind_of
@@ -32,10 +33,8 @@ from engine.host.crew import Crew
 from engine.host.disk import encoded, save, writer_for
 from engine.host.effects import Performer
 from engine.host.handover import Handover
-from engine.host.imports import Importer, Imports
-from engine.host.inbox import Intake
 from engine.host.loop import BATCH_MS, Loop
-from engine.host.orders import Applied, Orders
+from engine.host.orders import Applied, Intake, Orders
 from engine.host.subscriptions import BUFFERED, Listeners, Subscription
 from engine.host.timers import Timers
 from engine.host.trusting import Trusting
@@ -78,7 +77,6 @@ class Host:
         allowed: The list of what the user who runs the engine trusts; None trusts nothing that comes from elsewhere.
         is_program: The engine is that of a program, whose own commands bring its own code. An engine that works for
             others imports what `allowed` says and nothing else.
-        importer: Reads and checks an archive for `ImportState`; without it that command is refused.
         grace_s: How long an attempt that is asked to stop may go on to its next step where its supervisor says
             nothing, in seconds.
         seed: Makes the draws of back-offs repeatable; None draws from the system.
@@ -101,7 +99,6 @@ class Host:
         folder: Path | None = None,
         allowed: TrustList | None = None,
         is_program: bool = True,
-        importer: Importer | None = None,
         grace_s: float = GRACE_S,
         seed: int | None = None,
         pid: int | None = None,
@@ -184,10 +181,7 @@ class Host:
         )
         if state is not None:
             self._loop.state = state
-        granted = self._trusting.granted
-        self._imports = importer and Imports(
-            importer, self.threads, granted=granted, state=lambda: self.state, tell=self._told
-        )
+        self._imports = Imports(self.threads, granted=self._trusting.granted, state=lambda: self.state, tell=self._told)
         self._importing: set[str] = set()
         self._run_slots: dict[str, list[Slot[RunSummary]]] = {}
         self._snapshot_seq = 0
@@ -452,15 +446,15 @@ class Host:
             return True
         if self._handover.diverts(order):
             return True
-        if isinstance(order.command, ImportState) and self._imports is not None:
+        if isinstance(order.command, ImportState):
             if order.id not in self._importing:
                 self._importing.add(order.id)
-                self._start(self._import, self._imports, order, order.command)
+                self._start(self._import, order, order.command)
             return True
         return False
 
-    async def _import(self, imports: Imports, order: Order, command: ImportState) -> None:
-        await imports.take_in(order, command)
+    async def _import(self, order: Order, command: ImportState) -> None:
+        await self._imports.take_in(order, command)
         self._importing.discard(order.id)
 
     async def _told(self, signal: Signal) -> None:

@@ -24,10 +24,8 @@ from engine.core.fold import apply
 from engine.core.state import State
 from engine.core.step import step
 from engine.errors import Defect
-from engine.host.batch import Batch, Given, Message, Then, row_of
-from engine.host.defects import Found
-from engine.host.disk import Writer
-from engine.host.opening import folded
+from engine.host.batch import Batch, Found, Given, Message, Then, row_of
+from engine.host.disk import Writer, folded
 from engine.runtimes.slot import Slot
 from engine.texts import Texts
 from store.opening import Store

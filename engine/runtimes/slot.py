@@ -1,9 +1,8 @@
 """One value, or one error, that one task waits for."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Generic, TypeVar
-
-import anyio
 
 T = TypeVar("T")
 
@@ -15,42 +14,40 @@ class Slot(Generic[T]):
         on_done: Called when it is filled or given up, once.
     """
 
-    __slots__ = ("_error", "_filled", "_on_done", "_value", "done")
+    __slots__ = ("_found", "_on_done", "done")
 
     def __init__(self, on_done: Callable[[], None] | None = None) -> None:
-        self._filled = anyio.Event()
-        self._value: T | None = None
-        self._error: BaseException | None = None
+        self._found: asyncio.Future[tuple[T | None, BaseException | None]] = asyncio.get_running_loop().create_future()
         self._on_done = on_done
         self.done = False
         """True once it is filled or given up."""
 
     def put(self, value: T) -> None:
         """Give the value to who waits."""
-        if not self.done:
-            self._value = value
-            self._finish()
-            self._filled.set()
+        self._fill(value, None)
 
     def fail(self, error: BaseException) -> None:
         """Raise `error` in who waits."""
-        if not self.done:
-            self._error = error
-            self._finish()
-            self._filled.set()
+        self._fill(None, error)
 
     async def wait(self) -> T:
         """Return the value, or raise the error; given up when cancelled."""
         try:
-            await self._filled.wait()
+            value, error = await self._found
         finally:
-            if not self.done:
-                self._finish()
-        if self._error is not None:
-            raise self._error
-        return self._value  # type: ignore[return-value]  # None is a value of T where None was put
+            self._finish()
+        if error is not None:
+            raise error
+        return value  # type: ignore[return-value]  # None is a value of T where None was put
+
+    def _fill(self, value: T | None, error: BaseException | None) -> None:
+        if not self.done:
+            self._finish()
+            if not self._found.done():  # a wait that is cancelled is over a turn later
+                self._found.set_result((value, error))
 
     def _finish(self) -> None:
-        self.done = True
-        if self._on_done is not None:
-            self._on_done()
+        if not self.done:
+            self.done = True
+            if self._on_done is not None:
+                self._on_done()

@@ -13,7 +13,6 @@ import anyio.to_thread
 from anyio.abc import TaskStatus
 from pydantic import JsonValue
 
-from engine.archive.checking import opened
 from engine.clock import Clock, RealClock
 from engine.core.code import specs_of
 from engine.core.commands import (
@@ -38,8 +37,8 @@ from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import RunSummary, State
 from engine.core.values import Held
 from engine.errors import CommandRefusedError, HostStopped, NotEmpty, Unusable
+from engine.host.disk import folded
 from engine.host.host import Host
-from engine.host.opening import folded
 from engine.host.orders import Applied
 from engine.host.subscriptions import Subscription
 from engine.supervisor.adoption import Adoption, tree_of
@@ -336,7 +335,6 @@ class LocalEngine(EngineLink):
                 bound=self.callables.by_reference,
                 folder=self._folder,
                 allowed=user_list(),
-                importer=opened,
             )
             try:
                 await self._live_with(host, ready, stop)

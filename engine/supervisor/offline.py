@@ -31,8 +31,7 @@ from engine.core.step import step
 from engine.core.values import Held, TextRef
 from engine.errors import CommandRefusedError, Defect
 from engine.folding import IMPORTS, finished_run, summary_in
-from engine.host.batch import row_of
-from engine.host.defects import Found
+from engine.host.batch import Found, row_of
 from engine.host.orders import Applied
 from engine.sender import sender_of
 from engine.supervisor.callables import Callables

@@ -11,7 +11,6 @@ import aiosqlite
 import anyio
 from pydantic import JsonValue
 
-from engine.archive.checking import opened
 from engine.core.commands import AddSupervisor, Submit, SupervisorSpec
 from engine.core.spec import AgentSpec
 from engine.garbage import collect_rarely
@@ -47,7 +46,7 @@ async def engine_with(path: Path | None, *specs: AgentSpec, **settings: Any) -> 
     """
     async with open_store(path or ":memory:") as store, anyio.create_task_group() as group:
         allowed = None if path is None else TrustList(path.with_name("trust.json"))
-        host = Host(store, seed=1, allowed=allowed, importer=opened)
+        host = Host(store, seed=1, allowed=allowed)
         await group.start(host.run)
         callables = Callables()
         members = [callables.referred(spec) for spec in specs]

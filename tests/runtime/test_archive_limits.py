@@ -28,7 +28,7 @@ from tests.world import agent, team_world
 
 pytestmark = pytest.mark.anyio
 
-HOST: dict[str, Any] = {"importer": opened}
+HOST: dict[str, Any] = {}
 RUNS = 300
 
 

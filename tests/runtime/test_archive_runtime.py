@@ -8,7 +8,6 @@ import anyio.to_thread
 import pytest
 
 from engine.archive import export_archive, plan_import, read_archive
-from engine.archive.checking import opened
 from engine.core.commands import ImportState, Resume
 from engine.core.spec import AgentSpec
 from engine.core.state import State, TaskStatus
@@ -28,7 +27,7 @@ CREW = (
     AgentSpec(name="counter", run=crew.counter, specialties=["counting"], max_concurrency=2),
     AgentSpec(name="writer", run=crew.writer),
 )
-HOST: dict[str, Any] = {"importer": opened}
+HOST: dict[str, Any] = {}
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
 """The host: orders in, events on disk, outcomes out; once, in order, also after a crash."""
 
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import anyio
 import pytest
@@ -264,15 +264,14 @@ async def test_an_end_that_cannot_be_decided_fails_its_attempt(engine: Engines) 
     assert "a defect in the engine" in (summary.error or "")
 
 
-async def test_an_archive_that_cannot_be_read_is_refused_with_the_reason(engine: Engines) -> None:
-    def unreadable(path: Path, sha256: str, *, at_work: bool) -> NoReturn:
-        raise ValueError(f"{path.name} is no archive")
-
-    async with engine(ECHO, host={"importer": unreadable}) as running:
+async def test_an_archive_that_cannot_be_read_is_refused_with_the_reason(engine: Engines, tmp_path: Path) -> None:
+    path = tmp_path / "x.zip"
+    path.write_bytes(b"no archive")
+    async with engine(ECHO) as running:
         with pytest.raises(CommandRefusedError) as refused:
-            await running.host.order(ImportState(path="x.zip", sha256="0"))
+            await running.host.order(ImportState(path=str(path), sha256="0"))
 
-    assert refused.value.reason == "x.zip is no archive"
+    assert "x.zip" in refused.value.reason
 
 
 async def test_the_code_of_an_agent_that_nobody_trusts_is_not_imported(engine: Engines, tmp_path: Path) -> None:
