@@ -1,8 +1,11 @@
 """Performing effects: what an event that is on disk asks of the world."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
+
+from pydantic import JsonValue
 
 from engine.core.effects import (
     Acknowledge,
@@ -155,31 +158,27 @@ class Performer:
     def _join_results(self, effect: JoinResults) -> None:
         tasks = self._state().tasks
         ended = {one.task_id: tasks[one.task_id].ended_ms for one in effect.inputs if one.task_id in tasks}
-        self._begin(self._join, effect, ended)
+        self._begin(self._built_in, effect, partial(self._join, effect, ended))
 
-    async def _join(self, effect: JoinResults, ended: dict[str, int | None]) -> None:
+    async def _join(self, effect: JoinResults, ended: dict[str, int | None]) -> JsonValue:
         text = self._services.text
-        try:
-            results = [
-                Result(one.agent, one.title, await text(one.output), ended.get(one.task_id)) for one in effect.inputs
-            ]
-            output = json_value(join(effect.join, results))
-        except Exception as error:  # outputs are the agents': joining them may run into anything
-            signal: Signal = AttemptErred(
-                task_id=effect.task_id, attempt=effect.attempt, error=one_line(error), error_type=type(error).__name__
-            )
-        else:
-            signal = AttemptSucceeded(task_id=effect.task_id, attempt=effect.attempt, output=output)
-        self._services.signal(signal)
+        results = [
+            Result(one.agent, one.title, await text(one.output), ended.get(one.task_id)) for one in effect.inputs
+        ]
+        return join(effect.join, results)
 
     def _check_outputs(self, effect: CheckOutputs) -> None:
-        self._begin(self._look, effect)
+        self._begin(self._built_in, effect, partial(self._verdict, effect))
 
-    async def _look(self, effect: CheckOutputs) -> None:
+    async def _verdict(self, effect: CheckOutputs) -> JsonValue:
         text = self._services.text
+        looked = [Looked(one.agent, one.status, await text(one.output), one.error) for one in effect.looks]
+        return await verdict_of(effect.check, looked)
+
+    async def _built_in(self, effect: JoinResults | CheckOutputs, work: Callable[[], Awaitable[JsonValue]]) -> None:
+        """Report what becomes of work that the engine does itself."""
         try:
-            looked = [Looked(one.agent, one.status, await text(one.output), one.error) for one in effect.looks]
-            output = json_value(await verdict_of(effect.check, looked))
+            output = json_value(await work())
         except Exception as error:  # outputs are the agents': looking at them may run into anything
             signal: Signal = AttemptErred(
                 task_id=effect.task_id, attempt=effect.attempt, error=one_line(error), error_type=type(error).__name__

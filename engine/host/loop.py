@@ -5,6 +5,7 @@ appended, the next one is decided: memory leads the disk by two batches at most,
 which grows until the append returns. An append that fails drops both, and the engine ends.
 """
 
+import asyncio
 import logging
 import random
 import time
@@ -83,7 +84,7 @@ class Loop:
         self._is_writing = False
         self._due = anyio.Event()
         self._messages: deque[tuple[Message, Then | None]] = deque()
-        self._wake = anyio.Event()
+        self._wake: asyncio.Future[None]
         self._asleep = False
         self._defect: Found | None = None
         """Found while a message was decided: the state may be half changed, until it is read from the journal."""
@@ -166,16 +167,15 @@ class Loop:
         return self._failure is None
 
     async def _turn(self) -> None:
-        if not (self._may_decide and self._messages) and self._failure is None and not self._can_recover:
-            self._asleep, self._wake = True, anyio.Event()
+        if not (self._messages and self._may_decide) and self._failure is None and not self._can_recover:
+            self._asleep, self._wake = True, asyncio.get_running_loop().create_future()
             self._clock.release()
-            await self._wake.wait()
+            await self._wake
         if self._failure is not None:
             raise self._failure
         if self._can_recover:
             await self._recover()
-        if self._may_decide:
-            self._decide()
+        self._decide()
         if not self._open.is_due:
             return
         if self._writer.takes_time:
@@ -198,7 +198,8 @@ class Loop:
         if self._asleep:
             self._asleep = False
             self._clock.hold()
-            self._wake.set()
+            if not self._wake.done():  # else the loop is being cancelled
+                self._wake.set_result(None)
 
     def _begin_to_write(self) -> None:
         if not self._is_writing:
@@ -230,7 +231,7 @@ class Loop:
         """Decide what has arrived, for at most `batch_ms`."""
         batch = self._open
         until_ns = time.perf_counter_ns() + self._batch_ns
-        while self._messages:
+        while self._messages and self._may_decide:
             message, then = self._messages.popleft()
             try:
                 self._decide_one(message, batch)
@@ -239,7 +240,7 @@ class Loop:
                 break
             if then is not None:
                 batch.then.append(then)
-            if not self._may_decide or time.perf_counter_ns() >= until_ns:
+            if time.perf_counter_ns() >= until_ns:
                 break
 
     def _decide_one(self, message: Message, batch: Batch) -> None:

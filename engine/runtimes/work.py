@@ -71,6 +71,29 @@ class Answered:
 class Work:
     """One try of a task by one agent."""
 
+    stopping = False
+    """It was asked to stop at its next step."""
+    patient = False
+    """It may take however long it needs to come to its next step."""
+    timed_out: str | None = None
+    """What took too long, in words; its attempt has failed."""
+    saw_stopping = False
+    """Its code looked and knows that it is to stop; what it returns then is partial."""
+    outside = 0
+    """Threads, or code that does not let itself be stopped, that are still at work."""
+    stuck = False
+    """It was reported as ended while something of it was still at work."""
+    over = False
+    """Its end is reported; what it still does has no effect."""
+    _waits = 0
+    _parked_since_ms = 0
+    _parked_ms = 0
+    _occurrences: Counter[str] | None = None
+    _spent = NO_USAGE
+    _emitted_characters = 0
+    _live: LiveText | None = None
+    _end_limit: Callable[[], None] | None = None
+
     def __init__(
         self,
         effect: StartAttempt,
@@ -84,33 +107,11 @@ class Work:
         self.folder = folder
         self.scope = anyio.CancelScope()
         """What the host cancels to stop it now."""
-        self.stopping = False
-        """It was asked to stop at its next step."""
-        self.patient = False
-        """It may take however long it needs to come to its next step."""
-        self.timed_out: str | None = None
-        """What took too long, in words; its attempt has failed."""
-        self.saw_stopping = False
-        """Its code looked and knows that it is to stop; what it returns then is partial."""
-        self.outside = 0
-        """Threads, or code that does not let itself be stopped, that are still at work."""
-        self.stuck = False
-        """It was reported as ended while something of it was still at work."""
-        self.over = False
-        """Its end is reported; what it still does has no effect."""
         self._services = services
         self._began_ms = services.clock.now_ms()
         self._slots: dict[int, Slot[Any]] = {}
         self._calls: dict[str, Slot[Any]] = {}
-        self._waits = 0
-        self._parked_since_ms = 0
-        self._parked_ms = 0
-        self._occurrences: Counter[str] | None = None
-        self._spent = NO_USAGE
         self._emitted: list[str] = []
-        self._emitted_characters = 0
-        self._live: LiveText | None = None
-        self._end_limit: Callable[[], None] | None = None
         self._timers: list[Callable[[], None]] = []
         self._on_given_up = on_given_up
         services.clock.hold()

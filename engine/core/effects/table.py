@@ -135,8 +135,8 @@ def _attempt_resumed(state: State, event: AttemptResumed) -> list[Effect]:
         return _stop(state, [task.id], now=False, patient=True)
     return [
         answer_of(state, task.id, event.attempt, key)
-        for key, call in task.calls.items()
-        if key in event.call_keys and call.open == 0
+        for key in event.call_keys
+        if (call := task.calls.get(key)) is not None and call.open == 0
     ]
 
 
