@@ -35,7 +35,6 @@ from store.records import CommandOutcome, CommandRow, EngineInfo, Record, Row, S
 
 if TYPE_CHECKING:
     from store.connection import Durability
-    from store.continuity import Mark, mark_at
     from store.inbox_client import InboxClient
     from store.loss import Loss, find_loss
     from store.opening import Store, open_store
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from store.recognition import check_place, looks_like_ours
     from store.shared_tail import Following, follow
     from store.standing import Standby, stand_by
-    from store.tail import Tail
+    from store.tail import Mark, Tail, mark_at
     from store.verification import quick_check, verify
 
 __all__ = [
@@ -101,7 +100,7 @@ _LOADED_ON_FIRST_USE = {
     "Following": "store.shared_tail",
     "InboxClient": "store.inbox_client",
     "Loss": "store.loss",
-    "Mark": "store.continuity",
+    "Mark": "store.tail",
     "Reader": "store.reader",
     "Standby": "store.standing",
     "Store": "store.opening",
@@ -110,7 +109,7 @@ _LOADED_ON_FIRST_USE = {
     "find_loss": "store.loss",
     "follow": "store.shared_tail",
     "looks_like_ours": "store.recognition",
-    "mark_at": "store.continuity",
+    "mark_at": "store.tail",
     "open_store": "store.opening",
     "quick_check": "store.verification",
     "stand_by": "store.standing",

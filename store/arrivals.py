@@ -14,8 +14,8 @@ import anyio.from_thread
 import anyio.to_thread
 
 from store.connection import connect, is_busy, translated
-from store.pace import Pace
 from store.statements import ANY_PENDING
+from store.tail import Pace
 
 
 class Arrivals:

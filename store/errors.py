@@ -4,6 +4,7 @@ Each message is one line that says what, where and what to do next. Data stands 
 """
 
 from pathlib import Path
+from typing import ClassVar
 
 
 def _shown(path: Path | str) -> str:
@@ -14,6 +15,21 @@ def _shown(path: Path | str) -> str:
 
 class StoreError(Exception):
     """Base of everything that this package raises on purpose."""
+
+
+class PathError(StoreError):
+    """Base of what is wrong with one file or folder.
+
+    Attributes:
+        path: Which one.
+    """
+
+    says: ClassVar[str]
+    """The message; `{path}` stands in it."""
+
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(self.says.format(path=_shown(path)))
+        self.path = path
 
 
 class UnusablePath(StoreError):
@@ -119,66 +135,34 @@ class ReadRowsLost(StoreError):
         self.seq = seq
 
 
-class LeftoverWal(StoreError):
-    """A write-ahead log stands there without its database; opening would mix it into a new one.
+class LeftoverWal(PathError):
+    """A write-ahead log stands there without its database; opening would mix it into a new one."""
 
-    Attributes:
-        path: The log that is left over.
-    """
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(
-            f"{_shown(path)} is left over from a database that is gone: put the database back beside it, or delete it"
-        )
-        self.path = path
+    says = "{path} is left over from a database that is gone: put the database back beside it, or delete it"
 
 
-class MissingFile(StoreError):
-    """There is no file at a path that was to be read.
+class MissingFile(PathError):
+    """There is no file at a path that was to be read."""
 
-    Attributes:
-        path: What was asked for.
-    """
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{_shown(path)} does not exist: check the path, or start an engine on it to make it")
-        self.path = path
+    says = "{path} does not exist: check the path, or start an engine on it to make it"
 
 
-class MissingFolder(StoreError):
-    """The folder that is to hold the file does not exist.
+class MissingFolder(PathError):
+    """The folder that is to hold the file does not exist."""
 
-    Attributes:
-        path: The folder.
-    """
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"the folder {_shown(path)} does not exist: make it first, or choose another path")
-        self.path = path
+    says = "the folder {path} does not exist: make it first, or choose another path"
 
 
-class NoPermission(StoreError):
-    """The operating system does not let this user at a file or folder.
+class NoPermission(PathError):
+    """The operating system does not let this user at a file or folder."""
 
-    Attributes:
-        path: What was refused.
-    """
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"no permission for {_shown(path)}: ask its owner for access, or choose another path")
-        self.path = path
+    says = "no permission for {path}: ask its owner for access, or choose another path"
 
 
-class ReadOnlyFolder(StoreError):
-    """The folder can be read and not written.
+class ReadOnlyFolder(PathError):
+    """The folder can be read and not written."""
 
-    Attributes:
-        path: The folder.
-    """
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"the folder {_shown(path)} cannot be written: copy the file to one that can, and open that")
-        self.path = path
+    says = "the folder {path} cannot be written: copy the file to one that can, and open that"
 
 
 class NetworkFileSystem(StoreError):
@@ -197,16 +181,10 @@ class NetworkFileSystem(StoreError):
         self.filesystem = filesystem
 
 
-class DiskFull(StoreError):
-    """A write found no room; nothing of it was written, and it can be tried again.
+class DiskFull(PathError):
+    """A write to a file found no room; nothing of it was written, and it can be tried again."""
 
-    Attributes:
-        path: The file that could not grow.
-    """
-
-    def __init__(self, path: Path | str) -> None:
-        super().__init__(f"no room to write {_shown(path)}: free some space; nothing is lost, it can be repeated")
-        self.path = path
+    says = "no room to write {path}: free some space; nothing is lost, it can be repeated"
 
 
 class CommandTooLarge(StoreError):
@@ -271,12 +249,10 @@ class FileLost(StoreError):
         self.found = found
 
 
-class NotItsTurn(StoreError):
+class NotItsTurn(PathError):
     """An engine that stood by was about to take over, and another was first."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{_shown(path)} was taken over by another engine first: go on standing by")
-        self.path = path
+    says = "{path} was taken over by another engine first: go on standing by"
 
 
 class SeqTaken(StoreError):

@@ -11,11 +11,10 @@ import time
 from pathlib import Path
 
 from store.connection import Durability, checkpoint_here, connect
-from store.lease import Lease, monotonic_ms
+from store.lease import Lease, Watch, monotonic_ms
 from store.migrations import migrate
 from store.migrations.live import LIVE
 from store.process import boot_id
-from store.watch import Watch
 
 FLUSH_S = 0.1
 BEAT_S = 1.0

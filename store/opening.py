@@ -22,7 +22,7 @@ from store.errors import LeftoverWal, NoPermission, NotItsTurn, StoreBusy
 from store.files import Files, exists, file_size, is_writable
 from store.inbox import Inbox
 from store.journal import Journal, end_of
-from store.lease import LET_GO, Lease, raise_token
+from store.lease import LET_GO, Lease, Watch, raise_token
 from store.live import LiveOutput
 from store.lock import FileLock, acquire
 from store.loss import Loss, accepted_loss, forget_answers
@@ -34,7 +34,6 @@ from store.reader import Reader
 from store.recognition import check_place, open_recognised
 from store.snapshots import Snapshots
 from store.standing import Turn
-from store.watch import Watch
 
 if TYPE_CHECKING:
     import aiosqlite

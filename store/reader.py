@@ -8,11 +8,11 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from itertools import starmap
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Unpack
 
 from store.compression import unpacked
 from store.connection import translated
@@ -26,9 +26,8 @@ from store.migrations.live import LIVE
 from store.process import Process, boot_id
 from store.recognition import open_recognised
 from store.records import EngineInfo, Record, StandbyInfo
-from store.selection import Selection
 from store.standbys import standbys_beside
-from store.statements import NEWEST_SEQ, RECORD_COLUMNS, SNAPSHOT_AT_OR_BEFORE
+from store.statements import NEWEST_SEQ, RECORD_COLUMNS, SNAPSHOT_AT_OR_BEFORE, Conditions, condition_of
 
 
 class Reader:
@@ -84,47 +83,13 @@ class Reader:
         """Seq of the oldest record that is still here, 0 when there is none."""
         return int(self._value("SELECT ifnull(min(seq), 0) FROM journal"))
 
-    def records(
-        self,
-        after_seq: int,
-        limit: int = 500,
-        *,
-        kinds: Collection[str] | None = None,
-        run_id: str | None = None,
-        task_id: str | None = None,
-        agent_id: str | None = None,
-        contains: str | None = None,
-    ) -> list[Record]:
-        """Records after `after_seq` that meet every condition given, oldest first.
+    def records(self, after_seq: int, limit: int = 500, **conditions: Unpack[Conditions]) -> list[Record]:
+        """Records after `after_seq` that meet every condition given, oldest first, at most `limit` of them."""
+        return self._page("seq > :from", "seq", after_seq, limit, conditions)
 
-        Args:
-            after_seq: 0 to begin at the first.
-            limit: Most records to return.
-            kinds: Any of these kinds.
-            run_id: Of this run.
-            task_id: Of this task; name its run as well, which has an index.
-            agent_id: Of this agent.
-            contains: Text that stands in the body, in any case of the letters a to z.
-        """
-        return self._page("seq > :from", "seq", after_seq, limit, Selection(kinds, run_id, task_id, agent_id, contains))
-
-    def records_before(
-        self,
-        seq: int,
-        limit: int = 500,
-        *,
-        kinds: Collection[str] | None = None,
-        run_id: str | None = None,
-        task_id: str | None = None,
-        agent_id: str | None = None,
-        contains: str | None = None,
-    ) -> list[Record]:
-        """The `limit` records nearest before `seq` that meet every condition, newest last.
-
-        Args: As `records`.
-        """
-        selection = Selection(kinds, run_id, task_id, agent_id, contains)
-        return self._page("seq < :from", "seq DESC", seq, limit, selection)[::-1]
+    def records_before(self, seq: int, limit: int = 500, **conditions: Unpack[Conditions]) -> list[Record]:
+        """The `limit` records nearest before `seq` that meet every condition given, newest last."""
+        return self._page("seq < :from", "seq DESC", seq, limit, conditions)[::-1]
 
     def record(self, seq: int) -> Record:
         """One record.
@@ -207,8 +172,8 @@ class Reader:
         """Size of the database with its write-ahead log."""
         return sum(path.stat().st_size for path in (self.path, self._files.wal) if path.exists())
 
-    def _page(self, first_term: str, order: str, start: int, limit: int, selection: Selection) -> list[Record]:
-        condition, parameters = selection.condition()
+    def _page(self, first_term: str, order: str, start: int, limit: int, conditions: Conditions) -> list[Record]:
+        condition, parameters = condition_of(conditions)
         found = self._rows(
             f"SELECT {RECORD_COLUMNS} FROM journal WHERE {first_term}{condition} ORDER BY {order} LIMIT :limit",
             {"from": start, "limit": limit, **parameters},

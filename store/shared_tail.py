@@ -10,13 +10,12 @@ import time
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from store.continuity import Continuity, Mark, mark_at
 from store.errors import FileLost, ReadRowsLost, StoreError
 from store.files import Files
 from store.lock import identity
-from store.pace import Pace
 from store.reader import Reader
 from store.records import Record
+from store.tail import Continuity, Mark, Pace, mark_at
 
 LOOK_S = 0.5
 """How often it is looked whether an engine holds the file, in seconds; after two misses in a row following ends."""

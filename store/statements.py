@@ -1,7 +1,8 @@
 """The questions that both sides ask: the engine through its own thread, readers directly."""
 
-from collections.abc import Sequence
-from typing import Any
+import json
+from collections.abc import Collection, Sequence
+from typing import Any, TypedDict
 
 from store.errors import CommandTooLarge
 from store.records import LARGEST_COMMAND_BYTES, CommandRow
@@ -77,3 +78,44 @@ def _text(value: bytes | None) -> str | None:
         return value.decode() if len(value) <= _LONGEST_BYTES else None
     except UnicodeDecodeError:
         return None
+
+
+class Conditions(TypedDict, total=False):
+    """What records must all meet; None, or nothing said, is no condition.
+
+    Only `run_id` has an index. A task belongs to one run, so name its run as well; the other conditions walk the
+    journal from where the page begins.
+    """
+
+    kinds: Collection[str] | None
+    """Any of these kinds."""
+    run_id: str | None
+    task_id: str | None
+    agent_id: str | None
+    contains: str | None
+    """Text in the body, in any case of the letters a to z."""
+
+
+def condition_of(conditions: Conditions) -> tuple[str, dict[str, Any]]:
+    """Return what to add to a WHERE that has a first term already, and its parameters."""
+    terms: list[str] = []
+    parameters: dict[str, Any] = {}
+    for column in ("run_id", "task_id", "agent_id"):
+        if (wanted := conditions.get(column)) is not None:
+            terms.append(f" AND {column} = :{column}")
+            parameters[column] = wanted
+    if (kinds := conditions.get("kinds")) is not None:
+        terms.append(" AND kind IN (SELECT value FROM json_each(:kinds))")
+        parameters["kinds"] = json.dumps(list(kinds))
+    if contains := conditions.get("contains"):
+        terms.append(" AND body LIKE :contains ESCAPE '\x1b'")
+        parameters["contains"] = _pattern(contains)
+    return "".join(terms), parameters
+
+
+def _pattern(text: str) -> str:
+    """A LIKE pattern that finds `text` as JSON spells it; its escape character cannot stand in JSON."""
+    spelled = json.dumps(text, ensure_ascii=False)[1:-1]
+    for wildcard in "%_":
+        spelled = spelled.replace(wildcard, "\x1b" + wildcard)
+    return f"%{spelled}%"
