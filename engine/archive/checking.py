@@ -27,9 +27,8 @@ from engine.archive.reading import read_archive
 from engine.core.commands import ImportState, Order
 from engine.core.importing import part_from
 from engine.core.signals import ArchiveChecked, PartRead, Signal, StateReady, StateUnusable
-from engine.core.state import State
-from engine.runtimes.threads import Threads
 from engine.runtimes.values import one_line
+from engine.runtimes.work import Services
 
 Pieces: TypeAlias = Iterator[dict[str, Any]]
 """What an archive holds, its parts, and the rest, as `engine.archive.cutting` makes them."""
@@ -134,23 +133,20 @@ class Imports:
     """Takes in one archive after the other.
 
     Args:
-        threads: Where reading blocks.
+        services: The host, in whose threads reading blocks.
         granted: Returns which references may be imported here, each with the hash of its code; blocks.
-        state: Returns the state of the moment.
         tell: Puts a signal through the core, and returns once what follows is on disk or the engine has ended.
     """
 
     def __init__(
         self,
-        threads: Threads,
+        services: Services,
         *,
         granted: Callable[[list[str]], dict[str, str]],
-        state: Callable[[], State],
         tell: Callable[[Signal], Awaitable[None]],
     ) -> None:
-        self._threads = threads
+        self._services = services
         self._granted = granted
-        self._state = state
         self._tell = tell
         self._turn = anyio.Lock()
 
@@ -158,10 +154,10 @@ class Imports:
         """Take in the archive that an order names, or say why not."""
         async with self._turn:
             try:
-                await self._threads.run(partial(part_from, {}, []))  # makes what reads parts: 50 ms, once
+                await self._services.threads.run(partial(part_from, {}, []))  # makes what reads parts: 50 ms, once
                 with ExitStack() as stack:
-                    archive = opened(Path(command.path), command.sha256, at_work=bool(self._state().minted))
-                    pieces = await self._threads.run(archive.__enter__)
+                    archive = opened(Path(command.path), command.sha256, at_work=bool(self._services.state.minted))
+                    pieces = await self._services.threads.run(archive.__enter__)
                     stack.push(archive)
                     await self._take(order, command, pieces)
             except Exception as error:  # an archive is hostile: whatever reading it runs into is a refusal
@@ -169,9 +165,9 @@ class Imports:
                 await self._tell(StateUnusable(order_id=order.id, sender=order.sender, role=order.role, reason=reason))
 
     async def _take(self, order: Order, command: ImportState, pieces: Pieces) -> None:
-        while (piece := await self._threads.run(partial(next, pieces, None))) is not None:
+        while (piece := await self._services.threads.run(partial(next, pieces, None))) is not None:
             await self._tell(await self._signal(order, command, piece))
-            incoming = self._state().incoming
+            incoming = self._services.state.incoming
             if incoming is None or incoming.command_id != order.id:
                 return  # it is all there, or was refused
 
@@ -184,5 +180,5 @@ class Imports:
         if "rest" in piece:
             return StateReady(**who, **what, paused=command.paused, state=piece["rest"], texts=[])
         held = {name: piece[name] for name in ("counts", "last", "references")}
-        granted = await self._threads.run(partial(self._granted, piece["references"]))
+        granted = await self._services.threads.run(partial(self._granted, piece["references"]))
         return ArchiveChecked(**who, **what, **held, granted=granted)

@@ -6,7 +6,7 @@ harms nobody when its code leaves a cancel scope open. `end` waits for all of th
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias
+from typing import TypeAlias
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -34,37 +34,18 @@ Ended: TypeAlias = AttemptSucceeded | AttemptErred | AttemptStopped
 """How an attempt ended."""
 
 
-class Starter(Protocol):
-    """Starts a task in the loop, as a task group does."""
-
-    def __call__(self, function: Callable[..., Any], /, *args: object) -> object:
-        """Run `function` with `args` besides what runs now."""
-
-
 class Attempts:
     """Everything that agents of this engine are at.
 
     Args:
         services: What attempts report to.
         crew: The code of the agents.
-        start: Starts a task in the loop.
-        on_failure: Ends the loop, with an error: we are at fault.
         grace_s: How long one that is asked to stop may go on.
     """
 
-    def __init__(
-        self,
-        services: Services,
-        crew: Crew,
-        start: Starter,
-        *,
-        on_failure: Callable[[Exception], None],
-        grace_s: float = GRACE_S,
-    ) -> None:
+    def __init__(self, services: Services, crew: Crew, *, grace_s: float = GRACE_S) -> None:
         self._services = services
         self._crew = crew
-        self._start = start
-        self._on_failure = on_failure
         self._grace_ms = round(grace_s * 1000)
         self._works: dict[tuple[str, int], Work] = {}
         self._tasks: dict[asyncio.Task[None], Work] = {}
@@ -114,7 +95,7 @@ class Attempts:
         if effect.now:
             work.stop_now()
             if effect.leave:
-                self._start(self._leave_soon, work)
+                self._services.spawn(self._leave_soon, work)
         else:
             work.later(self._grace_ms if effect.grace_ms is None else effect.grace_ms, work.stop_now)
 
@@ -173,7 +154,7 @@ class Attempts:
         if not self._tasks:
             self._all_returned.set()
         if not task.cancelled() and isinstance(error := task.exception(), Exception):
-            self._on_failure(error)
+            self._services.fail(error)
 
     async def _outcome(self, work: Work) -> Ended:
         try:

@@ -31,10 +31,9 @@ from engine.core.signals import (
     TextRead,
     TimerDue,
 )
-from engine.core.state import State
 from engine.errors import Unusable
 from engine.guards import Looked, verdict_of
-from engine.host.attempts import Attempts, Starter
+from engine.host.attempts import Attempts
 from engine.host.crew import Crew, unusable_agent
 from engine.host.orders import Orders
 from engine.joins import Result, join
@@ -51,33 +50,24 @@ class Performer:
 
     Args:
         services: The host.
-        state: Returns the state of the moment.
         crew: The code of the agents.
         attempts: Those at work.
         orders: Who waits for commands.
-        start: Starts a task in the loop.
         on_stop: Ends the loop, for a reason.
-        on_failure: Ends the loop, with an error: the journal cannot be read, or we are at fault.
     """
 
     def __init__(
         self,
         services: Services,
         *,
-        state: Callable[[], State],
         crew: Crew,
         attempts: Attempts,
         orders: Orders,
-        start: Starter,
         on_stop: Callable[[str], None],
-        on_failure: Callable[[Exception], None],
     ) -> None:
         self._services = services
-        self._state = state
         self._crew = crew
-        self._start = start
         self._on_stop = on_stop
-        self._on_failure = on_failure
         self._timers: dict[str, Callable[[], None]] = {}
         self._unseen: deque[CheckAgent] = deque()
         """Agents whose code is to be looked for."""
@@ -151,12 +141,12 @@ class Performer:
             self._usable(effect)
 
     def _usable(self, effect: CheckAgent) -> None:
-        agent = self._state().agents.get(effect.agent_id)
+        agent = self._services.state.agents.get(effect.agent_id)
         if agent is not None and agent.error is not None:
             self._services.signal(AgentUsable(agent_id=effect.agent_id, generation=effect.generation))
 
     def _join_results(self, effect: JoinResults) -> None:
-        tasks = self._state().tasks
+        tasks = self._services.state.tasks
         ended = {one.task_id: tasks[one.task_id].ended_ms for one in effect.inputs if one.task_id in tasks}
         self._begin(self._built_in, effect, partial(self._join, effect, ended))
 
@@ -197,12 +187,12 @@ class Performer:
     def _begin(self, function: Callable[..., Any], *args: object) -> None:
         """Start a task that holds the clock until it has reported."""
         self._services.clock.hold()
-        self._start(self._held, function, args)
+        self._services.spawn(self._held, function, args)
 
     async def _held(self, function: Callable[..., Any], args: tuple[object, ...]) -> None:
         try:
             await function(*args)
         except Exception as error:  # ended in order, with the reason, instead of torn down by the task group
-            self._on_failure(error)
+            self._services.fail(error)
         finally:
             self._services.clock.release()

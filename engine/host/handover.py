@@ -10,11 +10,11 @@ from collections.abc import Callable
 import anyio
 import anyio.to_thread
 
-from engine.clock import Clock
 from engine.core.commands import HandOver, Order
 from engine.core.events import CommandRefused
-from engine.host.attempts import Attempts, Starter
+from engine.host.attempts import Attempts
 from engine.host.batch import Given, Message
+from engine.runtimes.work import Services
 from store.opening import Store
 from store.standbys import standbys
 
@@ -27,31 +27,26 @@ class Handover:
     """Takes `HandOver` orders before the core does, and gives them to it when the team can be left.
 
     Args:
+        services: The host.
         store: What is left to another.
-        clock: The engine's time.
         attempts: Those at work.
-        start: Starts a task in the loop.
-        later: Calls something at a moment.
         put: Queues a message for the core.
         close_intake: Has no more commands taken from the inbox.
     """
 
     def __init__(
         self,
+        services: Services,
         store: Store,
-        clock: Clock,
         attempts: Attempts,
         *,
-        start: Starter,
-        later: Callable[[int, Callable[[], None]], Callable[[], None]],
         put: Callable[[Message], None],
         close_intake: Callable[[], None],
     ) -> None:
+        self._services = services
+        self._clock = services.clock
         self._store = store
-        self._clock = clock
         self._attempts = attempts
-        self._start = start
-        self._later = later
         self._put = put
         self._close_intake = close_intake
         self._under_way: str | None = None
@@ -67,7 +62,7 @@ class Handover:
         if self._under_way is None:
             self._under_way = order.id
             self._clock.hold()
-            self._start(self._hand_over, order, command)
+            self._services.spawn(self._hand_over, order, command)
         elif self._under_way != order.id:
             self._refuse(order, "handing_over", "the engine hands over already")
         return True
@@ -94,7 +89,7 @@ class Handover:
 
     async def _wind_down(self, grace_s: float) -> None:
         over = anyio.Event()
-        take_back = self._later(self._clock.now_ms() + round(grace_s * 1000), over.set)
+        take_back = self._services.later(self._clock.now_ms() + round(grace_s * 1000), over.set)
         self._attempts.wind_down(over.set)
         self._clock.release()
         try:

@@ -119,7 +119,7 @@ class Host:
         self._timers = Timers(self.clock)
         self._listeners = Listeners()
         self._orders = Orders(store.inbox, lambda call: self.later(self.clock.now_ms() + TELL_AGAIN_MS, call))
-        self.processes = Processes(self._start)
+        self.processes = Processes(self.spawn)
         self._writer = writer_for(store, self.clock)
         self._loop = Loop(
             store,
@@ -146,42 +146,25 @@ class Host:
             trusting=self._trusting,
             threads=self.threads,
             processes=self.processes,
-            start=self._start,
+            start=self.spawn,
         )
-        self._attempts = Attempts(self, self._crew, self._start, on_failure=self._loop.fail, grace_s=grace_s)
+        self._attempts = Attempts(self, self._crew, grace_s=grace_s)
         self._performer = Performer(
-            self,
-            state=lambda: self.state,
-            crew=self._crew,
-            attempts=self._attempts,
-            orders=self._orders,
-            start=self._start,
-            on_stop=self._end,
-            on_failure=self._loop.fail,
+            self, crew=self._crew, attempts=self._attempts, orders=self._orders, on_stop=self._end
         )
         self._intake = Intake(
+            self,
             store.inbox,
-            self._orders,
-            self._trusting,
-            self.threads,
-            clock=self.clock,
-            state=lambda: self.state,
+            orders=self._orders,
+            trusting=self._trusting,
             ended=self._ended_runs,
             written=self._loop.written,
             put=self._loop.put,
         )
-        self._handover = Handover(
-            store,
-            self.clock,
-            self._attempts,
-            start=self._start,
-            later=self.later,
-            put=self._loop.put,
-            close_intake=self._intake.close,
-        )
+        self._handover = Handover(self, store, self._attempts, put=self._loop.put, close_intake=self._intake.close)
         if state is not None:
             self._loop.state = state
-        self._imports = Imports(self.threads, granted=self._trusting.granted, state=lambda: self.state, tell=self._told)
+        self._imports = Imports(self, granted=self._trusting.granted, tell=self._told)
         self._importing: set[str] = set()
         self._run_slots: dict[str, list[Slot[RunSummary]]] = {}
         self._snapshot_seq = 0
@@ -348,6 +331,15 @@ class Host:
             self._loop.fail(lease.loss)
         return False
 
+    def spawn(self, function: Callable[..., Any], /, *args: object) -> None:
+        """Run `function` with `args` in a task of its own, for as long as the engine runs."""
+        assert self._group is not None
+        self._group.start_soon(function, *args)
+
+    def fail(self, error: Exception) -> None:
+        """End with an error: the journal cannot be read, or we are at fault."""
+        self._loop.fail(error)
+
     def live(self, key: str, text: str) -> None:
         """Show a text to readers at once; an empty one removes it."""
         self.store.live.put(key, text)
@@ -410,10 +402,6 @@ class Host:
         if self.stopped is not None:
             raise HostStopped(self.stopped)
 
-    def _start(self, function: Callable[..., Any], /, *args: object) -> None:
-        assert self._group is not None
-        self._group.start_soon(function, *args)
-
     async def _watched(self, background: Callable[[], Awaitable[None]]) -> None:
         """Run what has to run for the engine to be one; its failure ends the loop."""
         try:
@@ -449,7 +437,7 @@ class Host:
         if isinstance(order.command, ImportState):
             if order.id not in self._importing:
                 self._importing.add(order.id)
-                self._start(self._import, order, order.command)
+                self.spawn(self._import, order, order.command)
             return True
         return False
 
@@ -467,7 +455,7 @@ class Host:
         if due and not self._saving and self.store.path is not None:
             self._saving = True
             self._snapshot_seq = self.state.seq
-            self._start(self._save, *encoded(self.state))
+            self.spawn(self._save, *encoded(self.state))
 
     async def _save(self, seq: int, body: bytes) -> None:
         try:

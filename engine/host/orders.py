@@ -13,19 +13,18 @@ from functools import partial
 import anyio
 from pydantic import JsonValue
 
-from engine.clock import Clock
 from engine.core.code import named_in
 from engine.core.codec import decode_command
 from engine.core.commands import Command, Order
 from engine.core.effects import Acknowledge
 from engine.core.events import CommandRefused
-from engine.core.state import Outcome, State
+from engine.core.state import Outcome
 from engine.errors import CommandRefusedError, EngineError
 from engine.host.batch import Given
 from engine.host.trusting import Trusting
 from engine.runtimes.slot import Slot
-from engine.runtimes.threads import Threads
 from engine.runtimes.values import clean, one_line
+from engine.runtimes.work import Services
 from engine.trust import TrustError
 from store import CommandOutcome, CommandRow, StoreError
 from store.inbox import Inbox
@@ -152,12 +151,10 @@ class Intake:
     """Takes commands as they arrive, until it is closed.
 
     Args:
+        services: The host.
         inbox: Where they come from.
         orders: Knows which are on their way.
         trusting: Knows which of the code that they bring may be imported.
-        threads: For what blocks.
-        clock: When one was refused.
-        state: Returns the state of the moment.
         ended: Returns how the runs ended that a command names.
         written: Returns once what was decided is on disk; False where it was dropped.
         put: Takes what is to be decided.
@@ -165,13 +162,11 @@ class Intake:
 
     def __init__(
         self,
+        services: Services,
         inbox: Inbox,
+        *,
         orders: Orders,
         trusting: Trusting,
-        threads: Threads,
-        *,
-        clock: Clock,
-        state: Callable[[], State],
         ended: Callable[[Command], Awaitable[dict[str, str]]],
         written: Callable[[], Awaitable[bool]],
         put: Callable[[Order | Given], None],
@@ -179,9 +174,7 @@ class Intake:
         self._inbox = inbox
         self._orders = orders
         self._trusting = trusting
-        self._threads = threads
-        self._clock = clock
-        self._state = state
+        self._services = services
         self._ended = ended
         self._written = written
         self._put = put
@@ -219,16 +212,16 @@ class Intake:
         self._put(Order(id=row.id, command=command, sender=row.sender, role=row.role, granted=granted, ended=ended))
 
     async def _granted(self, command: Command) -> dict[str, str]:
-        return await self._threads.run(partial(self._trusting.of_inbox, command)) if named_in(command) else {}
+        return await self._services.threads.run(partial(self._trusting.of_inbox, command)) if named_in(command) else {}
 
     async def _refuse(self, row: CommandRow, reason: str) -> None:
-        decided = self._state().commands.get(row.id)
+        decided = self._services.state.commands.get(row.id)
         if decided is not None:  # by an engine that ended before it could say so in the inbox, or just now
             if await self._written():
                 self._orders.repeat(row.id, decided)
             return
         refused = CommandRefused(
-            at_ms=self._clock.now_ms(),
+            at_ms=self._services.clock.now_ms(),
             command_id=row.id,
             command=clean(row.kind)[:80],
             sender=clean(row.sender),

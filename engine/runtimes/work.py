@@ -20,6 +20,7 @@ from engine.clock import Clock
 from engine.core.effects import AnswerCall, StartAttempt
 from engine.core.signals import DelegationAsked, Signal, StepFinished, ThreadCameBack, ToolBegan, ToolRaised
 from engine.core.spec import AgentSpec
+from engine.core.state import State
 from engine.core.values import NO_USAGE, Held, Usage
 from engine.errors import AttemptInterrupted, DelegationFailed
 from engine.runtimes.live import LiveText
@@ -37,10 +38,20 @@ PARTIAL_CHARACTERS = 1_000_000
 
 
 class Services(Protocol):
-    """What the host does for attempts."""
+    """What the host does for attempts, and for its own parts."""
 
     clock: Clock
     threads: Threads
+
+    @property
+    def state(self) -> State:
+        """The state of the moment, for reading."""
+
+    def spawn(self, function: Callable[..., Any], /, *args: object) -> None:
+        """Run `function` with `args` in a task of its own, for as long as the engine runs."""
+
+    def fail(self, error: Exception) -> None:
+        """End the engine with an error: the journal cannot be read, or we are at fault."""
 
     def signal(self, signal: Signal, then: Callable[[Exception | None], None] | None = None) -> None:
         """Report to the core; `then` is called once it is on disk, or with the defect that it ran into."""
