@@ -104,7 +104,8 @@ class Loop:
     def close(self, error: Exception) -> None:
         """Tell everybody who waits for a message that it will not be decided, or not be written."""
         waiting = [*self._open.then, *(then for _, then in self._messages if then is not None)]
-        self._open.then, self._messages = [], deque()
+        self._open, self._messages = Batch(self._open.first_seq), deque()
+        self._failure = self._failure or error
         for then in waiting:
             then(error)
 

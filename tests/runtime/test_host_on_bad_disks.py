@@ -15,6 +15,7 @@ from engine.clock import VirtualClock
 from engine.core.codec import encode_command
 from engine.core.commands import Ping, RemoveMember
 from engine.core.events import CommandApplied, CommandRefused
+from engine.core.signals import EngineEnds
 from engine.core.spec import AgentSpec
 from engine.errors import CommandRefusedError, HostStopped
 from engine.host import Host
@@ -185,3 +186,14 @@ async def test_an_agent_that_raises_generator_exit_fails_alone() -> None:
     async with running(AgentSpec(name="odd", run=odd)) as engine:
         assert "GeneratorExit" in await engine.fails()
         assert "GeneratorExit" in await engine.fails()
+
+
+async def test_an_engine_that_is_torn_down_in_the_middle_of_a_write_keeps_nobody_waiting() -> None:
+    disk, slow = Disk(), mishaps()
+    async with engine_on(disk, slow) as host:
+        slow.turns = lambda: 40
+        host.signal(EngineEnds(reason="enough"))
+        await checkpoint()
+        await checkpoint()
+    with anyio.fail_after(PATIENCE_S):
+        await host.written()
