@@ -1,7 +1,8 @@
 """The host: the loop around the core. Messages in, events on disk, effects out.
 
-One file each: the loop (`loop`), what it decides (`decider`), what it does then (`effects`), attempts, the code of
-agents (`crew`), timers, the inbox, and who listens (`subscriptions`).
+One file each: the loop (`loop`), what it decided (`batch`), writing and reading that (`disk`), what it does then
+(`effects`), attempts, the code of agents (`crew`), timers, orders and the inbox (`orders`), and who listens
+(`subscriptions`).
 """
 
 from engine.host.host import Host

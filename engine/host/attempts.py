@@ -20,9 +20,8 @@ from engine.core.values import NO_USAGE, Usage
 from engine.errors import AttemptInterrupted, Unusable
 from engine.host.crew import Crew, unusable_agent
 from engine.runtimes.driver import driven
-from engine.runtimes.failures import traits
-from engine.runtimes.values import json_value, one_line, type_name
-from engine.runtimes.work import Services, Work
+from engine.runtimes.values import json_value, one_line, traits, type_name
+from engine.runtimes.work import Services, Work, of_attempt
 
 THROWS = 3
 """How often code is told that the engine ends before it is given up: it may clean up, and no more."""
@@ -216,18 +215,14 @@ def _returned(work: Work, output: JsonValue) -> Ended:
     if work.saw_stopping:
         work.stuck = work.outside > 0
         return AttemptStopped(
-            task_id=effect.task_id,
-            attempt=effect.attempt,
-            generation=effect.generation,
+            **of_attempt(effect),
             partial=output,
             duration_ms=duration_ms,
             usage=usage,
             stuck=work.stuck,
         )
     return AttemptSucceeded(
-        task_id=effect.task_id,
-        attempt=effect.attempt,
-        generation=effect.generation,
+        **of_attempt(effect),
         output=output,
         duration_ms=duration_ms,
         usage=usage,
@@ -240,9 +235,7 @@ def _interrupted(work: Work) -> Ended:
     work.stuck = work.outside > 0
     if work.timed_out:
         return AttemptErred(
-            task_id=effect.task_id,
-            attempt=effect.attempt,
-            generation=effect.generation,
+            **of_attempt(effect),
             error=work.timed_out,
             error_type="TimeoutError",
             error_types=["TimeoutError", "OSError", "Exception"],
@@ -251,9 +244,7 @@ def _interrupted(work: Work) -> Ended:
             stuck=work.stuck,
         )
     return AttemptStopped(
-        task_id=effect.task_id,
-        attempt=effect.attempt,
-        generation=effect.generation,
+        **of_attempt(effect),
         partial=work.partial,
         duration_ms=duration_ms,
         usage=_spent(work),
@@ -272,9 +263,7 @@ def _failed(
 ) -> Ended:
     said = traits(error)
     return AttemptErred(
-        task_id=effect.task_id,
-        attempt=effect.attempt,
-        generation=effect.generation,
+        **of_attempt(effect),
         error=one_line(error),
         error_type=type_name(error),
         error_types=said.types,

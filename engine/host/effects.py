@@ -81,8 +81,8 @@ class Performer:
             ReadText: self._read_text,
             StartTimer: self._start_timer,
             CheckAgent: self._check_agent,
-            RestartAgents: self._restart_agents,
-            DropRuntimes: self._drop_runtimes,
+            RestartAgents: self._forget_runtimes,
+            DropRuntimes: self._forget_runtimes,
             Acknowledge: orders.acknowledge,
             StopLoop: self._stop_loop,
         }
@@ -122,10 +122,7 @@ class Performer:
         finally:
             self._looking -= 1
 
-    def _restart_agents(self, effect: RestartAgents) -> None:
-        self._crew.forget(effect.specs)
-
-    def _drop_runtimes(self, effect: DropRuntimes) -> None:
+    def _forget_runtimes(self, effect: RestartAgents | DropRuntimes) -> None:
         self._crew.forget(effect.specs)
 
     async def _look_at(self, effect: CheckAgent) -> None:

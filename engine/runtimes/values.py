@@ -1,13 +1,14 @@
-"""JSON values at the edge to the user's code: what it returns, and one line of what it raises."""
+"""Values at the edge to the user's code: the JSON that it returns, and what the exceptions that it raises say."""
 
 import math
 import os
 import re
+from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from engine.errors import CallFailed, NotJson
-from engine.runtimes.child import words_of
+from engine.errors import AgentCrashed, CallFailed, NotJson, ProcessDied, Unusable
+from engine.runtimes.child import traits_of, words_of
 
 MAX_DEPTH = 100
 """How deep lists and objects may be nested."""
@@ -16,6 +17,8 @@ MAX_CHARACTERS = 64 * 1024 * 1024
 MAX_DIGITS = 4000
 """Python reads no longer numbers back from JSON."""
 ERROR_CHARACTERS = 500
+MOST_TYPES = 32
+"""How many classes of one exception are looked at."""
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
 _SECRET_CHARACTERS = 8
@@ -119,3 +122,32 @@ def without_secrets(text: str) -> str:
 def type_name(error: BaseException) -> str:
     """Return the name of the class of `error`, also of one from another process."""
     return error.error_type if isinstance(error, CallFailed) else type(error).__name__
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What an exception says of itself, for failure policies to go by."""
+
+    types: list[str]
+    """Names of its class and the bases of that."""
+    retryable: bool | None
+    """Whether trying again is worth it, where it says so."""
+    retry_after_s: float | None
+    """How long it asks to be left alone, in seconds."""
+    crashed: bool
+    """The agent broke down, not the task alone."""
+
+
+def traits(error: BaseException) -> Traits:
+    """Return what `error` says of itself, also one that was raised in another process."""
+    said = error.traits if isinstance(error, CallFailed) else traits_of(error)
+    types = [clean(str(name))[:100] for name in said.get("types") or ()][:MOST_TYPES]
+    retryable, retry_after_s = said.get("retryable"), said.get("retry_after_s")
+    # A runtime that is unusable by the time that it executes was usable when it was checked.
+    crashed = isinstance(error, ProcessDied | AgentCrashed | Unusable) or AgentCrashed.__name__ in types
+    return Traits(
+        types=types,
+        retryable=retryable if isinstance(retryable, bool) else None,
+        retry_after_s=retry_after_s if isinstance(retry_after_s, float) else None,
+        crashed=crashed,
+    )

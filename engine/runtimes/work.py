@@ -69,6 +69,11 @@ class Services(Protocol):
         """Call `call` at a moment; returns what takes that back."""
 
 
+def of_attempt(effect: StartAttempt) -> dict[str, Any]:
+    """Return the fields by which a signal names the attempt that it is about."""
+    return {"task_id": effect.task_id, "attempt": effect.attempt, "generation": effect.generation}
+
+
 @dataclass(frozen=True, slots=True)
 class Answered:
     """What became of one delegated piece of work."""
@@ -188,9 +193,7 @@ class Work:
                 end was reported: then the step is not.
         """
         signal = StepFinished(
-            task_id=self.effect.task_id,
-            attempt=self.effect.attempt,
-            generation=self.effect.generation,
+            **of_attempt(self.effect),
             name=name,
             key=key,
             output=output,
@@ -205,12 +208,8 @@ class Work:
         Raises:
             AttemptInterrupted: If the attempt is asked to stop meanwhile; the tool is not to be called then.
         """
-        effect = self.effect
-        began = ToolBegan(
-            task_id=effect.task_id, attempt=effect.attempt, generation=effect.generation, name=name, key=key
-        )
         try:
-            await self._written(began)
+            await self._written(ToolBegan(**of_attempt(self.effect), name=name, key=key))
         except AttemptInterrupted:
             self._raised(key, "not called: the attempt was asked to stop")
             raise
@@ -220,13 +219,8 @@ class Work:
         self._raised(key, one_line(error))
 
     def _raised(self, key: str, error: str) -> None:
-        effect = self.effect
         if not self.over:
-            self._services.signal(
-                ToolRaised(
-                    task_id=effect.task_id, attempt=effect.attempt, generation=effect.generation, key=key, error=error
-                )
-            )
+            self._services.signal(ToolRaised(**of_attempt(self.effect), key=key, error=error))
 
     async def _written(self, signal: Signal) -> None:
         """Report, and return once it is on disk."""
@@ -253,15 +247,7 @@ class Work:
         if not self._calls:
             self._parked_since_ms = self.now_ms()
         self._calls[key] = slot
-        signal = DelegationAsked(
-            task_id=self.effect.task_id,
-            attempt=self.effect.attempt,
-            generation=self.effect.generation,
-            call_key=key,
-            call_kind=kind,
-            target=target,
-            items=items,
-        )
+        signal = DelegationAsked(**of_attempt(self.effect), call_key=key, call_kind=kind, target=target, items=items)
         self._services.signal(signal, lambda error: None if error is None else slot.fail(error))
         try:
             answer = await slot.wait()

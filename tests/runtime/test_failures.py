@@ -12,7 +12,7 @@ from engine.clock import VirtualClock
 from engine.core.commands import Answer, Resume, Submit
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec, Circuit, Escalate, Failover, Restart, Retry
-from engine.runtimes.failures import traits
+from engine.runtimes.values import traits
 from tests.runtime import crew_for_failures as crew
 from tests.runtime.engines import Engine, Engines
 
