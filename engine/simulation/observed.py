@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from engine.core.signals import Signal, StepFinished
+from engine.core.commands import ImportState, Order
+from engine.core.signals import Signal, StateUnusable, StepFinished
 from engine.host import Host
 from engine.host.batch import Batch, Then
 from store.opening import Store
@@ -47,3 +48,9 @@ class ObservedHost(Host):
     def _perform(self, batch: Batch) -> None:
         self._acts(batch.first_seq + len(batch.events) - 1)
         super()._perform(batch)
+
+    async def _import(self, order: Order, command: ImportState) -> None:
+        # No file is read in a simulation: it takes a thread, whose timing no seed decides.
+        gone = StateUnusable(order_id=order.id, sender=order.sender, role=order.role, reason=f"no {command.path} here")
+        await self._told(gone)
+        self._importing.discard(order.id)
