@@ -114,7 +114,7 @@ def supervisor_item(state: State, supervisor: Supervisor, counts: Digest) -> Ite
         "strategy": supervisor.mode,
         "status": supervisor_status(supervisor, agents),
         "agents": len(agents),
-        "running": supervisor.running,
+        "running": sum(len(agent.running) for agent in agents),
         "waiting": counts.waiting_of[supervisor.id],
         "depth": depth_of(state, supervisor),
         "hand_overs": supervisor.hand_overs,

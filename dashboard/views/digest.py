@@ -41,7 +41,7 @@ def digest(state: State, *, working: bool = True) -> Digest:
     """Count what the rows of one look need; `working` tells whether an engine is at work on the team."""
     out = Digest(working=working)
     for queue in state.queues.values():
-        length = len(queue.ready)
+        length = queue.ready
         if length:
             out.waiting += length
             out.waiting_of[queue.supervisor_id] += length

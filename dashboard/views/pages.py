@@ -12,10 +12,10 @@ from dashboard.views.rows import Cell
 from dashboard.views.sentences import Sentence
 from dashboard.views.swaps import spec_lines
 from dashboard.views.work import circuit_words, progress, streamed, why
-from engine.core.fold.lanes import in_order
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.bound import AWAY
 from engine.core.queries.targets import at
+from engine.core.scheduler import Schedule
 from engine.core.state import Agent, Run, State, Task
 
 BLANK = Cell("")
@@ -80,11 +80,11 @@ def _at_work(state: State, agent_id: str, counts: Digest, live: Mapping[str, str
         if text := streamed(live, task_id):
             yield Cell(text[-600:], "muted", "  ")
     queue = state.queues.get(f"agent:{agent_id}")
-    waiting = list(islice(in_order(state, queue), SHOWN)) if queue is not None else []
+    waiting = list(islice(Schedule.of(state).ready(state, queue.key), SHOWN)) if queue is not None else []
     for task_id in waiting:
         yield Cell(state.tasks[task_id].title, "muted", "◌ ")
-    if queue is not None and len(queue.ready) > SHOWN:
-        yield Cell(f"and {len(queue.ready) - SHOWN:,} more that wait", "muted", "  ")
+    if queue is not None and queue.ready > SHOWN:
+        yield Cell(f"and {queue.ready - SHOWN:,} more that wait", "muted", "  ")
     if not agent.running and not agent.parked and not waiting:
         yield Cell("nothing", "faint")
 

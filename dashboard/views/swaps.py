@@ -149,7 +149,7 @@ def its_work(agent: Agent, state: State) -> str:
     """Return what an agent has in hand, for a person who is about to change it."""
     at_work = [state.tasks[task].title for task in (*agent.running, *agent.parked) if task in state.tasks]
     first = f" ({at_work[0]})" if at_work else ""
-    waiting = sum(len(state.queues[key].ready) for key in agent.queues if key in state.queues)
+    waiting = sum(state.queues[key].ready for key in agent.queues if key in state.queues)
     under_way = f"{counted(len(at_work), 'attempt')} under way{first}" if at_work else "nothing under way"
     return f"{under_way}, {counted(waiting, 'task')} waiting"
 
@@ -209,7 +209,7 @@ def _waiting(state: State, agent_ids: Sequence[str]) -> int:
         key for agent_id in agent_ids if agent_id in state.agents for key in state.agents[agent_id].queues
     }  # fmt: skip
     found = (state.queues[key] for key in queues if key in state.queues and not key.startswith("back:"))
-    return sum(len(queue.ready) for queue in found)
+    return sum(queue.ready for queue in found)
 
 
 def _label(place: int) -> str:

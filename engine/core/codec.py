@@ -4,7 +4,8 @@ Inside, records are plain slotted dataclasses that nobody checks; here pydantic 
 and reads whole blocks at once. Adapters are built on first use, because building sixty costs a tenth of a second.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache, partial
 from typing import Annotated, Any
@@ -135,7 +136,19 @@ def decode_command(kind: str, body: bytes) -> Command:
 
 def encode_state(state: State) -> bytes:
     """Return the whole state as JSON, the same bytes for equal states."""
-    return _state_adapter().dump_json(state)
+    with unscheduled(state):
+        return _state_adapter().dump_json(state)
+
+
+@contextmanager
+def unscheduled(state: State) -> Iterator[None]:
+    """Let a state stand without its schedule, which follows from the rest, while it is written."""
+    kept = state.schedule
+    object.__setattr__(state, "schedule", None)
+    try:
+        yield
+    finally:
+        object.__setattr__(state, "schedule", kept)
 
 
 def decode_state(body: bytes) -> State:

@@ -2,7 +2,7 @@
 
 The document is the state as `codec` writes it, fields at their defaults left out, and at rest: nothing runs in it. Left
 out besides is what belongs to one file and one engine (`seq`, the engine, command outcomes, the team file, trust) and
-every index that follows from the rest (queues' ready and free, slots in use). A `TextRef` in it is
+every index that follows from the rest. A `TextRef` in it is
 `{"seq": 0, "path": "texts.N"}`: line N of the texts beside it.
 """
 
@@ -23,15 +23,7 @@ OF_ONE_FILE = ("seq", "engine", "team", "trusted", "code", "commands", "declared
 """Fields of the state that mean nothing in another file; trust is the operator's, never an archive's."""
 DERIVED = {
     "supervisors": (
-        "running",
-        "total",
-        "processes",
         "taken",
-        "at_work",
-        "own",
-        "offers",
-        "ageing_ms",
-        "balance",
         "restarts_ms",
     ),
     "agents": (
@@ -47,9 +39,10 @@ DERIVED = {
         "pace",
         "probe",
     ),
-    "queues": ("shared", "ready", "lanes", "free", "best", "pace"),
-    "runs": ("running", "suspended", "deadline_ms", "at_work", "since_ms"),
+    "queues": ("ready", "pace"),
+    "runs": ("running", "suspended", "deadline_ms", "at_work", "since_ms", "turns"),
     "tasks": (
+        "ready",
         "held_back",
         "ready_seq",
         "ready_ms",
@@ -63,17 +56,10 @@ DERIVED = {
 }
 """What is built anew on import, by the kind of entity."""
 INDEXES = (
-    "urgent_to",
-    "urgent",
-    "offers",
-    "shared",
     "pools",
-    "process_agents",
-    "in_process",
-    "processes",
-    "resizable",
     "leaving",
     "limited",
+    "schedule",
 )
 """Fields of the state that follow from its entities, and are built anew on import."""
 CLOCK_AND_PAUSE = {

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import JsonValue, TypeAdapter
 from pydantic_core import from_json, to_json
 
-from engine.core.codec import decode_state, encode_state
+from engine.core.codec import decode_state, encode_state, unscheduled
 from engine.core.context import Context
 from engine.core.document import (
     CLOCK_AND_PAUSE,
@@ -83,7 +83,8 @@ def _is_for_the_engine(task: Task) -> bool:
 
 
 def _document(resting: State, paused: set[str]) -> Document:
-    document: Document = from_json(_adapter().dump_json(resting, exclude_defaults=True, exclude={"specs"}))
+    with unscheduled(resting):
+        document: Document = from_json(_adapter().dump_json(resting, exclude_defaults=True, exclude={"specs"}))
     used = {key for agent in resting.agents.values() for key in (agent.spec, agent.previous)}
     used.update(resting.registry.values())
     specs = {key: spec for key, spec in resting.specs.items() if key in used}

@@ -46,6 +46,7 @@ def part_of(state: State, supervisor_id: str) -> State:
     root = part.supervisors[supervisor_id]
     root.options = _options(state, state.supervisors[supervisor_id])
     root.parent_id = None
+    part.schedule = None  # what was cut off is still in it
     return part
 
 
@@ -149,15 +150,7 @@ def _keep(part: State, ids: set[str]) -> None:
     for timer in list(part.timers.values()):
         if not any(timer.subject in kind for kind in (*kinds, part.escalations)):
             del part.timers[timer.id]
-    for index in (
-        part.pools,
-        part.process_agents,
-        part.in_process,
-        part.resizable,
-        part.leaving,
-        part.limited,
-        part.shared,
-    ):
+    for index in (part.pools, part.leaving, part.limited):
         for gone in [one for one in index if not any(one in kind for kind in (*kinds, part.queues, part.specs))]:
             del index[gone]
     part.finished[:] = [run for run in part.finished if run.supervisor_id in ids]

@@ -8,6 +8,7 @@ The entities are in `entities/`, one file per subject, and by name here.
 
 from collections import OrderedDict
 from dataclasses import field
+from typing import Any
 
 from engine.core.entities.engine import Engine, Escalation, Ledger, Outcome, Timer
 from engine.core.entities.team import (
@@ -16,14 +17,11 @@ from engine.core.entities.team import (
     AgentStatus,
     Declaration,
     Ids,
-    Lane,
     Probation,
     Queue,
-    Ranking,
     Supervisor,
     Team,
     Tuning,
-    Turn,
 )
 from engine.core.entities.work import (
     ENDED,
@@ -74,24 +72,8 @@ class State:
     declared: dict[str, Declaration] = field(default_factory=dict)
     """Members that a program or a team file declared; who was added otherwise is not among them."""
     queues: dict[str, Queue] = field(default_factory=dict)
-    urgent_to: int = 0
-    """Tasks less urgent than of this priority take no slots, under whichever supervisor."""
-    urgent: Ids = field(default_factory=OrderedDict)
-    """Urgent tasks that are ready and have no slot to come, each with the event that put it here."""
-    offers: Ranking = field(default_factory=Ranking)
-    """Roots under which something can begin, by the best of that: what dispatch has to look at, and nothing else."""
-    shared: Ids = field(default_factory=OrderedDict)
-    """Queues that several teams take from."""
     pools: Ids = field(default_factory=OrderedDict)
     """Agents that are pools."""
-    process_agents: Ids = field(default_factory=OrderedDict)
-    """Agents that work in processes; the one that began last at the end."""
-    in_process: Ids = field(default_factory=OrderedDict)
-    """Tasks whose attempts hold a process, the first begun first."""
-    processes: int = 0
-    """How many of those are under roots for which no limit on processes is set."""
-    resizable: Ids = field(default_factory=OrderedDict)
-    """Pools that have to grow, or have to be watched because an instance has nothing to do."""
     leaving: Ids = field(default_factory=OrderedDict)
     """Supervisors and agents that go when nothing of their work is open."""
     runs: dict[str, Run] = field(default_factory=dict)
@@ -113,6 +95,8 @@ class State:
     tasks_failed: int = 0
     runs_total: int = 0
     usage: Usage = field(default_factory=Usage)
+    schedule: Any = field(default=None, compare=False, repr=False)
+    """What can begin (`scheduler.Schedule`), kept current for who decides; None for who only folds. Never encoded."""
     incoming: "Incoming | None" = None
     """What has come of an archive that is being taken in; nothing of it is part of the team yet."""
 
@@ -159,12 +143,10 @@ __all__ = [
     "Escalation",
     "Ids",
     "Incoming",
-    "Lane",
     "Ledger",
     "Outcome",
     "Probation",
     "Queue",
-    "Ranking",
     "Run",
     "RunStatus",
     "RunSummary",
@@ -177,5 +159,4 @@ __all__ = [
     "Team",
     "Timer",
     "Tuning",
-    "Turn",
 ]

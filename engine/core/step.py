@@ -9,7 +9,6 @@ from engine.core.effects import Effect, effects_of, restart_effects
 from engine.core.errors import ChangesNothing
 from engine.core.events import EngineStarted, Event
 from engine.core.fold import apply
-from engine.core.fold.pressing import first_urgent
 from engine.core.prompts import (
     CHANGES_WHO_IS_ABLE,
     CheckLeaving,
@@ -21,6 +20,7 @@ from engine.core.prompts import (
     TakeSlot,
     prompts_of,
 )
+from engine.core.scheduler import Schedule
 from engine.core.signals import Signal
 from engine.core.state import State
 
@@ -44,6 +44,7 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
     since = state.seq
     pressing: _Pressing | None = None
     last: list[Event] = []
+    schedule = Schedule.of(state)
     while True:
         decided = decide(state, now, ctx)
         if type(now) in _UNTIL_CHANGED:
@@ -63,12 +64,12 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
             now = prompts.popleft() if type(prompts[0]) is not FinishRun else _next(prompts)
         elif is_changed:
             now, is_changed = PlaceAgain(), False
-        elif state.offers.heap:
+        elif schedule.next_line(state) is not None:
             now = Dispatch()
-        elif state.urgent and (task_id := (pressing := pressing or _Pressing(since)).next(state)):
+        elif schedule.urgent and (task_id := (pressing := pressing or _Pressing(since)).next(state, schedule)):
             now = TakeSlot(task_id=task_id)
-        elif state.resizable:
-            now = LookAtPool(agent_id=next(iter(state.resizable)))
+        elif schedule.resizable:
+            now = LookAtPool(agent_id=next(iter(schedule.resizable)))
         elif state.leaving and is_news:
             now, is_news = CheckLeaving(), False
         else:
@@ -76,7 +77,7 @@ def step(state: State, message: Order | Signal, ctx: Context) -> tuple[list[Even
 
 
 _UNTIL_CHANGED: tuple[type, ...] = (Dispatch, LookAtPool)
-"""What follows from an index of the state until deciding it has changed that index."""
+"""What follows from the schedule until deciding it has changed it."""
 
 
 class _Pressing:
@@ -92,22 +93,22 @@ class _Pressing:
         """Whether a slot may still be found for what waits there."""
         self._last: str | None = None
 
-    def next(self, state: State) -> str | None:
+    def next(self, state: State, schedule: Schedule) -> str | None:
         """Return the next task to look at; None where nothing is left to take."""
-        if self._last in state.urgent:
+        if self._last in schedule.urgent:
             self._queues[state.tasks[self._last or ""].queue or ""] = False
-        for task_id in _newly_urgent(state, self._seen):
+        for task_id in _newly_urgent(schedule, self._seen):
             self._queues.setdefault(state.tasks[task_id].queue or "", True)
         self._seen = state.seq
-        open_ones = (first_urgent(state, state.queues[key]) for key, is_open in self._queues.items() if is_open)
+        open_ones = (schedule.first_urgent(state, key) for key, is_open in self._queues.items() if is_open)
         self._last = next((task_id for task_id in open_ones if task_id is not None), None)
         return self._last
 
 
-def _newly_urgent(state: State, since: int) -> list[str]:
+def _newly_urgent(schedule: Schedule, since: int) -> list[str]:
     """Return the urgent tasks that were put there after an event, the first first."""
     found: list[str] = []
-    for task_id, seq in reversed(state.urgent.items()):
+    for task_id, seq in reversed(schedule.urgent.items()):
         if seq <= since:
             break
         found.append(task_id)

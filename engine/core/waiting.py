@@ -10,12 +10,13 @@ from itertools import takewhile
 from typing import Literal, TypeAlias
 
 from engine.core.fact import fact
-from engine.core.fold.lanes import in_order
 from engine.core.fold.timers import timer_id
 from engine.core.inheritance import above_and_self
 from engine.core.queries.bound import AWAY
-from engine.core.queries.processes import full_of_processes, lacks_process
+from engine.core.queries.queues import is_shared
 from engine.core.queries.takers import few_of, is_of_few
+from engine.core.scheduler import Schedule
+from engine.core.scheduler.processes import full_of_processes
 from engine.core.state import Agent, Queue, Run, State, Supervisor, Task, TaskStatus
 
 Why: TypeAlias = Literal[
@@ -165,7 +166,7 @@ class Waits:
 def _places(state: State, queue: Queue) -> dict[str, _Place]:
     found: dict[str, _Place] = {}
     first, last = 99, -1
-    for ahead, task_id in enumerate(in_order(state, queue)):
+    for ahead, task_id in enumerate(Schedule.of(state).ready(state, queue.key)):
         found[task_id] = _Place(ahead=ahead, first=first, last=last)
         priority = state.tasks[task_id].priority
         first, last = min(first, priority), max(last, priority)
@@ -198,17 +199,19 @@ def _closed(state: State, queue: Queue) -> Wait | None:
     spent = next((one for one in above if one.held or one.exhausted is not None), None)
     if spent is not None:
         return Wait(why="budget", words=f"the budget of {spent.name} is spent", ids=(spent.id,))
-    if queue.shared and not queue.free:
+    is_open = Schedule.of(state).is_open(state, queue.key)
+    if is_shared(queue.key) and not is_open:
         return _nobody_works(state, agents) or _no_team_is_let(state, agents, supervisor)
-    return _nobody_works(state, agents) or (_full(above) if queue.free else _no_process(state, agents))
+    return _nobody_works(state, agents) or (_full(state, above) if is_open else _no_process(state, agents))
 
 
 def _no_process(state: State, agents: Sequence[Agent]) -> Wait | None:
     """Return which limit on processes is reached; None where an agent waits for nothing else than its own slot."""
+    schedule = Schedule.of(state)
     able = [agent for agent in agents if _refuses(state, agent) is None]
-    if not able or not all(agent.has_room and lacks_process(state, agent) for agent in able):
+    if not able or not all(agent.has_room and schedule.lacks_process(state, agent) for agent in able):
         return None
-    limit = full_of_processes(state, state.supervisors[able[0].supervisor_id])
+    limit = full_of_processes(state, schedule, state.supervisors[able[0].supervisor_id])
     assert limit is not None
     whose, used, most = limit
     of = "of this computer" if whose is None else f"of {whose.name}"
@@ -226,7 +229,7 @@ def _no_team_is_let(state: State, agents: Sequence[Agent], anchor: Supervisor) -
         team = state.supervisors[agent.supervisor_id]
         between = list(takewhile(lambda one: one.id != anchor.id, above_and_self(state, team)))
         paused = next((one for one in between if one.paused), None)
-        refusal = _refuses(state, agent) or _full(between or [anchor]) or _no_process(state, [agent])
+        refusal = _refuses(state, agent) or _full(state, between or [anchor]) or _no_process(state, [agent])
         if paused is not None:
             refusal = Wait(why="pause", words=f"supervisor {paused.name} is paused", ids=(paused.id,))
         if refusal is None:
@@ -268,16 +271,18 @@ def _refuses(state: State, agent: Agent) -> Wait | None:
     return None
 
 
-def _full(above: Sequence[Supervisor]) -> Wait | None:
+def _full(state: State, above: Sequence[Supervisor]) -> Wait | None:
     """Return which supervisor has no slot, where an agent would have one."""
-    own = above[0]
-    if own.running >= own.max_parallel:
-        words = f"supervisor {own.name} is full: {own.running} of {own.max_parallel} at work"
+    own, slots = above[0], Schedule.of(state).slots
+    running = slots[own.id].running
+    if running >= own.max_parallel:
+        words = f"supervisor {own.name} is full: {running} of {own.max_parallel} at work"
         return Wait(why="supervisor", words=words, ids=(own.id,))
     for supervisor in above:
         most = supervisor.options.max_total
-        if most is not None and supervisor.total >= most:
-            words = f"the team of {supervisor.name} is full: {supervisor.total} of {most} at work"
+        total = slots[supervisor.id].total
+        if most is not None and total >= most:
+            words = f"the team of {supervisor.name} is full: {total} of {most} at work"
             return Wait(why="team", words=words, ids=(supervisor.id,))
     return None
 

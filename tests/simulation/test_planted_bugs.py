@@ -20,10 +20,11 @@ FIRST_HAND = {
 NO_RULES = {
     "core/fold/handlers.py": "the type of that table",
     "core/decide/__init__.py": "the table of handlers",
+    "core/scheduler/__init__.py": "a name",
     "core/decide/applied.py": "a record",
     "core/decide/noting.py": "words for a person about what a merge does",
 }
-"""Files of the fold and of what is decided that hold no rule which could be broken."""
+"""Files of the fold, of the scheduler and of what is decided that hold no rule which could be broken."""
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: str(bug.what))
@@ -50,10 +51,10 @@ def test_every_law_has_a_planted_bug() -> None:
     assert laws == {bug.law for bug in BUGS}
 
 
-def test_every_file_of_what_is_decided_and_folded_has_a_planted_bug() -> None:
+def test_every_file_of_what_is_decided_folded_and_scheduled_has_a_planted_bug() -> None:
     files = {
         file.relative_to(ENGINE).as_posix()
-        for part in ("decide", "fold")
+        for part in ("decide", "fold", "scheduler")
         for file in (ENGINE / "core" / part).glob("*.py")
     }
 

@@ -8,6 +8,7 @@ from engine.core.effects import AnswerCall
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
+from engine.core.scheduler import Schedule
 from engine.core.spec import Retry, Skip
 from engine.core.state import AgentStatus, RunStatus
 from engine.core.values import Usage
@@ -73,7 +74,7 @@ def test_the_asker_holds_no_slot_while_it_waits_and_gets_one_back_before_anythin
     world.ask(lead, "sum", ["x"])
 
     assert works(world) == ["lead", "ada"]
-    assert world.state.supervisors["s1"].running == 1
+    assert Schedule.of(world.state).slots["s1"].running == 1
     submitted(world, "another")
     events = world.succeed(attempt(world, "ada"), "2")
     assert "attempt_resumed" in kinds(events)

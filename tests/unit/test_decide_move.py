@@ -17,6 +17,7 @@ from engine.core.events import MemberMoved, QueueMade, TaskRequeued
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
+from engine.core.scheduler import Schedule
 from engine.core.state import RunStatus, Supervisor
 from tests.story import applied, attempt, attempts, ended, member, only, refused, submitted, works
 from tests.world import World, agent, team_world
@@ -45,7 +46,8 @@ def test_an_agent_that_moves_takes_its_work_its_slots_and_its_queue_along() -> N
 
     applied(world, Move(target="bob", parent="right"))
 
-    assert (supervisor(world, "left").running, supervisor(world, "right").running) == (0, 1)
+    slots = Schedule.of(world.state).slots
+    assert [slots[supervisor(world, one).id].running for one in ("left", "right")] == [0, 1]
     assert_legal(world.state)
     world.succeed(busy)
     assert attempt(world, "bob")[0] != busy[0]
@@ -220,7 +222,7 @@ def test_a_parked_attempt_that_moved_goes_on_where_it_is_now() -> None:
 
     world.succeed(attempt(world, "bob"))
 
-    assert supervisor(world, "right").running == 1
+    assert Schedule.of(world.state).slots[supervisor(world, "right").id].running == 1
     world.settle()
     assert ended(world).status is RunStatus.DONE
 

@@ -7,6 +7,7 @@ import pytest
 from engine.core.commands import Move, Pause, RemoveMember, Resume, SupervisorSpec, SwapAgent
 from engine.core.events import PoolResized
 from engine.core.legality import assert_legal
+from engine.core.scheduler import Schedule
 from engine.core.spec import Pool
 from tests.story import applied, attempt, attempts, member, submitted
 from tests.world import World, agent, team_world
@@ -244,7 +245,7 @@ def test_a_pool_moves_with_its_instances() -> None:
     applied(world, Move(target="ada", parent="below"))
 
     assert member(world, "ada").size == 3
-    assert world.state.supervisors["s2"].running == 3
+    assert Schedule.of(world.state).slots["s2"].running == 3
     assert_legal(world.state)
 
 

@@ -16,6 +16,7 @@ from engine.core.events import AttemptPreempted
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import Preempt, SupervisorOptions
+from engine.core.scheduler import Schedule
 from engine.core.signals import ThreadCameBack
 from engine.core.state import TaskStatus
 from engine.core.values import Usage
@@ -104,7 +105,7 @@ def test_an_attempt_that_ends_instead_of_stopping_is_done_and_the_urgent_one_beg
 
     assert world.starts[-1].run_id == urgent
     assert world.state.finished[-1].id == "r1"
-    assert not world.state.urgent
+    assert not Schedule.of(world.state).urgent
 
 
 def test_now_stops_the_attempt_at_once() -> None:
@@ -120,7 +121,7 @@ def test_never_lets_the_urgent_task_wait_in_the_first_place() -> None:
     submitted(world, "now", priority=0)
 
     assert stops(world) == []
-    assert not world.state.urgent
+    assert not Schedule.of(world.state).urgent
 
 
 def test_the_least_urgent_makes_way_and_of_equals_the_one_that_began_last() -> None:
@@ -373,7 +374,7 @@ def test_a_task_is_not_urgent_any_more_when_urgency_is_set_anew_while_another_ma
 
     world.stop(victim)
 
-    assert world.state.urgent == {}
+    assert Schedule.of(world.state).urgent == {}
     assert_legal(world.state)
 
 

@@ -6,6 +6,7 @@ from dashboard.actions.team import SETTING
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import ChangeSupervisor, Move, Submit, SupervisorSpec, SwapAgent
 from engine.core.options import Preempt, SupervisorOptions
+from engine.core.scheduler import Schedule
 from engine.core.spec import AgentSpec
 from engine.core.waiting import why_waits
 from tests.story import attempt, submitted, works
@@ -31,9 +32,10 @@ def test_no_more_attempts_hold_a_slot_than_there_are_processes() -> None:
 
     world.order(Submit(request="sum"))
 
-    chief = world.state.supervisors["s1"]
+    schedule = Schedule.of(world.state)
+    chief = schedule.slots["s1"]
     assert at_work(world) == ["ada", "bob"]
-    assert (chief.running, chief.processes, list(world.state.in_process)) == (2, 2, ["t2", "t3"])
+    assert (chief.running, chief.processes, len(schedule.holders_of_processes())) == (2, 2, 2)
 
 
 def test_what_waits_says_for_which_process() -> None:
@@ -161,7 +163,7 @@ def test_a_swap_to_code_in_processes_counts_what_begins_and_lets_go_on_what_is_a
     world.order(Submit(request="x"))
 
     assert len(world.state.agents["a1"].running) == 2
-    assert len(world.state.in_process) == 1
+    assert len(Schedule.of(world.state).holders_of_processes()) == 1
 
 
 def test_an_engine_that_ends_leaves_no_process_taken() -> None:
@@ -171,7 +173,7 @@ def test_an_engine_that_ends_leaves_no_process_taken() -> None:
     world.crash()
 
     assert at_work(world) == ["ada"]
-    assert len(world.state.in_process) == 1
+    assert len(Schedule.of(world.state).holders_of_processes()) == 1
     assert encode_state(decode_state(encode_state(world.state))) == encode_state(world.state)
 
 

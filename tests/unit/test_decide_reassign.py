@@ -4,6 +4,7 @@ import pytest
 
 from engine.core.commands import Cancel, Reassign, RemoveMember, SupervisorSpec
 from engine.core.effects import StopAttempt
+from engine.core.scheduler import Schedule
 from engine.core.spec import Retry
 from engine.core.state import RunStatus
 from tests.story import Key, applied, attempt, attempts, ended, kinds, member, only, refused, start_of, submitted
@@ -67,7 +68,7 @@ def test_an_agent_of_another_supervisor_takes_it_with_a_slot_of_its_own() -> Non
     world.stop(key)
 
     assert world.state.tasks[key[0]].supervisor_id == "s2"
-    assert world.state.supervisors["s2"].running == 1
+    assert Schedule.of(world.state).slots["s2"].running == 1
     world.settle()
     assert ended(world).status is RunStatus.DONE
 

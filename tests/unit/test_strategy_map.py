@@ -17,6 +17,7 @@ from engine.core.events import ItemReturned
 from engine.core.fact import changed
 from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
+from engine.core.queries.queues import is_shared
 from engine.core.signals import AgentUnusable, TextRead
 from engine.core.spec import AgentSpec, Retry
 from engine.core.state import RunStatus
@@ -205,9 +206,10 @@ def test_a_team_takes_the_next_item_when_one_of_its_agents_has_begun_with_the_la
 
 def test_an_item_that_was_made_to_wait_is_done_by_a_team_that_takes_it() -> None:
     world = team_world(agent("ada"), agent("bob"), SupervisorSpec(name="below", members=[agent("cyd")]), mode="map")
-    submitted(world, ["a", "b"])  # type: ignore[arg-type]
-    found(world, items=2)
-    assert sorted(works(world)) == ["bob", "cyd"]
+    submitted(world, ["a", "b", "c"])  # type: ignore[arg-type]
+    found(world, items=3)
+    done(world, "bob")
+    assert works(world) == ["cyd", "bob"]
     submitted(world, ["now"], priority=0)  # type: ignore[arg-type]
     found(world, items=1)
     world.stop(attempt(world, "bob"))
@@ -346,7 +348,7 @@ def test_an_agent_that_joins_a_team_takes_part_in_the_items_that_wait_for_that()
 
     applied(world, AddAgent(spec=agent("baker"), supervisor="kitchen"))
 
-    (queue,) = (one for one in world.state.queues.values() if one.shared)
+    (queue,) = (one for one in world.state.queues.values() if is_shared(one.key))
     assert [world.state.agents[one].name for one in queue.agents] == ["bob", "cook", "baker"]
     assert_legal(world.state)
 

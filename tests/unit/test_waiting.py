@@ -1,8 +1,8 @@
 """Every task that waits says for what: one answer, with the numbers behind it."""
 
 from engine.core.commands import AddAgent, Pause, RemoveMember, SetPriority, SupervisorSpec
-from engine.core.fold.lanes import in_order
 from engine.core.options import SupervisorOptions
+from engine.core.scheduler import Schedule
 from engine.core.signals import AgentUnusable, EngineEnds
 from engine.core.spec import Retry
 from engine.core.state import Task
@@ -169,8 +169,8 @@ def test_of_many_that_wait_each_has_a_place_of_its_own() -> None:
     (queue,) = [queue for queue in state.queues.values() if queue.ready]
 
     places = [wait.ahead for wait in told if wait is not None and wait.ahead is not None]
-    assert sorted(places) == list(range(len(queue.ready)))
-    assert [waits_of.ahead(queue, task_id) for task_id in in_order(state, queue)] == sorted(places)
+    assert sorted(places) == list(range(queue.ready))
+    assert [waits_of.ahead(queue, task_id) for task_id in Schedule.of(state).ready(state, queue.key)] == sorted(places)
 
 
 def test_a_changed_priority_changes_the_place_that_is_told() -> None:

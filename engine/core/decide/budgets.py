@@ -27,10 +27,10 @@ from engine.core.events import (
     TaskFailed,
     TaskRequeued,
 )
-from engine.core.fold.queues import own_queue
 from engine.core.fold.timers import timer_id
 from engine.core.inheritance import above_and_self
 from engine.core.prompts import Answered, CheckBudget
+from engine.core.queries.queues import own_queue
 from engine.core.queries.stand_in import stand_ins
 from engine.core.queries.work import is_cancelled
 from engine.core.state import Agent, Run, State, Supervisor, Task, Timer

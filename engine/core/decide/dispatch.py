@@ -1,28 +1,29 @@
 """What begins next: the queue, the task that has its turn there, and the agent that gets it.
 
-Nothing is searched: the fold keeps the heads of all three in order (`fold.openings`, `fold.lanes`, `fold.free`).
+Nothing is searched: the schedule keeps the heads of all three in order.
 """
 
 from engine.core.context import Context
 from engine.core.decide.budgets import before_start
 from engine.core.events import AttemptResumed, AttemptStarted, Event, ItemReturned, ItemTaken
-from engine.core.fold.lanes import next_task
-from engine.core.fold.openings import next_queue
 from engine.core.hierarchy import below_of
 from engine.core.prompts import Dispatch, ReturnItems
+from engine.core.queries.queues import is_shared
 from engine.core.queries.takers import is_of_few, not_begun, team_for
 from engine.core.queries.work import below
+from engine.core.scheduler import Schedule
 from engine.core.state import Agent, Queue, State, Task
 
 
 def dispatch(state: State, prompt: Dispatch, ctx: Context) -> list[Event]:
     """Start, or let go on, what has its turn."""
-    queue = next_queue(state)
-    task = state.tasks[next_task(state, queue)]
-    if queue.key.startswith("back:"):
+    schedule: Schedule = state.schedule
+    line = schedule.next_line(state)
+    assert line is not None
+    task = state.tasks[schedule.next_task(line)]
+    if line.is_back:
         return [_resumed(task)]
-    agent = agent_for(state, queue)
-    return begun(state, queue, task, agent, ctx)
+    return begun(state, state.queues[line.key], task, schedule.next_agent(state, line), ctx)
 
 
 def begun(state: State, queue: Queue, task: Task, agent: Agent, ctx: Context) -> list[Event]:
@@ -32,7 +33,7 @@ def begun(state: State, queue: Queue, task: Task, agent: Agent, ctx: Context) ->
     """
     if instead := before_start(state, task, agent, ctx):
         return instead
-    team = team_for(state, queue, agent) if queue.shared and is_of_few(queue.key) and not task.calls else None
+    team = team_for(state, queue, agent) if is_shared(queue.key) and is_of_few(queue.key) and not task.calls else None
     if team is None:
         return [started(task, agent)]
     return [ItemTaken(task_id=task.id, supervisor_id=team.id, agent_id=agent.id)]
@@ -52,13 +53,6 @@ def return_items(state: State, prompt: ReturnItems, ctx: Context) -> list[Event]
         for team in below_of(state, state.supervisors[prompt.supervisor_id])
         for task in not_begun(state, team)
     ]
-
-
-def agent_for(state: State, queue: Queue) -> Agent:
-    """Return the free agent of a queue that gets its next task."""
-    if queue.best is not None:
-        return state.agents[queue.best.heap[0][3]]
-    return state.agents[next(iter(queue.free))]
 
 
 def started(task: Task, agent: Agent) -> AttemptStarted:

@@ -10,9 +10,9 @@ from engine.core.discovery import nearest
 from engine.core.errors import Refused
 from engine.core.events import NodePlan, QueueMade
 from engine.core.fact import changed, fact
-from engine.core.fold.queues import able_queue, shared_queue
 from engine.core.policies.chain import chain_of_agent, is_optional
 from engine.core.queries.placement import Place, place_for
+from engine.core.queries.queues import able_queue, shared_queue
 from engine.core.queries.takers import FEW, takers
 from engine.core.state import State, Supervisor
 from engine.core.strategies import strategy_named

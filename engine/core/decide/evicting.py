@@ -1,7 +1,7 @@
 """Room for one more where a supervisor is full: the agent goes that has been idle for longest, never one at work."""
 
 from engine.core.errors import Refused
-from engine.core.fold.queues import own_queue
+from engine.core.queries.queues import own_queue
 from engine.core.state import Agent, State, Supervisor
 
 

@@ -14,11 +14,11 @@ from engine.core.events import (
     TaskSkipped,
     TaskTriedAnew,
 )
-from engine.core.fold.queues import own_queue
 from engine.core.policies.chain import chain_of, walk
 from engine.core.policies.records import Failover
 from engine.core.policies.rules import AskPerson, Failures, GiveTo, GiveUp, TryAgain, Verdict
 from engine.core.prompts import Answered, ApplyPolicy
+from engine.core.queries.queues import own_queue
 from engine.core.queries.stand_in import stand_ins
 from engine.core.queries.work import is_cancelled
 from engine.core.state import State, Task, TaskStatus, Timer

@@ -6,9 +6,9 @@ from engine.core.candidate import names_it, suits
 from engine.core.discovery import nearest
 from engine.core.errors import UnknownSpec
 from engine.core.events import Event, QueueMade
-from engine.core.fold.queues import able_queue
 from engine.core.hierarchy import above_of
 from engine.core.queries.placement import able_agents, capability_of
+from engine.core.queries.queues import able_queue
 from engine.core.queries.suiting import candidate_from, candidate_of
 from engine.core.queries.takers import is_of_few, is_one_of_few
 from engine.core.spec import AgentSpec

@@ -16,9 +16,9 @@ from engine.core.events import (
     TaskFailed,
     TaskRequeued,
 )
-from engine.core.fold.queues import own_queue
 from engine.core.hierarchy import below_of
 from engine.core.prompts import CheckLeaving
+from engine.core.queries.queues import own_queue
 from engine.core.queries.stand_in import stand_ins
 from engine.core.queries.takers import is_of_few
 from engine.core.state import Agent, State, Supervisor, Task

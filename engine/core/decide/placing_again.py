@@ -10,6 +10,7 @@ from engine.core.queries.able import is_able, why_not_able
 from engine.core.queries.placement import Place, capability_of, place_for
 from engine.core.queries.stand_in import asker_of, home_of
 from engine.core.queries.takers import FEW, few_of
+from engine.core.scheduler import Schedule
 from engine.core.state import Queue, State, Task
 
 
@@ -85,7 +86,7 @@ def _movable(state: State, queue: Queue) -> Iterator[Task]:
 
     Of what is for one agent that is what was asked for by its name, and has not failed; who leaves does it yet.
     """
-    tasks = [state.tasks[task_id] for task_id in queue.ready]
+    tasks = [state.tasks[task_id] for task_id in Schedule.of(state).ready(state, queue.key)]
     if queue.key.startswith("able:"):
         yield from tasks
     elif state.agents[queue.agents[0]].removing is None:

@@ -5,8 +5,8 @@ from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.errors import Refused
 from engine.core.events import TaskReassigned
-from engine.core.fold.queues import own_queue
 from engine.core.queries.able import why_not_able
+from engine.core.queries.queues import own_queue
 from engine.core.queries.targets import find_agent, find_task
 from engine.core.queries.work import is_cancelled
 from engine.core.state import Agent, State, Task

@@ -8,8 +8,8 @@ from engine.core.decide.scratch import Scratch
 from engine.core.errors import Refused
 from engine.core.events import Event, SupervisorRemoved
 from engine.core.events.team import AgentRemoving
-from engine.core.fold.queues import own_queue
 from engine.core.prompts import Requeue
+from engine.core.queries.queues import own_queue
 from engine.core.queries.targets import find_member
 from engine.core.state import Agent, State, Supervisor, Task, TaskStatus
 from engine.core.values import counted

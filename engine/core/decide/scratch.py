@@ -45,7 +45,7 @@ def scratch_of(state: State) -> State:
     Entities are copied when they are first looked at: a swap of two agents among ten thousand tasks copies few of them.
     """
     scratch = State()
-    for each in fields(State):
+    for each in (each for each in fields(State) if each.name != "schedule"):
         value = getattr(state, each.name)
         if isinstance(value, OrderedDict | list):  # of ids, summaries and outcomes, which are never changed themselves
             value = type(value)(value)

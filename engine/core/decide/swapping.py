@@ -275,10 +275,8 @@ def preview(state: State, target: str, mode: str) -> SwapPreview:
         for task in sorted(at_work, key=lambda task: task.attempt.started_ms if task.attempt is not None else 0)
         if task.attempt is not None
     ]
-    waiting = {task_id for key in agent.queues if not key.startswith("back:") for task_id in state.queues[key].ready}
-    return SwapPreview(
-        agent_id=agent.id, mode=how, attempts=attempts, waiting=len(waiting), refusals=refusals(state, agent)
-    )
+    waiting = sum(state.queues[key].ready for key in agent.queues if not key.startswith("back:"))
+    return SwapPreview(agent_id=agent.id, mode=how, attempts=attempts, waiting=waiting, refusals=refusals(state, agent))
 
 
 def _becomes(task: Task, attempt: Attempt, mode: SwapMode) -> str:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from engine.core.fact import entity
-from engine.core.options import AGEING_S, Balance, SupervisorOptions
+from engine.core.options import Balance, SupervisorOptions
 from engine.core.spec import Aggregation
 from engine.core.values import Usage
 
@@ -14,16 +14,6 @@ DURATIONS = 32
 """How many of its last attempts an agent's median is taken from."""
 Ids: TypeAlias = OrderedDict[str, int]
 """An ordered set of ids; the number is free for the owner's use."""
-
-
-@entity
-class Ranking:
-    """Keys by their rank; the least is first. Kept by `fold.ranking`."""
-
-    ranks: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    """Of each key, its rank, the event that gave it to it, and its place among those that this event ranked alike."""
-    heap: list[tuple[int, int, int, str]] = field(default_factory=list)
-    """Rank, event, place and key; what `ranks` does not hold like that is passed over, and never on top."""
 
 
 class AgentStatus(StrEnum):
@@ -127,24 +117,8 @@ class Supervisor:
     """The budget that it has spent, in words; nothing under it starts until it has more."""
     held: bool = False
     """It has spent its budget, and a person is asked whether it gets more."""
-    running: int = 0
-    """Slots in use."""
-    total: int = 0
-    """Slots in use by its agents and by all below it."""
-    processes: int = 0
-    """Processes in use by its agents and by all below it."""
     taken: Ids = field(default_factory=OrderedDict)
     """Tasks that it has taken from what several members share, until somebody below it begins with them."""
-    at_work: dict[int, dict[str, int]] = field(default_factory=dict)
-    """Tasks that hold those of its own agents, by priority, the one that began last at the end."""
-    own: Ranking = field(default_factory=Ranking)
-    """Queues of its own agents that have both a ready task and a free agent, by what begins next in each."""
-    offers: Ranking = field(default_factory=Ranking)
-    """Supervisors right under it that have something to begin, by the best of that."""
-    ageing_ms: int = round(AGEING_S * 1000)
-    """How long a task waits until it is as urgent as one of the next priority; what was set here or above."""
-    balance: Balance = "round_robin"
-    """Who of several free agents gets a task; what was set here or above."""
 
 
 @entity
@@ -210,7 +184,7 @@ class Agent:
     """Threads of ended attempts that have not returned; each still takes a slot."""
     queues: list[str] = field(default_factory=list)
     """Keys of the queues it takes tasks from."""
-    turn_seq: int = 0
+    turn_seq: int | None = None
     """The event since which it waits for its turn among free agents: it began something then, or became free."""
     pace: int = 0
     """What it was given where there was a choice, each attempt counting for less the larger its weight."""
@@ -275,22 +249,6 @@ class Agent:
 
 
 @entity
-class Turn:
-    """The ready tasks of one run in one lane of a queue."""
-
-    since_ms: int
-    """Since when it waits for its turn: since its first task became ready, or since its last turn."""
-    since_seq: int
-    """The event at which that was."""
-    tasks: Ids = field(default_factory=OrderedDict)
-    """With the time since when each waits."""
-
-
-Lane: TypeAlias = OrderedDict[str, Turn]
-"""Ready tasks of one priority by their run; the run that has waited longest for its turn stands first."""
-
-
-@entity
 class Queue:
     """Tasks that are ready for one agent, or for any agent with one capability.
 
@@ -300,17 +258,9 @@ class Queue:
 
     key: str
     supervisor_id: str
-    shared: bool = False
-    """Its agents are not those of `supervisor_id`, but of equally near teams below it."""
     agents: list[str] = field(default_factory=list)
     """Who may take from it."""
-    ready: dict[str, int] = field(default_factory=dict)
-    """Ready tasks, each with the event that made it ready; in no order that means anything."""
-    lanes: dict[int, Lane] = field(default_factory=dict)
-    """The same by priority and run, in the order in which they begin."""
-    free: Ids = field(default_factory=OrderedDict)
-    """Agents that could take one now."""
-    best: Ranking | None = None
-    """The same by the rule that says who gets a task, of equal ones who waits longest; None where it is one agent."""
+    ready: int = 0
+    """Tasks that stand in it."""
     pace: int = 0
     """How far its agents have come in being given what is due to their weights: where the last one stood."""

@@ -71,12 +71,18 @@ class Attempt:
     """From when on its time is not yet counted as spent; while it is parked, the time that is not, below 0."""
     parked: bool = False
     """It waits for its delegations and holds no slot."""
+    slot_seq: int = 0
+    """The event at which it took its slot last."""
     in_process: bool = False
     """Its code runs in a process, which it holds while it holds a slot."""
     waits: dict[str, None] = field(default_factory=dict)
     """Calls that it waits for and whose tasks are not all ended."""
     owed: list[str] = field(default_factory=list)
     """Calls that are answered, and wait for a slot to be told."""
+    back_seq: int | None = None
+    """The event since which it waits for a slot to go on; None while it does not."""
+    back_ms: int = 0
+    """The time of that event."""
     stopping: StopReason | None = None
     """Why it was asked to stop at its next step, and so what becomes of its task; None while it was not."""
 
@@ -130,8 +136,10 @@ class Task:
     """Tasks of the same graph that wait for this one."""
     blockers: int = 0
     """How many of those have not ended."""
+    ready: bool = False
+    """It stands in its queue: it waits for a slot, and for nothing else."""
     held_back: bool = False
-    """Ready, but its run is paused."""
+    """It would stand there if nothing of it were paused or out of budget."""
     ready_seq: int | None = None
     """The event that made it ready; kept where it goes back to its place."""
     ready_ms: int = 0
@@ -263,6 +271,8 @@ class Run:
     failed: int = 0
     running: int = 0
     """Attempts at work, those that wait for delegations included."""
+    turns: dict[str, tuple[int, int, str]] = field(default_factory=dict)
+    """When it had its turn last, the event of that and the task, by priority and queue (`queries.queues.turn_key`)."""
     strategy: str = ""
     longest_ms: int = 0
     """How long its longest attempt took so far."""

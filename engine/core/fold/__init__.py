@@ -56,6 +56,8 @@ def apply(state: State, event: Event) -> None:
     if event.at_ms > state.at_ms:
         state.at_ms = event.at_ms
     FOLD[type(event)](state, event)
+    if state.schedule is not None:
+        state.schedule.follow(state)
 
 
 def fold(state: State, events: Iterable[Event]) -> None:

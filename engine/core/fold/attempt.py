@@ -14,14 +14,21 @@ from engine.core.events import (
 )
 from engine.core.fold.circuit import attempt_began, attempt_over, count_failure
 from engine.core.fold.ending import end
-from engine.core.fold.free import rank_again
 from engine.core.fold.hand_overs import note_first_attempt
 from engine.core.fold.handlers import Handlers
-from engine.core.fold.pressing import take_back
-from engine.core.fold.processes import free_process, take_process
-from engine.core.fold.queues import back_queue, enqueue, occupy, refresh_agent, stop_waiting_for_slot, vacate
+from engine.core.fold.queues import enqueue
+from engine.core.fold.slots import (
+    begin,
+    refresh_agent,
+    stop_waiting_for_slot,
+    tell,
+    tell_agent,
+    vacate,
+    works_in_processes,
+)
 from engine.core.fold.spending import charge, count_begun, start_clock
 from engine.core.fold.swapping import begin_again, took_part
+from engine.core.queries.queues import back_queue
 from engine.core.queries.work import why_cancelled
 from engine.core.state import DURATIONS, Agent, Attempt, State, Task, TaskStatus
 from engine.core.values import held
@@ -35,7 +42,7 @@ def _attempt_started(state: State, event: AttemptStarted) -> None:
     task.yields_to = None
     task.attempts = event.attempt
     agent_id, at_ms = event.agent_id, event.at_ms
-    task.attempt = Attempt(
+    attempt = task.attempt = Attempt(
         number=event.attempt,
         agent_id=agent_id,
         generation=event.generation,
@@ -51,10 +58,8 @@ def _attempt_started(state: State, event: AttemptStarted) -> None:
         task.agent_id = agent_id
         agent = state.agents[agent_id]
         count_begun(state, task, run, agent, at_ms)
-        occupy(state, agent, task, event.generation, state.queues[task.queue or ""])
-        if agent_id in state.process_agents:
-            task.attempt.in_process = True
-            take_process(state, agent, task)
+        attempt.in_process = works_in_processes(state, agent)
+        begin(state, agent, task, attempt, state.queues[task.queue or ""])
         if agent.circuit == "half_open":
             attempt_began(state, agent, task)
 
@@ -70,9 +75,7 @@ def _attempt_resumed(state: State, event: AttemptResumed) -> None:
     attempt.owed = [key for key in attempt.owed if key not in event.call_keys]
     if attempt.stopping == "migrate" or attempt.waits:  # its new code, if it is let, asks again for what it waits for
         attempt.owed, attempt.waits = [], {}
-    occupy(state, agent, task, attempt.generation, state.queues[back_queue(agent.id)])
-    if attempt.in_process:
-        take_process(state, agent, task)
+    begin(state, agent, task, attempt, state.queues[back_queue(agent.id)])
 
 
 def _attempt_migrated(state: State, event: AttemptMigrated) -> None:
@@ -80,9 +83,8 @@ def _attempt_migrated(state: State, event: AttemptMigrated) -> None:
     attempt = task.attempt
     assert attempt is not None
     attempt.generation = agent.running[task.id] = event.generation
-    was_in_process, attempt.in_process = attempt.in_process, agent.id in state.process_agents
-    if attempt.in_process != was_in_process:  # what goes on in its slot never waits for a process
-        (take_process if attempt.in_process else free_process)(state, agent, task)
+    attempt.in_process = works_in_processes(state, agent)  # what goes on in its slot never waits for a process
+    tell(state, task)
     attempt.since_ms += event.usage.time_ms
     state.runs[event.run_id].since_ms += event.usage.time_ms
     attempt.stopping = None
@@ -122,18 +124,26 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
         del agent.parked[task.id]
     task.attempt = None
     if task.yields_to is not None:
-        take_back(state, task)
+        _take_back(state, task)
     agent.idle_since_ms = state.at_ms
     if stuck:
         agent.stuck += 1
     vacate(state, agent, task)
     if stuck:
         refresh_agent(state, agent)
-    elif attempt.parked:
-        rank_again(state, agent)
+    else:
+        tell_agent(state, agent)
     if agent.probe is not None:
         attempt_over(state, agent, task)
     return agent
+
+
+def _take_back(state: State, task: Task) -> None:
+    """The attempt of `task` has ended, which was asked to stop for another: that one has no slot to come any more."""
+    other = state.tasks.get(task.yields_to or "")
+    if other is not None and other.taking == task.id:
+        other.taking = None
+        tell(state, other)
 
 
 def _attempt_done(state: State, event: AttemptDone) -> None:
@@ -148,7 +158,6 @@ def _attempt_done(state: State, event: AttemptDone) -> None:
         durations_ms.append(duration_ms)
         if len(durations_ms) > DURATIONS:
             del durations_ms[:-DURATIONS]
-        rank_again(state, agent)
     run = state.runs[event.run_id]
     if duration_ms > run.longest_ms:
         run.longest_ms = duration_ms
@@ -167,7 +176,6 @@ def _attempt_failed(state: State, event: AttemptFailed) -> None:
         took_part(agent, generation, failed=True, ended=True)
         agent.failed += 1
         agent.last_error = event.error
-        rank_again(state, agent)
     charge(state, task, agent, event.usage)
     task.status = _WAITING
     task.error = event.error

@@ -2,7 +2,7 @@
 
 from engine.core.events import CircuitClosed, CircuitHalfOpened, CircuitOpened
 from engine.core.fold.handlers import Handlers
-from engine.core.fold.queues import refresh_agent
+from engine.core.fold.slots import refresh_agent
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.state import Agent, State, Task
 

@@ -1,7 +1,8 @@
 """Fold: what the end of a task means for those that wait for it."""
 
 from engine.core.fold.hand_overs import let_take_again
-from engine.core.fold.queues import dequeue, enqueue, is_ready, wait_for_slot
+from engine.core.fold.queues import dequeue, enqueue, is_ready
+from engine.core.fold.slots import wait_for_slot
 from engine.core.fold.timers import OF_TASKS, drop_all, drop_timer
 from engine.core.state import State, StopReason, Task, TaskStatus
 

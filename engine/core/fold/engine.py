@@ -13,11 +13,9 @@ from engine.core.events import (
     SummariesImported,
     TeamLoaded,
 )
-from engine.core.fold.free import rank_anew
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.importing import begin_import, end_import, take_part, take_summaries
-from engine.core.fold.processes import refresh_processes
-from engine.core.fold.queues import refresh_agent
+from engine.core.fold.slots import refresh_agent, tell_all
 from engine.core.state import OUTCOMES, Engine, Outcome, State, Team
 
 
@@ -30,7 +28,7 @@ def _engine_started(state: State, event: EngineStarted) -> None:
         processes=event.processes,
     )
     state.incoming = None
-    refresh_processes(state)
+    tell_all(state)
     for run in state.runs.values():
         run.suspended = False
     for agent in state.agents.values():
@@ -41,7 +39,6 @@ def _engine_started(state: State, event: EngineStarted) -> None:
             refresh_agent(state, agent)
     for queue in state.queues.values():
         queue.pace = 0
-        rank_anew(state, queue)
 
 
 def _engine_stopped(state: State, event: EngineStopped) -> None:

@@ -4,7 +4,7 @@ That is the time from when a group could begin until the first attempt below it 
 member's work until the group ended: what a level takes besides the work below it. Two numbers a supervisor.
 """
 
-from engine.core.fold.openings import regate
+from engine.core.fold.slots import tell
 from engine.core.state import State, Task
 
 
@@ -24,7 +24,7 @@ def let_take_again(state: State, group: Task) -> None:
     """Let a team take the next item of a list, once somebody has begun with this one or it has ended."""
     team = state.supervisors.get(group.worker_id or "")
     if team is not None and team.taken.pop(group.id, None) is not None:
-        regate(state, team)
+        tell(state, team)
 
 
 def note_end(state: State, group: Task) -> None:

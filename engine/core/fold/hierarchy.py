@@ -14,24 +14,13 @@ from engine.core.fact import changed
 from engine.core.fold.declared import digests, order_changed, parent_changed, settings_changed, spec_changed
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.limited import note_supervisor
-from engine.core.fold.openings import offer, offers_above
 from engine.core.fold.pools import pool_resized, pool_watched
-from engine.core.fold.pressing import press_again
-from engine.core.fold.processes import refresh_processes, take_process
-from engine.core.fold.queues import (
-    back_queue,
-    occupy,
-    own_queue,
-    refresh_agent,
-    refresh_below,
-    refresh_queue,
-    serve,
-    vacate,
-)
-from engine.core.fold.ranking import drop
+from engine.core.fold.queues import serve
+from engine.core.fold.slots import refresh_agent, tell_all
 from engine.core.fold.team import forget_unused_specs, learn
 from engine.core.hierarchy import above_of, below_of
-from engine.core.state import Agent, State, Supervisor, Tuning
+from engine.core.queries.queues import back_queue, own_queue
+from engine.core.state import State, Supervisor, Tuning
 
 
 def _member_moved(state: State, event: MemberMoved) -> None:
@@ -42,63 +31,27 @@ def _member_moved(state: State, event: MemberMoved) -> None:
     parent.members.append(event.member_id)
     agent = state.agents.get(event.member_id)
     if agent is None:
-        _move_supervisor(state, state.supervisors[event.member_id], previous, parent)
+        moved = state.supervisors[event.member_id]
+        moved.parent_id = parent.id
+        _leave_shared_queues(state, moved)
     else:
-        _move_agent(state, agent, parent, event.queues)
+        for key in (own_queue(agent.id), back_queue(agent.id)):
+            state.queues[key].supervisor_id = parent.id
+        agent.supervisor_id = parent.id
+        serve(state, agent, event.queues)
     parent_changed(state, event.member_id, event.previous_id, event.parent_id)
     order_changed(state, parent.id)
-    press_again(state)
-
-
-def _move_supervisor(state: State, moved: Supervisor, previous: Supervisor | None, parent: Supervisor) -> None:
-    """Count what is at work in it and below it where it stands now."""
-    drop(offers_above(state, moved), moved.id)
-    for above in above_of(state, previous) if previous is not None else ():
-        above.total -= moved.total
-        above.processes -= moved.processes
-        offer(state, above)
-    moved.parent_id = parent.id
-    _leave_shared_queues(state, moved)
-    refresh_below(state, moved)
-    for above in above_of(state, parent):
-        above.total += moved.total
-        above.processes += moved.processes
-        offer(state, above)
-    refresh_processes(state)
+    tell_all(state)
 
 
 def _leave_shared_queues(state: State, moved: Supervisor) -> None:
     """Take agents out of the queues of supervisors that they no longer stand below."""
-    for team in below_of(state, moved) if state.shared else ():
+    for team in below_of(state, moved):
         above = {one.id for one in above_of(state, team)}
         for agent in (state.agents[one] for one in team.members if one in state.agents):
             if any(state.queues[key].supervisor_id not in above for key in agent.queues):
                 able = (key for key in agent.queues if key.startswith("able:"))
                 serve(state, agent, [key for key in able if state.queues[key].supervisor_id in above])
-
-
-def _move_agent(state: State, agent: Agent, parent: Supervisor, queues: list[str]) -> None:
-    """Take its queues and the slots that it holds along, and leave the queues of those that it was among."""
-    held = dict(agent.running)
-    in_process = [task_id for task_id in held if task_id in state.in_process]
-    for task_id in held:
-        vacate(state, agent, state.tasks[task_id])
-    own = [state.queues[key] for key in (own_queue(agent.id), back_queue(agent.id))]
-    waiting = [queue.ready for queue in own]
-    for queue in own:
-        queue.ready = {}
-        refresh_queue(state, queue)
-        queue.supervisor_id = parent.id
-    agent.supervisor_id = parent.id
-    serve(state, agent, queues)
-    for task_id, generation in held.items():
-        occupy(state, agent, state.tasks[task_id], generation)
-    for task_id in in_process:
-        take_process(state, agent, state.tasks[task_id])
-    for queue, ready in zip(own, waiting, strict=True):
-        queue.ready = ready
-        refresh_queue(state, queue)
-    refresh_agent(state, agent)
 
 
 def _member_renamed(state: State, event: MemberRenamed) -> None:
@@ -136,9 +89,7 @@ def _supervisor_changed(state: State, event: SupervisorChanged) -> None:
     supervisor.options = event.options
     settings_changed(state, supervisor, before)
     note_supervisor(state, supervisor)
-    refresh_below(state, supervisor)
-    refresh_processes(state)
-    press_again(state)
+    tell_all(state)
 
 
 def _supervisor_leaving(state: State, event: SupervisorLeaving) -> None:

@@ -1,13 +1,11 @@
-"""Fold: a whole state that comes in from an archive, in parts; with the last one the indexes are built anew."""
+"""Fold: a whole state that comes in from an archive, in parts."""
 
 from engine.core.events import ImportBegan, PartImported, StateImported, SummariesImported
-from engine.core.fold.free import rank_anew
 from engine.core.fold.ids import note
 from engine.core.fold.limited import note_run, note_spec, note_supervisor
 from engine.core.fold.limits import follow_deadline
-from engine.core.fold.openings import look_up_settings
-from engine.core.fold.pressing import press_again
-from engine.core.fold.queues import enqueue, is_ready, is_shared, refresh_agent
+from engine.core.fold.queues import enqueue, is_ready
+from engine.core.fold.slots import refresh_agent, tell_all
 from engine.core.fold.team import note_code
 from engine.core.fold.timers import timer_id
 from engine.core.importing import part_from, state_from
@@ -102,7 +100,7 @@ def _add_totals(state: State, imported: State) -> None:
 
 
 def _take_up(state: State, imported: State, *, paused: bool) -> None:
-    """Set timers by the clock here, and build the indexes of what can start."""
+    """Set timers by the clock here, and let what is ready stand in its queue."""
     for entity_id in (*imported.supervisors, *imported.agents, *imported.runs, *imported.tasks, *imported.escalations):
         note(state, entity_id)
     for summary in imported.finished:
@@ -128,25 +126,17 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
     state.leaving.update((one.id, 0) for one in imported.supervisors.values() if one.leaving is not None)
     state.leaving.update((one.id, 0) for one in imported.agents.values() if one.removing is not None)
     for supervisor in imported.supervisors.values():
-        look_up_settings(state, supervisor)
         note_supervisor(state, supervisor)
-    for queue in imported.queues.values():
-        queue.shared = is_shared(queue.key)
-        if queue.shared:
-            state.shared[queue.key] = 0
-        rank_anew(state, queue)
     for agent in imported.agents.values():
         agent.created_seq = state.seq
         agent.idle_since_ms = state.at_ms
         agent.drained = agent.generation
         if state.specs[agent.spec].pool is not None:
             state.pools[agent.id] = 0
-        if state.specs[agent.spec].run_in == "process":
-            state.process_agents[agent.id] = 0
         refresh_agent(state, agent)
     for task in imported.tasks.values():
         if task.kind == "group" and not task.ended:
             task.begun_ms = task.created_ms  # by another clock: how long it took to begin cannot be said
         if task.kind == "agent" and is_ready(task):
             enqueue(state, task)
-    press_again(state)
+    tell_all(state)

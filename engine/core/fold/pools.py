@@ -1,11 +1,11 @@
-"""Fold: how many instances a pool has, and which pools have to be looked at.
+"""Fold: how many instances a pool has, and since when one of them has had nothing to do.
 
-`State.resizable` is kept current at every change, as `State.offers` is: a pool stands in it while it has to grow, or
-while an instance that may go has nothing to do and no timer watches it. So nothing is ever searched, and nothing polls.
+Which pools have to be looked at is in the schedule (`Schedule.resizable`): one that has to grow, or of which an
+instance that may go has nothing to do while no timer watches it. So nothing is searched, and nothing polls.
 """
 
 from engine.core.events import PoolResized, PoolWatched
-from engine.core.fold.timers import drop_timer, set_timer, timer_id
+from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, Queue, State
 
@@ -13,10 +13,6 @@ from engine.core.state import Agent, Queue, State
 def suit(state: State, agent: Agent, spec: AgentSpec) -> None:
     """Give `agent` the slots that `spec` says, and as many instances as it had, within the bounds of its pool."""
     forget(state, agent)
-    if spec.run_in != "process":
-        state.process_agents.pop(agent.id, None)
-    else:
-        state.process_agents.setdefault(agent.id, 0)
     if spec.pool is None:
         agent.size = 1
     else:
@@ -28,14 +24,13 @@ def suit(state: State, agent: Agent, spec: AgentSpec) -> None:
 def forget(state: State, agent: Agent) -> None:
     """Look at `agent` as a pool no more."""
     if state.pools.pop(agent.id, None) is not None:
-        state.resizable.pop(agent.id, None)
         drop_timer(state, "pool", agent.id)
         agent.idle_ms = None
 
 
 def waiting_for(state: State, agent: Agent) -> int:
     """Return how many tasks are ready that `agent` could take, attempts that wait to go on included."""
-    return sum(len(state.queues[key].ready) for key in agent.queues)
+    return sum(state.queues[key].ready for key in agent.queues)
 
 
 def must_grow(state: State, agent: Agent) -> bool:
@@ -64,16 +59,13 @@ def _works(agent: Agent) -> bool:
 
 
 def look_at_pool(state: State, agent: Agent) -> None:
-    """Bring up to date whether a pool has to be looked at."""
+    """Bring up to date since when an instance of a pool that may go has had nothing to do."""
     if not may_shrink(state, agent):
         agent.idle_ms = None
     elif agent.idle_ms is None:
         agent.idle_ms = state.at_ms
-    unwatched = agent.idle_ms is not None and timer_id("pool", agent.id) not in state.timers
-    if unwatched or must_grow(state, agent):
-        state.resizable.setdefault(agent.id, 0)
-    else:
-        state.resizable.pop(agent.id, None)
+    if state.schedule is not None:
+        state.schedule.agents[agent.id] = agent
 
 
 def look_at_pools_of(state: State, queue: Queue) -> None:

@@ -3,6 +3,7 @@
 from engine.core.events import AgentCheckAsked, AgentsRestarted, SupervisorFailed, SupervisorMended
 from engine.core.fold.ending import ask_to_stop
 from engine.core.fold.handlers import Handlers
+from engine.core.fold.slots import tell
 from engine.core.state import State
 
 
@@ -23,12 +24,14 @@ def _supervisor_failed(state: State, event: SupervisorFailed) -> None:
     supervisor.restarts_ms = []
     if supervisor.parent_id is None:
         supervisor.error = event.error
+        tell(state, supervisor)
     for task_id in event.groups:
         state.tasks[task_id].error = event.error
 
 
 def _supervisor_mended(state: State, event: SupervisorMended) -> None:
     state.supervisors[event.supervisor_id].error = None
+    tell(state, state.supervisors[event.supervisor_id])
 
 
 def _agent_check_asked(state: State, event: AgentCheckAsked) -> None:

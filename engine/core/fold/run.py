@@ -18,7 +18,7 @@ from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.limited import note_run
 from engine.core.fold.limits import follow_deadline, set_deadline
-from engine.core.fold.queues import dequeue, forget_idle_queues, let_go_on
+from engine.core.fold.queues import forget_idle_queues, hold_back, let_go_on
 from engine.core.fold.task import add_node, add_task, wire
 from engine.core.fold.timers import OF_RUNS, drop_all
 from engine.core.queries.work import below
@@ -71,11 +71,7 @@ def _run_paused(state: State, event: RunPaused) -> None:
     run = state.runs[event.run_id]
     run.paused = True
     for task_id in run.tasks:
-        task = state.tasks[task_id]
-        queue = state.queues.get(task.queue or "")
-        if queue is not None and task_id in queue.ready:
-            dequeue(state, task)
-            task.held_back = True
+        hold_back(state, state.tasks[task_id])
 
 
 def _run_resumed(state: State, event: RunResumed) -> None:

@@ -1,118 +1,120 @@
-"""Slots: who holds one, and how many are held at every level of supervisors."""
+"""Fold: who holds a slot, who waits for one, and since when a free agent waits for its turn.
 
-from engine.core.fold.free import rank_again, set_busy
-from engine.core.fold.lanes import take
-from engine.core.fold.openings import is_full, offer, rank_queue, refresh_agent, refresh_queue, regate
+What can begin by that is not worked out here: a schedule that is kept (`State.schedule`) is told what has changed.
+"""
+
 from engine.core.fold.pools import look_at_pool, look_at_pools_of
-from engine.core.fold.processes import free_process
-from engine.core.fold.ranking import drop
-from engine.core.state import Agent, Queue, State, Supervisor, Task
+from engine.core.queries.queues import back_queue, turn_key
+from engine.core.state import Agent, Attempt, Queue, State, Supervisor, Task
 
 STRIDE = 1_000_000
 """What one attempt counts for an agent of weight 1."""
 
 
-def occupy(state: State, agent: Agent, task: Task, generation: int, queue: Queue | None = None) -> None:
-    """Give `task` a slot of `agent` and of every supervisor above: less can start than before.
+def tell(state: State, *changed: Task | Supervisor | str) -> None:
+    """Tell the schedule which tasks, supervisors and queues (by key) an event has changed, or that one is gone."""
+    if state.schedule is not None:
+        state.schedule.changed += changed
+
+
+def tell_all(state: State) -> None:
+    """Tell the schedule that it has to be built anew."""
+    if state.schedule is not None:
+        state.schedule.stale = True
+
+
+def refresh_agent(state: State, agent: Agent) -> None:
+    """Follow a change of whether an agent takes tasks: one that does waits for its turn since then."""
+    if agent.takes_tasks:
+        if agent.turn_seq is None:
+            agent.turn_seq = state.seq
+    elif not works_in_processes(state, agent):  # of one that works in processes it is since when it began last
+        agent.turn_seq = None
+    if state.schedule is not None:
+        state.schedule.agents[agent.id] = agent
+    if agent.id in state.pools:
+        look_at_pool(state, agent)
+
+
+def works_in_processes(state: State, agent: Agent) -> bool:
+    """Return True for an agent whose next attempts hold a process."""
+    return state.specs[agent.spec].run_in == "process"
+
+
+def tell_agent(state: State, agent: Agent) -> None:
+    """Tell the schedule that what an agent is chosen by has changed."""
+    if state.schedule is not None:
+        state.schedule.agents[agent.id] = agent
+
+
+def begin(state: State, agent: Agent, task: Task, attempt: Attempt, queue: Queue) -> None:
+    """Give the first task of a queue a slot of `agent`, which has room: that was the turn of its run.
 
     Args:
         state: What changes.
         agent: Has room.
-        task: Begins, or goes on.
-        generation: The generation of the agent that is at it.
-        queue: Where it waited until now, if it did.
+        task: Waited in `queue` until now.
+        attempt: The one that begins, or goes on.
+        queue: The turn is in this one.
     """
-    task_id, agent_id, running = task.id, agent.id, agent.running
-    if queue is not None:
-        take(queue, task, served=(state.at_ms, state.seq))
-        task.taking = None
-        if len(queue.agents) > 1:
-            _keep_pace(state, queue, agent)
-        if state.urgent:
-            state.urgent.pop(task_id, None)
-    running[task_id] = generation
-    supervisor = state.supervisors[agent.supervisor_id]
-    supervisor.running += 1
-    queues = state.queues
-    note(supervisor, task)
-    has_room = len(running) + agent.stuck < agent.max_concurrency
-    agent.turn_seq = state.seq
-    for key in agent.queues:
-        one = queues[key]
-        if agent_id in one.free:
-            if has_room:
-                one.free.move_to_end(agent_id)
-            else:
-                set_busy(one, agent_id)
-                if one.shared:
-                    refresh_queue(state, one)
-                elif not one.free:
-                    drop(supervisor.own, key)
-    if queue is not None and queue.shared:
-        refresh_queue(state, queue)
-    elif queue is not None:
-        rank_queue(state, supervisor, queue)
-    if state.shared and supervisor.running == supervisor.max_parallel:
-        regate(state, supervisor, below=False)
-    if has_room:
-        rank_again(state, agent)
-    count_above(state, supervisor, 1)
+    seq = state.seq
+    task.ready, task.taking, attempt.back_seq = False, None, None
+    attempt.slot_seq = seq
+    queue.ready -= 1
+    state.runs[task.run_id].turns[turn_key(task.priority, queue.key)] = (state.at_ms, seq, task.id)
+    if len(queue.agents) > 1:
+        _keep_pace(state, queue, agent)
+    agent.running[task.id] = attempt.generation
+    agent.turn_seq = seq
+    schedule = state.schedule
+    if schedule is not None:
+        schedule.changed.append(task)
+        schedule.agents[agent.id] = agent
     if state.pools:
-        if queue is not None:
-            look_at_pools_of(state, queue)
-        if agent_id in state.pools:
+        look_at_pools_of(state, queue)
+        if agent.id in state.pools:
             look_at_pool(state, agent)
 
 
 def vacate(state: State, agent: Agent, task: Task) -> None:
-    """Free the slot that `task` holds, if it holds one: more can start than before."""
+    """Free the slot that `task` holds, if it holds one."""
     running = agent.running
     if running.pop(task.id, None) is None:
         return
-    supervisor = state.supervisors[agent.supervisor_id]
-    supervisor.running -= 1
-    forget(supervisor, task)
-    if state.shared and supervisor.running == supervisor.max_parallel - 1:
-        regate(state, supervisor, below=False)
-    if len(running) + agent.stuck == agent.max_concurrency - 1:  # it was full until now
-        refresh_agent(state, agent)
-    else:
-        rank_again(state, agent)
-    count_above(state, supervisor, -1)
-    if task.id in state.in_process:
-        free_process(state, agent, task)
+    schedule = state.schedule
+    if schedule is not None:
+        schedule.changed.append(task)
+        schedule.agents[agent.id] = agent
+    was_full = len(running) + agent.stuck == agent.max_concurrency - 1
+    if was_full and not works_in_processes(state, agent):
+        agent.turn_seq = state.seq if agent.takes_tasks else None
     if state.pools and agent.id in state.pools:
         look_at_pool(state, agent)
 
 
-def count_above(state: State, supervisor: Supervisor, by: int) -> None:
-    """Count slots that are held, or held no more, at a supervisor and all above, and say what can begin by that."""
-    offer(state, supervisor)
-    above: Supervisor | None = supervisor
-    while above is not None:
-        was_full = is_full(above)
-        above.total += by
-        if is_full(above) != was_full:
-            regate(state, above)
-            offer(state, above)
-        above = state.supervisors[above.parent_id] if above.parent_id is not None else None
+def wait_for_slot(state: State, task: Task) -> None:
+    """Let a parked attempt wait for a slot of its agent to go on."""
+    attempt = task.attempt
+    assert attempt is not None
+    if attempt.back_seq is None:  # one that migrates waits already
+        attempt.back_seq, attempt.back_ms = state.seq, state.at_ms
+        _count_back(state, task, attempt, 1)
 
 
-def note(supervisor: Supervisor, task: Task) -> None:
-    """Let `task` be at work under its priority, as the one that began last."""
-    same = supervisor.at_work.get(task.priority)
-    if same is None:
-        supervisor.at_work[task.priority] = {task.id: 0}
-    else:
-        same[task.id] = 0
+def stop_waiting_for_slot(state: State, task: Task) -> None:
+    """Let an attempt wait for a slot no more, if it does."""
+    attempt = task.attempt
+    if attempt is not None and attempt.back_seq is not None:
+        attempt.back_seq = None
+        _count_back(state, task, attempt, -1)
 
 
-def forget(supervisor: Supervisor, task: Task) -> None:
-    """Let `task` not be at work under its priority any more."""
-    same = supervisor.at_work[task.priority]
-    del same[task.id]
-    if not same:
-        del supervisor.at_work[task.priority]
+def _count_back(state: State, task: Task, attempt: Attempt, by: int) -> None:
+    queue = state.queues[back_queue(attempt.agent_id or "")]
+    queue.ready += by
+    tell(state, task)
+    if state.pools:
+        look_at_pools_of(state, queue)
 
 
 def _keep_pace(state: State, queue: Queue, agent: Agent) -> None:

@@ -4,14 +4,8 @@ from engine.core.events import BudgetExhausted, BudgetExtended, BudgetTimed, Bud
 from engine.core.fold.ending import ask_to_stop, withdraw
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.limits import exceed
-from engine.core.fold.queues import (
-    dequeue,
-    let_go_on,
-    refresh_agent,
-    refresh_below,
-    refresh_spent,
-    stands,
-)
+from engine.core.fold.queues import hold_back, let_go_on
+from engine.core.fold.slots import refresh_agent, tell
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.queries.work import below
 from engine.core.state import Agent, Attempt, Ledger, Run, State, Supervisor, Task
@@ -157,9 +151,7 @@ def _budget_exhausted(state: State, event: BudgetExhausted) -> None:
         ask_to_stop(state.tasks[task_id], "limit")
     if isinstance(subject, Task | Run):
         for task in _below(state, subject):
-            if stands(state, task):
-                dequeue(state, task)
-                task.held_back = True
+            hold_back(state, task)
     else:
         subject.exhausted = event.error
         _refresh(state, subject)
@@ -197,10 +189,8 @@ def _below(state: State, subject: Task | Run) -> list[Task]:
 def _refresh(state: State, subject: Agent | Supervisor) -> None:
     if isinstance(subject, Agent):
         refresh_agent(state, subject)
-        for key in subject.queues:
-            refresh_spent(state, state.queues[key])
     else:
-        refresh_below(state, subject)
+        tell(state, subject)
 
 
 HANDLERS: Handlers = {

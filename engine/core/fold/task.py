@@ -24,20 +24,12 @@ from engine.core.fold.ending import begin_anew, end, forget, pass_by
 from engine.core.fold.hand_overs import let_take_again, note_end
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
-from engine.core.fold.openings import regate
-from engine.core.fold.queues import (
-    dequeue,
-    enqueue,
-    is_held,
-    is_ready,
-    own_queue,
-    stands,
-    stop_waiting_for_slot,
-    vacate,
-)
+from engine.core.fold.queues import dequeue, enqueue, is_held, is_ready, stands
+from engine.core.fold.slots import stop_waiting_for_slot, tell, vacate
 from engine.core.fold.spending import stop_clock
 from engine.core.fold.timers import drop_timer, set_timer
 from engine.core.queries.inputs import input_of
+from engine.core.queries.queues import own_queue, turn_key
 from engine.core.state import ENDED, Call, State, Task, TaskStatus
 from engine.core.values import held
 
@@ -98,7 +90,7 @@ def wire(state: State, group: Task) -> None:
             blockers += before.status not in ENDED
         node.blockers = blockers
     for node in nodes:
-        if node.kind != "agent" or is_ready(node) == stands(state, node):
+        if node.kind != "agent" or is_ready(node) == stands(node):
             continue
         if is_ready(node):
             enqueue(state, node)
@@ -265,7 +257,13 @@ def _task_requeued(state: State, event: TaskRequeued) -> None:
 
 def _item_taken(state: State, event: ItemTaken) -> None:
     task, team = state.tasks[event.task_id], state.supervisors[event.supervisor_id]
-    dequeue(state, task, served=True)
+    if task.ready:  # that was the turn of its run
+        state.runs[task.run_id].turns[turn_key(task.priority, task.queue or "")] = (
+            state.at_ms,
+            state.seq,
+            task.id,
+        )
+    dequeue(state, task)
     # An agent may have been at it: what it failed with, or had to wait for, says nothing of the graph.
     task.status, task.error = TaskStatus.WAITING, None
     task.taking = task.yields_to = None
@@ -274,7 +272,7 @@ def _item_taken(state: State, event: ItemTaken) -> None:
     state.runs[event.run_id].total -= 1
     state.tasks_total -= 1
     team.taken[task.id] = 0
-    regate(state, team)
+    tell(state, team)
 
 
 def _item_returned(state: State, event: ItemReturned) -> None:

@@ -20,17 +20,14 @@ from engine.core.events import (
 )
 from engine.core.fold.declared import declare, forget_declared
 from engine.core.fold.ending import ask_to_stop, forget_drain
-from engine.core.fold.free import set_free
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
 from engine.core.fold.limited import note_spec, note_supervisor
-from engine.core.fold.openings import is_let, look_up_settings, offer, regate
 from engine.core.fold.pools import forget, suit
-from engine.core.fold.pressing import urgent_from
-from engine.core.fold.queues import leave, queue_with, refresh_agent, refresh_queue, refresh_spent, serve
+from engine.core.fold.queues import leave, queue_with, serve
+from engine.core.fold.slots import refresh_agent, tell, tell_agent
 from engine.core.fold.spending import charge, forget_budget
 from engine.core.fold.timers import drop_timer
-from engine.core.queries.processes import lacks_process
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import NO_CODE, Agent, State, Supervisor
 
@@ -76,9 +73,8 @@ def _supervisor_added(state: State, event: SupervisorAdded) -> None:
     if event.parent_id is not None:
         state.supervisors[event.parent_id].members.append(event.supervisor_id)
     supervisor = state.supervisors[event.supervisor_id]
-    look_up_settings(state, supervisor)
-    state.urgent_to = max(state.urgent_to, urgent_from(state, supervisor))
     note_supervisor(state, supervisor)
+    tell(state, supervisor)
 
 
 def _supervisor_removed(state: State, event: SupervisorRemoved) -> None:
@@ -92,19 +88,18 @@ def _supervisor_removed(state: State, event: SupervisorRemoved) -> None:
         gone_from.members.remove(gone.id)
     for key in [key for key, queue in state.queues.items() if queue.supervisor_id == gone.id]:
         del state.queues[key]
-        state.shared.pop(key, None)
+        tell(state, key)
+    tell(state, gone)
 
 
 def _supervisor_paused(state: State, event: SupervisorPaused) -> None:
     state.supervisors[event.supervisor_id].paused = True
-    regate(state, state.supervisors[event.supervisor_id])
-    offer(state, state.supervisors[event.supervisor_id])
+    tell(state, state.supervisors[event.supervisor_id])
 
 
 def _supervisor_resumed(state: State, event: SupervisorResumed) -> None:
     state.supervisors[event.supervisor_id].paused = False
-    regate(state, state.supervisors[event.supervisor_id])
-    offer(state, state.supervisors[event.supervisor_id])
+    tell(state, state.supervisors[event.supervisor_id])
 
 
 def _spec_registered(state: State, event: SpecRegistered) -> None:
@@ -164,7 +159,6 @@ def _agent_removed(state: State, event: AgentRemoved) -> None:
     state.supervisors[agent.supervisor_id].members.remove(agent.id)
     forget_drain(state, agent.id)
     forget(state, agent)
-    state.process_agents.pop(agent.id, None)
     leave(state, agent)
     forget_unused_specs(state)
 
@@ -210,10 +204,7 @@ def _queue_made(state: State, event: QueueMade) -> None:
         agent = state.agents[agent_id]
         queue.agents.append(agent_id)
         agent.queues.append(event.key)
-        if agent.takes_tasks and is_let(state, queue, agent) and not lacks_process(state, agent):
-            set_free(state, queue, agent)
-    refresh_queue(state, queue)
-    refresh_spent(state, queue)
+        tell_agent(state, agent)
 
 
 HANDLERS: Handlers = {

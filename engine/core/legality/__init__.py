@@ -7,7 +7,7 @@ is taken in. A law of a state alone belongs here; one that needs the journal bel
 from collections.abc import Callable, Iterable, Iterator
 
 from engine.core.legality.graph import LAWS_OF_GRAPHS
-from engine.core.legality.order import LAWS_OF_ORDER
+from engine.core.legality.schedule import LAWS_OF_THE_SCHEDULE
 from engine.core.legality.slots import LAWS_OF_SLOTS
 from engine.core.legality.team import LAWS_OF_THE_TEAM, members_are_there, supervisors_stand_in_a_tree
 from engine.core.legality.waiting import LAWS_OF_WAITING
@@ -20,7 +20,7 @@ LAWS: tuple[Callable[[State], Iterator[str]], ...] = (
     *LAWS_OF_GRAPHS,
     *LAWS_OF_WAITING,
     *LAWS_OF_SLOTS,
-    *LAWS_OF_ORDER,
+    *LAWS_OF_THE_SCHEDULE,
 )
 """Every law of a state."""
 LAWS_OF_TREES = (supervisors_stand_in_a_tree, members_are_there, *LAWS_OF_GRAPHS)

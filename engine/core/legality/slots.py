@@ -1,17 +1,25 @@
-"""Laws of slots and queues: who holds a slot, and what waits for one."""
+"""Laws of slots and queues: who holds a slot, what waits for one, and who is free to take it.
+
+What the schedule says is counted here from the state by other means; that it is followed rightly: `schedule`.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 
-from engine.core.fold.queues import is_held
+from engine.core.fold.queues import is_held, stands
 from engine.core.hierarchy import above_of
-from engine.core.queries.processes import lacks_process
+from engine.core.inheritance import inherited
+from engine.core.options import Preempt
+from engine.core.queries.queues import back_queue, is_shared
+from engine.core.queries.takers import is_of_few, not_begun
+from engine.core.scheduler import Schedule
 from engine.core.state import State, TaskStatus
 
 
 def nothing_is_left_to_start(state: State) -> Iterator[str]:
     """Whoever has both a ready task and a slot starts it in the same step."""
-    for root_id in state.offers.ranks:
+    for root_id in Schedule.of(state).roots.ranks:
         yield f"something could start under {root_id} and did not"
 
 
@@ -36,14 +44,25 @@ def slots_are_held_by_attempts(state: State) -> Iterator[str]:
                 yield f"{task.id} is at work on {agent.id}, which does not know it"
 
 
-def supervisors_keep_their_limits(state: State) -> Iterator[str]:
-    """A supervisor counts the slots of its agents, and they are no more than it may have."""
-    running = Counter({agent.supervisor_id: 0 for agent in state.agents.values()})
+def slots_are_counted_at_every_level(state: State) -> Iterator[str]:
+    """The schedule counts the slots and the processes under each supervisor."""
+    own, total, processes, whole = Counter[str](), Counter[str](), Counter[str](), 0
     for agent in state.agents.values():
-        running[agent.supervisor_id] += len(agent.running)
-    for supervisor in state.supervisors.values():
-        if supervisor.running != running[supervisor.id]:
-            yield f"{supervisor.id} counts {supervisor.running} slots and its agents hold {running[supervisor.id]}"
+        own[agent.supervisor_id] += len(agent.running)
+        above = list(above_of(state, state.supervisors[agent.supervisor_id]))
+        for task_id in agent.running:
+            task = state.tasks[task_id]
+            in_process = task.attempt is not None and task.attempt.in_process
+            total.update(one.id for one in above)
+            processes.update(one.id for one in above if in_process)
+            whole += in_process and above[-1].options.processes is None
+    schedule = Schedule.of(state)
+    for key, slots in schedule.slots.items():
+        counted = own[key], total[key] if key in slots.capped else 0, processes[key]
+        if (slots.running, slots.total, slots.processes) != counted:
+            yield f"{key} counts {(slots.running, slots.total, slots.processes)} slots and processes; {counted} are"
+    if schedule.processes != whole:
+        yield f"{schedule.processes} processes are counted where no limit is set; {whole} are"
 
 
 def queues_know_who_serves_them(state: State) -> Iterator[str]:
@@ -65,76 +84,143 @@ def queues_know_who_serves_them(state: State) -> Iterator[str]:
             yield f"{key!a} is no queue of {queue.supervisor_id}"
         for agent_id in queue.agents:
             agent = state.agents[agent_id]
-            if key not in agent.queues or not (queue.shared or agent.supervisor_id == queue.supervisor_id):
+            if key not in agent.queues or not (is_shared(key) or agent.supervisor_id == queue.supervisor_id):
                 yield f"{key!a} is served by {agent_id}, which does not know it"
 
 
 def queues_know_who_is_free(state: State) -> Iterator[str]:
-    """Whoever serves a queue is known to it; who is full or away is not free."""
-    for agent in state.agents.values():
-        for key in agent.queues:
-            if agent.id in state.queues[key].free and not agent.has_room:
-                yield f"{agent.id} is full and free for {key}"
-            if agent.id in state.queues[key].free and lacks_process(state, agent):
-                yield f"{agent.id} is free for {key}, and no process is free for it"
-            if agent.id in state.queues[key].free and agent.away and not key.startswith("back:"):
-                yield f"{agent.id} is away and free for {key}"
+    """Who is full or away is not free for a queue."""
+    schedule = Schedule.of(state)
+    for key, line in schedule.lines.items():
+        for agent in (state.agents[one] for one in line.free):
+            if not agent.has_room or schedule.lacks_process(state, agent) or (agent.away and not line.is_back):
+                yield f"{agent.id} is free for {key}, and is full, away, or without a process"
 
 
-def processes_are_counted_at_every_level(state: State) -> Iterator[str]:
-    """Who works in processes is known; each attempt that holds one is at work, and is counted by everybody above."""
-    known = {agent.id for agent in state.agents.values() if state.spec_of(agent).run_in == "process"}
-    if known != set(state.process_agents):
-        yield f"{known} work in processes, and the state says {list(state.process_agents)}"
-    used: Counter[str] = Counter()
-    for task_id in state.in_process:
-        task = state.tasks.get(task_id)
-        agent = state.agents.get(task.agent_id or "") if task is not None else None
-        if agent is None or task_id not in agent.running:
-            yield f"{task_id} holds a process and is not at work"
-            continue
-        used.update(above.id for above in above_of(state, state.supervisors[agent.supervisor_id]))
+def attempts_know_where_they_work(state: State) -> Iterator[str]:
+    """An attempt of the current generation holds a process where its agent works in processes, and nowhere else."""
     for agent in state.agents.values():
+        needs = state.spec_of(agent).run_in == "process"
         for task_id, generation in agent.running.items():
-            attempt = state.tasks[task_id].attempt if task_id in state.tasks else None
-            needs = attempt is not None and attempt.in_process
-            if needs != (task_id in state.in_process) or (
-                needs != (agent.id in known) and generation == agent.generation
-            ):
+            attempt = state.tasks[task_id].attempt
+            if attempt is not None and generation == agent.generation and attempt.in_process != needs:
                 yield f"{task_id} is at work on {agent.id}, and it is not known whether in a process"
-    for supervisor in state.supervisors.values():
-        if supervisor.processes != used[supervisor.id]:
-            yield f"{supervisor.id} counts {supervisor.processes} processes under it; {used[supervisor.id]} are"
-    default = sum(used[root.id] for root in state.roots if root.options.processes is None)
-    if state.processes != default:
-        yield f"the state counts {state.processes} processes where no limit is set; {default} are"
 
 
 def ready_tasks_wait(state: State) -> Iterator[str]:
-    """What stands in a queue waits to be started, or to go on."""
-    for queue in state.queues.values():
-        for task_id in queue.ready:
-            status = state.tasks[task_id].status
-            waits = status is TaskStatus.WAITING or status is TaskStatus.PREEMPTED
-            if waits == queue.key.startswith("back:"):
-                yield f"{task_id} is {state.tasks[task_id].status} and stands in {queue.key}"
+    """What stands in a queue waits to be started, or to go on; nothing holds it, and the queue counts it."""
+    waiting: Counter[str] = Counter()
+    for task in state.tasks.values():
+        attempt = task.attempt
+        if task.ready:
+            waiting[task.queue or ""] += 1
+            waits = task.status is TaskStatus.WAITING or task.status is TaskStatus.PREEMPTED
+            if not waits or task.ready_seq is None or task.ready_ms > state.at_ms or is_held(state, task):
+                yield f"{task.id} is {task.status} and stands in {task.queue}"
+        elif attempt is not None and attempt.back_seq is not None:
+            waiting[back_queue(attempt.agent_id or "")] += 1
+            if not attempt.parked:
+                yield f"{task.id} waits for a slot and has one"
+    for key in {*waiting, *state.queues}:
+        if key not in state.queues or state.queues[key].ready != waiting[key]:
+            yield f"{key} does not count the {waiting[key]} tasks that stand in it"
 
 
-def what_waits_for_a_budget_is_not_ready(state: State) -> Iterator[str]:
-    """Nothing that is held stands where it could be begun."""
-    for queue in state.queues.values():
-        for task_id in queue.ready:
-            if not queue.key.startswith("back:") and is_held(state, state.tasks[task_id]):
-                yield f"{task_id} is held and stands in {queue.key}"
+def shared_queues_know_who_is_let(state: State) -> Iterator[str]:
+    """Of a queue that several teams share, those are free who could begin something were it their own team's."""
+    schedule = Schedule.of(state)
+    for queue in (one for key, one in state.queues.items() if is_shared(key)):
+        line = schedule.lines.get(queue.key)
+        for agent_id in queue.agents:
+            agent = state.agents[agent_id]
+            team = state.supervisors[agent.supervisor_id]
+            if queue.supervisor_id not in {one.id for one in above_of(state, team)}:
+                yield f"{agent_id} serves {queue.key} and does not stand below {queue.supervisor_id}"
+            between = list(takewhile(lambda one: one.id != queue.supervisor_id, above_of(state, team)))  # noqa: B023
+            shut = (
+                schedule.lacks_process(state, agent)
+                or schedule.slots[team.id].running >= team.max_parallel
+                or any(
+                    one.paused
+                    or one.held
+                    or (one.taken and is_of_few(queue.key))
+                    or (one.options.max_total is not None and schedule.slots[one.id].total >= one.options.max_total)
+                    for one in between
+                )
+            )
+            is_free = line is not None and agent_id in line.free
+            if is_free and (shut or not agent.has_room):
+                yield f"{agent_id} is free for {queue.key} and may begin nothing"
+            if not is_free and agent.takes_tasks and not shut and not any(one.exhausted for one in between):
+                yield f"{agent_id} could take a task of {queue.key} and is not free for it"
+
+
+def what_a_team_has_taken_is_to_begin(state: State) -> Iterator[str]:
+    """A team remembers what it has taken of several members' work while nobody below it has begun with that.
+
+    While it is paused it keeps none of that from the others.
+    """
+    for supervisor in state.supervisors.values():
+        for task_id in supervisor.taken:
+            task = state.tasks.get(task_id)
+            if task is None or task.kind != "group" or task.ended or task.begun_ms is not None:
+                yield f"{supervisor.id} has taken {task_id}, which is not to begin"
+        for task in not_begun(state, supervisor):
+            yield f"{supervisor.id} keeps {task.id} from those with whom it shares it, and is paused"
+
+
+def preempted_tasks_wait(state: State) -> Iterator[str]:
+    """What was made to wait stands in a queue, or is held back by a pause or a budget."""
+    for task in state.tasks.values():
+        if task.status is TaskStatus.PREEMPTED and not stands(task) and not is_held(state, task):
+            yield f"{task.id} was made to wait and waits nowhere"
+
+
+def urgent_tasks_are_known(state: State) -> Iterator[str]:
+    """Who is urgent, ready and without a slot to come is known."""
+    urgent = Schedule.of(state).urgent
+    for task in state.tasks.values():
+        home = state.queues[task.queue or ""].supervisor_id if task.ready else ""
+        preempt: Preempt = inherited(state, state.supervisors[home], "preempt", Preempt()) if home else Preempt()
+        presses = task.ready and task.taking is None and preempt.at != "never" and task.priority <= preempt.urgent
+        if presses != (task.id in urgent):
+            yield f"{task.id} {'presses' if presses else 'does not press'}, and the schedule says otherwise"
+
+
+def slots_are_given_up_for_who_waits(state: State) -> Iterator[str]:
+    """One attempt stops for an urgent task, and knows for which."""
+    for task in state.tasks.values():
+        if task.taking is not None:
+            other = state.tasks[task.taking]
+            if other.yields_to != task.id or other.attempt is None or other.attempt.stopping is None:
+                yield f"{task.id} waits for the slot of {other.id}, which does not stop for it"
+
+
+def runs_wait_for_open_runs(state: State) -> Iterator[str]:
+    """A run waits for runs that are open and know it, and has not begun."""
+    for run in state.runs.values():
+        for other_id in run.after:
+            if run.id not in state.runs[other_id].before:
+                yield f"{run.id} waits for {other_id}, which does not know it"
+        for other_id in run.before:
+            if run.id not in state.runs[other_id].after:
+                yield f"{run.id} lets {other_id} wait, which does not know it"
+        if run.after and state.tasks[run.root_id].children:
+            yield f"{run.id} waits for {run.after} and has begun"
 
 
 LAWS_OF_SLOTS: tuple[Callable[[State], Iterator[str]], ...] = (
     nothing_is_left_to_start,
     slots_are_held_by_attempts,
-    supervisors_keep_their_limits,
+    slots_are_counted_at_every_level,
     queues_know_who_serves_them,
     queues_know_who_is_free,
-    processes_are_counted_at_every_level,
+    attempts_know_where_they_work,
     ready_tasks_wait,
-    what_waits_for_a_budget_is_not_ready,
+    shared_queues_know_who_is_let,
+    what_a_team_has_taken_is_to_begin,
+    preempted_tasks_wait,
+    urgent_tasks_are_known,
+    slots_are_given_up_for_who_waits,
+    runs_wait_for_open_runs,
 )

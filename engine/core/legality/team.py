@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from engine.core.decide.leaving import own_tasks
 from engine.core.hierarchy import DEEPEST
+from engine.core.scheduler import Schedule
 from engine.core.state import Agent, State, Supervisor, TaskStatus
 from engine.core.strategies import STRATEGIES
 from engine.core.validation.bounds import NAME
@@ -107,7 +108,7 @@ def circuits_close_by_themselves(state: State) -> Iterator[str]:
 
 def pools_are_as_large_as_they_should_be(state: State) -> Iterator[str]:
     """A pool keeps its bounds; where work waits and it may grow it has grown; where one may go a timer watches."""
-    for agent_id in state.resizable:
+    for agent_id in Schedule.of(state).resizable:
         yield f"{agent_id} should have grown, or be watched, and is not"
     for agent in state.agents.values():
         spec = state.specs[agent.spec]

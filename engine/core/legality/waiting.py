@@ -45,9 +45,9 @@ def ready_work_stands_in_its_queue(state: State) -> Iterator[str]:
             continue
         if task.queue is None or task.queue.startswith("back:") or task.queue not in state.queues:
             yield f"{task.id} has the queue {task.queue!a}, which is none for it"
-        elif is_ready(task) and not stands(state, task) and not is_held(state, task):
+        elif is_ready(task) and not stands(task) and not is_held(state, task):
             yield f"{task.id} is ready and stands in no queue"
-        elif stands(state, task) and not (is_ready(task) or task.held_back):
+        elif stands(task) and not (is_ready(task) or task.held_back):
             yield f"{task.id} is not ready and stands in {task.queue}"
         elif task.held_back and not is_held(state, task):
             yield f"{task.id} is held back, and nothing holds it"

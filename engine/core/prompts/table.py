@@ -62,7 +62,6 @@ from engine.core.events import (
 from engine.core.events.hierarchy import SupervisorChanged
 from engine.core.events.swap import SwapHurried, SwapRolledBack
 from engine.core.events.team import AgentSwapped
-from engine.core.fold.pressing import first_urgent
 from engine.core.hierarchy import below_of
 from engine.core.inheritance import inherited
 from engine.core.prompts.records import (
@@ -90,6 +89,7 @@ from engine.core.prompts.records import (
     TakeSlot,
     Tune,
 )
+from engine.core.scheduler import Schedule
 from engine.core.state import Agent, State, Task, TaskStatus
 
 
@@ -288,10 +288,11 @@ def _at_end(
 
 def _attempt_resumed(state: State, event: AttemptResumed) -> list[Prompt]:
     """What is less urgent than a task that waits may hold a slot again that it did not hold before."""
-    if not state.urgent:
+    schedule = Schedule.of(state)
+    if not schedule.urgent:
         return []
     queues = (state.queues[key] for key in state.agents[event.agent_id].queues)
-    heads = (first_urgent(state, queue) for queue in queues if queue.ready)
+    heads = (schedule.first_urgent(state, queue.key) for queue in queues if queue.ready)
     return [TakeSlot(task_id=task_id) for task_id in heads if task_id is not None]
 
 

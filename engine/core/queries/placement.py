@@ -11,8 +11,8 @@ from engine.core.discovery import nearest
 from engine.core.errors import NoAgentMatches
 from engine.core.events import QueueMade
 from engine.core.fact import changed, fact
-from engine.core.fold.queues import able_queue, own_queue, shared_queue
 from engine.core.queries.able import has_anybody_able, is_able, why_team_is_not_able
+from engine.core.queries.queues import able_queue, own_queue, shared_queue
 from engine.core.queries.rings import Ring, agents_in, rings, teams_in
 from engine.core.queries.suiting import Fit, fit_of
 from engine.core.queries.takers import FEW, few_of, takers

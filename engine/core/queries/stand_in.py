@@ -83,4 +83,4 @@ def _specialties(state: State, agent: Agent) -> frozenset[str]:
 
 def _load(state: State, agent: Agent) -> int:
     queue = state.queues.get(f"agent:{agent.id}")
-    return len(agent.running) + len(agent.parked) + (len(queue.ready) if queue is not None else 0)
+    return len(agent.running) + len(agent.parked) + (queue.ready if queue is not None else 0)

@@ -128,7 +128,7 @@ def _could_move(state: State, task: Task) -> str | None:
     able = [state.agents[one].name for one in queue.agents if _works(state.agents[one])]
     if not able or supervisor.paused:
         return None
-    place = "in the queue" if task.id in queue.ready else "and does not stand in the queue"
+    place = "in the queue" if task.ready else "and does not stand in the queue"
     return f"{', '.join(able)} could do it; it waits {place} {queue.key}"
 
 

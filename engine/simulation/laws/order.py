@@ -2,6 +2,7 @@
 
 from engine.core.events import AttemptPreempted, AttemptStarted, PreemptionAsked
 from engine.core.options import AGEING_S, Preempt
+from engine.core.state import State, Task
 from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.seen import Seen
 from engine.simulation.laws.slots import full, holding, open_to
@@ -16,15 +17,19 @@ def first_come_first_served(past: Seen, event: AttemptStarted) -> str | None:
     """Among tasks of a run that are as urgent, the one that was ready first begins first."""
     state = past.books.state
     task = state.tasks[event.task_id]
-    queue = state.queues.get(task.queue or "")
-    if event.agent_id is None or queue is None or task.id not in queue.ready or task.id in past.books.turns.given:
+    if event.agent_id is None or not task.ready or task.id in past.books.turns.given:
         return None
-    for other_id, seq in queue.ready.items():
-        other = state.tasks[other_id]
-        is_alike = other.priority == task.priority and other.run_id == task.run_id
-        if is_alike and seq < queue.ready[task.id]:
-            return f"{task.id}, ready since seq {queue.ready[task.id]}, begins before {other_id}, ready since {seq}"
+    for other in _alike(state, task):
+        if (other.ready_seq or 0) < (task.ready_seq or 0):
+            return f"{task.id}, ready since {task.ready_seq}, begins before {other.id}, ready since {other.ready_seq}"
     return None
+
+
+def _alike(state: State, task: Task) -> list[Task]:
+    """Return the ready tasks of the run and the priority of one, that wait in its queue."""
+    place = task.queue, task.priority
+    found = (state.tasks[one] for one in state.runs[task.run_id].tasks)
+    return [one for one in found if one.ready and (one.queue, one.priority) == place]
 
 
 def the_more_urgent_goes_first(past: Seen, event: AttemptStarted) -> str | None:
@@ -89,15 +94,16 @@ def slots_are_taken_in_turn(past: Seen, event: PreemptionAsked) -> str | None:
     """Of the urgent tasks of a run that wait in a queue for a slot, the one that was ready first takes one first."""
     state, taking = past.books.state, past.books.turns.taking
     task = state.tasks[event.for_task_id]
-    queue = state.queues.get(task.queue or "")
-    if queue is None or task.id not in queue.ready:
+    if not task.ready:
         return None
-    for other_id, seq in queue.ready.items():
-        other = state.tasks[other_id]
-        is_alike = other.priority == task.priority and other.run_id == task.run_id and other_id not in taking
-        if is_alike and (seq, int(other_id[1:])) < (queue.ready[task.id], int(task.id[1:])):
-            return f"{task.id} takes a slot before {other_id}, which waits in {queue.key} since seq {seq}"
+    for other in _alike(state, task):
+        if other.id not in taking and _arrival(other) < _arrival(task):
+            return f"{task.id} takes a slot before {other.id}, which waits in {other.queue} since seq {other.ready_seq}"
     return None
+
+
+def _arrival(task: Task) -> tuple[int, int]:
+    return task.ready_seq or 0, int(task.id[1:])
 
 
 def who_makes_way_was_asked(past: Seen, event: AttemptPreempted) -> str | None:

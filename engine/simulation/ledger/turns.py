@@ -19,10 +19,13 @@ from engine.core.events import (
     PreemptionAsked,
     QueueMade,
 )
+from engine.simulation.ledger.jobs import Job
 from engine.simulation.ledger.team import TeamLedger
 from engine.simulation.ledger.work import WorkLedger
 
 _ENDS = (AttemptDone, AttemptFailed, AttemptCancelled, AttemptLost, AttemptPreempted, AttemptSetAside)
+_GIVES_BACK = (AttemptLost, AttemptPreempted, AttemptSetAside, ItemReturned)
+"""A task goes back to its place."""
 Place: TypeAlias = tuple[str | None, int, str]
 """A queue, a priority and a run: ready tasks of the same place take turns with those of other runs."""
 
@@ -31,10 +34,17 @@ Place: TypeAlias = tuple[str | None, int, str]
 class Turn:
     """The ready tasks of one place."""
 
-    since_ms: int | None
-    """Since when they wait: since the first became ready, or since the last turn; None where that is not known."""
+    served_ms: int | None
+    """When it was the turn of this place last, 0 before the first; None where it is not known whether that counts."""
     tasks: dict[str, int | None] = field(default_factory=dict)
     """With since when each waits; None where that is not known."""
+
+    @property
+    def since_ms(self) -> int | None:
+        """Since when they wait: since the first became ready, or since the last turn; None where that is not known."""
+        known = [one for one in self.tasks.values() if one is not None]
+        is_known = self.served_ms is not None and len(known) == len(self.tasks)
+        return max(self.served_ms or 0, min(known)) if is_known else None
 
 
 class TurnLedger:
@@ -55,6 +65,10 @@ class TurnLedger:
         """Since when each task waits for nothing but a slot, from the first time on; a pause does not count."""
         self._first: dict[str, Place] = {}
         """Where each task was when it waited for nothing but a slot for the first time, paused or not."""
+        self._served: dict[Place, tuple[int | None, str]] = {}
+        """When it was the turn of each place last, and of which task."""
+        self._entered: dict[str, tuple[Place, int | None]] = {}
+        """Where each task was ready last, and since when it waited there."""
         self._seen: set[str] = set()
         """Tasks that were ready once, or are elsewhere since: what comes back has a place that is not followed here."""
         self.began_seq: dict[str, int] = {}
@@ -86,6 +100,8 @@ class TurnLedger:
     def follow(self, event: Any, work: WorkLedger) -> None:
         """Note which tasks have become ready or are no longer; the ledger of work has taken the event."""
         run_id = getattr(event, "run_id", None)
+        if isinstance(event, _GIVES_BACK) and event.task_id in work.jobs:
+            self._give_back(work.jobs[event.task_id])
         entering: dict[str, Place] = {}
         for task_id in event.dropped if isinstance(event, ItemReturned) else ():
             if task_id in self._places:
@@ -103,27 +119,44 @@ class TurnLedger:
                     self._leave(job.id, was, event)
                 if now is not None and was != now:
                     entering[job.id] = now
-        for task_id in sorted(entering, key=self._since_ms.__getitem__):  # a turn is as old as the first that waits
-            self._enter(task_id, entering[task_id])
+        for task_id, place in entering.items():
+            self._enter(task_id, place, event)
 
-    def _enter(self, task_id: str, place: Place) -> None:
+    def _give_back(self, job: Job) -> None:
+        """Let the turn of a task that goes back to its place not count."""
+        place = job.queue, job.priority, job.run_id
+        if self._served.get(place, (0, ""))[1] == job.id:
+            self._served[place] = (0, "")
+            if place in self.turns:
+                self.turns[place].served_ms = 0
+
+    def _enter(self, task_id: str, place: Place, event: Any) -> None:
         self._places[task_id] = place
-        since_ms = None if task_id in self._seen else self._since_ms[task_id]
-        self.turns.setdefault(place, Turn(since_ms)).tasks[task_id] = since_ms
+        was_there, since_ms = self._entered.get(task_id, (place, None))
+        comes_back = isinstance(event, _GIVES_BACK) and was_there == place
+        if task_id not in self._seen:
+            since_ms = self._since_ms[task_id]
+        elif not comes_back:
+            since_ms = None
+        served_ms, served = self._served.get(place, (0, ""))
+        if served == task_id:  # whether its turn counts is not followed here
+            served_ms = None
+            self._served[place] = (None, task_id)
+        turn = self.turns.setdefault(place, Turn(served_ms))
+        turn.served_ms = served_ms
+        turn.tasks[task_id] = since_ms
+        self._entered[task_id] = (place, since_ms)
         self._seen.add(task_id)
 
     def _leave(self, task_id: str, place: Place, event: Any) -> None:
         del self._places[task_id]
         turn = self.turns[place]
         del turn.tasks[task_id]
+        if isinstance(event, AttemptStarted | ItemTaken):
+            turn.served_ms = event.at_ms
+            self._served[place] = (event.at_ms, task_id)
         if not turn.tasks:
             del self.turns[place]
-        elif isinstance(event, AttemptStarted | ItemTaken):
-            turn.since_ms = event.at_ms
-        else:  # it left without a turn: its run waits since the first that is left, if that is later
-            known = [one for one in turn.tasks.values() if one is not None]
-            is_known = turn.since_ms is not None and len(known) == len(turn.tasks)
-            turn.since_ms = max(turn.since_ms or 0, min(known)) if is_known else None
 
 
 def _mentioned(event: Any, team: TeamLedger) -> list[str]:

@@ -10,9 +10,9 @@ from engine.core.effects import Effect, StartTimer, restart_effects
 from engine.core.events import TaskSkipped
 from engine.core.fact import changed
 from engine.core.fold import attempt as fold_attempt
-from engine.core.fold import openings
 from engine.core.prompts import prompts_of
 from engine.core.prompts import table as prompts_table
+from engine.core.scheduler import Schedule
 from engine.core.state import State
 from engine.host import attempts as host_attempts
 from engine.host import crew, disk
@@ -81,7 +81,7 @@ def _tuned_at_once(function: Callable[..., Any], old: str, new: str) -> Callable
 
 
 def _processes_for_everybody(patch: Patch) -> None:
-    patch.setattr(openings, "lacks_process", lambda state, agent: False)
+    patch.setattr(Schedule, "lacks_process", lambda self, state, agent: False)
 
 
 def _policies_are_not_asked(patch: Patch) -> None:
@@ -143,7 +143,7 @@ BUGS: list[Bug] = [
     ),
     planted(
         "agents begin whether a process is free or not",
-        openings.refresh_agent,
+        Schedule.lacks_process,
         _processes_for_everybody,
         slots.nobody_is_over_a_limit,
     ),

@@ -1,0 +1,65 @@
+"""The law of the schedule: what is kept beside a state, event by event, is what the state leads to."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from engine.core.scheduler import Schedule
+from engine.core.scheduler.ranking import Ranking
+from engine.core.state import State
+
+
+def the_schedule_follows_from_the_state(state: State) -> Iterator[str]:
+    """A schedule that is kept equals one that is built anew."""
+    if state.schedule is None:
+        return
+    kept, built = _told(Schedule.of(state)), _told(Schedule.built(state))
+    for name, found in kept.items():
+        for key in sorted({*found, *built[name]}):
+            if found.get(key) != built[name].get(key):
+                yield f"{name} of {key}: {found.get(key)} is kept, and {built[name].get(key)} follows from the state"
+
+
+def _told(schedule: Schedule) -> dict[str, dict[str, Any]]:
+    """Return everything that decisions look at, by names and keys."""
+    lines = {key: line for key, line in schedule.lines.items() if line.lanes or line.free}
+    return {
+        "lanes": {
+            key: {
+                priority: [
+                    (run_id, turn.since, turn.since_ms, list(turn.tasks.items())) for run_id, turn in lane.items()
+                ]
+                for priority, lane in line.lanes.items()
+            }
+            for key, line in lines.items()
+        },
+        "free agents": {
+            key: (set(line.free), _ranked(line.best) if line.best is not None else None) for key, line in lines.items()
+        },
+        "slots": {
+            key: (
+                slots.running,
+                slots.total,
+                slots.processes,
+                slots.capped,
+                (slots.ageing_ms, slots.balance, slots.urgent),
+                _ranked(slots.own),
+                _ranked(slots.offers),
+            )
+            for key, slots in schedule.slots.items()
+        },
+        "the rest": {
+            "roots": _ranked(schedule.roots),
+            "urgent": set(schedule.urgent),
+            "pools": set(schedule.resizable),
+            "processes": schedule.processes,
+            "holders of processes": sorted(schedule.holders_of_processes()),
+        },
+    }
+
+
+def _ranked(ranking: Ranking) -> Any:
+    """Return what is ranked how, and what is on top."""
+    return ranking.ranks, ranking.heap[:1]
+
+
+LAWS_OF_THE_SCHEDULE: tuple[Callable[[State], Iterator[str]], ...] = (the_schedule_follows_from_the_state,)

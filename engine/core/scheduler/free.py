@@ -1,0 +1,54 @@
+"""Whether an agent that has room is free for one of its queues."""
+
+from typing import TYPE_CHECKING
+
+from engine.core.inheritance import above_and_self
+from engine.core.queries.able import is_able
+from engine.core.queries.takers import is_of_few
+from engine.core.scheduler.lines import Line
+from engine.core.state import Agent, Queue, State
+
+if TYPE_CHECKING:
+    from engine.core.scheduler.schedule import Schedule
+
+
+def is_free(state: State, schedule: "Schedule", line: Line, agent: Agent) -> bool:
+    """Return whether an agent that has room takes from one of its queues."""
+    if line.is_back:
+        return True
+    if agent.exhausted is not None:  # it gets what nobody else will ever do, for that to be ended
+        line.bound[agent.id] = None
+        stands_still = agent.paused or agent.away or agent.error is not None
+        takes = not stands_still and _is_done_for(state, state.queues[line.key])
+    elif line.key.startswith("agent:") and agent.removing == "drain":
+        takes = not (agent.paused or agent.away or agent.is_shut) and agent.error is None
+    else:
+        takes = agent.takes_tasks
+    return takes and (not line.shared or _is_let(state, schedule, line, agent))
+
+
+def _is_let(state: State, schedule: "Schedule", line: Line, agent: Agent) -> bool:
+    """Return True while no supervisor between a shared queue and one of its agents is full or paused.
+
+    A team that has spent its budget takes nothing as long as another can.
+    """
+    supervisor = state.supervisors[agent.supervisor_id]
+    if schedule.slots[supervisor.id].running >= supervisor.max_parallel:
+        return False
+    for one in above_and_self(state, supervisor):
+        if one.id == line.supervisor_id:
+            return True
+        full = schedule.slots[one.id].is_full(one)
+        if one.paused or one.held or full or (one.taken and is_of_few(line.key)):
+            return False
+        if one.exhausted is not None:
+            line.bound[agent.id] = None
+            if any(is_able(state, state.agents[other]) for other in state.queues[line.key].agents):
+                return False
+    return False
+
+
+def _is_done_for(state: State, queue: Queue) -> bool:
+    """Return whether everybody who serves a queue has spent a budget, and nobody is asked about more."""
+    agents = (state.agents[agent_id] for agent_id in queue.agents)
+    return all(agent.exhausted is not None and not agent.held for agent in agents)
