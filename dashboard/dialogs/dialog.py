@@ -142,7 +142,7 @@ class Dialog(ModalScreen[Answer]):
         self.query_one("#confirm", Button).focus()
 
     def look(self, glimpse: Glimpse) -> None:
-        """Bring up to date what it shows of the team; called as for screens."""
+        """Bring up to date what it shows of the team; called as for screens, and when something is chosen or typed."""
 
     def say_what(self, does: str) -> None:
         """Let the first button say something else."""
@@ -163,6 +163,13 @@ class Dialog(ModalScreen[Answer]):
         lines = min(5, problem.get_content_height(self.size, self.size, width)) if problem.text else 0
         gap = 1 if self.size.height >= 30 else 0
         self.query_one("#inside").styles.max_height = max(5, self.size.height - 4 - lines - gap)
+
+    @on(OptionList.OptionHighlighted)
+    @on(Radio.Changed)
+    @on(Picker.Changed)
+    @on(Input.Changed)
+    def _changed(self) -> None:
+        self.look(self.deck.glimpse)
 
     @on(Button.Pressed, "#confirm")
     @on(Input.Submitted)

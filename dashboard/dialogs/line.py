@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from textual import on
 from textual.widget import Widget
 from textual.widgets import Input
 
@@ -54,10 +53,6 @@ class LineDialog(Dialog):
 
     def begin(self) -> None:
         self.query_one(Input).focus()
-        self.look(self.deck.glimpse)
-
-    @on(Input.Changed)
-    def _typed(self) -> None:
         self.look(self.deck.glimpse)
 
     def look(self, glimpse: Glimpse) -> None:

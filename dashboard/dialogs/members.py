@@ -3,9 +3,7 @@
 from collections.abc import Iterable
 from typing import Literal, cast
 
-from textual import on
 from textual.widget import Widget
-from textual.widgets import OptionList
 
 from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
 from dashboard.views.amounts import counted
@@ -86,10 +84,6 @@ class MoveDialog(Dialog):
         if problem:
             self.problem(problem)
 
-    @on(OptionList.OptionHighlighted)
-    def _chosen(self) -> None:
-        self.look(self.deck.glimpse)
-
     def look(self, glimpse: Glimpse) -> None:
         state = glimpse.state
         self.told("told").show(what_moves(state, self._member_id))
@@ -133,11 +127,6 @@ class ReassignDialog(Dialog):
         self.look(glimpse)
         if problem:
             self.problem(problem)
-
-    @on(OptionList.OptionHighlighted)
-    @on(Radio.Changed)
-    def _chosen(self) -> None:
-        self.look(self.deck.glimpse)
 
     def look(self, glimpse: Glimpse) -> None:
         state, task = glimpse.state, glimpse.state.tasks.get(self._task_id)

@@ -60,10 +60,6 @@ class RequestDialog(Dialog):
         told = how_it_goes(glimpse.state, self._supervisor_id, self.query_one("#category", Picker).picked)
         self.told("told").show([*told, Cell("its output stands under Runs when it has ended", "muted")])
 
-    @on(Picker.Changed)
-    def _picked(self) -> None:
-        self.look(self.deck.glimpse)
-
     def answer(self) -> Answer:
         request = self.query_one("#request", Input).value.strip()
         if not request:

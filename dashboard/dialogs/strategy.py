@@ -107,12 +107,6 @@ class StrategyDialog(Dialog):
     def _chosen(self) -> None:
         if self._shown:
             self._misnamed = ""
-        self.look(self.deck.glimpse)
-
-    @on(Picker.Changed)
-    @on(Input.Changed)
-    def _changed(self) -> None:
-        self.look(self.deck.glimpse)
 
     def look(self, glimpse: Glimpse) -> None:
         mode = self.query_one(Choices).chosen

@@ -4,9 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual import on
 from textual.widget import Widget
-from textual.widgets import OptionList
 
 from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
 from dashboard.views.amounts import counted
@@ -100,11 +98,6 @@ class SwapDialog(Dialog):
             return
         self._of_file, self._file = found.agents[0], found
 
-    @on(OptionList.OptionHighlighted)
-    @on(Radio.Changed)
-    def _chosen(self) -> None:
-        self.look(self.deck.glimpse)
-
     def look(self, glimpse: Glimpse) -> None:
         state, ids = glimpse.state, self._agent_ids
         refusal = refusal_of(state, ids)
@@ -195,10 +188,6 @@ class RollbackDialog(Dialog):
     def begin(self) -> None:
         self.look(self.deck.glimpse)
         self.query_one(Radio).focus()
-
-    @on(Radio.Changed)
-    def _chosen(self) -> None:
-        self.look(self.deck.glimpse)
 
     def look(self, glimpse: Glimpse) -> None:
         state, agent = glimpse.state, glimpse.state.agents.get(self._agent_id)

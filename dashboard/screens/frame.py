@@ -49,8 +49,8 @@ class Frame(Acting):
 
     PLACE: ClassVar[str] = ""
     """Which tab it is; empty for a screen that stands above one."""
-    KEYS: ClassVar[tuple[tuple[str, str], ...]] = ()
-    """The keys that are worth a word, the most useful first."""
+    KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = ()
+    """Names of actions, or names or other keys with what they do here; the most useful first."""
     BINDINGS = [
         *bindings(),
         Binding("colon", "prompt('command')", "command", show=False),
@@ -99,13 +99,12 @@ class Frame(Acting):
 
     def keys(self) -> list[tuple[str, str]]:
         """The keys that the last line names."""
-        if not self.deck.readonly:
-            return list(self.KEYS)
-        return [(key, does) for key, does in self.KEYS if key not in BY_KEY or not BY_KEY[key].writes]
+        own = map(_key_of, self.KEYS)
+        return [(key, does) for key, does in own if not (self.deck.readonly and key in BY_KEY and BY_KEY[key].writes)]
 
     def explain(self) -> None:
         headings = [column.title for table in self.query(Table) for column in table.rows.columns]
-        self.app.push_screen(HelpScreen(self.PLACE or "this page", help_lines(self.KEYS, headings)))
+        self.app.push_screen(HelpScreen(self.PLACE or "this page", help_lines([*map(_key_of, self.KEYS)], headings)))
 
     def beside_tabs(self) -> list[Cell]:
         """What stands at the right of the tabs: the filter, and what the screen adds."""
@@ -206,6 +205,13 @@ class Frame(Acting):
     def focus_body(self) -> None:
         """Give the keys back to the body."""
         self.query_one("#body").focus()
+
+
+def _key_of(said: str | tuple[str, str]) -> tuple[str, str]:
+    """Return a key and what it does."""
+    name, does = (said, "") if isinstance(said, str) else said
+    action = BY_NAME.get(name)
+    return (name, does) if action is None else (action.key, does or action.label or action.name)
 
 
 def _told(keys: Iterable[tuple[str, str]]) -> list[Cell]:

@@ -24,16 +24,9 @@ class NetworkScreen(TableScreen):
     PLACE = "network"
     SORTED = False
     KEYS = (
-        ("enter", "open"),
-        ("h", "swap"),
-        ("S", "strategy"),
-        ("z", "pause"),
-        ("n", "request"),
-        ("space", "mark"),
-        (".", "fold"),
-        ("ctrl+d", "remove"),
-        ("m", "move"),
-    )
+        ("enter", "open"), "swap", "strategy", "pause or resume", "run", ("space", "mark"), (".", "fold"),
+        ("cancel", "remove"), "move",
+    )  # fmt: skip
     BINDINGS = [
         Binding("space", "mark", "mark", show=False),
         Binding("full_stop", "fold", "fold", show=False),
@@ -89,16 +82,9 @@ class AgentsScreen(TableScreen):
 
     PLACE = "agents"
     KEYS = (
-        ("enter", "open"),
-        ("h", "swap"),
-        ("space", "mark"),
-        ("z", "pause"),
-        ("s", "sort"),
-        ("B", "roll back"),
-        ("m", "move"),
-        ("c", "capability"),
-        ("R", "remove"),
-    )
+        ("enter", "open"), "swap", ("space", "mark"), "pause or resume", ("s", "sort"), "rollback", "move",
+        "capability", "remove",
+    )  # fmt: skip
     BINDINGS = [Binding("space", "mark", "mark", show=False)]
     ORDERS = tuple(agent_rows.ORDERS)
 
@@ -120,16 +106,7 @@ class TasksScreen(TableScreen):
     """What is at work, what waits and why, what has ended."""
 
     PLACE = "tasks"
-    KEYS = (
-        ("enter", "open"),
-        ("p", "priority"),
-        ("d", "deadline"),
-        ("a", "reassign"),
-        ("ctrl+d", "cancel"),
-        ("r", "retry"),
-        ("s", "sort"),
-        ("h", "swap"),
-    )
+    KEYS = (("enter", "open"), "priority", "deadline", "reassign", "cancel", "retry", ("s", "sort"), "swap")
     ORDERS = tuple(task_rows.ORDERS)
 
     def listing(self, glimpse: Glimpse) -> Listing:
@@ -152,15 +129,9 @@ class RunsScreen(TableScreen):
 
     PLACE = "runs"
     KEYS = (
-        ("enter", "output"),
-        ("n", "request"),
-        ("z", "pause"),
-        ("p", "priority"),
-        ("d", "deadline"),
-        ("ctrl+d", "cancel"),
-        ("r", "again"),
-        ("S", "strategy"),
-    )
+        ("enter", "output"), "run", "pause or resume", "priority", "deadline", "cancel", ("retry", "again"),
+        "strategy",
+    )  # fmt: skip
 
     def listing(self, glimpse: Glimpse) -> Listing:
         return runs(glimpse.state, now_ms=glimpse.now_ms, needle=self.needle, working=glimpse.working)
@@ -173,7 +144,7 @@ class InboxScreen(TableScreen):
     """Questions first, then agents, teams and tasks that are in trouble."""
 
     PLACE = "inbox"
-    KEYS = (("enter", "answer"), ("h", "swap"), ("r", "retry"), ("z", "go on"), ("a", "reassign"), ("ctrl+d", "cancel"))
+    KEYS = (("enter", "answer"), "swap", "retry", ("pause or resume", "go on"), "reassign", "cancel")
 
     def listing(self, glimpse: Glimpse) -> Listing:
         return inbox(glimpse.state, now_ms=glimpse.now_ms, needle=self.needle)

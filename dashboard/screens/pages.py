@@ -84,15 +84,7 @@ _END = 2**62
 class TextScreen(Frame):
     """Shows a page, and reads from the journal what the state does not hold."""
 
-    KEYS = (
-        ("esc", "back"),
-        ("p", "priority"),
-        ("d", "deadline"),
-        ("a", "reassign"),
-        ("ctrl+d", "cancel"),
-        ("r", "retry"),
-        ("↑↓", "scroll"),
-    )
+    KEYS = (("esc", "back"), "priority", "deadline", "reassign", "cancel", "retry", ("↑↓", "scroll"))
 
     def __init__(self, page: Page) -> None:
         super().__init__()
@@ -146,16 +138,7 @@ READ_EVERY_MS = 500
 class AgentScreen(Frame):
     """The page of an agent, with the keys that change it."""
 
-    KEYS = (
-        ("esc", "back"),
-        ("h", "swap"),
-        ("B", "roll back"),
-        ("z", "pause"),
-        ("c", "capability"),
-        ("m", "move"),
-        ("R", "remove"),
-        ("↑↓", "scroll"),
-    )
+    KEYS = (("esc", "back"), "swap", "rollback", "pause or resume", "capability", "move", "remove", ("↑↓", "scroll"))
 
     def __init__(self, agent_id: str) -> None:
         super().__init__()
