@@ -16,9 +16,8 @@ from engine.core.commands import LoadTeam
 from engine.core.strategies import STRATEGIES
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
 from engine.teamfile.document import Document, read_document
-from engine.teamfile.faults import problems_of
+from engine.teamfile.faults import problems_of, right_part
 from engine.teamfile.meaning import DEEP, Meaning, depth_of
-from engine.teamfile.partial import right_part
 from engine.teamfile.problems import Loc, Problem, TeamFileError, UnusableTeamFile
 from engine.teamfile.schema import TeamDocument, json_schema
 

@@ -3,13 +3,18 @@
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from engine.core.validation.bounds import Attempts, Depth, Dollars, Priority, Seconds, Share, Slots, Tokens, UpToADay
-from engine.teamfile.block import Block
 
 _RANGE = re.compile(r"\s*(\d{1,9})\s*\.\.\s*(\d{1,9})\s*")
+
+
+class Block(BaseModel):
+    """A block of keys: none that is not known, none of another type than is asked for."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class AmountsBlock(Block):

@@ -1,20 +1,21 @@
 """From what a person wrote to what the engine takes."""
 
-from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+from pydantic import BaseModel
 
 from engine.core.commands import SupervisorSpec
 from engine.core.limits import Limits
 from engine.core.options import Preempt, SupervisorOptions
-from engine.core.spec import (
-    AgentSpec,
-    Circuit,
-    Pool,
-    Restart,
-)
+from engine.core.spec import AgentSpec, Circuit, Pool, Restart
 from engine.teamfile.bounds import AmountsBlock
-from engine.teamfile.meaning import teams_of, type_of
+from engine.teamfile.meaning import agents_of, type_of
 from engine.teamfile.policies import policy_of
 from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument
+
+_RECORDS = {"pool": Pool, "preempt": Preempt, "restart": Restart, "circuit": Circuit}
+"""What the blocks under some keys stand for."""
 
 
 def supervisor_spec(block: TeamBlock) -> SupervisorSpec:
@@ -24,16 +25,8 @@ def supervisor_spec(block: TeamBlock) -> SupervisorSpec:
     members |= {team.supervisor.name: supervisor_spec(team) for team in block.teams}
     first = chief.order or chief.participants or []
     return SupervisorSpec(
-        name=chief.name,
+        **_values(chief, SupervisorSpec),
         mode=chief.strategy,
-        aggregation=chief.aggregation,
-        aggregator=chief.aggregator,
-        participants=chief.participants,
-        auto_discover=chief.auto_discover,
-        max_matches=chief.max_matches,
-        default_agent=chief.default_agent,
-        max_parallel=chief.max_parallel,
-        max_agents=chief.max_agents,
         options=_options(block),
         members=[members[name] for name in dict.fromkeys([*first, *members])],
     )
@@ -41,53 +34,36 @@ def supervisor_spec(block: TeamBlock) -> SupervisorSpec:
 
 def agent_spec(block: AgentBlock) -> AgentSpec:
     """Return the spec of one agent."""
-    options = dict(block.options)
-    if block.script is not None:
-        options["script"] = block.script
+    limits = {"limits": _limits(block.limits), "task_limits": _limits(block.limits and block.limits.task)}
+    script = {} if block.script is None else {"script": block.script}
     return AgentSpec(
-        name=block.name,
-        agent_type=type_of(block),
-        description=block.description,
-        specialties=block.specialties,
-        tools=block.tools,
-        run=block.run,
-        model=block.model,
-        instructions=block.instructions,
-        category=block.category,
-        weight=block.weight,
-        max_concurrency=block.max_concurrency,
-        timeout_s=block.timeout_s,
-        on_failure=[policy_of(policy) for policy in block.on_failure],
-        run_in=block.run_in,
-        options=options,
-        step_timeout_s=block.step_timeout_s,
-        pool=None if block.pool is None else Pool(**block.pool.model_dump()),
-        limits=_limits(block.limits),
-        task_limits=None if block.limits is None else _limits(block.limits.task),
-        circuit=None if block.circuit is None else Circuit(**block.circuit.model_dump()),
+        **_values(block, AgentSpec) | limits, agent_type=type_of(block), options={**block.options, **script}
     )
 
 
 def _options(block: TeamBlock) -> SupervisorOptions:
-    chief, limits = block.supervisor, block.limits
+    limits = block.limits
     return SupervisorOptions(
-        lead=chief.lead,
-        settings=chief.settings,
+        **_values(block.supervisor, SupervisorOptions),
         strategies=block.strategies,
-        on_failure=[policy_of(policy) for policy in chief.on_failure],
         limits=_limits(limits),
-        run_limits=None if limits is None else _limits(limits.run),
-        task_limits=None if limits is None else _limits(limits.task),
-        agent_limits=None if limits is None else _limits(limits.agent),
-        max_total=chief.max_total,
-        processes=chief.processes,
-        balance=chief.balance,
-        ageing_s=chief.ageing_s,
-        preempt=None if chief.preempt is None else Preempt(**chief.preempt.model_dump()),
-        restart=None if chief.restart is None else Restart(**chief.restart.model_dump()),
-        circuit=None if chief.circuit is None else Circuit(**chief.circuit.model_dump()),
-        grace_s=chief.grace_s,
+        run_limits=_limits(limits and limits.run),
+        task_limits=_limits(limits and limits.task),
+        agent_limits=_limits(limits and limits.agent),
     )
+
+
+def _values(block: BaseModel, record: Any) -> dict[str, Any]:
+    """Return what a block says for a record: each key of the same name, but for those that are made of others."""
+    made = ("limits", "options")
+    names = [one.name for one in fields(record) if one.name in type(block).model_fields and one.name not in made]
+    return {name: _value(name, getattr(block, name)) for name in names}
+
+
+def _value(name: str, value: Any) -> Any:
+    if name == "on_failure":
+        return [policy_of(policy) for policy in value]
+    return _RECORDS[name](**value.model_dump()) if name in _RECORDS and value is not None else value
 
 
 def _limits(block: AmountsBlock | None) -> Limits | None:
@@ -103,12 +79,5 @@ def _limits(block: AmountsBlock | None) -> Limits | None:
 
 def references_of(team: TeamDocument) -> list[str]:
     """Return every reference that the file makes to code, each once, in the order of the file."""
-    found = [reference for agent in agents_of(team) for reference in (agent.run, *agent.tools) if reference is not None]
+    found = [one for _, agent in agents_of(team) for one in (agent.run, *agent.tools) if one is not None]
     return list(dict.fromkeys(found))
-
-
-def agents_of(team: TeamDocument) -> Iterator[AgentBlock]:
-    """Yield every agent of the file and every spec of its registry."""
-    for _, block in teams_of(team):
-        yield from block.agents
-    yield from team.registry

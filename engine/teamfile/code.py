@@ -1,5 +1,6 @@
 """The code that a team file names: which files it is, and whether all of it is there."""
 
+from collections.abc import Iterator
 from functools import cached_property
 
 from engine.closure import Folder, digest_of, files_of
@@ -7,7 +8,7 @@ from engine.errors import Unusable
 from engine.references import Origin, resolve
 from engine.teamfile import TeamFile
 from engine.teamfile.faults import field
-from engine.teamfile.meaning import teams_of
+from engine.teamfile.meaning import agents_of
 from engine.teamfile.problems import Loc, Problem, printable
 
 
@@ -46,7 +47,7 @@ class TeamCode:
         Unlike everything else about a team file, this runs its code.
         """
         found = []
-        for loc, reference in _places(self.team):
+        for loc, reference in self._places():
             try:
                 resolve(Origin(reference, self.team.folder, self._folder.sources(reference)))
             except Unusable as error:
@@ -54,15 +55,8 @@ class TeamCode:
                 found.append(Problem(document.line(loc), field(document, loc), printable(error.reason)))
         return found
 
-
-def _places(file: TeamFile) -> list[tuple[Loc, str]]:
-    blocks = [
-        ((*loc, "agents", at), agent) for loc, team in teams_of(file.team) for at, agent in enumerate(team.agents)
-    ]
-    blocks += [(("registry", at), spec) for at, spec in enumerate(file.team.registry)]
-    places: list[tuple[Loc, str]] = []
-    for loc, block in blocks:
-        if block.run is not None:
-            places.append(((*loc, "run"), block.run))
-        places += [((*loc, "tools", at), tool) for at, tool in enumerate(block.tools)]
-    return places
+    def _places(self) -> Iterator[tuple[Loc, str]]:
+        for loc, block in agents_of(self.team.team):
+            if block.run is not None:
+                yield (*loc, "run"), block.run
+            yield from (((*loc, "tools", at), tool) for at, tool in enumerate(block.tools))

@@ -59,12 +59,11 @@ class Meaning:
         for loc, block in teams_of(self._team):
             self._names(block, loc)
             self._supervisor(block, loc)
-            for at, agent in enumerate(block.agents):
-                self._agent(agent, (*loc, "agents", at))
         names: dict[str, str] = {}
         for at, spec in enumerate(self._team.registry):
             self._once(names, spec.name, ("registry", at, "name"), "the registry")
-            self._agent(spec, ("registry", at))
+        for loc, agent in agents_of(self._team):
+            self._agent(agent, loc)
         return self._found
 
     def _names(self, block: TeamBlock, loc: Loc) -> None:
@@ -195,6 +194,13 @@ def teams_of(team: TeamBlock, loc: Loc = ()) -> Iterator[tuple[Loc, TeamBlock]]:
     yield loc, team
     for at, under in enumerate(team.teams):
         yield from teams_of(under, (*loc, "teams", at))
+
+
+def agents_of(team: TeamDocument) -> Iterator[tuple[Loc, AgentBlock]]:
+    """Yield every agent of the file and every spec of its registry, with its place in the file."""
+    for loc, block in teams_of(team):
+        yield from (((*loc, "agents", at), agent) for at, agent in enumerate(block.agents))
+    yield from ((("registry", at), spec) for at, spec in enumerate(team.registry))
 
 
 def depth_of(team: TeamBlock) -> int:

@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from engine.core.policies.records import Escalate, Fail, Failover, FailurePolicy, Retry, Several, Skip
 from engine.core.validation.bounds import Label, Seconds, UpToADay
-from engine.teamfile.block import Block
+from engine.teamfile.bounds import Block
 
 _ALLOWED = "must be retry, failover, escalate, fail or skip, such as {retry: 3}"
 
@@ -71,17 +71,16 @@ class EscalatePolicy(Block):
     escalate: Annotated[EscalateBlock, _in_short("after_s")]
 
 
-_WITH_SETTINGS = ("retry", "failover", "escalate")
-_BARE = ("skip", "fail")
+BLOCKS: dict[str, type[Block]] = {"retry": RetryBlock, "failover": FailoverBlock, "escalate": EscalateBlock}
+"""The settings of policies that have any."""
+_RECORDS: dict[str, type] = {"retry": Retry, "failover": Failover, "escalate": Escalate, "skip": Skip, "fail": Fail}
 
 
 def _policy(value: Any) -> Any:
-    if isinstance(value, str) and value in _WITH_SETTINGS:
-        return {value: {}}
     name = next(iter(value), None) if isinstance(value, dict) else value
-    if name not in _WITH_SETTINGS and value not in _BARE:
+    if not isinstance(name, str) or name not in (BLOCKS if isinstance(value, dict) else _RECORDS):
         raise PydanticCustomError("policy", _ALLOWED)
-    return value
+    return {name: {}} if isinstance(value, str) and value in BLOCKS else value
 
 
 def _which(value: Any) -> str:
@@ -111,10 +110,9 @@ def policy_of(policy: Policy) -> FailurePolicy:
     Raises:
         BadValue: If its settings do not go together.
     """
-    if isinstance(policy, RetryPolicy):
-        return Retry(**policy.retry.model_dump())
-    if isinstance(policy, FailoverPolicy):
-        return Failover(**policy.failover.model_dump())
-    if isinstance(policy, EscalatePolicy):
-        return Escalate(**policy.escalate.model_dump())
-    return Skip() if policy == "skip" else Fail()
+    if isinstance(policy, str):
+        made: FailurePolicy = _RECORDS[policy]()
+    else:
+        ((name, block),) = policy
+        made = _RECORDS[name](**block.model_dump())
+    return made

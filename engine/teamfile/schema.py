@@ -22,9 +22,9 @@ from engine.core.validation.bounds import (
     Text,
     Weight,
 )
-from engine.teamfile.block import Block
 from engine.teamfile.bounds import (
     AgentLimitsBlock,
+    Block,
     CircuitBlock,
     LimitsBlock,
     PoolBounds,
