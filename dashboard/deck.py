@@ -167,8 +167,7 @@ class Deck(App[int]):
     def allow(self, references: Sequence[str], path: Path, sha256: str) -> bool:
         """Put code on the list of what this user trusts, for this database; say why where that cannot be."""
         from engine.errors import EngineError  # only who brings code needs it
-        from engine.granting import grant
-        from engine.trust import TrustError, user_list
+        from engine.trust import TrustError, grant, user_list
 
         allowed = user_list()
         try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 
@@ -246,6 +247,27 @@ class WrongLoop(EngineError, RuntimeError):
         super().__init__(
             f"{what} is in use from the event loop of thread {thread!r} and cannot be called from another; {instead}"
         )
+
+
+class ArchiveError(EngineError):
+    """Base of what can go wrong with an archive.
+
+    Attributes:
+        path: The file; None for a state that came as a value.
+    """
+
+    def __init__(self, path: Path | None, detail: str) -> None:
+        shown = "" if path is None else f"{path} " if str(path).isprintable() else f"{str(path)!a} "
+        super().__init__(f"{shown}{detail}")
+        self.path = path
+
+
+class ImportRefused(ArchiveError):
+    """What was to be imported is no archive, or one that cannot be believed; nothing was written."""
+
+
+class ExportRefused(ArchiveError):
+    """An archive cannot be written where it was asked for; what stood there stands there still."""
 
 
 class AttemptInterrupted(BaseException):

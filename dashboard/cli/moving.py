@@ -19,10 +19,10 @@ from dashboard.client import Outcome
 from dashboard.process import is_alive, let_go, start_engine, wait_until_up
 from dashboard.views.amounts import counted, size
 from engine.archive import ExportResult, ImportPlan, ImportRefused, export_archive, plan_import
-from engine.archive.errors import ExportRefused
 from engine.core.commands import ImportState
 from engine.core.errors import Refused
 from engine.core.state import State
+from engine.errors import ExportRefused
 from engine.folding import folded
 
 TAKEN_WITHIN_S = 300.0

@@ -16,10 +16,9 @@ from dashboard.specfile import SpecFile
 from engine.core.code import references_of
 from engine.core.state import State
 from engine.folding import folded
-from engine.granting import code_folder, grant, needs_trust
 from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
-from engine.trust import FILE, TrustList, UntrustedFile
+from engine.trust import FILE, TrustList, UntrustedFile, code_folder, grant, needs_trust
 
 
 @click.command("trust")

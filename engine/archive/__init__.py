@@ -7,11 +7,11 @@ Format: `manifest`. The file itself: `container`. Its JSON: `core.strict_json`. 
 may come in: `core.admission`.
 """
 
-from engine.archive.errors import ArchiveError, ExportRefused, ImportRefused
 from engine.archive.exporting import ExportResult, export_archive
 from engine.archive.plan import ImportPlan, plan_import
 from engine.archive.reading import Archive, complete_state, read_archive, read_state
 from engine.core.exporting import document_of, state_sha256
+from engine.errors import ArchiveError, ExportRefused, ImportRefused
 
 __all__ = [
     "Archive",

@@ -15,8 +15,8 @@ from typing import Any
 from pydantic_core import to_json
 
 from engine.archive.cutting import pieces
-from engine.archive.errors import ImportRefused
 from engine.archive.reading import read_archive
+from engine.errors import ImportRefused
 
 _NICE = 5
 """An engine at work goes first."""

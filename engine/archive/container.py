@@ -16,8 +16,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 
-from engine.archive.errors import ExportRefused, ImportRefused
 from engine.archive.manifest import MOST_BYTES, MOST_RATIO, PARTS, REQUIRED
+from engine.errors import ExportRefused, ImportRefused
 
 _END = struct.Struct("<4s4H2LH")
 _DATABASE = b"SQLite format 3\0"

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 from pydantic import JsonValue
 from pydantic_core import to_json
 
-from engine.archive.errors import ImportRefused
 from engine.archive.manifest import INTO_ITS_OWN, LARGEST_AT_WORK, too_many
 from engine.archive.reading import Archive
 from engine.core.document import Document, bound_in, entities, references_in, text_places
 from engine.core.importing import compacted
+from engine.errors import ImportRefused
 
 T = TypeVar("T")
 

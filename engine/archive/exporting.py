@@ -11,7 +11,6 @@ from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
 from engine.archive.container import write_parts
-from engine.archive.errors import ExportRefused
 from engine.archive.manifest import (
     EVENTS,
     MANIFEST,
@@ -28,6 +27,7 @@ from engine.core.errors import CorruptJournal
 from engine.core.exporting import document_of, encoded, state_sha256
 from engine.core.queries.targets import find_supervisor
 from engine.core.values import TextRef
+from engine.errors import ExportRefused
 from engine.folding import folded_from, pages
 from engine.texts import walk
 from store import Reader

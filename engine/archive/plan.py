@@ -9,8 +9,7 @@ from engine.archive.container import file_sha256
 from engine.core.importing import free_name
 from engine.core.state import State
 from engine.folding import folded
-from engine.granting import needs_trust
-from engine.trust import TrustList
+from engine.trust import TrustList, needs_trust
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from typing import Any
 from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError, with_config
 
 from engine.archive.container import read_parts
-from engine.archive.errors import ImportRefused
 from engine.archive.manifest import (
     FORMAT,
     MANIFEST,
@@ -28,7 +27,7 @@ from engine.core.exporting import encoded, state_sha256
 from engine.core.importing import state_from
 from engine.core.state import State
 from engine.core.strict_json import NotStrict, check_values, strict_json
-from engine.errors import NotJson
+from engine.errors import ImportRefused, NotJson
 from engine.runtimes.values import json_value
 
 

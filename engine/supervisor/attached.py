@@ -30,7 +30,6 @@ from engine.core.state import RunSummary, State
 from engine.core.values import Held
 from engine.errors import CommandRefusedError, HostStopped, NotInThisVersion, UnknownRun, Unusable
 from engine.folding import events_of, folded_from
-from engine.granting import grant, needs_trust
 from engine.host.orders import Applied
 from engine.host.subscriptions import BUFFERED, Listeners, Subscription
 from engine.sender import sender_of
@@ -42,7 +41,7 @@ from engine.supervisor.requests import Requests
 from engine.supervisor.shared import LoopGuard
 from engine.supervisor.views import Views
 from engine.texts import Texts
-from engine.trust import user_list
+from engine.trust import grant, needs_trust, user_list
 from store import CommandRow, Following, InboxClient, Mark, Reader, ReadRowsLost, Record, StoreError, follow, mark_at
 
 T = TypeVar("T")

@@ -18,8 +18,7 @@ from engine.core.signals import EngineBegan, StateReady
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.core.step import step
-from engine.granting import grant
-from engine.trust import TrustList
+from engine.trust import TrustList, grant
 from tests.bench.databases import written
 from tests.bench.engines import engine_with
 from tests.bench.histories import Mapped, mapped, succeed

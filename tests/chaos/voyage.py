@@ -26,9 +26,8 @@ from engine.core.events import CommandApplied, CommandRefused, EngineStarted, Ev
 from engine.core.state import State
 from engine.core.values import TextRef
 from engine.folding import events_of, folded, pages
-from engine.granting import grant
 from engine.texts import walk
-from engine.trust import user_list
+from engine.trust import grant, user_list
 from store import CommandOutcome, CommandRow, InboxClient, Reader, Tail
 from tests.chaos.ledger import done_again, ended_twice, finished_in, lines_of, unrecorded
 from tests.patience import PATIENCE_S

@@ -19,8 +19,7 @@ from engine.core.commands import ImportState, Ping, Submit
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.errors import CommandRefusedError
-from engine.granting import grant
-from engine.trust import TrustList
+from engine.trust import TrustList, grant
 from store import CommandRow, InboxClient
 from tests.databases import write_database
 from tests.runtime.engines import Engine, running, soon

@@ -12,8 +12,7 @@ from engine.core.commands import ImportState, Resume
 from engine.core.spec import AgentSpec
 from engine.core.state import State, TaskStatus
 from engine.errors import CommandRefusedError
-from engine.granting import grant
-from engine.trust import TrustList
+from engine.trust import TrustList, grant
 from store import Reader
 from tests.databases import write_database
 from tests.runtime import crew_for_archives as crew

@@ -11,8 +11,7 @@ import pytest
 from engine.archive import ExportRefused, export_archive, plan_import, read_archive
 from engine.core.commands import Submit
 from engine.core.state import State
-from engine.granting import grant
-from engine.trust import TrustList
+from engine.trust import TrustList, grant
 from tests.databases import LONG, busy_world, write_database
 from tests.world import agent, team_world
 
