@@ -78,11 +78,16 @@ class Matching:
                     there.setdefault(of_member(member_id), []).append(member_id)
             there.pop("", None)
             for path, member in self._described.items() if there else ():
-                if path in self.ids or not isinstance(member, kind):
+                if path in self.ids or not isinstance(member, kind) or self._was_removed(path):
                     continue
                 same = [one for one in there.get(of_described(member), ()) if one not in self._taken]
                 if same:
                     self._take(path, min(same, key=lambda one: self._farness(path, one)))
+
+    def _was_removed(self, path: Path) -> bool:
+        """Return whether what is described was declared there before and then removed: it is no other member now."""
+        above = self._state.declared.get(self.ids.get(path[:-1], ""))
+        return above is not None and path[-1] in above.removed
 
     def _content(self, member_id: str) -> str:
         return _content(described(self._state, member_id))
