@@ -70,7 +70,7 @@ class Attempts:
 
     def begin(self, effect: StartAttempt) -> None:
         """Start an attempt."""
-        if self._on_empty is not None:
+        if self._ending or self._on_empty is not None:
             return
         try:
             spec = effect.blueprint or self._crew.spec(effect.spec)

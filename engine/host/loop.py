@@ -24,7 +24,7 @@ from engine.core.events import Event
 from engine.core.fold import apply
 from engine.core.state import State
 from engine.core.step import step
-from engine.errors import Defect
+from engine.errors import Defect, HostStopped
 from engine.host.batch import Batch, Found, Given, Message, Then, row_of
 from engine.host.disk import Writer, folded
 from engine.runtimes.slot import Slot
@@ -81,6 +81,8 @@ class Loop:
         self._open = Batch(1)
         self._is_last = False
         """With the open batch, or the one in flight, the engine ends."""
+        self._is_over = False
+        """It has ended: what is written from now on is not acted on."""
         self._is_writing = False
         self._due = anyio.Event()
         self._messages: deque[tuple[Message, Then | None]] = deque()
@@ -141,6 +143,7 @@ class Loop:
                 if self._defect is None:
                     after_turn()
         finally:
+            self._is_over = True
             if not self._asleep:
                 self._clock.release()  # another engine may go on by the same clock
             self._asleep = False
@@ -218,6 +221,8 @@ class Loop:
         try:
             if batch.rows:
                 await self._writer.write(batch)
+            if self._is_over:  # while it was written: the next engine goes on from there
+                raise HostStopped(self.stopped or "it was cancelled")
         except Exception as error:
             for then in [*batch.then, *self._open.then]:
                 then(error)

@@ -3,7 +3,8 @@
 Each of these was found by the simulation (`make simulate`) and is kept here as the shortest story of it.
 """
 
-from collections.abc import AsyncIterator, Callable
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,13 +14,14 @@ from anyio.lowlevel import checkpoint
 
 from engine.clock import VirtualClock
 from engine.core.codec import encode_command
-from engine.core.commands import Ping, RemoveMember
+from engine.core.commands import AddSupervisor, Ping, RemoveMember, Submit, SupervisorSpec
 from engine.core.events import CommandApplied, CommandRefused
 from engine.core.signals import EngineEnds
 from engine.core.spec import AgentSpec
 from engine.errors import CommandRefusedError, HostStopped
 from engine.host import Host
 from engine.simulation.disk import Disk, EngineKilled, Mishaps
+from engine.supervisor.callables import Callables
 from store import CommandRow, Deposed
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import running, soon
@@ -47,6 +49,16 @@ async def engine_on(disk: Disk, mishaps: Mishaps, written: Callable[[], None] = 
             await anyio.wait_all_tasks_blocked()
             yield host
             group.cancel_scope.cancel()
+
+
+async def ended_by_a_fault(host: Host, *, task_status: Any) -> None:
+    with contextlib.suppress(RuntimeError):
+        await host.run(task_status=task_status)
+
+
+async def stopped_instead(order: Awaitable[object]) -> None:
+    with pytest.raises(HostStopped):
+        await order
 
 
 def mishaps() -> Mishaps:
@@ -186,6 +198,34 @@ async def test_an_agent_that_raises_generator_exit_fails_alone() -> None:
     async with running(AgentSpec(name="odd", run=odd)) as engine:
         assert "GeneratorExit" in await engine.fails()
         assert "GeneratorExit" in await engine.fails()
+
+
+@pytest.mark.parametrize("how", ["cancelled", "failed"])
+async def test_what_is_written_while_the_engine_ends_is_not_acted_on(how: str) -> None:
+    disk, slow, begun = Disk(), mishaps(), []
+
+    async def work(text: str) -> None:
+        begun.append(text)
+        await anyio.sleep_forever()
+
+    callables = Callables()
+    spec = callables.referred(AgentSpec(name="ada", run=work))
+    team = SupervisorSpec(name="team", members=[spec], participants=["ada"])
+    clock = VirtualClock()
+    host = Host(disk.open(clock, slow, lambda: None), clock=clock, seed=1, pid=1)
+    host.bind(callables.by_reference)
+    with anyio.fail_after(PATIENCE_S):
+        async with anyio.create_task_group() as group:
+            await group.start(ended_by_a_fault, host)
+            await host.order(AddSupervisor(parent=None, team=team))
+            slow.turns = lambda: 40
+            group.start_soon(stopped_instead, host.order(Submit(request="go")))
+            for _ in range(20):
+                await checkpoint()
+            assert host.state.runs
+            host.fail(RuntimeError("a fault")) if how == "failed" else group.cancel_scope.cancel()
+
+    assert begun == []
 
 
 async def test_an_engine_that_is_torn_down_in_the_middle_of_a_write_keeps_nobody_waiting() -> None:
