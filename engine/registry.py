@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from engine.core.candidate import Candidate
 from engine.core.capability_index import CapabilityIndex
+from engine.core.queries.suiting import candidate_from, tool_name
 from engine.core.spec import AgentCapability, AgentSpec
 from engine.errors import EngineError
 
@@ -63,13 +63,9 @@ def capability_of(spec: AgentSpec, name: str | None = None, score: float | None 
         agent_type=spec.agent_type or "",
         description=spec.description,
         specialties=tuple(spec.specialties),
-        tools=tuple(_tool_name(tool) for tool in spec.tools),
+        tools=tuple(map(tool_name, spec.tools)),
         performance_score=score,
     )
-
-
-def _tool_name(tool: object) -> str:
-    return tool if isinstance(tool, str) else str(getattr(tool, "__name__", type(tool).__name__))
 
 
 @dataclass(slots=True)
@@ -114,7 +110,7 @@ class AgentRegistry:
         if info.name in self._entries:
             self._index.remove(info.name)
         self._entries[info.name] = info
-        self._index.add(candidate_for(info.spec, info.name))
+        self._index.add(candidate_from(info.spec, info.name, info.name))
         return info
 
     def unregister(self, name: str) -> AgentInfo:
@@ -154,15 +150,3 @@ class AgentRegistry:
 
     def __iter__(self) -> Iterator[AgentInfo]:
         return iter(self.list())
-
-
-def candidate_for(spec: AgentSpec, id: str) -> Candidate:
-    """Return `spec` as the choice of agents sees it, under an id of the caller's."""
-    return Candidate(
-        id=id,
-        name=spec.name,
-        specialties=tuple(spec.specialties),
-        description=spec.description,
-        tools=tuple(_tool_name(tool) for tool in spec.tools),
-        category=spec.category,
-    )

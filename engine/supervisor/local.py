@@ -58,12 +58,7 @@ class LocalEngine(EngineLink):
     """One engine at most, with what there is while none runs.
 
     Args:
-        team: The supervisor at the top, as the program declares it.
-        store: Its file; None keeps everything in memory.
-        durability: Whether an acknowledged command is on disk (`full`) or may be lost in a power cut (`normal`).
-        accept_loss: How many acknowledged events may be missing in the file.
-        on_conflict: Who wins where a member of the file was changed since the program declared it last.
-        clock: Where its time comes from.
+        team: The supervisor at the top, as the program declares it; the others are those of `DynamicSupervisor`.
 
     Raises:
         CommandRefusedError: If the team cannot be right.

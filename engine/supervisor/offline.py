@@ -136,34 +136,22 @@ def _text(value: Held, body: Callable[[int], bytes]) -> JsonValue:
     return found
 
 
-# What stands in a file and not in its state; blocks, for a thread
+# What stands in a file and not in its state. Blocks, for a thread; raises StoreError where it cannot be read.
 
 
 def text_in(path: Path, value: Held) -> JsonValue:
-    """Return a value that a state holds, read from the journal at `path` where it stands only there.
-
-    Raises:
-        StoreError: If the file cannot be read, or does not have it.
-    """
+    """Return a value that a state holds, read from the journal at `path` where it stands only there."""
     return _text(value, lambda seq: body_in(path, seq))
 
 
 def body_in(path: Path, seq: int) -> bytes:
-    """Return the body of one event in the journal at `path`.
-
-    Raises:
-        StoreError: If the file cannot be read, or does not have it.
-    """
+    """Return the body of one event in the journal at `path`."""
     with Reader(path) as reader:
         return reader.record(seq).body
 
 
 def finished_in(path: Path, run_id: str) -> RunSummary | None:
-    """Return the summary of a run that has ended, from the journal at `path`; None if none of that id has.
-
-    Raises:
-        StoreError, CoreError: If the file cannot be read.
-    """
+    """Return the summary of a run that has ended, from the journal at `path`; None if none of that id has."""
     with Reader(path) as reader:
         return finished_run(reader, run_id)
 
@@ -183,18 +171,11 @@ async def complete_state_of(state: State, text: Callable[[Held], Awaitable[JsonV
 def state_ready(
     value: Mapping[str, Any], name: str, callables: Callables, *, paused: bool, trusted: Iterable[str]
 ) -> StateReady:
-    """Check a value that `complete_state_of` made, and return what the core is to take in.
+    """Check a value as `DynamicSupervisor.deserialize_state` takes it, and return what the core is to take in.
 
     Args:
-        value: The value, from anywhere.
         name: What its first supervisor is called from now on.
-        callables: What takes the places of references that were bound to this process.
-        paused: Whether its open runs wait.
-        trusted: References that may be imported.
-
-    Raises:
-        ImportRefused: If it cannot be believed.
-        CommandRefusedError: If it refers to code that may not be imported.
+        callables: What takes the places of references that were bound to this process; others have to be `trusted`.
     """
     archive = read_state(value)
     root = next((one for one in entities(archive.document, "supervisors") if one.get("parent_id") is None), None)

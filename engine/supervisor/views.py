@@ -8,10 +8,11 @@ from engine.core.capability_index import CapabilityIndex
 from engine.core.commands import AddAgent, RemoveMember, SwapAgent
 from engine.core.decide.indexing import chosen_for
 from engine.core.errors import DuplicateName
+from engine.core.queries.suiting import candidate_from
 from engine.core.queries.targets import at
 from engine.core.spec import AgentSpec
 from engine.metrics import AgentView, SupervisionMetrics, agent_view, metrics_of
-from engine.registry import SpecifiedAgent, candidate_for, create_agent_from_spec
+from engine.registry import SpecifiedAgent, create_agent_from_spec
 from engine.supervisor.arguments import refusals, spec_of
 from engine.supervisor.node import Node
 
@@ -47,7 +48,7 @@ class Views(Node):
     def find_matching_agent_specs(self, request: str, limit: int = 10) -> list[AgentSpec]:
         """Return specs that the words of `request` speak of, the best first: of its agents and of the registries."""
         specs = self._known_specs()
-        index = CapabilityIndex(candidate_for(spec, name) for name, spec in specs.items())
+        index = CapabilityIndex(candidate_from(spec, name, spec.name) for name, spec in specs.items())
         return [specs[match.id] for match in index.search(request, limit)]
 
     @staticmethod

@@ -41,6 +41,11 @@ def candidate_of(state: State, agent: Agent) -> Candidate:
     )
 
 
+def tool_name(tool: object) -> str:
+    """Return what a tool is called: its reference, or the name of a callable."""
+    return tool if isinstance(tool, str) else str(getattr(tool, "__name__", type(tool).__name__))
+
+
 def candidate_from(
     spec: AgentSpec, agent_id: str, name: str, *, done: int = 0, failed: int = 0, load: int = 0, age: int = 0
 ) -> Candidate:
@@ -50,7 +55,7 @@ def candidate_from(
         name=name,
         specialties=tuple(spec.specialties),
         description=spec.description,
-        tools=tuple(str(tool) for tool in spec.tools),
+        tools=tuple(map(tool_name, spec.tools)),
         category=spec.category,
         done=done,
         failed=failed,
