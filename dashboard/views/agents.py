@@ -78,7 +78,7 @@ def agents(
 
 
 def _matches(state: State, agent: Agent, needle: str) -> bool:
-    if not needle:
+    if matches(needle, agent.name):  # most are told by their names: the rest is dearer
         return True
     spec, above = state.specs.get(agent.spec), state.supervisors.get(agent.supervisor_id)
     specialties = spec.specialties if spec is not None else ()

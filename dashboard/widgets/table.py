@@ -71,6 +71,8 @@ class Table(Toned, ScrollView, can_focus=True):
         self._seen: dict[str, tuple[str, ...]] = {}
         self._fresh: dict[str, dict[int, int]] = {}
         """Of rows in sight, the cells that changed, and until when each is brighter."""
+        self._room_for: tuple[Sequence[Column], int] = ((), 0)
+        self._rooms: list[tuple[int, int]] = []
         self.marked: dict[str, None] = {}
         """Keys of rows that were marked, in the order of marking."""
 
@@ -174,11 +176,18 @@ class Table(Toned, ScrollView, can_focus=True):
             style += self.tone("selected" if self.has_focus else "away")
         return self._line_of(self.rows.cells(index), style, width, key=self.rows.keys[index])
 
+    def _fitted(self, width: int) -> list[tuple[int, int]]:
+        """Return the columns that fit; worked out once for all lines."""
+        asked = (self.rows.columns, width)
+        if self._room_for != asked:
+            self._room_for, self._rooms = asked, fitted(*asked)
+        return self._rooms
+
     def _line_of(self, cells: Sequence[Cell], style: Style, width: int, *, key: str | None) -> Strip:
         columns, bright = self.rows.columns, self._fresh.get(key or "", {})
         mark = Segment("▪", style + self.tone("accent")) if key in self.marked else Segment(" ", style)
         segments = [mark]
-        for place, (index, room) in enumerate(fitted(columns, width - 2)):
+        for place, (index, room) in enumerate(self._fitted(width - 2)):
             if place:
                 segments.append(Segment(" " * GAP, style))
             cell = cells[index] if index < len(cells) else Cell("")

@@ -1,6 +1,6 @@
 """From tones to colours: what every widget of ours paints with, and the one place where its text is cleaned."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,7 @@ class Toned(_Base):
     LEAD_TONE = "faint"
     """The tone of what stands before a cell."""
     _base: Style | None = None
+    _tones: Mapping[str, Style] | None = None
 
     @property
     def rich_style(self) -> Style:
@@ -55,12 +56,14 @@ class Toned(_Base):
         return self._base
 
     def notify_style_update(self) -> None:
-        self._base = None
+        self._base = self._tones = None
         super().notify_style_update()
 
     def tone(self, name: str) -> Style:
         """Return what a tone changes of the widget's own style; nothing for a name that is none."""
-        return _palette(self.app.theme).get(name, _NONE)
+        if self._tones is None:
+            self._tones = _palette(self.app.theme)
+        return self._tones.get(name, _NONE)
 
     def painted(self, cells: Iterable[Cell], base: Style, *, gap: str = "  ") -> list[Segment]:
         """Return cells one after the other, cleaned, with a gap between them."""
