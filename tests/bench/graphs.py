@@ -21,7 +21,17 @@ def _rewired(nodes: int, budget_ms: float, rounds: int, *, done: int = 0) -> Row
     for _ in range(done):
         world.succeed(next(iter(world.started)))
     modes = cycle(("parallel", "sequential"))
-    took, floor = interleaved(lambda: _switch(world, next(modes)), lambda: _wired(nodes), rounds)
+    times = max(1, 1_000 // nodes)  # one small graph would measure how cold the caches are after a collection
+
+    def switch() -> None:
+        for _ in range(times):
+            _switch(world, next(modes))
+
+    def bare() -> None:
+        for _ in range(times):
+            _wired(nodes)
+
+    took, floor = interleaved(switch, bare, rounds, times=times)
     return Row(
         what=f"a graph of {nodes:,} nodes rewired" + (f", {done:,} of them done" if done else ""),
         took=took,
