@@ -222,7 +222,7 @@ def assert_can_be_worked_with(document: Document, texts: list[JsonValue]) -> Non
     assert_legal(twin.state)
     let_go_on(twin)
     for supervisor_id in list(twin.state.supervisors):
-        twin.order(Submit(request="parse it and write a sum", supervisor=supervisor_id))
+        twin.order(Submit(request="parse it and write a sum", supervisor=f"@{supervisor_id}"))
     twin.settle()
     assert_legal(twin.state)
     assert all(waits_for_nobody(twin.state, run_id) for run_id in twin.state.runs)

@@ -36,7 +36,7 @@ from engine.core.state import (
     Timer,
 )
 from engine.texts import walk
-from tests.chance import mend, worlds
+from tests.chance import release, worlds
 from tests.world import World, agent, team_world
 
 some = settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -74,11 +74,7 @@ def ready(found: tuple[Document, list[JsonValue]], *, paused: bool) -> StateRead
 
 def let_go_on(world: World) -> None:
     """Resume everything that is paused, let all code be found, and let all work end."""
-    mend(world)
-    for kind in (world.state.runs, world.state.agents, world.state.supervisors):
-        for entity in list(kind.values()):
-            if entity.paused:  # type: ignore[attr-defined]  # the three kinds that can be paused
-                world.order(Resume(target=entity.id))  # type: ignore[attr-defined]
+    release(world)
     world.settle()
 
 

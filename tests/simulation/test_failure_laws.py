@@ -112,7 +112,7 @@ def test_a_team_whose_every_attempt_fails_comes_to_rest_without_any_person(rando
     world = Hopeless()
     world.order(load(drawn_team(random)))
     for supervisor in list(world.state.supervisors):
-        world.order(Submit(request="parse it", supervisor=supervisor))
+        world.order(Submit(request="parse it", supervisor=f"@{supervisor}"))
 
     with suppress(NobodyAnswers):
         world.settle()
