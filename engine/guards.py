@@ -14,9 +14,9 @@ from subprocess import DEVNULL
 
 import anyio
 from anyio.abc import Process
-from pydantic import JsonValue
 
 from engine.core.check import Check
+from engine.core.fact import JsonValue
 from engine.core.strategies.guard import in_words, may_backtrack
 from engine.core.values import preview
 

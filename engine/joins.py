@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import JsonValue
-
 from engine.core.check import Joining
+from engine.core.fact import JsonValue
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ It is the program's own object and may serve several supervisors; nothing in it 
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 from engine.core.capability_index import CapabilityIndex
+from engine.core.fact import changed
 from engine.core.queries.suiting import candidate_from, tool_name
 from engine.core.spec import AgentCapability, AgentSpec
 from engine.errors import EngineError
@@ -47,7 +48,7 @@ class SpecifiedAgent:
 
 def create_agent_from_spec(spec: AgentSpec) -> SpecifiedAgent:
     """Return the agent that `spec` describes, to be registered or added to a team."""
-    return SpecifiedAgent(replace(spec))
+    return SpecifiedAgent(changed(spec))
 
 
 def capability_of(spec: AgentSpec, name: str | None = None, score: float | None = None) -> AgentCapability:
@@ -94,7 +95,7 @@ class AgentInfo:
         said = self.capability
         words = said.split() if isinstance(said, str) else said.specialties
         specialties = dict.fromkeys([*self._own.specialties, *words])
-        return replace(self._own, name=self.name, description=self.description, specialties=tuple(specialties))
+        return changed(self._own, name=self.name, description=self.description, specialties=tuple(specialties))
 
 
 class AgentRegistry:

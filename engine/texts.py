@@ -9,8 +9,6 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pydantic import JsonValue
-
 from engine.core.events import (
     AttemptCancelled,
     AttemptDone,
@@ -25,6 +23,7 @@ from engine.core.events import (
     SummariesImported,
     TeamLoaded,
 )
+from engine.core.fact import JsonValue
 from engine.core.values import INLINE_CHARS, Held, TextRef
 
 KEPT_BYTES = 8 * 1024 * 1024

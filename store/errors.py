@@ -81,6 +81,22 @@ class NewerFile(StoreError):
         self.known = known
 
 
+class OlderFile(StoreError):
+    """A file was written by an earlier version of this program, whose files are read no more.
+
+    Attributes:
+        path: Where it stands.
+        found: Version of its layout.
+        oldest: First version that this program reads.
+    """
+
+    def __init__(self, path: Path, found: int, oldest: int) -> None:
+        super().__init__(f"{_shown(path)} has layout {found}, this program reads from {oldest} on: begin a new file")
+        self.path = path
+        self.found = found
+        self.oldest = oldest
+
+
 class CorruptFile(StoreError):
     """A file is ours, and damaged.
 

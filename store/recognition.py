@@ -9,7 +9,7 @@ import sqlite3
 from pathlib import Path
 
 from store.connection import connect, store_error, translated
-from store.errors import CorruptFile, NewerFile, NoPermission, NotOurFile, ReadOnlyFolder
+from store.errors import CorruptFile, NewerFile, NoPermission, NotOurFile, OlderFile, ReadOnlyFolder
 from store.files import Files, check_readable, check_writable_folder, exists, file_size, is_writable
 from store.filesystem import refuse_network
 from store.migrations import Kind, schema_in, schema_of, version_of
@@ -127,6 +127,8 @@ def _check_schema(connection: sqlite3.Connection, path: Path, kind: Kind) -> Non
         raise NewerFile(path, version, kind.newest)
     if version < 1:
         raise NotOurFile(path, "has no version of its layout", disposable=kind.disposable)
+    if version < kind.oldest:
+        raise OlderFile(path, version, kind.oldest)
     found, expected = schema_in(connection), schema_of(kind, version)
     if added := found - expected:
         what, name, _ = min(added)

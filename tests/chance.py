@@ -4,7 +4,6 @@ For the laws. What happens hangs on a seed, so that hypothesis can find the shor
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from decimal import Decimal
 from random import Random
 from typing import Any, TypeVar
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from engine.core.commands import Command, Resume, Submit
+from engine.core.fact import changed
 from engine.core.signals import (
     AgentUnusable,
     AgentUsable,
@@ -208,4 +208,4 @@ def worlds(draw: Callable[[st.SearchStrategy[Any]], Any], max_turns: int = 160) 
 
 def with_code(value: T) -> T:
     """Return a command or a spec whose agents refer to code that nobody imports here."""
-    return each_spec(value, lambda spec: replace(spec, agent_type="function", run=f"crew:{spec.name}"))
+    return each_spec(value, lambda spec: changed(spec, agent_type="function", run=f"crew:{spec.name}"))

@@ -1,10 +1,7 @@
 """Who is in the team, what it may do, and what it is asked: members, settings, requests; cancelling and removing."""
 
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
-
-from pydantic import JsonValue
 
 from dashboard.actions.action import Acting, Action, Spoken, agents, members, open_work, supervisors
 from dashboard.dialogs.dialog import Confirm
@@ -26,6 +23,7 @@ from engine.core.commands import (
     RemoveMember,
     Submit,
 )
+from engine.core.fact import JsonValue, names
 from engine.core.hierarchy import depth_of, mean_ms_of
 from engine.core.options import AGEING_S, BALANCES, Preempt, SupervisorOptions
 from engine.core.queries.targets import at
@@ -162,7 +160,7 @@ def _options(said: dict[str, JsonValue]) -> SupervisorOptions | None:
         wanted["preempt"] = Preempt(at=said["preempt"])  # type: ignore[arg-type]
     if not wanted:
         return None
-    known = {each.name for each in fields(SupervisorOptions)}
+    known = set(names(SupervisorOptions))
     assert known.issuperset(wanted)
     try:
         return SupervisorOptions(**wanted)  # type: ignore[arg-type]

@@ -4,7 +4,6 @@ import json
 from typing import Literal
 
 import click
-from pydantic import JsonValue
 
 from dashboard.cli.database import naming
 from dashboard.cli.items import Item
@@ -14,6 +13,7 @@ from dashboard.views.amounts import counted
 from engine.core.commands import SwitchStrategy
 from engine.core.decide.strategy import switched
 from engine.core.events import GroupChange, StrategySwitched
+from engine.core.fact import JsonValue
 from engine.core.spec import AGGREGATIONS, Aggregation
 from engine.core.state import State
 

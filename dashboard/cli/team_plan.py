@@ -1,11 +1,11 @@
 """What an edited team file would change in a team, shown before it is done; and who is no longer in it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from msgspec import to_builtins
 
 from dashboard.cli.database import naming
 from dashboard.cli.output import REFUSED, WRONG_USAGE, Settings, emit, fail, is_interactive, say
@@ -87,7 +87,7 @@ def agreed(
 
 def items_of(plan: list[Change]) -> list[dict[str, object]]:
     """Return a plan in the shape of `--json`."""
-    return [asdict(change) for change in plan]
+    return [to_builtins(change) for change in plan]
 
 
 def show(ctx: click.Context, db: Path, state: State, plan: list[Change]) -> None:

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import JsonValue
-
 from dashboard.clean import clean
 from dashboard.cli.output import NO_ENGINE, WRONG_USAGE, fail, say
 from dashboard.interrupts import one_interrupt
 from dashboard.process import is_alive
 from dashboard.views.amounts import counted, stopwatch
+from engine.core.fact import JsonValue
 from engine.core.fold import fold
 from engine.core.queries.bound import AWAY
 from engine.core.state import State

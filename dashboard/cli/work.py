@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable
 
 import click
-from pydantic import JsonValue
 
 from dashboard.clean import clean
 from dashboard.cli.database import database_of, naming
@@ -19,6 +18,7 @@ from dashboard.cli.times import now_in, seconds
 from dashboard.views.amounts import clock, remaining
 from dashboard.views.digest import needs_person
 from engine.core.commands import Answer, Cancel, Command, Reassign, RetryWork, SetDeadline, SetPriority
+from engine.core.fact import JsonValue
 from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
 from engine.folding import folded_from

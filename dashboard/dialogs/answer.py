@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable
 
-from pydantic import JsonValue
 from rich.text import Text
 from textual import on
 from textual.binding import Binding
@@ -17,6 +16,7 @@ from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, question_lines, subject
 from dashboard.views.rows import Cell, Choice
 from dashboard.widgets.fields import Picker
 from engine.core.commands import Answer
+from engine.core.fact import JsonValue
 
 _KINDS = (
     Choice("text", "text", "as it stands · ctrl+s answers with it"),

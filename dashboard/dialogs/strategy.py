@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from pydantic import JsonValue
 from textual import on
 from textual.containers import Horizontal
 from textual.widget import Widget
@@ -32,6 +31,7 @@ from dashboard.views.typed import Mistyped, settings_line, settings_of, words_of
 from dashboard.widgets.fields import Field, Picker
 from engine.core.commands import SwitchStrategy
 from engine.core.errors import Refused
+from engine.core.fact import JsonValue
 from engine.core.queries.targets import at, word_for
 from engine.core.state import Supervisor
 from engine.core.strategies import STRATEGIES

@@ -1,8 +1,9 @@
 """What a swap, or a way back, would do: which specs there are, how two differ, what becomes of work and queues."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any, get_args
+
+from msgspec import Struct, to_builtins
 
 from dashboard.views.amounts import counted, duration, median, percent
 from dashboard.views.rows import Cell
@@ -79,8 +80,8 @@ def written(value: Any) -> str:
     """Return a field's value as a person would write it."""
     if isinstance(value, tuple | list):
         return ", ".join(written(item) for item in value)
-    if is_dataclass(value) and not isinstance(value, type):
-        fields = asdict(value)
+    if isinstance(value, Struct):
+        fields = to_builtins(value)
         kind = fields.pop("type", "")
         said = [f"{name}={written(item)}" for name, item in fields.items() if item not in (None, (), [], {}, "")]
         return " ".join([str(kind), *said] if kind else said)

@@ -5,9 +5,8 @@ import re
 import shlex
 from collections.abc import Iterable
 
-from pydantic import JsonValue
-
 from engine.core.errors import BadValue
+from engine.core.fact import JsonValue
 from engine.core.limits import Limits
 
 _LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*([smhd]?)")

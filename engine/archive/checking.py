@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import anyio
-from pydantic_core import from_json
+import msgspec
 
 from engine.archive.container import unpacked_bytes
 from engine.archive.cutting import pieces
@@ -82,7 +82,7 @@ def _printed(path: Path, child: "subprocess.Popen[bytes]", allowance: Allowance)
     watch = _Watch(child, allowance)
     watch.start()
     for line in child.stdout:
-        piece = from_json(line)
+        piece = msgspec.json.decode(line)
         if "refused" in piece:
             raise ImportRefused(None, piece["refused"])
         yield piece

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from pydantic import JsonValue
-from pydantic_core import to_json
+import msgspec
 
 from engine.archive.manifest import INTO_ITS_OWN, LARGEST_AT_WORK, too_many
 from engine.archive.reading import Archive
 from engine.core.document import Document, bound_in, entities, references_in, text_places
+from engine.core.fact import JsonValue
 from engine.core.importing import compacted
 from engine.errors import ImportRefused
 
@@ -43,7 +43,7 @@ def pieces(archive: Archive, *, at_work: bool) -> Iterator[dict[str, Any]]:
         raise ImportRefused(None, f"the archive {refusal}")
     yield held
     for part in _parts(document, archive.texts):
-        size = len(to_json(part)) if at_work else 0
+        size = len(msgspec.json.encode(part)) if at_work else 0
         if size > LARGEST_AT_WORK + PIECE_BYTES:
             told = f"holds a text or an entity of {size / 1e6:,.1f} MB, more than a team at work takes in at once"
             raise ImportRefused(None, f"the archive {told}; {INTO_ITS_OWN}")
@@ -94,7 +94,7 @@ def _cut(items: Iterable[T]) -> Iterator[list[T]]:
     some: list[T] = []
     size = 0
     for item in items:
-        more = len(to_json(item))
+        more = len(msgspec.json.encode(item))
         if some and size + more > PIECE_BYTES:
             yield some
             some, size = [], 0

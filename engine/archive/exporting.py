@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import JsonValue
-from pydantic_core import from_json, to_json
+import msgspec
 
 from engine.archive.container import write_parts
 from engine.archive.manifest import (
@@ -19,12 +18,12 @@ from engine.archive.manifest import (
     TEXTS,
     Manifest,
     counts_of,
-    manifest_adapter,
     too_many,
 )
 from engine.core.document import bound_in, text_refs
 from engine.core.errors import CorruptJournal
 from engine.core.exporting import document_of, encoded, state_sha256
+from engine.core.fact import JsonValue
 from engine.core.queries.targets import find_supervisor
 from engine.core.values import TextRef
 from engine.errors import ExportRefused
@@ -84,7 +83,7 @@ def export_archive(
     _check_size(target, sum(map(len, parts.values())), history=history)
     if (refusal := too_many(manifest.counts, at_work=False)) is not None:
         raise ExportRefused(target, refusal.replace("holds", "would hold", 1))
-    first = (MANIFEST, manifest_adapter().dump_json(manifest, indent=1))
+    first = (MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
     size = write_parts(target, [first, *parts.items()], overwrite=overwrite)
     return ExportResult(target, size, seq, manifest.state_sha256, manifest.bound)
 
@@ -113,7 +112,7 @@ def _check_size(target: Path, size: int, *, history: bool) -> None:
 def _resolver(reader: Reader, refs: Iterable[TextRef]) -> Callable[[TextRef], JsonValue]:
     """Return what finds texts in the journal; every event that has one is read once."""
     seqs = sorted({ref.seq for ref in refs})
-    bodies = {seq: from_json(body) for seq, body in reader.bodies(seqs).items()}
+    bodies = {seq: msgspec.json.decode(body) for seq, body in reader.bodies(seqs).items()}
 
     def resolve(ref: TextRef) -> JsonValue:
         try:
@@ -126,7 +125,7 @@ def _resolver(reader: Reader, refs: Iterable[TextRef]) -> Callable[[TextRef], Js
 
 
 def _line(text: JsonValue) -> bytes:
-    return to_json(text) + b"\n"
+    return msgspec.json.encode(text) + b"\n"
 
 
 def _events(target: Path, reader: Reader, until_seq: int) -> bytes:

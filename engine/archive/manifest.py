@@ -1,15 +1,13 @@
 """The first part of an archive: its format, and what the other parts must be."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cache
 
-from pydantic import ConfigDict, TypeAdapter, with_config
+from msgspec import Struct, field
 
 from engine.core.document import Document, entities
 
 FORMAT = "quarterdeck-archive"
-VERSION = 1
+VERSION = 2
 MANIFEST, STATE, TEXTS, EVENTS = "manifest.json", "state.json", "texts.jsonl", "events.jsonl"
 REQUIRED = (MANIFEST, STATE, TEXTS)
 PARTS = (*REQUIRED, EVENTS)
@@ -20,8 +18,7 @@ MOST_RATIO = 200
 """How many times its packed size a part may have."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Manifest:
+class Manifest(Struct, kw_only=True, forbid_unknown_fields=True):
     """What an archive says of itself."""
 
     format: str = FORMAT
@@ -41,12 +38,6 @@ class Manifest:
     """SHA-256 of every other part, 64 hex digits, by name."""
     state_sha256: str = ""
     """Of the state in canonical form; the same for the same state in another file."""
-
-
-@cache
-def manifest_adapter() -> TypeAdapter[Manifest]:
-    """Return what reads and writes a manifest."""
-    return TypeAdapter(with_config(ConfigDict(extra="forbid", strict=True))(Manifest))
 
 
 MOST = {"supervisors": 10_000, "agents": 10_000, "specs": 20_000, "runs": 50_000, "tasks": 100_000, "texts": 200_000}

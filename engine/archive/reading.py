@@ -3,11 +3,11 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError, with_config
+import msgspec
+from msgspec import ValidationError
 
 from engine.archive.container import read_parts
 from engine.archive.manifest import (
@@ -18,12 +18,13 @@ from engine.archive.manifest import (
     VERSION,
     Manifest,
     counts_of,
-    manifest_adapter,
     too_many,
 )
 from engine.core.admission import Inadmissible, admit
+from engine.core.codec import said, state_of
 from engine.core.document import Document
-from engine.core.exporting import encoded, state_sha256
+from engine.core.exporting import state_sha256
+from engine.core.fact import JsonValue
 from engine.core.importing import state_from
 from engine.core.state import State
 from engine.core.strict_json import NotStrict, check_values, strict_json
@@ -66,7 +67,7 @@ def read_archive(path: Path, expected_sha256: str | None = None, *, at_work: boo
         check_values((parts[MANIFEST], parts[STATE], parts[TEXTS]))
         document, texts = strict_json(parts[STATE]), _texts(parts[TEXTS])
         _check_counts(document, texts, manifest)
-        archive = _checked(document, texts, parts[STATE], manifest)
+        archive = _checked(document, texts, manifest)
         if manifest.state_sha256 != state_sha256(document, texts):
             raise NotStrict("its state is not the one that its manifest names")
     except (NotStrict, NotJson, Inadmissible, ValidationError) as error:
@@ -88,7 +89,7 @@ def read_state(value: Mapping[str, Any]) -> Archive:
         document, texts = plain["state"], plain["texts"]
         if not isinstance(document, dict) or not isinstance(texts, list):
             raise NotStrict("the value is not what serialize_complete_state returned")
-        return _checked(document, texts, encoded(document), Manifest(counts=counts_of(document, len(texts))))
+        return _checked(document, texts, Manifest(counts=counts_of(document, len(texts))))
     except (NotStrict, NotJson, Inadmissible, ValidationError, RecursionError) as error:
         raise ImportRefused(None, f"the state cannot be imported: {_said(error)}") from error
 
@@ -98,14 +99,9 @@ def complete_state(document: Document, texts: list[JsonValue]) -> dict[str, Json
     return {"format": FORMAT, "version": VERSION, "state": document, "texts": texts}
 
 
-def _checked(document: Any, texts: list[JsonValue], body: bytes, manifest: Manifest) -> Archive:
-    admit(document, _state_adapter().validate_json(body, strict=True), len(texts))
+def _checked(document: Any, texts: list[JsonValue], manifest: Manifest) -> Archive:
+    admit(document, state_of(document), len(texts))
     return Archive(document, texts, manifest)
-
-
-@cache
-def _state_adapter() -> TypeAdapter[State]:
-    return TypeAdapter(with_config(ConfigDict(extra="forbid"))(State))
 
 
 def _manifest(parts: Mapping[str, bytes]) -> Manifest:
@@ -113,7 +109,7 @@ def _manifest(parts: Mapping[str, bytes]) -> Manifest:
     if not isinstance(found, dict):
         raise NotStrict("its manifest is no object")
     _check_version(found.get("format"), found.get("version"))
-    manifest = manifest_adapter().validate_json(parts[MANIFEST])
+    manifest = msgspec.convert(found, Manifest)
     if manifest.parts.keys() != parts.keys() - {MANIFEST}:
         raise NotStrict("its manifest names other parts than there are")
     for name, sha256 in manifest.parts.items():
@@ -125,6 +121,8 @@ def _manifest(parts: Mapping[str, bytes]) -> Manifest:
 def _check_version(format_name: object, version: object) -> None:
     if format_name != FORMAT or type(version) is not int or version < 1:
         raise NotStrict("it is not an archive of quarterdeck")
+    if version < VERSION:
+        raise NotStrict(f"an older quarterdeck wrote it (format {version}, this one reads {VERSION}); export it anew")
     if version > VERSION:
         raise NotStrict(
             f"a newer quarterdeck wrote it (format {version}, this one reads {VERSION}); update quarterdeck"
@@ -152,8 +150,4 @@ def _check_counts(document: object, texts: list[JsonValue], manifest: Manifest) 
 
 
 def _said(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])[:200]
-        return ascii(f"{where or 'its state'}: {first['msg'][:200]}")[1:-1]
-    return str(error)
+    return said(error, "its state", None) if isinstance(error, ValidationError) else str(error)

@@ -7,18 +7,16 @@ says what is wrong first.
 """
 
 from collections.abc import Iterator
-from dataclasses import fields
 from functools import cache
 from operator import attrgetter
 from typing import Any
-
-from pydantic import JsonValue
 
 from engine.core.commands import Cancel, Order
 from engine.core.context import Context
 from engine.core.document import DERIVED, INDEXES, OF_ONE_FILE, Document, entities, text_refs
 from engine.core.document_ids import ID, LETTERS, wrong_ids
 from engine.core.errors import Refused
+from engine.core.fact import JsonValue, fields
 from engine.core.fold.importing import fold_import
 from engine.core.legality import LAWS_OF_TREES, faults_of
 from engine.core.signals import EngineBegan

@@ -1,11 +1,10 @@
 """What a built-in node looks at: a question about outputs that the shell answers, on the resolved texts."""
 
-from dataclasses import field
 from typing import Literal, TypeAlias
 
-from pydantic import JsonValue
+from msgspec import field
 
-from engine.core.fact import fact
+from engine.core.fact import JsonValue, fact
 from engine.core.spec import Aggregation
 
 Joining: TypeAlias = Aggregation | Literal["list"]

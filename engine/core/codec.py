@@ -1,101 +1,134 @@
 """JSON at the boundary: events, commands and the state, to bytes and back.
 
-Inside, records are plain slotted dataclasses that nobody checks; here pydantic checks every field, refuses extra ones,
-and reads whole blocks at once. Adapters are built on first use, because building sixty costs a tenth of a second.
+Inside nobody checks records; here their types are held to what is read, fields that nobody knows are refused, and
+whole blocks are read at once.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import fields
-from functools import cache, partial
-from typing import Annotated, Any
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from functools import cache
+from math import isfinite
+from typing import Any, get_args
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
-from pydantic_core import PydanticSerializationError, to_json
+import msgspec
+from msgspec import Struct
 
 from engine.core.commands import COMMAND_KINDS, Command
 from engine.core.errors import BadValue, CorruptJournal, NewerKind
 from engine.core.events import KINDS, Event
+from engine.core.fact import JsonValue, fields
 from engine.core.state import State
 from engine.core.strict_json import NotStrict, strict_json
-from engine.core.upcast import needs_upcast, upcast, version_of
-from engine.core.validation.records import checked
+from engine.core.validation.records import Written, checked
 from engine.core.validation.rules import shown
 
-STRICT = ConfigDict(extra="forbid", ser_json_inf_nan="constants", val_json_bytes="utf8")
+_encode = msgspec.json.Encoder().encode
 
 
-def _make_adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(with_config(STRICT)(kind))
+def _as_type(kind: Any, value: Any) -> Any:
+    """Return a value of JSON as something that JSON has no type for; what decoders of the state call."""
+    if getattr(kind, "__origin__", None) is not OrderedDict:
+        raise NotImplementedError(kind)
+    key, item = get_args(kind)
+    return OrderedDict(msgspec.convert(value, dict[key, item], dec_hook=_as_type))  # type: ignore[valid-type]
 
 
-_adapter: Callable[[Any], TypeAdapter[Any]] = cache(_make_adapter)
+def _make_reader(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind, dec_hook=_as_type)
 
 
-def _make_writer(kind: Any) -> Callable[[Any], bytes]:
-    # Half the time of `dump_json`, which is this behind a dozen options. What is not of its type is not written: an
-    # engine could not read it again.
-    return partial(_adapter(kind).serializer.to_json, warnings="error")
+_reader_of: Callable[[Any], msgspec.json.Decoder[Any]] = cache(_make_reader)
+"""From a type to what reads it; made once, when it is first asked for."""
+_EVENT: Any = Event
+_EVENTS: Any = list[Event]
 
 
-_writer: Callable[[Any], Callable[[Any], bytes]] = cache(_make_writer)
-
-
-@cache
-def _events_adapter() -> TypeAdapter[list[Event]]:
-    for kind in KINDS.values():
-        with_config(STRICT)(kind)
-    return TypeAdapter(list[Annotated[Event, Field(discriminator="type")]])
-
-
-@cache
-def _state_adapter() -> TypeAdapter[State]:
-    return TypeAdapter(with_config(STRICT)(State))
-
-
-def _make_kind(event_type: Any) -> str:
-    name = str(fields(event_type)[0].default)
-    version = version_of(name)
-    return name if version == 1 else f"{name}.{version}"
-
-
-kind_of: Callable[[Any], str] = cache(_make_kind)
-"""From a class of event to the kind under which it stands in the journal, with its version where it is not 1."""
+def kind_of(event_type: type[Event]) -> str:
+    """Return the kind under which events of a class stand in the journal."""
+    return event_type.type
 
 
 def encode_event(event: Event) -> bytes:
     """Return the JSON body of `event`, as it stands in the journal.
 
     Raises:
-        ValueError: If a text in it cannot be written as UTF-8, or a value is not of its type.
+        ValueError: If it could not be read again: a text that cannot be written as UTF-8, a number that is none.
     """
     try:
-        return _writer(type(event))(event)
-    except PydanticSerializationError as error:
+        check_numbers(event)
+        return _encode(event)
+    except (ValueError, TypeError) as error:
         raise ValueError(f"{type(event).__name__} cannot be written as JSON: {error}") from error
+
+
+def check_numbers(record: Any) -> None:
+    """Return when every number in a record is one that JSON has.
+
+    Raises:
+        ValueError: If one is not; it would be written as null.
+    """
+    for name in _with_numbers(type(record)):
+        value = getattr(record, name)
+        if not _is_finite(value):
+            raise ValueError(f"{name} holds a number that JSON does not have")
+
+
+def _is_finite(value: Any) -> bool:
+    kind = type(value)
+    if kind is str or value is None:
+        return True
+    if kind is float:
+        return isfinite(value)
+    if kind is dict:
+        return all(map(_is_finite, value.values()))
+    if kind is list or kind is tuple:
+        return all(map(_is_finite, value))
+    return not isinstance(value, Struct) or all(_is_finite(getattr(value, name)) for name in _with_numbers(kind))
+
+
+def _find_with_numbers(cls: Any) -> tuple[str, ...]:
+    return tuple(one.name for one in fields(cls) if _may_be_fraction(one.type))
+
+
+_with_numbers: Callable[[Any], tuple[str, ...]] = cache(_find_with_numbers)
+"""From a class of records to the names of its fields that may hold a fraction, or any value."""
+
+
+def _may_be_fraction(hint: Any) -> bool:
+    if hint in (Any, float):
+        return True
+    if isinstance(hint, type) and issubclass(hint, Written):
+        return False  # it has checked itself
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        return bool(_with_numbers(hint))
+    return any(map(_may_be_fraction, get_args(hint)))
 
 
 def decode_events(rows: Sequence[tuple[int, str, bytes]]) -> list[Event]:
     """Return the events of journal rows `(seq, kind, body)`, a block at a time.
 
     Raises:
-        NewerKind: If a row has a kind or a version that this program does not know.
+        NewerKind: If a row has a kind that this program does not know.
         CorruptJournal: If a body is not what its kind says.
     """
-    bodies: list[bytes] = []
-    for seq, kind, body in rows:
+    for seq, kind, _ in rows:
         if kind not in KINDS:
-            name, _, version = kind.partition(".")
-            if name not in KINDS or int(version or 1) > version_of(name):
-                raise NewerKind(seq, kind)
-        bodies.append(upcast(kind, body) if needs_upcast(kind) else body)
+            raise NewerKind(seq, kind)
     try:
-        return _events_adapter().validate_json(b"[" + b",".join(bodies) + b"]")
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        at = first["loc"][0] if first["loc"] else 0
-        seq = rows[at][0] if isinstance(at, int) and at < len(rows) else rows[0][0]
-        raise CorruptJournal(seq, first["msg"]) from error
+        found: list[Event] = _reader_of(_EVENTS).decode(b"[" + b",".join([body for _, _, body in rows]) + b"]")
+    except (ValueError, RecursionError) as error:
+        raise _first_corrupt(rows) from error
+    return found
+
+
+def _first_corrupt(rows: Sequence[tuple[int, str, bytes]]) -> CorruptJournal:
+    for seq, _, body in rows:
+        try:
+            _reader_of(_EVENT).decode(body)
+        except (ValueError, RecursionError) as error:
+            return CorruptJournal(seq, str(error))
+    return CorruptJournal(rows[0][0], "it is not a row of JSON")
 
 
 def encode_command(command: Command) -> bytes:
@@ -105,9 +138,10 @@ def encode_command(command: Command) -> bytes:
         BadValue: If an engine would refuse to read it.
     """
     try:
-        body = to_json(command, inf_nan_mode="constants")
+        check_numbers(command)
+        body = _encode(command)
         strict_json(body)
-    except (PydanticSerializationError, NotStrict) as error:
+    except (ValueError, TypeError) as error:
         raise BadValue(command.type, (), f"cannot be written as JSON: {error}") from error
     return body
 
@@ -121,34 +155,55 @@ def decode_command(kind: str, body: bytes) -> Command:
     if kind not in COMMAND_KINDS:
         raise ValueError(f"unknown command {kind[:80]!r}; this engine knows {', '.join(sorted(COMMAND_KINDS))}")
     try:
-        command: Command = _adapter(COMMAND_KINDS[kind]).validate_json(body, strict=True)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(part[:80] if (part := str(one)).isprintable() else shown(part) for one in first["loc"])
-        given = "" if first["type"] in ("missing", "value_error", "json_invalid") else f", not {shown(first['input'])}"
-        raise ValueError(f"{kind}: {where or 'body'}: {first['msg'].removeprefix('Value error, ')}{given}") from error
-    try:
-        strict_json(body)
+        plain = strict_json(body)
+        command: Command = _reader_of(COMMAND_KINDS[kind]).decode(body)
     except NotStrict as wrong:
         raise ValueError(f"{kind}: body: {wrong}") from wrong
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{kind}: {said(error, 'body', plain)}") from error
     return checked(command, kind)
 
 
-def encode_state(state: State) -> bytes:
-    """Return the whole state as JSON, the same bytes for equal states."""
-    with unscheduled(state):
-        return _state_adapter().dump_json(state)
+def said(error: msgspec.ValidationError, whole: str, value: JsonValue) -> str:
+    """Return what a reader found wrong, in one line that begins with where it is.
+
+    Args:
+        error: What it raised.
+        whole: What the value is called where all of it is wrong.
+        value: What was read.
+    """
+    text, _, where = str(error).partition(" - at `$")
+    where = where.removesuffix("`").removeprefix(".")
+    if match := _EXPECTED.fullmatch(text):
+        text = f"must be {match[1].replace(' | ', ' or ')}, not {_found(value, where) or match[2]}"
+    line = f"{where[:200] or whole}: {text.replace('`', '')[:300]}"
+    return line if line.isprintable() else ascii(line)[1:-1]
 
 
-@contextmanager
-def unscheduled(state: State) -> Iterator[None]:
-    """Let a state stand without its schedule, which follows from the rest, while it is written."""
-    kept = state.schedule
-    object.__setattr__(state, "schedule", None)
+_EXPECTED = re.compile(r"Expected `([^`]*)`, got `([^`]*)`")
+
+
+def _found(value: Any, where: str) -> str | None:
     try:
-        yield
-    finally:
-        object.__setattr__(state, "schedule", kept)
+        for part in re.findall(r"[^.\[\]]+", where):
+            value = value[int(part) if isinstance(value, list) else part]
+    except (LookupError, TypeError, ValueError):
+        return None  # among the keys or values of a mapping, which the reader does not name
+    return shown(value)
+
+
+def encode_state(state: State) -> bytes:
+    """Return the whole state as JSON, the same bytes for equal states; what is at its default is left out."""
+    return _encode(state)
+
+
+def state_of(document: JsonValue) -> State:
+    """Return the state of a document, or of a part of one, whose JSON was decoded.
+
+    Raises:
+        ValueError: If it is not one.
+    """
+    return msgspec.convert(document, State, str_keys=True, dec_hook=_as_type)
 
 
 def decode_state(body: bytes) -> State:
@@ -157,4 +212,5 @@ def decode_state(body: bytes) -> State:
     Raises:
         ValueError: If it is not one.
     """
-    return _state_adapter().validate_json(body)
+    state: State = _reader_of(State).decode(body)
+    return state

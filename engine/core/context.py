@@ -1,7 +1,8 @@
 """What a decision may know besides the state: the time, one draw, and what the one who runs the engine trusts."""
 
 from collections.abc import Mapping
-from dataclasses import field
+
+from msgspec import field
 
 from engine.core.fact import fact
 

@@ -3,22 +3,20 @@
 What somebody declared is remembered as a digest only where it was changed since, so that it stays small.
 """
 
-import hashlib
-import json
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
-from pydantic import JsonValue
+import msgspec
 
 from engine.core.commands import SupervisorSpec
+from engine.core.fact import JsonValue, names
 from engine.core.options import SupervisorOptions
-from engine.core.spec import AgentSpec, plain
+from engine.core.spec import AgentSpec
 from engine.core.state import State, Supervisor
 
 STRATEGY = ("mode", "aggregation", "aggregator")
 OWN = ("participants", "auto_discover", "max_matches", "default_agent", "max_parallel", "max_agents")
-OPTIONS = tuple(each.name for each in fields(SupervisorOptions))
+OPTIONS = names(SupervisorOptions)
 SETTINGS = (*STRATEGY, *OWN, *OPTIONS)
 """Every setting of a supervisor, by name."""
 ORDER = "order"
@@ -53,11 +51,5 @@ def described(
 
 def as_json(value: object) -> JsonValue:
     """Return a value of a setting, or of a field of a spec, as JSON has it."""
-    found: JsonValue = json.loads(json.dumps(value, default=plain))
+    found: JsonValue = msgspec.to_builtins(value)
     return found
-
-
-def digest(value: object) -> str:
-    """Return 16 hex digits that are the same for equal values."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=plain)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -9,8 +9,7 @@ every index that follows from the rest. A `TextRef` in it is
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from pydantic import JsonValue
-
+from engine.core.fact import JsonValue
 from engine.core.spec import BOUND
 from engine.core.state import State
 from engine.core.values import TextRef

@@ -2,13 +2,11 @@
 
 import hashlib
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-from pydantic import JsonValue, TypeAdapter
-from pydantic_core import from_json, to_json
+import msgspec
 
-from engine.core.codec import decode_state, encode_state, unscheduled
+from engine.core.codec import decode_state, encode_state
 from engine.core.context import Context
 from engine.core.document import (
     CLOCK_AND_PAUSE,
@@ -20,10 +18,10 @@ from engine.core.document import (
     text_places,
 )
 from engine.core.events import AttemptLost, RunPaused
+from engine.core.fact import JsonValue
 from engine.core.fold import fold
 from engine.core.part import part_of
 from engine.core.signals import EngineBegan
-from engine.core.spec import AgentSpec, FailurePolicy
 from engine.core.state import State, Task, TaskStatus
 from engine.core.step import step
 from engine.core.values import TextRef
@@ -83,15 +81,12 @@ def _is_for_the_engine(task: Task) -> bool:
 
 
 def _document(resting: State, paused: set[str]) -> Document:
-    with unscheduled(resting):
-        document: Document = from_json(_adapter().dump_json(resting, exclude_defaults=True, exclude={"specs"}))
+    found: Any = msgspec.json.decode(encode_state(resting))
     used = {key for agent in resting.agents.values() for key in (agent.spec, agent.previous)}
     used.update(resting.registry.values())
-    specs = {key: spec for key, spec in resting.specs.items() if key in used}
-    if specs:
-        # Whole: which policy it is of two stands in a field at its default.
-        document["specs"] = from_json(_specs_adapter().dump_json(specs))
-    _put_policies(resting, document)
+    for key in resting.specs.keys() - used:
+        del found["specs"][key]
+    document: Document = found
     for name in (*OF_ONE_FILE, *INDEXES):
         document.pop(name, None)
     for kind, names in DERIVED.items():
@@ -125,33 +120,6 @@ def _drop_pool_timers(document: Document) -> None:
         document.pop("timers", None)
 
 
-@cache
-def _adapter() -> TypeAdapter[State]:
-    return TypeAdapter(State)
-
-
-def _put_policies(resting: State, document: Document) -> None:
-    """Write failure policies whole, for the same reason as specs."""
-    for run in entities(document, "runs"):
-        if "on_failure" in run:
-            run["on_failure"] = from_json(_chain_adapter().dump_json(resting.runs[run["id"]].on_failure))
-    for supervisor in entities(document, "supervisors"):
-        options = supervisor.get("options", {})
-        if "on_failure" in options:
-            chain = list(resting.supervisors[supervisor["id"]].options.on_failure)
-            options["on_failure"] = from_json(_chain_adapter().dump_json(chain))
-
-
-@cache
-def _chain_adapter() -> TypeAdapter[list[FailurePolicy]]:
-    return TypeAdapter(list[FailurePolicy])
-
-
-@cache
-def _specs_adapter() -> TypeAdapter[dict[str, AgentSpec]]:
-    return TypeAdapter(dict[str, AgentSpec])
-
-
 def state_sha256(document: Document, texts: list[JsonValue]) -> str:
     """Return the hash of a document in canonical form, 64 hex digits; the same after a round trip through an archive.
 
@@ -166,12 +134,12 @@ def state_sha256(document: Document, texts: list[JsonValue]) -> str:
                 {name: value for name, value in entity.items() if name not in names}
                 for entity in entities(document, kind)
             ]
-    digest = hashlib.sha256(to_json(canonical))
+    digest = hashlib.sha256(msgspec.json.encode(canonical))
     for text in texts:
-        digest.update(hashlib.sha256(to_json(text)).digest())
+        digest.update(hashlib.sha256(msgspec.json.encode(text)).digest())
     return digest.hexdigest()
 
 
 def encoded(document: Document) -> bytes:
     """Return a document as the bytes that stand in an archive."""
-    return to_json(document)
+    return msgspec.json.encode(document)

@@ -1,38 +1,109 @@
-"""The two decorators that every record of the core is made with.
+"""What every record of the core is made of: classes of annotations that become msgspec Structs.
 
 `@fact` is for what is said once and never changes (events, commands, signals, effects); `@entity` is for what
-`core/fold/` alone changes. Both look frozen to mypy, so that a stray assignment elsewhere is an error before it runs;
-at run time neither pays for the check.
+`core/fold/` alone changes. Both look frozen to mypy, so that a stray assignment elsewhere is an error before it runs.
+A record whose field `type` has one literal is tagged with it, which tells the members of a union apart in JSON. What
+people write (specs, options, policies) subclasses `Struct` itself: it checks its fields when it is built.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast, dataclass_transform
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, cast, dataclass_transform, get_origin
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import FieldInfo
 
 T = TypeVar("T")
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue as JsonValue
+else:
+    JsonValue = Annotated[Any, "JSON"]
+    """Any value of JSON: a decoder finds nothing else, and `validation.rules` holds what programs give to it."""
+
+
+class Entity(Struct, omit_defaults=True, forbid_unknown_fields=True, gc=False):
+    """What entities are at run time."""
+
+
+class Tally(Struct, forbid_unknown_fields=True, gc=False):
+    """What tallies are at run time."""
+
+
+class Fact(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """What facts are at run time."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def fact(cls: type[T]) -> type[T]:
-    """Make `cls` a slotted, keyword-only record that is never changed after it was built."""
-    return dataclass(slots=True, kw_only=_must_name(cls), unsafe_hash=True)(cls)
+    """Make `cls` a keyword-only record that is never changed after it was built."""
+    return _record(cls, Fact)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def tally(cls: type[T]) -> type[T]:
+    """Make `cls` a keyword-only record of amounts, which facts carry and to which the fold adds where it keeps one."""
+    return _record(cls, Tally)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def entity(cls: type[T]) -> type[T]:
-    """Make `cls` a slotted, keyword-only part of the state, changed by the fold and by nothing else."""
-    return dataclass(slots=True, kw_only=_must_name(cls))(cls)
+    """Make `cls` a keyword-only part of the state, changed by the fold and by nothing else.
 
-
-def _must_name(cls: type) -> bool:
-    """Return whether fields have to be keyword-only at run time too: where one without a default follows one with one.
-
-    Elsewhere only mypy holds callers to it: the interpreter looks up defaults of keyword-only parameters by name at
-    every call, which makes a task, with its sixty fields, a fifth dearer.
+    JSON leaves out what is at its default, which is told by identity: defaults are None, flags, members of enums, empty
+    containers and texts, and numbers up to 256. A `ClassVar` may be set on an instance too, through `vars`, and stands
+    in no JSON.
     """
-    has_default = [hasattr(cls, name) for name in cls.__annotations__]
-    return has_default != sorted(has_default)
+    return _record(cls, Entity)
+
+
+def _record(cls: type[T], base: type) -> type[T]:
+    annotations = dict(cls.__annotations__)
+    own = {name: value for name, value in vars(cls).items() if name not in _NOT_TAKEN}
+    tag = own.get("type") if "type" in annotations else None
+    if tag is not None:
+        del annotations["type"]
+    own["__annotations__"] = annotations
+    beside = any(get_origin(hint) is ClassVar for hint in annotations.values())
+    make: Any = type(Struct)
+    made: type[T] = make(
+        cls.__name__,
+        (base,),
+        own,
+        kw_only=True,
+        gc=beside,
+        dict=beside,
+        tag=tag,
+        tag_field=None if tag is None else "type",
+    )
+    return made
+
+
+_NOT_TAKEN = {
+    "__dict__",
+    "__weakref__",
+    "__annotations__",
+    "__annotate__",
+    "__annotate_func__",
+    "__annotations_cache__",
+}
+
+
+def _fields_of(cls: Any) -> tuple[FieldInfo, ...]:
+    return msgspec.structs.fields(cls)
+
+
+fields: Callable[[Any], tuple[FieldInfo, ...]] = cache(_fields_of)
+"""From a class of records to its fields, with types and defaults."""
+
+
+def names(record: Any) -> tuple[str, ...]:
+    """Return the names of the fields of a record or of its class."""
+    found: tuple[str, ...] = record.__struct_fields__
+    return found
 
 
 def changed(record: T, **values: object) -> T:
     """Return a copy of `record` with other values in some fields."""
-    return cast(T, replace(cast(Any, record), **values))
+    return cast(T, msgspec.structs.replace(cast(Any, record), **values))

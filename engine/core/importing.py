@@ -7,12 +7,14 @@ is checked before, in `admission`, so nothing is checked here.
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
+from typing import Any
 
-from pydantic import JsonValue, TypeAdapter
+from msgspec.structs import force_setattr
 
+from engine.core.codec import state_of
 from engine.core.document import Document, entities, text_refs
 from engine.core.document_ids import with_ids
+from engine.core.fact import JsonValue
 from engine.core.state import State
 from engine.core.validation.bounds import NAME
 
@@ -83,17 +85,13 @@ def part_from(part: JsonValue, texts: Sequence[tuple[int, int]]) -> State:
     Raises:
         ValueError: If it is not part of a state document.
     """
-    state = _adapter().validate_python(part)
+    state = state_of(part)
     firsts = [first for first, _ in texts]
+    ref: Any
     for ref in text_refs(state):
         number = int(ref.path.removeprefix("texts."))
         first, seq = texts[bisect_right(firsts, number) - 1]
         # It was made a moment ago, and nobody else has it.
-        object.__setattr__(ref, "seq", seq)
-        object.__setattr__(ref, "path", f"texts.{number - first}")
+        force_setattr(ref, "seq", seq)
+        force_setattr(ref, "path", f"texts.{number - first}")
     return state
-
-
-@cache
-def _adapter() -> TypeAdapter[State]:
-    return TypeAdapter(State)

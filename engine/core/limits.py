@@ -1,17 +1,15 @@
 """What a person writes about how much may be spent, and by when."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from engine.core.validation.bounds import Attempts, Depth, Dollars, Seconds, Share, Tokens
-from engine.core.validation.records import check_fields
+from engine.core.validation.records import Written
 
 WARN_AT = 0.8
 """The share of a budget, or of the time until a deadline, that is warned about, where nobody set it."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Limits:
+class Limits(Written, kw_only=True):
     """A budget: of a task, a run, an agent, or everything under a supervisor. None is no limit.
 
     What is spent below counts at every level above it, so that nobody can spend more than anybody above may.
@@ -35,7 +33,3 @@ class Limits:
     """The share that is warned about."""
     then: Literal["stop", "ask", "fail"] = "stop"
     """What happens at the end: stop at the next step and keep what is done; wait for a person; or fail."""
-
-    def __post_init__(self) -> None:
-        """Bring numbers into one shape and refuse what cannot be right."""
-        check_fields(self, "limits")

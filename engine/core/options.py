@@ -1,15 +1,16 @@
 """What a person sets for a supervisor besides who is in it. What is left out is taken from the supervisor above."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, JsonValue
+from msgspec import field
+from pydantic import Field
 
+from engine.core.fact import JsonValue
 from engine.core.limits import Limits
 from engine.core.policies.records import Chain, Circuit, Restart
 from engine.core.validation.bounds import Label, Members, Name, NoneToADay, Priority, Share, Slots
-from engine.core.validation.records import check_fields
+from engine.core.validation.records import Written
 
 Balance: TypeAlias = Literal["round_robin", "least_load", "weight", "performance"]
 BALANCES: tuple[Balance, ...] = ("round_robin", "least_load", "weight", "performance")
@@ -20,8 +21,7 @@ GRACE_S = 5.0
 """How long work that is asked to stop may go on to its next step, where nobody set it."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Preempt:
+class Preempt(Written, kw_only=True):
     """When an urgent task takes the slot of a less urgent one."""
 
     at: Literal["step", "now", "never"] = "step"
@@ -31,13 +31,8 @@ class Preempt:
     limit: Annotated[int, Field(ge=0, le=100)] = 3
     """How often one task may be made to wait."""
 
-    def __post_init__(self) -> None:
-        """Refuse what cannot be right."""
-        check_fields(self, "preempt")
 
-
-@dataclass(slots=True, kw_only=True)
-class Optimize:
+class Optimize(Written, kw_only=True):
     """What a supervisor may change by itself, from how its runs went; `engine.core.tuning` says when it does."""
 
     performance_threshold: Share = 0.85
@@ -47,19 +42,15 @@ class Optimize:
     optimize_agent_selection: bool = False
     """Let agents that did well before be asked first."""
 
-    def __post_init__(self) -> None:
-        """Refuse what cannot be right."""
-        check_fields(self, "optimize")
 
-
-@dataclass(slots=True, kw_only=True)
-class SupervisorOptions:
+class SupervisorOptions(Written, kw_only=True):
     """Settings of a supervisor. None, or empty, is what the supervisor above it has.
 
     Raises:
         BadValue: If a value cannot be right.
     """
 
+    whose = "options"
     lead: Name | None = None
     """The agent that gets the whole request under `delegate`; not taken from above."""
     settings: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -94,7 +85,3 @@ class SupervisorOptions:
     """How long work that is asked to stop may go on to its next step, in seconds: at a deadline, or cancelled."""
     optimize: Optimize | None = None
     """What it may change by itself; not taken from above."""
-
-    def __post_init__(self) -> None:
-        """Bring values into one shape and refuse what cannot be right."""
-        check_fields(self, "options")

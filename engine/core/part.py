@@ -4,11 +4,10 @@ What such a run has asked of others is not part of it: a call for them is forgot
 where it goes on; a node of a graph that is for them is cancelled, and what depends on it goes on without it.
 """
 
-from dataclasses import fields
-
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import Cancel, Order
 from engine.core.context import Context
+from engine.core.declared import OPTIONS
 from engine.core.errors import Refused
 from engine.core.events import AttemptLost, Event, RunPaused
 from engine.core.fact import changed
@@ -175,6 +174,5 @@ def _count(part: State) -> None:
 
 def _options(state: State, supervisor: Supervisor) -> SupervisorOptions:
     """Return what was set for it, and what it has from above, where it will have nobody above."""
-    names = [each.name for each in fields(SupervisorOptions) if each.name not in OWN]
-    had = {name: inherited(state, supervisor, name, None) for name in names}
+    had = {name: inherited(state, supervisor, name, None) for name in OPTIONS if name not in OWN}
     return changed(supervisor.options, **{name: value for name, value in had.items() if value is not None})

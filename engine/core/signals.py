@@ -4,13 +4,12 @@ A signal names the task and the attempt it is about; one about an attempt that i
 So is one of a generation that the attempt has left; None is not asked about.
 """
 
-from dataclasses import field
 from typing import Literal, TypeAlias
 
-from pydantic import JsonValue
+from msgspec import field
 
-from engine.core.fact import fact
-from engine.core.values import NO_USAGE, Usage
+from engine.core.fact import JsonValue, fact
+from engine.core.values import Usage
 
 
 @fact
@@ -45,7 +44,7 @@ class StepFinished:
     key: str
     output: JsonValue
     duration_ms: int = 0
-    usage: Usage = NO_USAGE
+    usage: Usage = field(default_factory=Usage)
     """What was spent since the last report of the attempt; its time is told at its end."""
     generation: int | None = None
 
@@ -95,7 +94,7 @@ class AttemptSucceeded:
     attempt: int
     output: JsonValue
     duration_ms: int = 0
-    usage: Usage = NO_USAGE
+    usage: Usage = field(default_factory=Usage)
     generation: int | None = None
 
 
@@ -110,7 +109,7 @@ class AttemptErred:
     error_type: str
     """Name of the exception's class."""
     duration_ms: int = 0
-    usage: Usage = NO_USAGE
+    usage: Usage = field(default_factory=Usage)
     stuck: bool = False
     """Its thread still runs."""
     error_types: list[str] = field(default_factory=list)
@@ -133,7 +132,7 @@ class AttemptStopped:
     partial: JsonValue = None
     """What it had emitted so far."""
     duration_ms: int = 0
-    usage: Usage = NO_USAGE
+    usage: Usage = field(default_factory=Usage)
     stuck: bool = False
     generation: int | None = None
 
@@ -144,7 +143,7 @@ class ThreadCameBack:
 
     agent_id: str
     task_id: str | None = None
-    usage: Usage = NO_USAGE
+    usage: Usage = field(default_factory=Usage)
     """What it has spent since its attempt ended."""
 
 

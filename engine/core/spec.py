@@ -5,16 +5,15 @@ turned into references by `engine.references` before anything is decided.
 """
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from decimal import Decimal
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, JsonValue
+import msgspec
+from msgspec import field
+from pydantic import Field
 
 from engine.core.errors import BadValue
-from engine.core.fact import fact
+from engine.core.fact import JsonValue, changed, fact
 from engine.core.limits import Limits
 from engine.core.policies.records import Chain, Circuit, Escalate, Fail, Failover, FailurePolicy, Restart, Retry, Skip
 from engine.core.validation.bounds import (
@@ -29,18 +28,22 @@ from engine.core.validation.bounds import (
     UpToADay,
     Weight,
 )
-from engine.core.validation.records import check_fields
+from engine.core.validation.records import Written
+from engine.core.validation.rules import Means
 
 BOUND = "bound:"
 """How references begin that stand for a callable of one running program, which no other can import."""
 
 Aggregation: TypeAlias = Literal["concat", "vote", "best", "first", "synthesis"]
 AGGREGATIONS: tuple[Aggregation, ...] = ("concat", "vote", "best", "first", "synthesis")
+if TYPE_CHECKING:
+    Code: TypeAlias = Reference | Callable[..., object]
+else:
+    Code = Annotated[Any, Means(Reference | Callable[..., object])]  # JSON holds references alone
 RunIn: TypeAlias = Literal["loop", "thread", "process"]
 
 
-@dataclass(slots=True, kw_only=True)
-class Pool:
+class Pool(Written, kw_only=True):
     """An agent that is as many as its queue asks for. Each instance runs `max_concurrency` attempts."""
 
     min: Slots = 1
@@ -52,13 +55,12 @@ class Pool:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be right."""
-        check_fields(self, "pool")
+        super().__post_init__()
         if self.max < self.min:
             raise BadValue("pool", ("max",), f"must be at least min, {self.min}, not {self.max}")
 
 
-@dataclass(slots=True, kw_only=True)
-class AgentSpec:
+class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
     """A blueprint: what an agent is, can do and may use.
 
     Args are checked when the spec is built; what a runtime asks of `options` is checked by that runtime.
@@ -67,13 +69,14 @@ class AgentSpec:
         BadValue: If a field cannot be right; the message names the spec, the field and what it has to be.
     """
 
+    whose = "agent"
     name: Name
     agent_type: Label | None = None
     """The runtime that executes it; `function` where `run` is given, else `SimpleAgent`."""
     description: Text = ""
     specialties: Annotated[Sequence[Label], Field(max_length=100)] = ()
-    tools: Annotated[Sequence[Reference | Callable[..., object]], Field(max_length=200)] = ()
-    run: Reference | Callable[..., object] | None = None
+    tools: Annotated[Sequence[Code], Field(max_length=200)] = ()
+    run: Code | None = None
     """A callable, or its symbolic reference `module:qualname`."""
     model: Label | Sequence[Label] | None = None
     instructions: Text = ""
@@ -100,14 +103,13 @@ class AgentSpec:
 
     def __post_init__(self) -> None:
         """Bring values into one shape and refuse what cannot be right; the hash of a spec depends on it."""
-        check_fields(self, "agent")
+        super().__post_init__()
         if self.agent_type is None:
             self.agent_type = "function" if self.run is not None else "SimpleAgent"
 
     def with_name(self, name: str) -> "AgentSpec":
         """Return a copy under another name."""
-        values = {key: getattr(self, key) for key in self.__slots__}
-        return AgentSpec(**(values | {"name": name}))
+        return changed(self, name=name)
 
 
 @fact
@@ -123,42 +125,22 @@ class AgentCapability:
     """Share of finished tasks that succeeded, 0 to 1; None while nothing finished."""
 
 
-@fact
-class DiscoveryConfig:
+class DiscoveryConfig(Written, kw_only=True):
     """How a supervisor with `auto_discover` finds agents for a request."""
 
+    whose = "discovery"
     max_matches: Matches = 5
     """The most agents that one request may be given to."""
 
-    def __post_init__(self) -> None:
-        """Refuse what cannot be right."""
-        check_fields(self, "discovery")
-
 
 def spec_hash(spec: AgentSpec) -> str:
-    """Return the content hash of `spec`: 16 hex digits, the same for equal specs in every process.
-
-    What came to specs later counts only where it is set, so that specs written before it keep their hashes.
-    """
-    values = {key: getattr(spec, key) for key in spec.__slots__}
-    for key in _LATER:
-        if values[key] is None:
-            del values[key]
-    text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=plain)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    """Return the content hash of `spec`: 16 hex digits, the same for equal specs in every process."""
+    return digest(spec)
 
 
-_LATER = ("step_timeout_s", "pool", "limits", "task_limits", "circuit")
-
-
-def plain(value: object) -> object:
-    """Return what JSON is made of in place of a policy, a budget or an amount."""
-    if isinstance(value, Decimal):
-        return str(value)
-    found = {key: getattr(value, key) for key in value.__slots__}  # type: ignore[attr-defined]
-    if isinstance(value, Retry):
-        found = {key: each for key, each in found.items() if each or key not in ("on", "never_on")}
-    return found
+def digest(value: object) -> str:
+    """Return 16 hex digits that are the same for equal values."""
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()[:16]
 
 
 __all__ = [
@@ -178,6 +160,6 @@ __all__ = [
     "Retry",
     "RunIn",
     "Skip",
-    "plain",
+    "digest",
     "spec_hash",
 ]

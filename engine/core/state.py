@@ -7,8 +7,9 @@ The entities are in `entities/`, one file per subject, and by name here.
 """
 
 from collections import OrderedDict
-from dataclasses import field
-from typing import Any
+from typing import Any, ClassVar
+
+from msgspec import field
 
 from engine.core.entities.engine import Engine, Escalation, Ledger, Outcome, Timer
 from engine.core.entities.team import (
@@ -95,7 +96,7 @@ class State:
     tasks_failed: int = 0
     runs_total: int = 0
     usage: Usage = field(default_factory=Usage)
-    schedule: Any = field(default=None, compare=False, repr=False)
+    schedule: ClassVar[Any] = None
     """What can begin (`scheduler.Schedule`), kept current for who decides; None for who only folds. Never encoded."""
     incoming: "Incoming | None" = None
     """What has come of an archive that is being taken in; nothing of it is part of the team yet."""

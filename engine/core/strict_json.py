@@ -10,7 +10,8 @@ import math
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from pydantic_core import from_json, to_json
+import msgspec
+from pydantic_core import from_json
 
 MOST_VALUES = 4_000_000
 """Values in all parts of an archive; more would take more memory than any team."""
@@ -41,7 +42,7 @@ def strict_json(body: bytes) -> Any:
         value = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         raise NotStrict(f"is not JSON ({_first_line(error)})") from error
-    if to_json(value, inf_nan_mode="constants") == body:
+    if msgspec.json.encode(value) == body:
         return value
     return _read_again(body)
 

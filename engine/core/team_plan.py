@@ -4,12 +4,11 @@ One rule holds inside: a change names its member by the names from the root down
 """
 
 import json
-from dataclasses import field
 from typing import Literal, TypeAlias
 
-from pydantic import JsonValue
+from msgspec import field
 
-from engine.core.fact import fact
+from engine.core.fact import JsonValue, fact
 
 ChangeKind: TypeAlias = Literal["added", "swapped", "changed", "moved", "renamed", "dropped"]
 """`dropped`: it was declared and is not any more; it stays unless such members are removed."""

@@ -7,9 +7,7 @@ bounded however much agents write.
 from decimal import Decimal
 from typing import TypeAlias
 
-from pydantic import JsonValue
-
-from engine.core.fact import fact
+from engine.core.fact import JsonValue, fact, tally
 
 INLINE_CHARS = 120
 """Texts up to this many characters are kept in the state itself."""
@@ -61,7 +59,7 @@ def preview(value: JsonValue | TextRef, limit: int = INLINE_CHARS) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-@fact
+@tally
 class Usage:
     """What work has cost. Unknown is None, never 0."""
 

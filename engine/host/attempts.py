@@ -10,10 +10,9 @@ from typing import TypeAlias
 
 import anyio
 from anyio.lowlevel import checkpoint
-from pydantic import JsonValue
 
 from engine.core.effects import AnswerCall, StartAttempt, StopAttempt
-from engine.core.fact import changed
+from engine.core.fact import JsonValue, changed
 from engine.core.options import GRACE_S
 from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded
 from engine.core.values import NO_USAGE, Usage

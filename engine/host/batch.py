@@ -1,13 +1,14 @@
 """What was decided and is not on disk yet, and what to do once it is; or the defect that was found instead."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from engine.core.codec import encode_event, kind_of
 from engine.core.commands import Order
 from engine.core.effects import Effect
 from engine.core.events import EVENTS, CommandRefused, Event, SignalDropped
+from engine.core.fact import names
 from engine.core.signals import (
     ArchiveChecked,
     AttemptErred,
@@ -75,8 +76,8 @@ def row_of(event: Event) -> Row:
 
 
 def _shape(event_type: type) -> tuple[str, bool, bool, bool]:
-    names = {field.name for field in fields(event_type)}
-    return kind_of(event_type), "run_id" in names, "task_id" in names, "agent_id" in names
+    known = names(event_type)
+    return kind_of(event_type), "run_id" in known, "task_id" in known, "agent_id" in known
 
 
 _SHAPES: dict[type, tuple[str, bool, bool, bool]] = {event_type: _shape(event_type) for event_type in EVENTS}

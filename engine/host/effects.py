@@ -5,8 +5,6 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from pydantic import JsonValue
-
 from engine.core.effects import (
     Acknowledge,
     AnswerCall,
@@ -23,6 +21,7 @@ from engine.core.effects import (
     StopAttempt,
     StopLoop,
 )
+from engine.core.fact import JsonValue
 from engine.core.signals import (
     AgentUsable,
     AttemptErred,

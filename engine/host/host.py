@@ -11,7 +11,6 @@ from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
-from pydantic import JsonValue
 
 from engine.archive.checking import Imports
 from engine.clock import Clock, RealClock
@@ -20,6 +19,7 @@ from engine.core.codec import kind_of
 from engine.core.commands import Command, ImportState, Order, Submit
 from engine.core.errors import BadValue
 from engine.core.events import RunFinished
+from engine.core.fact import JsonValue
 from engine.core.options import GRACE_S
 from engine.core.signals import EngineBegan, EngineEnds, Signal
 from engine.core.state import RunSummary, State

@@ -11,7 +11,6 @@ import random
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -21,6 +20,7 @@ from engine.core.commands import Order
 from engine.core.context import Context
 from engine.core.effects import Effect, EndRun, StopLoop, effects_of
 from engine.core.events import Event
+from engine.core.fact import changed
 from engine.core.fold import apply
 from engine.core.state import State
 from engine.core.step import step
@@ -254,7 +254,7 @@ class Loop:
             return
         state = self.state
         if type(message) is Given:  # it may have waited for the disk: what happened meanwhile is not undone
-            event = replace(message.event, at_ms=self._clock.now_ms())
+            event = changed(message.event, at_ms=self._clock.now_ms())
             self._take(batch, *_given(state, Given(event)))
         else:
             context = Context(now_ms=self._clock.now_ms(), jitter=self._random.random())

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from functools import partial
 
 import anyio
-from pydantic import JsonValue
 
 from engine.core.code import named_in
 from engine.core.codec import decode_command
 from engine.core.commands import Command, Order
 from engine.core.effects import Acknowledge
 from engine.core.events import CommandRefused
+from engine.core.fact import JsonValue
 from engine.core.state import Outcome
 from engine.errors import CommandRefusedError, EngineError
 from engine.host.batch import Given

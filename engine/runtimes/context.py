@@ -13,8 +13,8 @@ from typing import Any
 
 import anyio.from_thread
 from anyio.lowlevel import EventLoopToken
-from pydantic import JsonValue
 
+from engine.core.fact import JsonValue
 from engine.core.validation.bounds import LONGEST_S
 from engine.core.values import Usage
 from engine.errors import DelegationFailed, EngineError

@@ -10,8 +10,8 @@ from typing import Any
 
 import anyio.from_thread
 from anyio.lowlevel import current_token
-from pydantic import JsonValue
 
+from engine.core.fact import JsonValue
 from engine.core.spec import AgentSpec
 from engine.errors import CallFailed, ProcessDied, Unusable
 from engine.references import Origin, is_bound, name_of

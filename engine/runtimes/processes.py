@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 import anyio
 from anyio.abc import Process
-from pydantic import JsonValue
 
+from engine.core.fact import JsonValue
 from engine.errors import CallFailed, ProcessDied
 from engine.references import Origin
 

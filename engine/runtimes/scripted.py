@@ -28,8 +28,9 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from engine.core.fact import JsonValue
 from engine.core.spec import AgentSpec
 from engine.errors import EngineError, Unusable
 from engine.runtimes.base import Runtime

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import JsonValue
+from engine.core.fact import JsonValue
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ import os
 import re
 from dataclasses import dataclass
 
-from pydantic import JsonValue
-
+from engine.core.fact import JsonValue
 from engine.errors import AgentCrashed, CallFailed, NotJson, ProcessDied, Unusable
 from engine.runtimes.child import traits_of, words_of
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 import anyio
-from pydantic import JsonValue
 
 from engine.clock import Clock
 from engine.core.effects import AnswerCall, StartAttempt
+from engine.core.fact import JsonValue
 from engine.core.signals import DelegationAsked, Signal, StepFinished, ThreadCameBack, ToolBegan, ToolRaised
 from engine.core.spec import AgentSpec
 from engine.core.state import State

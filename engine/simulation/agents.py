@@ -15,9 +15,9 @@ from zlib import crc32
 
 import anyio
 from anyio import get_cancelled_exc_class
-from pydantic import JsonValue
 
 from engine.clock import Clock
+from engine.core.fact import JsonValue
 from engine.core.signals import AttemptSucceeded, Signal
 from engine.core.spec import AgentSpec
 from engine.core.state import State

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from random import Random
 
-from pydantic import JsonValue
-
+from engine.core.fact import JsonValue
 from engine.core.spec import AGGREGATIONS
 from engine.core.strategies import STRATEGIES
 

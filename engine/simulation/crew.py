@@ -1,11 +1,13 @@
 """Who works in a simulation: teams that chance draws, and the agents of a real team with their code taken out."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass, replace
 from random import Random
 from typing import Any, TypeVar
 
+from msgspec import Struct
+
 from engine.core.commands import LoadTeam, SupervisorSpec
+from engine.core.fact import changed, names
 from engine.core.options import Optimize, SupervisorOptions
 from engine.core.policies.records import Circuit, Escalate, Fail, Failover, FailurePolicy, Restart, Retry, Skip
 from engine.core.spec import AgentSpec
@@ -49,7 +51,7 @@ MOST_AGENTS = 14
 
 def simulated(value: T) -> T:
     """Return a spec, a team or a command with every agent in it simulated: same name, policies and limits, no code."""
-    return each_spec(value, lambda spec: replace(spec, agent_type=SIMULATED, run=None, tools=(), options={}))
+    return each_spec(value, lambda spec: changed(spec, agent_type=SIMULATED, run=None, tools=(), options={}))
 
 
 def each_spec(value: T, change: Callable[[AgentSpec], AgentSpec]) -> T:
@@ -57,8 +59,8 @@ def each_spec(value: T, change: Callable[[AgentSpec], AgentSpec]) -> T:
     found: Any = value
     if isinstance(value, AgentSpec):
         found = change(value)
-    elif is_dataclass(value) and not isinstance(value, type):
-        found = replace(value, **{one.name: each_spec(getattr(value, one.name), change) for one in fields(value)})
+    elif isinstance(value, Struct):
+        found = changed(value, **{name: each_spec(getattr(value, name), change) for name in names(value)})
     elif isinstance(value, list):
         found = [each_spec(one, change) for one in value]
     return found  # type: ignore[no-any-return]
@@ -75,14 +77,14 @@ def drawn_spec(draw: Random, name: str | None = None) -> AgentSpec:
         "timeout_s": draw.choice([None, None, 60.0, 900.0, 7200.0]),
     }
     hints, nobody = hints_of(AgentSpec), State()
-    for one in fields(AgentSpec):
-        if one.name not in (*values, *OF_CODE) and draw.random() < RARE:
+    for name in names(AgentSpec):
+        if name not in (*values, *OF_CODE) and draw.random() < RARE:
             try:
-                value = field_value(one.name, hints[one.name], draw, nobody)
-                AgentSpec(**values, **{one.name: value})
+                value = field_value(name, hints[name], draw, nobody)
+                AgentSpec(**values, **{name: value})
             except ValueError:
                 continue
-            values[one.name] = value
+            values[name] = value
     return AgentSpec(**values)
 
 
@@ -107,7 +109,7 @@ def drawn_options(draw: Random, mode: str, members: Sequence[str], agents: Seque
     strategies = {
         skill: draw.choice(["sequential", "parallel"]) for skill in draw.sample(SKILLS, draw.choice([0, 0, 1]))
     }
-    return replace(
+    return changed(
         found,
         lead=draw.choice([None, *agents]) if mode != "delegate" or not agents else draw.choice(agents),
         settings=drawn_settings(draw, mode, members),

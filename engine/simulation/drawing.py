@@ -6,13 +6,15 @@ So a field that is new to the engine takes part in simulations by itself.
 import math
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
 from decimal import Decimal
 from functools import cache
 from random import Random
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from msgspec import Struct
+
 from engine.core.commands import SupervisorSpec
+from engine.core.fact import fields
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, Run, State, Supervisor, TaskStatus
 from engine.core.strategies import STRATEGIES
@@ -206,10 +208,10 @@ BY_FIELD: dict[tuple[str, str], Callable[[Random, State], Any]] = {
 
 
 def drawn(cls: Any, draw: Random, state: State, *, left_out: float = LEFT_OUT) -> Any:
-    """Return an instance of a dataclass with its fields drawn.
+    """Return an instance of a record with its fields drawn.
 
     Args:
-        cls: The dataclass.
+        cls: Its class.
         draw: Source of chance.
         state: What names are taken from.
         left_out: Share of the fields with a default that keep it.
@@ -226,8 +228,8 @@ def drawn(cls: Any, draw: Random, state: State, *, left_out: float = LEFT_OUT) -
     values: dict[str, Any] = {}
     hints = hints_of(cls)
     for one in fields(cls):
-        has_default = one.default is not MISSING or one.default_factory is not MISSING
-        if one.name == "type" or (has_default and draw.random() < left_out):
+        has_default = not one.required
+        if has_default and draw.random() < left_out:
             continue
         if (cls.__name__, one.name) in BY_FIELD:
             values[one.name] = BY_FIELD[cls.__name__, one.name](draw, state)
@@ -260,7 +262,7 @@ def often_drawn(cls: Any, draw: Random, state: State, *, left_out: float = LEFT_
 
 @cache
 def hints_of(cls: Any) -> dict[str, Any]:
-    """Return the types of the fields of a dataclass."""
+    """Return the types of the fields of a record."""
     return get_type_hints(cls)
 
 
@@ -275,7 +277,7 @@ def _value(hint: Any, draw: Random, state: State) -> Any:
         return [_value(args[0], draw, state) for _ in range(draw.choice([0, 1, 1, 2]))]
     if origin in (dict, Mapping):
         return {_value(args[0], draw, state): _value(args[1], draw, state) for _ in range(draw.choice([0, 1, 2]))}
-    if is_dataclass(hint):
+    if isinstance(hint, type) and issubclass(hint, Struct):
         return drawn(hint, draw, state)
     return _plain(hint, draw, state)
 

@@ -4,12 +4,11 @@ from collections.abc import Callable
 from random import Random
 from typing import Protocol
 
-from pydantic import JsonValue
-
 from engine.clock import Clock
 from engine.core.codec import encode_command
 from engine.core.commands import Ping
 from engine.core.document import Document, references_in
+from engine.core.fact import JsonValue
 from engine.core.signals import AgentUnusable, AgentUsable, Signal, StateReady
 from engine.core.state import State
 from engine.simulation.agents import is_of_a_program

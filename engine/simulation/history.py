@@ -12,7 +12,6 @@ from random import Random
 
 import anyio
 from anyio.abc import TaskGroup
-from pydantic import JsonValue
 
 from engine.clock import Clock, VirtualClock
 from engine.core.codec import encode_command
@@ -20,6 +19,7 @@ from engine.core.commands import Command, Order
 from engine.core.document import Document
 from engine.core.events import EngineStopped, Event
 from engine.core.exporting import document_of
+from engine.core.fact import JsonValue
 from engine.core.signals import Signal, StepFinished
 from engine.core.state import State
 from engine.errors import CommandRefusedError, DiskStayedFull, EngineError, HostStopped

@@ -6,7 +6,6 @@ it would accept a command, and think of another where it would not.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from random import Random
 from typing import Any
 
@@ -25,7 +24,7 @@ from engine.core.commands import (
 from engine.core.context import Context
 from engine.core.decide import decide
 from engine.core.events import CommandRefused
-from engine.core.fact import changed
+from engine.core.fact import changed, names
 from engine.core.limits import Limits
 from engine.core.queries.targets import at
 from engine.core.state import State, Supervisor
@@ -164,7 +163,7 @@ def _switch_strategy(draw: Random, state: State, number: int) -> Command:
     command: SwitchStrategy = drawn(SwitchStrategy, draw, state)
     supervisor = _some_supervisor(draw, state)
     mode = drawn_mode(draw)
-    values = {one.name: getattr(command, one.name) for one in fields(SwitchStrategy)}
+    values = {name: getattr(command, name) for name in names(SwitchStrategy)}
     if supervisor is not None and draw.random() > WRONG:
         members, agents = names_under(state, supervisor)
         lead = draw.choice([None, *agents]) if mode != "delegate" or not agents else draw.choice(agents)

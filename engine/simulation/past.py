@@ -1,10 +1,11 @@
 """What a history came to: what happened from outside, in words; what broke; the books."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from engine.core.commands import Command
 from engine.core.events import Event
+from engine.core.fact import fields
 from engine.core.values import preview
 from engine.simulation.chronicle import Chronicle
 from engine.simulation.plan import Plan
@@ -60,9 +61,9 @@ class Past:
 def in_words(command: Command) -> str:
     """Return a command in one line: its name, and what of it is not as always."""
     said = []
-    for one in fields(command):
+    for one in fields(type(command)):
         value = getattr(command, one.name)
-        if one.name != "type" and value not in (one.default, None, [], {}):
+        if value not in (one.default, None, [], {}):
             said.append(f"{one.name}={_short(value)}")
     return " ".join([str(command.type).replace("_", " "), *said])
 

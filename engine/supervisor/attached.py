@@ -16,13 +16,13 @@ from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
-from pydantic import JsonValue
 
 from engine.core.code import named_in, specs_of
 from engine.core.codec import encode_command
 from engine.core.commands import Command
 from engine.core.errors import CoreError
 from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished
+from engine.core.fact import JsonValue
 from engine.core.finished import summary_of
 from engine.core.fold import fold
 from engine.core.queries.targets import find_supervisor

@@ -8,12 +8,12 @@ import re
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
 from engine.core.code import references_of
+from engine.core.fact import changed
 from engine.core.spec import AgentSpec
 from engine.references import Origin, is_bound, reference_of, resolve
 from engine.runtimes.base import Runtime
@@ -140,7 +140,7 @@ class Callables:
 
 def _with_code(spec: AgentSpec, change: Callable[[Any], Any]) -> AgentSpec:
     """Return `spec` with each of its callables or references changed."""
-    return replace(spec, run=None if spec.run is None else change(spec.run), tools=tuple(map(change, spec.tools)))
+    return changed(spec, run=None if spec.run is None else change(spec.run), tools=tuple(map(change, spec.tools)))
 
 
 def _unnumbered(value: Any) -> Any:

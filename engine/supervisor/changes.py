@@ -1,7 +1,6 @@
 """Changing a team, also while it works. Every change returns what it came to, or raises why it was refused."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -19,6 +18,7 @@ from engine.core.commands import (
     SwitchStrategy,
 )
 from engine.core.discovery import choose
+from engine.core.fact import changed, names
 from engine.core.options import Optimize, SupervisorOptions
 from engine.core.queries.suiting import candidate_of
 from engine.core.queries.targets import at, find_supervisor
@@ -35,7 +35,7 @@ Trial: TypeAlias = Annotated[tuple[int, int], Field(min_length=2, max_length=2),
 SwapMode: TypeAlias = Literal["drain", "migrate", "abort"]
 
 _COORDINATION = ("mode", "aggregation", "aggregator", "preserve_agent_states", "scope", "settings", "lead", "run")
-_SPEC_FIELDS = tuple(one.name for one in fields(AgentSpec) if one.name != "name")
+_SPEC_FIELDS = tuple(name for name in names(AgentSpec) if name != "name")
 _MAKES_ONE_TEXT = "write, edit, summarize or combine several results into one text"
 """What an agent has to be good at that makes a synthesis."""
 
@@ -298,7 +298,7 @@ class Changes(Node):
             UnknownOption: If one of them is something else.
             ValueError: If the threshold cannot be.
         """
-        known = [one.name for one in fields(Optimize)]
+        known = list(names(Optimize))
         check_names("enable_auto_coordination_optimization", settings or (), known)
         optimize = Optimize(**(settings or {}))
         if self._here.options.optimize == optimize:
@@ -311,4 +311,4 @@ def _with(spec: AgentSpec, settings: Settings) -> AgentSpec:
     options = {key: value for key, value in settings.items() if key not in _SPEC_FIELDS}
     if options:
         named["options"] = {**named.get("options", spec.options), **options}
-    return replace(spec, **named)
+    return changed(spec, **named)

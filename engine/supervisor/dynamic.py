@@ -7,15 +7,13 @@ Here is what it is made from, how teams join, and how all of it goes elsewhere a
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from pydantic import JsonValue
-
 from engine.clock import Clock
 from engine.core.commands import AddSupervisor, RegisterSpec, SupervisorSpec, Winner
+from engine.core.fact import JsonValue, changed
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.policies.records import Chain
@@ -141,7 +139,7 @@ class DynamicSupervisor(Requests, Changes, Views):
             default_agent=default_agent,
             max_parallel=max_parallel,
             max_agents=max_agents,
-            options=replace(options or SupervisorOptions(), **{key: value for key, value in named.items() if value}),
+            options=changed(options or SupervisorOptions(), **{key: value for key, value in named.items() if value}),
             members=[*specs],
         )
         self._engine = LocalEngine(

@@ -11,7 +11,6 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 from anyio.abc import TaskStatus
-from pydantic import JsonValue
 
 from engine.clock import Clock, RealClock
 from engine.core.code import specs_of
@@ -32,6 +31,7 @@ from engine.core.commands import (
     Winner,
 )
 from engine.core.decide.naming import check_whole
+from engine.core.fact import JsonValue
 from engine.core.signals import AgentUnusable, AgentUsable, Signal, StateReady
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import RunSummary, State

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import TypeAlias
 
-from pydantic import JsonValue
-
 from engine.core.commands import Command
 from engine.core.decide.loading import root_declared
 from engine.core.discovery import nearest
 from engine.core.errors import UnknownAgent, UnknownSupervisor, UnknownTarget
+from engine.core.fact import JsonValue
 from engine.core.queries.targets import Member, Work, at, find_agent, find_any
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, RunSummary, State, Supervisor

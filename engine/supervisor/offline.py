@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
-from pydantic import JsonValue
 
 from engine.archive.reading import complete_state, read_state
 from engine.core.code import of_program
@@ -24,6 +23,7 @@ from engine.core.document import bound_in, entities, references_in, text_refs
 from engine.core.errors import NotTrusted
 from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished
 from engine.core.exporting import document_of
+from engine.core.fact import JsonValue
 from engine.core.fold import fold
 from engine.core.signals import Signal, StateReady
 from engine.core.state import RunSummary, State

@@ -6,13 +6,13 @@ from typing import Any, TypedDict, Unpack
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
-from pydantic import JsonValue
 
 from engine.core.commands import Answer, Cancel, Pause, Reassign, Resume, RetryWork, SetDeadline, SetPriority, Submit
 from engine.core.decide.casting import Cast, cast_for
 from engine.core.decide.plan import planned
 from engine.core.errors import CoreError, Refused
 from engine.core.events import Event, RunFinished, StrategySwitched
+from engine.core.fact import JsonValue
 from engine.core.limits import Limits
 from engine.core.policies.records import Chain
 from engine.core.queries.able import is_able

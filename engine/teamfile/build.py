@@ -1,11 +1,11 @@
 """From what a person wrote to what the engine takes."""
 
-from dataclasses import fields
 from typing import Any
 
 from pydantic import BaseModel
 
 from engine.core.commands import SupervisorSpec
+from engine.core.fact import names
 from engine.core.limits import Limits
 from engine.core.options import Preempt, SupervisorOptions
 from engine.core.spec import AgentSpec, Circuit, Pool, Restart
@@ -56,8 +56,8 @@ def _options(block: TeamBlock) -> SupervisorOptions:
 def _values(block: BaseModel, record: Any) -> dict[str, Any]:
     """Return what a block says for a record: each key of the same name, but for those that are made of others."""
     made = ("limits", "options")
-    names = [one.name for one in fields(record) if one.name in type(block).model_fields and one.name not in made]
-    return {name: _value(name, getattr(block, name)) for name in names}
+    known = [name for name in names(record) if name in type(block).model_fields and name not in made]
+    return {name: _value(name, getattr(block, name)) for name in known}
 
 
 def _value(name: str, value: Any) -> Any:

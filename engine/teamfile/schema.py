@@ -6,8 +6,9 @@ not exist) is checked in `meaning`, and `build` turns it into what the engine ta
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue, StringConstraints
+from pydantic import Field, StringConstraints
 
+from engine.core.fact import JsonValue
 from engine.core.options import Balance
 from engine.core.spec import Aggregation, RunIn
 from engine.core.validation.bounds import (

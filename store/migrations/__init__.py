@@ -21,6 +21,8 @@ class Kind:
     """Statements that lead from each version to the next; version 1 starts from an empty file."""
     disposable: bool
     """True if the file may be deleted while no engine runs."""
+    oldest: int = 1
+    """The first version whose content this program reads."""
 
     @property
     def newest(self) -> int:

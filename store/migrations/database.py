@@ -31,4 +31,6 @@ _VERSION_1 = (
     "CREATE TABLE snapshots (seq INTEGER PRIMARY KEY, body BLOB NOT NULL)",
 )
 
-DATABASE = Kind("database", 0x51444A31, (_VERSION_1,), disposable=False)
+_VERSION_2: tuple[str, ...] = ()  # bodies of events are tagged in another way
+
+DATABASE = Kind("database", 0x51444A31, (_VERSION_1, _VERSION_2), disposable=False, oldest=2)

@@ -23,6 +23,7 @@ from store import (
     NetworkFileSystem,
     NewerFile,
     NotOurFile,
+    OlderFile,
     Reader,
     ReadOnlyFolder,
     Row,
@@ -113,7 +114,7 @@ def another_programs_database_in_wal_mode(path: Path) -> None:
 
 
 def with_our_number_and_a_foreign_schema(path: Path) -> None:
-    execute(path, f"PRAGMA application_id = {DATABASE.application_id}; PRAGMA user_version = 1; CREATE TABLE t (x)")
+    execute(path, f"PRAGMA application_id = {DATABASE.application_id}; PRAGMA user_version = 2; CREATE TABLE t (x)")
 
 
 def with_our_number_alone(path: Path) -> None:
@@ -206,7 +207,18 @@ async def test_a_file_of_a_later_version_is_refused_with_both_numbers(tmp_path: 
 
     said = await refused(path, NewerFile)
     assert isinstance(said, NewerFile)
-    assert (said.found, said.known) == (7, 1)
+    assert (said.found, said.known) == (7, 2)
+
+
+async def test_a_file_of_an_earlier_version_is_refused_with_both_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    await opened(path)
+    execute(path, "PRAGMA user_version = 1")
+
+    said = await refused(path, OlderFile)
+    assert isinstance(said, OlderFile)
+    assert (said.found, said.oldest) == (1, 2)
+    assert "\n" not in str(said)
 
 
 async def test_pages_of_rubbish_are_a_damaged_file(tmp_path: Path) -> None:

@@ -1,27 +1,28 @@
 """A whole team goes elsewhere as one value, and a program that starts again gets what it declares: for every team.
 
-Teams are drawn with every option that there is, from the dataclasses of the options, so one that is new takes part by
+Teams are drawn with every option that there is, from the fields of the options, so one that is new takes part by
 itself. What their agents do is a function of the program.
 """
 
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import anyio
+import msgspec
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
 
 from engine import AgentSpec, CommandRefusedError, DiscoveryConfig, DynamicSupervisor, RunFailed
 from engine.clock import VirtualClock
 from engine.core.declared import described
 from engine.core.exporting import state_sha256
+from engine.core.fact import changed, names
 from engine.core.options import SupervisorOptions
 from engine.simulation.coordination import drawn_mode
 from engine.simulation.crew import OF_CODE, drawn_options, drawn_spec
@@ -71,22 +72,21 @@ def written(draw: Random, name: str = "chief", *, depth: int = 1, specs: list[Ag
 def _options(draw: Random, mode: str, agents: list[str]) -> SupervisorOptions:
     options = _right(SupervisorOptions, lambda: drawn_options(draw, mode, agents, agents))
     limits = options.limits
-    return options if limits is None else replace(options, limits=replace(limits, depth=None))
+    return options if limits is None else changed(options, limits=changed(limits, depth=None))
 
 
 def _spec(draw: Random, name: str) -> AgentSpec:
     drawn = _right(AgentSpec, lambda: drawn_spec(draw, name))
-    kept = {one.name: getattr(drawn, one.name) for one in fields(AgentSpec) if one.name not in (*OF_CODE, "run_in")}
+    kept = {name: getattr(drawn, name) for name in names(AgentSpec) if name not in (*OF_CODE, "run_in")}
     return AgentSpec(**(kept | {"agent_type": "function", "run": work}))
 
 
 def _right(kind: type[T], make: Callable[[], T]) -> T:
     """Return the first of what is drawn that is within the bounds of its fields."""
-    adapter = TypeAdapter(kind)
     while True:
         value = make()
-        with suppress(ValidationError):
-            adapter.validate_json(adapter.dump_json(value))
+        with suppress(msgspec.ValidationError):
+            msgspec.json.decode(msgspec.json.encode(value), type=kind)
             return value
 
 

@@ -220,7 +220,7 @@ async def test_an_agent_whose_code_ended_with_its_process_says_so_and_may_be_sai
     assert twin.list_active_agents() == ["gone"]
 
 
-@pytest.mark.parametrize("value", [{}, {"format": "quarterdeck-archive", "version": 1, "state": {}, "texts": 1}])
+@pytest.mark.parametrize("value", [{}, {"format": "quarterdeck-archive", "version": 2, "state": {}, "texts": 1}])
 async def test_a_value_that_is_no_state_is_refused(value: dict[str, Any]) -> None:
     with pytest.raises(ImportRefused):
         await DynamicSupervisor("twin").deserialize_state(value)

@@ -6,13 +6,13 @@ entity is copied, taken away, or put in another's place. Nothing here knows what
 
 import copy
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from random import Random
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import anyio
+from msgspec import Struct
 from pydantic import JsonValue
 
 from engine.archive import ImportRefused
@@ -21,6 +21,7 @@ from engine.core.codec import decode_state, encode_state
 from engine.core.commands import Cancel, Submit
 from engine.core.document import Document
 from engine.core.exporting import document_of
+from engine.core.fact import names
 from engine.core.fold import fold
 from engine.core.legality import assert_legal
 from engine.core.state import Agent, Escalation, Ledger, Queue, Run, RunSummary, State, Supervisor, Task, Timer
@@ -116,7 +117,7 @@ def _change(document: Any, draw: Random) -> None:
 
 def _change_field(document: Any, kind: str, entity: dict[str, Any], draw: Random) -> None:
     cls = KINDS[kind]
-    name = draw.choice([one.name for one in fields(cls)])
+    name = draw.choice(names(cls))
     hint = get_type_hints(cls)[name]
     others = document[kind].values() if isinstance(document[kind], dict) else document[kind]
     if draw.random() < 0.3:
@@ -158,7 +159,7 @@ def _value(hint: Any, now: Any, ids: list[str], draw: Random) -> Any:
         return _list(list(now) if isinstance(now, list) else [], args[0], ids, draw)
     if origin is dict or (isinstance(origin, type) and issubclass(origin, dict)):
         return _dict(dict(now) if isinstance(now, dict) else {}, args[1], ids, draw)
-    if is_dataclass(hint) and isinstance(now, dict) and now:
+    if isinstance(hint, type) and issubclass(hint, Struct) and isinstance(now, dict) and now:
         changed = dict(now)
         name = draw.choice(list(changed))
         hints = get_type_hints(hint)

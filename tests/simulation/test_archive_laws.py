@@ -1,7 +1,6 @@
 """Laws of carrying a state elsewhere, for every history: nothing is lost, nothing runs twice, nothing is mixed up."""
 
 from copy import deepcopy
-from dataclasses import fields
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +15,7 @@ from engine.core.commands import Answer, Pause, Resume, Submit
 from engine.core.document import Document, references_in, text_refs
 from engine.core.document_ids import FIELDS
 from engine.core.exporting import at_rest, document_of, state_sha256
+from engine.core.fact import names
 from engine.core.hierarchy import below_of
 from engine.core.importing import compacted, raised, state_from
 from engine.core.legality import assert_legal
@@ -260,8 +260,8 @@ def test_every_field_with_an_id_is_known_to_renaming() -> None:
     of_ids |= {"sees", "came_from", "failed_on", "asked_by", "called"}
     not_carried = {"running", "parked", "ready", "free", "open"}
     for kind, cls in kinds.items():
-        names = {each.name for each in fields(cls)}
-        expected = {name for name in names if name.endswith("_id") or name in of_ids | {"id", "key"}}
+        known = set(names(cls))
+        expected = {name for name in known if name.endswith("_id") or name in of_ids | {"id", "key"}}
         if kind == "finished":
             expected -= {"tasks"}
         assert set(FIELDS[kind]) == expected - not_carried

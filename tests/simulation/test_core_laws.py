@@ -55,7 +55,8 @@ def test_folding_on_a_scratch_state_gives_the_same_and_changes_nothing(world: Wo
     scratch = scratch_of(state)
     fold(scratch, world.journal[cut:])
 
-    assert encode_state(scratch) == encode_state(folded(world.journal))
+    read = decode_state(encode_state(scratch))  # which also writes mappings that are empty
+    assert encode_state(read) == encode_state(folded(world.journal))
     assert encode_state(state) == before
 
 

@@ -120,7 +120,8 @@ SHAPES: dict[str, tuple[Callable[[dict[str, bytes]], bytes], str]] = {
     "a wrong checksum": (lambda parts: _torn(zipped(parts), name=b"state.json", at=16, value=7), "damaged"),
     "a wrong size": (lambda parts: _torn(zipped(parts), name=b"state.json", at=24, value=9), "damaged"),
     "a changed part": (lambda parts: zipped(parts | {"state.json": b"{}"}), "changed after it was written"),
-    "a newer format": (lambda parts: sealed(parts, version=2), "newer quarterdeck"),
+    "a newer format": (lambda parts: sealed(parts, version=3), "newer quarterdeck"),
+    "an older format": (lambda parts: sealed(parts, version=1), "older quarterdeck"),
     "another format": (lambda parts: sealed(parts, format="other"), "not an archive"),
     "a manifest that is none": (lambda parts: zipped(parts | {"manifest.json": b"[]"}), "no object"),
     "a claim too many": (lambda parts: sealed(parts, more=1), "more"),
@@ -299,7 +300,12 @@ def test_a_state_that_contradicts_itself_is_refused_in_one_line(case: str, archi
 def test_supervisors_above_each_other_without_end_are_refused(archive: Path, tmp_path: Path) -> None:
     def tower(state: dict[str, Any]) -> None:
         for number in range(2, 80):
-            state["supervisors"][f"s{number}"] = {"id": f"s{number}", "name": "n", "parent_id": f"s{number - 1}"}
+            state["supervisors"][f"s{number}"] = {
+                "id": f"s{number}",
+                "name": "n",
+                "mode": "parallel",
+                "parent_id": f"s{number - 1}",
+            }
             state["supervisors"][f"s{number - 1}"].setdefault("members", []).append(f"s{number}")
 
     assert "below 64 levels" in refusal(with_state(archive, tower), tmp_path)

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "engine" / "core"
 
-THIRD_PARTY = {"pydantic", "pydantic_core", "snowballstemmer", "typing_extensions"}
+THIRD_PARTY = {"msgspec", "pydantic", "pydantic_core", "snowballstemmer", "typing_extensions"}
 IMPURE = {
     "asyncio", "concurrent", "importlib", "io", "multiprocessing", "os", "pkgutil", "random", "secrets", "selectors",
     "shutil", "signal", "socket", "sqlite3", "ssl", "subprocess", "tempfile", "threading", "time", "urllib", "uuid",

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -18,6 +18,7 @@ from engine.core.codec import decode_command, decode_events, encode_command, enc
 from engine.core.commands import COMMANDS, AddAgent, AddSupervisor, ChangeSupervisor, Command, Submit, SupervisorSpec
 from engine.core.errors import BadValue
 from engine.core.events import CommandApplied, CommandRefused
+from engine.core.fact import changed, names
 from engine.core.fold import fold
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
@@ -123,7 +124,7 @@ values = st.one_of(
     st.text(st.characters(codec="ascii", categories=["L", "N"]), max_size=3),
     st.lists(st.one_of(st.integers(), st.text(st.characters(codec="ascii", categories=["L"]))), max_size=3),
 )
-FIELDS = [(cls, one.name) for cls in CASES for one in fields(cls) if one.name != "type"]
+FIELDS = [(cls, name) for cls in CASES for name in names(cls)]
 """Every field of everything that a person writes."""
 HOLDS_RECORDS = {"on_failure", "limits", "run_limits", "task_limits", "agent_limits", "pool", "circuit", "restart"}
 HOLDS_RECORDS |= {"preempt", "optimize", "options", "members"}
@@ -287,7 +288,7 @@ def test_arguments_of_a_call_are_checked_by_its_annotations() -> None:
 def test_a_command_says_the_value_that_is_wrong() -> None:
     with pytest.raises(ValueError, match=r"submit: priority: .* not '0'"):
         decode_command("submit", b'{"request": "x", "priority": "0"}')
-    with pytest.raises(ValueError, match=r"submit: deadline_s: .*|submit: deadline_s must"):
+    with pytest.raises(ValueError, match=r"submit: body: is not JSON .* column 32"):
         decode_command("submit", b'{"request": "x", "deadline_s": Infinity}')
     assert decode_command("submit", b'{"request": "x", "deadline_s": 5}') == Submit(request="x", deadline_s=5.0)
 
@@ -377,7 +378,7 @@ def test_an_engine_works_on_and_starts_again_on_whatever_was_accepted(
     assert_legal(world.state)
 
 
-OF_COMMANDS = [(cls, one.name) for cls in COMMANDS for one in fields(cls) if one.name != "type"]
+OF_COMMANDS = [(cls, name) for cls in COMMANDS for name in names(cls)]
 
 
 @settings(max_examples=300)
@@ -390,7 +391,7 @@ def test_a_command_with_any_value_in_it_is_carried_out_or_refused_in_one_line(
     world.order(Submit(request="go"))
     base = often_drawn(cls, Random(seed), world.state)
     assume(base is not None)
-    command = replace(base, **{name: value})
+    command = changed(base, **{name: value})
 
     events = world.order(command)
 

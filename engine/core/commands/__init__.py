@@ -1,8 +1,9 @@
 """Everything that can be asked of a supervisor: the closed union of commands, one file per subject."""
 
 from collections.abc import Mapping
-from dataclasses import field, fields
 from typing import TypeAlias, get_args
+
+from msgspec import field
 
 from engine.core.commands.engine import HandOver, ImportState, Ping, StopEngine
 from engine.core.commands.run import (
@@ -72,7 +73,7 @@ Command: TypeAlias = (
 )
 COMMANDS: tuple[type[Command], ...] = get_args(Command)
 """Every class of command."""
-COMMAND_KINDS: dict[str, type[Command]] = {str(fields(cls)[0].default): cls for cls in COMMANDS}
+COMMAND_KINDS: dict[str, type[Command]] = {cls.type: cls for cls in COMMANDS}
 """Every class of command by its type."""
 
 

@@ -1,12 +1,11 @@
 """Commands about requests and the way they are worked on."""
 
-from dataclasses import field
 from typing import Literal
 
-from pydantic import JsonValue
+from msgspec import field
 
 from engine.core.commands.team import Target
-from engine.core.fact import fact
+from engine.core.fact import JsonValue, fact
 from engine.core.limits import Limits
 from engine.core.policies.records import Chain
 from engine.core.spec import Aggregation

@@ -1,23 +1,24 @@
 """Commands about who is in the team."""
 
-from dataclasses import field
 from typing import Literal, TypeAlias, Union
+
+from msgspec import field
 
 from engine.core.fact import fact
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec, Aggregation
 from engine.core.validation.bounds import Attempts, Label, Matches, Members, Name, Participants, Seconds, Slots
-from engine.core.validation.records import check_fields
+from engine.core.validation.records import Written
 
 
-@fact
-class SupervisorSpec:
+class SupervisorSpec(Written, kw_only=True, tag_field="type", tag="supervisor"):
     """A supervisor and everything under it, as a team file or a program describes it.
 
     Raises:
         BadValue: If a field cannot be right.
     """
 
+    whose = "supervisor"
     name: Name
     mode: Label = "sequential"
     aggregation: Aggregation = "concat"
@@ -31,10 +32,6 @@ class SupervisorSpec:
     options: SupervisorOptions = field(default_factory=SupervisorOptions)
     members: list[Union[AgentSpec, "SupervisorSpec"]] = field(default_factory=list)
     """Agents and sub-supervisors in declared order."""
-
-    def __post_init__(self) -> None:
-        """Bring values into one shape and refuse what cannot be right."""
-        check_fields(self, "supervisor")
 
 
 Target: TypeAlias = str

@@ -1,11 +1,9 @@
 """What carrying out a command comes to."""
 
-from dataclasses import field
-
-from pydantic import JsonValue
+from msgspec import field
 
 from engine.core.events import Event
-from engine.core.fact import fact
+from engine.core.fact import JsonValue, fact
 
 
 @fact

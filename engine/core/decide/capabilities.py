@@ -9,6 +9,7 @@ from engine.core.decide.find import able_queues_for, left_behind
 from engine.core.discovery import nearest
 from engine.core.errors import Refused
 from engine.core.events import CapabilitiesChanged
+from engine.core.fact import changed
 from engine.core.queries.targets import find_agent
 from engine.core.spec import AgentSpec
 from engine.core.state import State
@@ -51,8 +52,7 @@ def change_capabilities(state: State, command: ChangeCapabilities, ctx: Context)
 
 def with_specialties(spec: AgentSpec, specialties: Sequence[str]) -> AgentSpec:
     """Return a copy of `spec` that claims something else."""
-    values = {key: getattr(spec, key) for key in spec.__slots__}
-    return AgentSpec(**(values | {"specialties": tuple(specialties)}))
+    return changed(spec, specialties=tuple(specialties))
 
 
 def _cleaned(words: Sequence[str]) -> list[str]:

@@ -1,9 +1,8 @@
 """Who takes part in a request, in which strategy, and why."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 
-from pydantic import JsonValue
+from msgspec import field
 
 from engine.core.candidate import category_stem, profile_of
 from engine.core.capability_index import CapabilityIndex
@@ -11,7 +10,7 @@ from engine.core.decide.find import member_name
 from engine.core.decide.indexing import chosen_for, index_of
 from engine.core.discovery import choose_category, nearest
 from engine.core.errors import NoAgentMatches, Refused
-from engine.core.fact import fact
+from engine.core.fact import JsonValue, fact
 from engine.core.queries.rings import agents_in, gets_work_from, teams_in
 from engine.core.queries.suiting import candidate_of
 from engine.core.state import Agent, State, Supervisor, Task

@@ -1,7 +1,8 @@
 """From what a strategy says to nodes with ids: whose they are, where they wait, what they look at."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+
+from msgspec import field
 
 from engine.core.decide.casting import members_in
 from engine.core.decide.find import member_name

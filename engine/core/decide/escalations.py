@@ -6,14 +6,13 @@ What an answer means is said where the question is asked: each kind of question 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from pydantic import JsonValue
-
 from engine.core.commands import Answer
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.mint import Mint
 from engine.core.errors import Refused
 from engine.core.events import Escalated, EscalationAnswered, Event
+from engine.core.fact import JsonValue
 from engine.core.prompts import Answered
 from engine.core.state import Escalation, State, Timer
 

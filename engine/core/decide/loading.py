@@ -3,8 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from pydantic import JsonValue
-
 from engine.core.code import specs_of
 from engine.core.commands import AddSupervisor, Declare, LoadTeam, ReplaceTeam, SupervisorSpec
 from engine.core.context import Context
@@ -32,7 +30,7 @@ from engine.core.events import (
     SupervisorLeaving,
     TeamLoaded,
 )
-from engine.core.fact import changed
+from engine.core.fact import JsonValue, changed
 from engine.core.hierarchy import DEEPEST, depth_of, height_of, warning_of
 from engine.core.queries.targets import find_supervisor
 from engine.core.spec import AgentSpec, spec_hash

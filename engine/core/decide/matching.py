@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 from engine.core.commands import SupervisorSpec
 from engine.core.decide.find import member_name
-from engine.core.declared import SETTINGS, described, digest, setting
+from engine.core.declared import SETTINGS, described, setting
 from engine.core.errors import Refused
 from engine.core.hierarchy import below_of
-from engine.core.spec import AgentSpec, spec_hash
+from engine.core.spec import AgentSpec, digest, spec_hash
 from engine.core.state import Declaration, State
 
 Path: TypeAlias = tuple[str, ...]

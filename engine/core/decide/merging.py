@@ -22,7 +22,7 @@ from engine.core.decide.strategy import switched_to
 from engine.core.decide.swapping import swap_agent
 from engine.core.decide.team import must, name_is_free
 from engine.core.decide.trust import has_code
-from engine.core.declared import OPTIONS, ORDER, OWN, SETTINGS, STRATEGY, as_json, digest, setting
+from engine.core.declared import OPTIONS, ORDER, OWN, SETTINGS, STRATEGY, as_json, setting
 from engine.core.events import (
     AgentAdded,
     Event,
@@ -36,7 +36,7 @@ from engine.core.fact import changed, fact
 from engine.core.hierarchy import DEEPEST, below_of, depth_of
 from engine.core.queries.takers import is_of_few
 from engine.core.queries.targets import at
-from engine.core.spec import AgentSpec, spec_hash
+from engine.core.spec import AgentSpec, digest, spec_hash
 from engine.core.state import NO_CODE, Agent, Declaration, State, Supervisor
 from engine.core.team_plan import Difference
 

@@ -6,6 +6,7 @@ from typing import Literal
 from engine.core.context import Context
 from engine.core.decide.scratch import Scratch
 from engine.core.declared import as_json
+from engine.core.fact import names
 from engine.core.hierarchy import above_of
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, State, Supervisor
@@ -64,6 +65,6 @@ def differences(was: AgentSpec, now: AgentSpec) -> list[Difference]:
     """Return the fields in which two specs differ, besides the name."""
     return [
         Difference(field=name, was=as_json(getattr(was, name)), now=as_json(getattr(now, name)))
-        for name in AgentSpec.__slots__
+        for name in names(AgentSpec)
         if name != "name" and getattr(was, name) != getattr(now, name)
     ]

@@ -5,16 +5,16 @@ command is refused whole, and nothing has happened.
 """
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any, TypeVar
 
 from engine.core.context import Context
 from engine.core.decide.stamp import stamped
 from engine.core.events import Event
+from engine.core.fact import Entity, Tally, names
 from engine.core.fold import apply
 from engine.core.state import State
-from engine.core.values import Usage
 
 T = TypeVar("T")
 
@@ -45,13 +45,13 @@ def scratch_of(state: State) -> State:
     Entities are copied when they are first looked at: a swap of two agents among ten thousand tasks copies few of them.
     """
     scratch = State()
-    for each in (each for each in fields(State) if each.name != "schedule"):
-        value = getattr(state, each.name)
+    for name in names(State):
+        value = getattr(state, name)
         if isinstance(value, OrderedDict | list):  # of ids, summaries and outcomes, which are never changed themselves
             value = type(value)(value)
         else:
             value = _Copies(value) if isinstance(value, dict) else _copied(value)
-        setattr(scratch, each.name, value)
+        setattr(scratch, name, value)
     return scratch
 
 
@@ -109,9 +109,9 @@ def _copied(value: Any) -> Any:
         return kind(value) if is_plain else kind((key, _copied(each)) for key, each in value.items())
     if kind is list:
         return list(value) if isinstance(next(iter(value), None), _PLAIN) else [_copied(each) for each in value]
-    if kind is not Usage and (isinstance(value, Hashable) or not is_dataclass(value)):
-        return value  # a fact: only entities, and totals of usage, are changed once they were made
-    copy = object.__new__(kind)
-    for name in kind.__slots__:
-        object.__setattr__(copy, name, _copied(getattr(value, name)))
-    return copy
+    if not isinstance(value, Entity | Tally):
+        return value
+    found = copy(value)
+    for name in names(kind):
+        setattr(found, name, _copied(getattr(value, name)))
+    return found

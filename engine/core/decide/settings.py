@@ -1,14 +1,13 @@
 """What is set for a supervisor: changed by a command, or by a description of its team."""
 
 from collections.abc import Collection
-from dataclasses import fields
 from typing import Any
 
 from engine.core.commands import ChangeSupervisor
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.find import member_name
-from engine.core.declared import OWN
+from engine.core.declared import OPTIONS, OWN
 from engine.core.discovery import nearest
 from engine.core.errors import Refused, UnknownAgent
 from engine.core.events import SupervisorChanged
@@ -48,11 +47,7 @@ def settings_changed(supervisor: Supervisor, wanted: dict[str, Any]) -> Supervis
     now = {name: getattr(supervisor, name) for name in SETTINGS}
     after = now | wanted
     differs = [name for name in SETTINGS if name != "options" and after[name] != now[name]]
-    differs += [
-        each.name
-        for each in fields(SupervisorOptions)
-        if getattr(after["options"], each.name) != getattr(now["options"], each.name)
-    ]
+    differs += [one for one in OPTIONS if getattr(after["options"], one) != getattr(now["options"], one)]
     if not differs:
         return None
     return SupervisorChanged(supervisor_id=supervisor.id, fields=differs, **after)
@@ -60,7 +55,7 @@ def settings_changed(supervisor: Supervisor, wanted: dict[str, Any]) -> Supervis
 
 def overlaid(options: SupervisorOptions, by: SupervisorOptions) -> SupervisorOptions:
     """Return `options` with what is set in `by`; what is None or empty there stays."""
-    said = {each.name: getattr(by, each.name) for each in fields(SupervisorOptions)}
+    said = {name: getattr(by, name) for name in OPTIONS}
     return changed(options, **{name: value for name, value in said.items() if value not in (None, (), {})})
 
 

@@ -1,7 +1,5 @@
 """A coordination strategy changes while it is at work: done stays done, the rest is rewired."""
 
-from pydantic import JsonValue
-
 from engine.core.commands import SwitchStrategy
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
@@ -11,7 +9,7 @@ from engine.core.decide.mint import Mint
 from engine.core.decide.rewiring import rewired
 from engine.core.errors import Refused, UnknownWork
 from engine.core.events import Event, StrategySwitched
-from engine.core.fact import changed
+from engine.core.fact import JsonValue, changed
 from engine.core.queries.targets import find_supervisor
 from engine.core.queries.work import is_cancelled
 from engine.core.state import State, Supervisor, Task, TaskStatus

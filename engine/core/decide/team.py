@@ -1,7 +1,5 @@
 """Commands about agents and their specs: add, register, pause, resume. Swaps: `swapping`."""
 
-from pydantic import JsonValue
-
 from engine.core.commands import (
     AddAgent,
     Pause,
@@ -29,6 +27,7 @@ from engine.core.events import (
     SupervisorPaused,
     SupervisorResumed,
 )
+from engine.core.fact import JsonValue
 from engine.core.queries.targets import find_any, find_supervisor
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, Run, State, Supervisor

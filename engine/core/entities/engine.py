@@ -1,11 +1,10 @@
 """Entities of the engine's own: timers, questions, ledgers of budgets, outcomes of commands."""
 
-from dataclasses import field
 from typing import Literal
 
-from pydantic import JsonValue
+from msgspec import field
 
-from engine.core.fact import entity
+from engine.core.fact import JsonValue, entity
 
 
 @entity

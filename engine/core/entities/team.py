@@ -1,9 +1,10 @@
 """Entities of the team: supervisors, agents, the queues between them."""
 
 from collections import OrderedDict
-from dataclasses import field
 from enum import StrEnum
 from typing import Literal, TypeAlias
+
+from msgspec import field
 
 from engine.core.fact import entity
 from engine.core.options import Balance, SupervisorOptions
@@ -13,7 +14,7 @@ from engine.core.values import Usage
 DURATIONS = 32
 """How many of its last attempts an agent's median is taken from."""
 Ids: TypeAlias = OrderedDict[str, int]
-"""An ordered set of ids; the number is free for the owner's use."""
+"""An ordered set of ids; the number is free for the owner's use. JSON does not see `move_to_end`: use `pop`."""
 
 
 class AgentStatus(StrEnum):
@@ -80,7 +81,7 @@ class Supervisor:
     id: str
     name: str
     parent_id: str | None = None
-    mode: str = "sequential"
+    mode: str
     """Name of its coordination strategy."""
     aggregation: Aggregation = "concat"
     aggregator: str | None = None
@@ -129,7 +130,7 @@ class Probation:
     """So many are too many: the agent goes back to the generation before."""
     tasks: int
     """So many attempts are looked at."""
-    mode: Literal["drain", "migrate", "abort"] = "drain"
+    mode: Literal["drain", "migrate", "abort"]
     """What becomes of attempts at work when it goes back."""
     failed: int = 0
     ended: int = 0

@@ -1,13 +1,12 @@
 """Entities of work: runs, tasks, attempts, and what is remembered of finished runs."""
 
-from dataclasses import field
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
-from pydantic import JsonValue
+from msgspec import field
 
 from engine.core.check import Check, Joining, Takes
-from engine.core.fact import entity
+from engine.core.fact import JsonValue, entity
 from engine.core.limits import Limits
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.spec import FailurePolicy

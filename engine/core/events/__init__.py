@@ -1,9 +1,8 @@
 """Everything that can have happened: the closed union of events, one file per subject.
 
-Past tense, one `type` each. A released event never changes: a new field is a new version of its kind, with an upcast.
+Past tense, one `type` each. A released event never changes.
 """
 
-from dataclasses import fields
 from typing import TypeAlias, get_args
 
 from engine.core.events.attempt import (
@@ -226,7 +225,7 @@ Event: TypeAlias = (
 )
 EVENTS: tuple[type[Event], ...] = get_args(Event)
 """Every class of event."""
-KINDS: dict[str, type[Event]] = {str(fields(cls)[0].default): cls for cls in EVENTS}
+KINDS: dict[str, type[Event]] = {cls.type: cls for cls in EVENTS}
 """Every class of event by its kind."""
 
 

@@ -1,12 +1,11 @@
 """Facts about attempts: begun, a step recorded, ended in one of four ways."""
 
-from dataclasses import field
 from typing import Literal
 
-from pydantic import JsonValue
+from msgspec import field
 
-from engine.core.fact import fact
-from engine.core.values import NO_USAGE, Usage
+from engine.core.fact import JsonValue, fact
+from engine.core.values import Usage
 
 
 @fact
@@ -51,7 +50,7 @@ class StepRecorded:
     """Name, hash of the input and the how-manieth with both."""
     output: JsonValue
     duration_ms: int
-    usage: Usage = NO_USAGE
+    usage: Usage = field(default_factory=Usage)
     """What was spent since the report before; the end of the attempt carries the rest."""
 
 
@@ -67,7 +66,7 @@ class AttemptDone:
     agent_id: str | None
     output: JsonValue
     duration_ms: int
-    usage: Usage = NO_USAGE
+    usage: Usage = field(default_factory=Usage)
 
 
 @fact
@@ -83,7 +82,7 @@ class AttemptFailed:
     error: str
     error_type: str
     duration_ms: int
-    usage: Usage = NO_USAGE
+    usage: Usage = field(default_factory=Usage)
     stuck: bool = False
     """Its thread has not returned and still takes a slot."""
     error_types: list[str] = field(default_factory=list)
@@ -108,7 +107,7 @@ class AttemptCancelled:
     agent_id: str | None
     partial: JsonValue
     duration_ms: int
-    usage: Usage = NO_USAGE
+    usage: Usage = field(default_factory=Usage)
     stuck: bool = False
     requeued: bool = False
     """The task is to be done by another attempt, and is not cancelled."""
@@ -130,7 +129,7 @@ class AttemptSetAside:
     agent_id: str | None
     partial: JsonValue
     duration_ms: int
-    usage: Usage = NO_USAGE
+    usage: Usage = field(default_factory=Usage)
     stuck: bool = False
 
 

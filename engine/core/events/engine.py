@@ -1,11 +1,10 @@
 """Facts about the engine itself, about commands, and about what was loaded or imported."""
 
-from dataclasses import field
 from typing import Literal
 
-from pydantic import JsonValue
+from msgspec import field
 
-from engine.core.fact import fact
+from engine.core.fact import JsonValue, fact
 
 
 @fact

@@ -1,7 +1,8 @@
 """Facts about where members stand in the tree, what is set for supervisors, and how large pools are."""
 
-from dataclasses import field
 from typing import Literal
+
+from msgspec import field
 
 from engine.core.fact import fact
 from engine.core.options import Balance, SupervisorOptions

@@ -1,13 +1,12 @@
 """Facts about runs: submitted, paused, re-planned, cancelled, finished."""
 
-from dataclasses import field
 from typing import Literal
 
-from pydantic import JsonValue
+from msgspec import field
 
 from engine.core.check import Takes
 from engine.core.events.task import NodePlan
-from engine.core.fact import fact
+from engine.core.fact import JsonValue, fact
 from engine.core.limits import Limits
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.spec import Aggregation, FailurePolicy

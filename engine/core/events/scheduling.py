@@ -2,8 +2,10 @@
 
 from typing import Literal
 
+from msgspec import field
+
 from engine.core.fact import fact
-from engine.core.values import NO_USAGE, Usage
+from engine.core.values import Usage
 
 
 @fact
@@ -47,6 +49,6 @@ class AttemptPreempted:
     agent_id: str
     for_task_id: str | None
     duration_ms: int
-    usage: Usage = NO_USAGE
+    usage: Usage = field(default_factory=Usage)
     stuck: bool = False
     """Its thread has not returned and still takes a slot."""

@@ -1,12 +1,13 @@
 """Facts about agents that change while they work: what becomes of attempts, ways back, specialties, other hands."""
 
-from dataclasses import field
 from typing import Literal
+
+from msgspec import field
 
 from engine.core.fact import fact
 from engine.core.spec import AgentSpec
 from engine.core.state import SwapMode
-from engine.core.values import NO_USAGE, Usage
+from engine.core.values import Usage
 
 
 @fact
@@ -23,7 +24,7 @@ class AttemptMigrated:
     """The generation that it stopped on."""
     generation: int
     duration_ms: int
-    usage: Usage = NO_USAGE
+    usage: Usage = field(default_factory=Usage)
     """Of the part that ended."""
     stuck: bool = False
     """A thread of that part has not returned and still takes a slot."""

@@ -1,12 +1,11 @@
 """Facts about tasks: planned, asked for by an agent, ended, tried again."""
 
-from dataclasses import field
 from typing import Literal
 
-from pydantic import JsonValue
+from msgspec import field
 
 from engine.core.check import Check, Joining, Takes
-from engine.core.fact import fact
+from engine.core.fact import JsonValue, fact
 from engine.core.state import TaskStatus
 from engine.core.values import Held
 

@@ -1,13 +1,14 @@
 """Facts about who is in the team: supervisors, agents, their specs and queues."""
 
-from dataclasses import field
 from typing import Literal
+
+from msgspec import field
 
 from engine.core.fact import fact
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec, Aggregation
 from engine.core.state import SwapMode
-from engine.core.values import NO_USAGE, Usage
+from engine.core.values import Usage
 
 
 @fact
@@ -193,7 +194,7 @@ class ThreadReturned:
     run_id: str | None = None
     """The run that it worked for, where that is open."""
     task_id: str | None = None
-    usage: Usage = NO_USAGE
+    usage: Usage = field(default_factory=Usage)
     """What it has spent since its attempt ended."""
 
 

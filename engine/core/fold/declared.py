@@ -6,10 +6,11 @@ exactly what differs from the last declaration.
 
 from collections.abc import Sequence
 
-from engine.core.declared import ORDER, digest, setting
+from engine.core.declared import ORDER, setting
 from engine.core.events import MembersDeclared
 from engine.core.events.hierarchy import Declared
 from engine.core.fold.handlers import Handlers
+from engine.core.spec import digest
 from engine.core.state import Declaration, State, Supervisor
 
 MOST_REMOVED = 1000

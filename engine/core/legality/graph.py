@@ -93,8 +93,9 @@ def calls_know_what_they_asked_for(state: State) -> Iterator[str]:
         for key, call in task.calls.items():
             if call.key != key:
                 yield f"{task.id} has the call {call.key!a} under another key"
+        own = set(task.children)
         for child_id in (*task.children, *adopted.get(task.id, ())):
-            if child_id in task.children and state.tasks[child_id].asked_by is not None:
+            if child_id in own and state.tasks[child_id].asked_by is not None:
                 continue  # a node of the graph of this group
             if state.tasks[child_id].call_key != asked.pop(child_id, None):
                 yield f"{child_id} was asked for by another call of {task.id} than it says"

@@ -5,22 +5,29 @@ and one that has nothing left to give hands over to the next. A task whose chain
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
 from engine.core.errors import BadValue
 from engine.core.validation.bounds import Label, Seconds, UpToADay
-from engine.core.validation.records import check_fields
+from engine.core.validation.records import Written
 from engine.core.validation.rules import Also, OutOfPlace
 
 Several: TypeAlias = Annotated[int, Field(ge=1, le=100)]
 Names: TypeAlias = Annotated[Sequence[Label], Field(max_length=50)]
 
 
-@dataclass(slots=True)
-class Retry:
+class Policy(Written, tag_field="type", tag=str.lower):
+    """One way to go on after a failure."""
+
+    @property
+    def type(self) -> str:
+        """What team files call it."""
+        return str(self.__struct_config__.tag)
+
+
+class Retry(Policy):
     """Try again on the same agent after a back-off that grows and is drawn with full jitter.
 
     A task that any able agent may take goes back to its queue, and whoever is free takes it. Where the error says how
@@ -33,7 +40,6 @@ class Retry:
     """Ceiling of the first back-off, in seconds."""
     cap_s: UpToADay = 30.0
     """Largest ceiling, in seconds."""
-    type: Literal["retry"] = "retry"
     on: Names = ()
     """Names of exception classes that are worth it, their subclasses included; empty is every one but those in
     `never_on` and those that say themselves that they are final."""
@@ -42,51 +48,33 @@ class Retry:
 
     def __post_init__(self) -> None:
         """Bring values into one shape and refuse what cannot be right."""
-        check_fields(self, "retry")
+        super().__post_init__()
         if self.cap_s < self.base_s:
             raise BadValue("retry", ("cap_s",), f"must be at least base_s, {self.base_s:g}, not {self.cap_s:g}")
 
 
-@dataclass(slots=True)
-class Failover:
+class Failover(Policy):
     """Give the task to another agent that can do it, never to one that failed on it while another is left."""
 
     agents: Several | None = None
     """How many others to try; None tries all there are."""
-    type: Literal["failover"] = "failover"
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be right."""
-        check_fields(self, "failover")
 
 
-@dataclass(slots=True)
-class Escalate:
+class Escalate(Policy):
     """Ask a person what is to become of the task."""
 
     after_s: Seconds | None = None
     """How long to wait for an answer, in seconds; None waits for ever."""
     default: Literal["reject", "retry", "skip"] = "reject"
     """The answer when nobody gave one in time."""
-    type: Literal["escalate"] = "escalate"
-
-    def __post_init__(self) -> None:
-        """Bring values into one shape and refuse what cannot be right."""
-        check_fields(self, "escalate")
 
 
-@dataclass(slots=True)
-class Fail:
+class Fail(Policy):
     """Let the task fail, and with it at once the graph that it is part of: what else runs there is stopped."""
 
-    type: Literal["fail"] = "fail"
 
-
-@dataclass(slots=True)
-class Skip:
+class Skip(Policy):
     """Count the task as optional: when it fails, those who wait for it go on without its output."""
-
-    type: Literal["skip"] = "skip"
 
 
 FailurePolicy: TypeAlias = Retry | Failover | Escalate | Fail | Skip
@@ -103,8 +91,7 @@ Chain: TypeAlias = Annotated[Sequence[FailurePolicy], Field(max_length=10), Also
 """Policies in the order in which they are asked; nothing stands behind one that never hands over."""
 
 
-@dataclass(slots=True)
-class Restart:
+class Restart(Written):
     """What a supervisor does when one of its agents crashes: OTP's words and meaning.
 
     Source: Erlang/OTP, "Supervisor Behaviour", Design Principles.
@@ -116,13 +103,8 @@ class Restart:
     """How many restarts within `period_s` are allowed; one more, and the supervisor itself fails."""
     period_s: UpToADay = 60.0
 
-    def __post_init__(self) -> None:
-        """Bring values into one shape and refuse what cannot be right."""
-        check_fields(self, "restart")
 
-
-@dataclass(slots=True)
-class Circuit:
+class Circuit(Written):
     """When an agent that keeps failing gets nothing to do for a while.
 
     Source: M. Nygard, "Release It!", 2007, the circuit breaker.
@@ -132,7 +114,3 @@ class Circuit:
     """Failed attempts in a row that open it."""
     cool_s: UpToADay = 30.0
     """How long it stays open before one attempt is let through, in seconds."""
-
-    def __post_init__(self) -> None:
-        """Bring values into one shape and refuse what cannot be right."""
-        check_fields(self, "circuit")

@@ -2,9 +2,7 @@
 
 from typing import TypeAlias
 
-from pydantic import JsonValue
-
-from engine.core.fact import fact
+from engine.core.fact import JsonValue, fact
 from engine.core.state import RunStatus
 
 

@@ -74,7 +74,7 @@ class Schedule:
         kept: Schedule | None = state.schedule
         if kept is None:
             kept = Schedule.built(state)
-            object.__setattr__(state, "schedule", kept)
+            vars(state)["schedule"] = kept
         elif kept._freed is not None:
             kept._settle(state)
         return kept

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from pydantic import JsonValue
-
 from engine.core.errors import UnknownStrategy
+from engine.core.fact import JsonValue
 from engine.core.strategies.conditional import Conditional
 from engine.core.strategies.delegate import Delegate
 from engine.core.strategies.graph import Graph

@@ -13,10 +13,9 @@ fail. A node whose guard does not hold is left out, and so is what comes after n
 
 from collections.abc import Mapping, Sequence
 
-from pydantic import JsonValue
-
 from engine.core.check import Check, Takes
 from engine.core.errors import Refused
+from engine.core.fact import JsonValue
 from engine.core.strategies.guard import asks_status, check_guard, in_words
 from engine.core.strategies.layout import Layout
 from engine.core.strategies.settings import checked, flag, member, names_once, one_of, strings, text

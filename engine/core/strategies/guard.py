@@ -11,10 +11,9 @@ from re import _constants as codes  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
-from pydantic import JsonValue
-
 from engine.core.discovery import nearest
 from engine.core.errors import Refused
+from engine.core.fact import JsonValue
 
 KINDS = ("status", "contains", "names", "matches", "json")
 STATUSES = ("done", "failed", "cancelled", "skipped")

@@ -10,10 +10,9 @@ Each member is a level where nobody says. With `returns` a level can send back t
 
 from collections.abc import Sequence
 
-from pydantic import JsonValue
-
 from engine.core.check import Check
 from engine.core.errors import Refused
+from engine.core.fact import JsonValue
 from engine.core.strategies.layout import Layout
 from engine.core.strategies.sequential_with_validation import MOST_RETURNS, REJECTS
 from engine.core.strategies.settings import checked, members_of, names_once, strings, whole, words

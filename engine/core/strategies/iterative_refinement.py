@@ -11,10 +11,9 @@ score is taken.
 
 from collections.abc import Sequence
 
-from pydantic import JsonValue
-
 from engine.core.check import Check, Takes
 from engine.core.errors import Refused
+from engine.core.fact import JsonValue
 from engine.core.strategies.layout import Layout
 from engine.core.strategies.settings import checked, member, members_of, number, strings, whole
 from engine.core.strategies.wiring import Growth, Nodes, Settings, Verdict, Wiring

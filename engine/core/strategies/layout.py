@@ -7,6 +7,7 @@ had not started, and is otherwise context for whatever begins first.
 from collections.abc import Iterable, Sequence
 
 from engine.core.check import Check, Joining, Takes
+from engine.core.fact import changed
 from engine.core.strategies.wiring import Made, Nodes, Settings, Wiring
 
 
@@ -144,5 +145,4 @@ class Layout:
 
 
 def _with_outcome(wiring: Wiring, outcome: str | None) -> Wiring:
-    values = {name: getattr(wiring, name) for name in wiring.__slots__}  # type: ignore[attr-defined]
-    return Wiring(**values | {"outcome": outcome})
+    return changed(wiring, outcome=outcome)

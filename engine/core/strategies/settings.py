@@ -6,10 +6,9 @@ Every fault is one line that says which setting, what is wrong, and what is righ
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from pydantic import JsonValue
-
 from engine.core.discovery import nearest
 from engine.core.errors import Refused
+from engine.core.fact import JsonValue
 from engine.core.spec import AGGREGATIONS
 from engine.core.strategies.wiring import Settings
 

@@ -8,13 +8,12 @@ back to `grow`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Literal, Protocol, TypeAlias
 
-from pydantic import JsonValue
+from msgspec import field
 
 from engine.core.check import Check, Joining, Takes
-from engine.core.fact import fact
+from engine.core.fact import JsonValue, fact
 from engine.core.spec import Aggregation
 
 JOIN = "+join"

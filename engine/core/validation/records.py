@@ -5,14 +5,31 @@ with everything in it, whichever way it came: `checked`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, ClassVar, TypeVar, get_type_hints
+
+from msgspec import Struct
 
 from engine.core.errors import BadValue
+from engine.core.fact import fields
 from engine.core.validation.rules import Check, Wrong, rule_for, shown
 
 T = TypeVar("T")
+
+
+class Written(Struct, forbid_unknown_fields=True):
+    """What a person or a program writes; it checks itself when it is built, by the annotations of its fields.
+
+    Raises:
+        BadValue: If a field cannot be right.
+    """
+
+    whose: ClassVar[str] = ""
+    """What it is called in messages; empty is the name of its class."""
+
+    def __post_init__(self) -> None:
+        """Bring values into one shape and refuse what cannot be right."""
+        check_fields(self, self.whose or type(self).__name__.lower())
 
 
 def check_fields(record: Any, whose: str) -> None:
@@ -72,10 +89,7 @@ def check_arguments(whose: str, function: Callable[..., Any], given: Mapping[str
 
 def _make_checks(cls: type) -> tuple[tuple[str, Check, Any], ...]:
     hints = get_type_hints(cls, include_extras=True)
-    return tuple(
-        (one.name, rule_for(hints[one.name]).check, one.default if one.default is not MISSING else MISSING)
-        for one in fields(cls)
-    )
+    return tuple((one.name, rule_for(hints[one.name]).check, one.default) for one in fields(cls))
 
 
 _checks: Callable[[Any], tuple[tuple[str, Check, Any], ...]] = cache(_make_checks)
@@ -90,7 +104,7 @@ def _arguments(function: Callable[..., Any]) -> dict[str, Check]:
 
 def _copied(value: Any) -> Any:
     """Return records within a value built anew, which checks them."""
-    if is_dataclass(value) and not isinstance(value, type):
+    if isinstance(value, Struct):
         return checked(value, type(value).__name__)
     return [_copied(one) for one in value] if isinstance(value, list | tuple) else value
 

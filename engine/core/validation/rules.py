@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
-from pydantic import JsonValue
+from engine.core.fact import JsonValue
 
 Check: TypeAlias = Callable[[Any], Any]
 """Returns the value in the one shape that it has in records; raises `Wrong`."""
@@ -83,6 +83,13 @@ class Says:
 
 
 @dataclass(frozen=True, slots=True)
+class Means:
+    """Beside `Any`, which is what a decoder makes of it: the type that it stands for."""
+
+    hint: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Also:
     """Beside a type: something more to look at, once the type is right; raises `Wrong`."""
 
@@ -96,6 +103,10 @@ def rule_for(hint: Any) -> Rule:
 
 def _rule(hint: Any, beside: tuple[Any, ...]) -> Rule:
     origin, args = get_origin(hint), get_args(hint)
+    if hint is JsonValue:
+        return Rule("a JSON value", _json)
+    if origin is Annotated and isinstance(args[1], Means):
+        return _rule(args[1].hint, beside)
     if origin is Annotated:
         return _with_more(_rule(args[0], (*args[1:], *beside)), args[1:])
     if origin in (Union, types.UnionType):
@@ -104,8 +115,6 @@ def _rule(hint: Any, beside: tuple[Any, ...]) -> Rule:
         return _one_of(args)
     if hint in _PLAIN:
         return _PLAIN[hint](_Bounds.of(beside))
-    if hint is JsonValue:
-        return Rule("a JSON value", _json)
     if hint in (Any, object):
         return Rule("anything", _as_it_is)
     if hint is Callable or origin is Callable:

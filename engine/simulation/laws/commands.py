@@ -1,7 +1,6 @@
 """Commands: each has one outcome, and one that is applied has done what it asks for."""
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
 from engine.core.commands import (
@@ -30,6 +29,7 @@ from engine.core.commands import (
     SwitchStrategy,
     UnregisterSpec,
 )
+from engine.core.declared import OPTIONS
 from engine.core.events import CommandApplied, CommandRefused, SignalDropped
 from engine.core.options import DEFAULT_PRIORITY, SupervisorOptions
 from engine.core.spec import AgentSpec
@@ -242,8 +242,7 @@ def _unlike(books: Chronicle, supervisor: SupervisorEntry, team: SupervisorSpec)
             return f"{name} of {supervisor.id} is {getattr(state, name)}"
     if (supervisor.max_parallel, supervisor.max_agents) != (team.max_parallel, team.max_agents):
         return f"{supervisor.id} has other limits"
-    names = [one.name for one in fields(SupervisorOptions)]
-    differs = [name for name in names if _of(state.options, name) != _of(team.options, name)]
+    differs = [name for name in OPTIONS if _of(state.options, name) != _of(team.options, name)]
     if differs:
         return f"{supervisor.id} has other options: {differs}"
     everybody: dict[str, AgentEntry | SupervisorEntry] = {**books.team.agents, **books.team.supervisors}
@@ -345,10 +344,10 @@ def _changed(books: Chronicle, command: ChangeSupervisor, event: CommandApplied)
         wanted = getattr(command, name)
         if wanted is not None and getattr(supervisor, name) != wanted:
             return f"{name} of {supervisor.id} is {getattr(supervisor, name)}"
-    for one in fields(SupervisorOptions) if command.options is not None else ():
-        wanted = _of(command.options, one.name) if command.options is not None else None
-        if wanted is not None and getattr(supervisor.options, one.name) != wanted:
-            return f"{one.name} of {supervisor.id} is {getattr(supervisor.options, one.name)}"
+    for name in OPTIONS if command.options is not None else ():
+        wanted = _of(command.options, name) if command.options is not None else None
+        if wanted is not None and getattr(supervisor.options, name) != wanted:
+            return f"{name} of {supervisor.id} is {getattr(supervisor.options, name)}"
     return None
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from dataclasses import replace as changed
 from typing import Any, Literal
 
 from engine.core.events import (
@@ -40,6 +39,7 @@ from engine.core.events import (
     SwapRolledBack,
     ThreadReturned,
 )
+from engine.core.fact import changed
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec
 from engine.core.state import State

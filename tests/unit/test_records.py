@@ -1,0 +1,133 @@
+"""What is journaled: records that are read strictly, and written only where they can be read again."""
+
+from collections.abc import Iterator
+from enum import Enum
+from math import inf, nan
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import msgspec
+import pytest
+from msgspec import NODEFAULT, Struct
+
+from engine.core.codec import decode_events, decode_state, encode_event, encode_state
+from engine.core.commands import Submit
+from engine.core.errors import CorruptJournal
+from engine.core.events import AttemptDone, AttemptFailed, ChildPlan, CommandApplied, Delegated, Event
+from engine.core.fact import Entity, fields
+from engine.core.limits import Limits
+from engine.core.spec import Circuit, Retry
+from engine.core.state import State
+from tests.world import agent, team_world
+
+
+def done(output: Any) -> Event:
+    return AttemptDone(run_id="r1", task_id="t1", attempt=1, agent_id="a1", output=output, duration_ms=5)
+
+
+def failed(retry_after_s: float) -> Event:
+    return AttemptFailed(
+        run_id="r1", task_id="t1", attempt=1, agent_id="a1", error="", error_type="", duration_ms=5,
+        retry_after_s=retry_after_s,
+    )  # fmt: skip
+
+
+def delegated(value: Any) -> Event:
+    child = ChildPlan(
+        task_id="t2", kind="agent", title="", queue=None, worker_id=None, supervisor_id="s1", input=[{"x": value}]
+    )
+    return Delegated(
+        run_id="r1", task_id="t1", attempt=1, agent_id="a1", call_key="", call_kind="map", children=[child]
+    )
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        *(done(value) for value in (nan, inf, [1, {"deep": -inf}], "half \ud800", {"\udfff": 1}, object())),
+        failed(nan),
+        delegated(inf),
+        CommandApplied(
+            command_id="c", command="", sender="", role="", summary="", result={"share": nan}
+        ),
+    ],
+)  # fmt: skip
+def test_what_could_not_be_read_again_is_not_written(event: Event) -> None:
+    with pytest.raises(ValueError, match="cannot be written as JSON"):
+        encode_event(event)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"type":"engine_stopped","at_ms":1,"reason":"x","extra":1}',
+        b'{"type":"engine_stopped","at_ms":"1","reason":"x"}',
+        b'{"type":"engine_stopped","at_ms":1.5,"reason":"x"}',
+        b'{"type":"engine_stopped","at_ms":1,"reason":"\xff"}',
+        b'{"type":"engine_stopped","at_ms":1}',
+        b'{"type":"engine_dreamed","at_ms":1,"reason":"x"}',
+        b'{"at_ms":1,"reason":"x"}',
+        b'{"type":"engine_stopped","at_ms":1,"reason":"x"},{}',
+        b"",
+    ],
+)
+def test_a_body_that_is_not_what_its_kind_says_is_told_with_its_seq(body: bytes) -> None:
+    good = b'{"type":"engine_stopped","at_ms":1,"reason":"x"}'
+
+    with pytest.raises(CorruptJournal) as corrupt:
+        decode_events([(7, "engine_stopped", good), (8, "engine_stopped", body), (9, "engine_stopped", good)])
+
+    assert corrupt.value.seq == 8
+
+
+def test_a_field_that_nobody_knows_is_refused_at_every_level_of_the_state() -> None:
+    world = team_world(agent("ada", limits=Limits(tokens=5), on_failure=[Retry(2)], circuit=Circuit()))
+    world.order(Submit(request="count"))
+    document = msgspec.json.decode(encode_state(world.state))
+    found = list(objects(document))
+
+    for number in range(len(found)):
+        again = msgspec.json.decode(encode_state(world.state))
+        list(objects(again))[number]["unknown"] = 1
+        with pytest.raises(ValueError, match="unknown field"):
+            decode_state(msgspec.json.encode(again))
+    assert len(found) > 10
+
+
+def objects(value: Any, hint: Any = State) -> Iterator[dict[str, Any]]:
+    """Yield every object of a document that stands for a record."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType, Annotated):
+        for one in args:
+            yield from objects(value, one)
+    elif isinstance(value, list) and args:
+        for inner in value:
+            yield from objects(inner, args[0])
+    elif isinstance(value, dict) and args:
+        for inner in value.values():
+            yield from objects(inner, args[-1])
+    elif isinstance(value, dict) and is_record(hint) and hint.__struct_config__.tag in (None, value.get("type")):
+        yield value
+        for one in fields(hint):
+            yield from objects(value.get(one.name), one.type)
+
+
+def is_record(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Struct)
+
+
+def entities(cls: type = Entity) -> Iterator[type]:
+    one: type
+    for one in cls.__subclasses__():
+        yield one
+        yield from entities(one)
+
+
+@pytest.mark.parametrize("cls", entities(), ids=lambda cls: cls.__name__)
+def test_json_of_an_entity_tells_its_defaults_from_all_that_is_equal(cls: type) -> None:
+    one: Any
+    for one in fields(cls):
+        default: Any = one.default
+        is_singleton = default is None or isinstance(default, bool | Enum) or default in ("", ())
+        is_small = isinstance(default, int) and 0 <= default <= 256
+        assert default is NODEFAULT or is_singleton or is_small or get_origin(one.type) is Literal, one.name
