@@ -12,6 +12,7 @@ from engine.core.commands import (
     RetryWork,
     SwapAgent,
 )
+from engine.core.fact import changed
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
@@ -46,6 +47,17 @@ def test_after_a_crash_in_the_middle_of_a_call_a_person_is_asked_and_nothing_sta
     assert asked.question == "ada was cut off while it called pay; did that happen?"
     assert works(world) == []
     assert next(task.status for task in world.state.tasks.values() if task.title == "ada") is TaskStatus.IN_DOUBT
+
+
+def test_a_state_in_which_a_person_is_asked_twice_about_one_call_is_not_legal() -> None:
+    world = paying()
+    world.crash()
+    (asked,) = world.state.escalations.values()
+
+    world.state.escalations["e99"] = changed(asked, id="e99")
+
+    with pytest.raises(AssertionError, match="a person is asked twice about one call of a tool"):
+        assert_legal(world.state)
 
 
 def test_a_call_cut_off_for_what_is_more_urgent_is_asked_about_too() -> None:

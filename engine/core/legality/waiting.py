@@ -81,6 +81,9 @@ def questions_are_about_what_waits(state: State) -> Iterator[str]:
             yield f"{question.id} is due at {question.due_ms}, and its timer says otherwise"
         if not _waits_for(state, question):
             yield f"{question.id} asks about {question.subject}, which does not wait for an answer"
+    calls = [(one.subject, str(one.detail.get("key"))) for one in state.escalations.values() if one.kind == "doubt"]
+    if len(set(calls)) != len(calls):
+        yield "a person is asked twice about one call of a tool"
     for task in state.tasks.values():
         asked = state.escalations.get(task.escalation_id or "")
         if task.escalation_id is not None and (asked is None or asked.subject != task.id):
