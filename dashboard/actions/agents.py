@@ -56,7 +56,7 @@ def _strategy(at: Acting, said: Spoken) -> None:
 
 
 def _pause(stop: bool | None, at: Acting, said: Spoken) -> None:
-    """Pause, or let go on; None does whichever of the two there is to do."""
+    """Pause, or resume; None pauses what works and resumes what is paused."""
     target = at.asked(said.word())
     if target is None:
         return

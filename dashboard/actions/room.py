@@ -25,7 +25,7 @@ def _next_in_need(at: Acting, _said: Spoken) -> None:
     """Go to the next thing that waits for a person: questions first, in the inbox."""
     waiting = needs_person(at.state)
     if not waiting:
-        at.deck.say("nobody needs you", "done")
+        at.deck.say("nothing waits for you", "done")
         return
     here = at.selected_key()
     place = waiting.index(here) + 1 if here in waiting else 0

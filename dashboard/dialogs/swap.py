@@ -24,7 +24,18 @@ if TYPE_CHECKING:
 _FILE, _MORE = "file:", "more:"
 
 
-class SwapDialog(Dialog):
+class SpecDialog(Dialog):
+    """What becomes of the work of agents that get another spec, in each of three ways, and what is different in it."""
+
+    def inside(self) -> Iterable[Widget]:
+        yield Told(id="work")
+        yield Radio(id="mode")
+        yield Told(id="each")
+        yield Told(id="changes")
+        yield Told(id="shell")
+
+
+class SwapDialog(SpecDialog):
     """Choose another spec for one agent, or for several as one change; ids, histories and queues stay."""
 
     DOES = "Swap"
@@ -46,11 +57,7 @@ class SwapDialog(Dialog):
 
     def inside(self) -> Iterable[Widget]:
         yield Choices(id="choices")
-        yield Told(id="work")
-        yield Radio(id="mode")
-        yield Told(id="each")
-        yield Told(id="changes")
-        yield Told(id="shell")
+        yield from super().inside()
 
     def begin(self) -> None:
         if self._choice is not None and self._choice not in self.state.registry:
@@ -164,7 +171,7 @@ class SwapDialog(Dialog):
         return SwapAgent(agent=at(agent_id), registered=new.name, mode=mode)
 
 
-class RollbackDialog(Dialog):
+class RollbackDialog(SpecDialog):
     """Show what it was, and what going back does to its work."""
 
     DOES = "Roll back"
@@ -177,13 +184,6 @@ class RollbackDialog(Dialog):
     def title_line(self) -> str:
         agent = self.state.agents[self._agent_id]
         return f"Roll {agent.name} back (g{agent.generation} → g{agent.generation + 1})"
-
-    def inside(self) -> Iterable[Widget]:
-        yield Told(id="work")
-        yield Radio(id="mode")
-        yield Told(id="each")
-        yield Told(id="changes")
-        yield Told(id="shell")
 
     def begin(self) -> None:
         self.look(self.deck.glimpse)

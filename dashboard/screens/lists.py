@@ -89,14 +89,7 @@ class AgentsScreen(TableScreen):
     ORDERS = tuple(agent_rows.ORDERS)
 
     def listing(self, glimpse: Glimpse) -> Listing:
-        return agents(
-            glimpse.state,
-            glimpse.counts,
-            glimpse.live,
-            now_ms=glimpse.now_ms,
-            order=self._order,
-            needle=self.needle,
-        )
+        return self.sorted_rows(agents, glimpse)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         self.app.push_screen(AgentScreen(event.key))
@@ -110,14 +103,7 @@ class TasksScreen(TableScreen):
     ORDERS = tuple(task_rows.ORDERS)
 
     def listing(self, glimpse: Glimpse) -> Listing:
-        return tasks(
-            glimpse.state,
-            glimpse.counts,
-            glimpse.live,
-            now_ms=glimpse.now_ms,
-            order=self._order,
-            needle=self.needle,
-        )
+        return self.sorted_rows(tasks, glimpse)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         if event.key in self.state.tasks:

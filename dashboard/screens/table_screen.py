@@ -1,7 +1,7 @@
 """A screen whose body is one table."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import ClassVar
 
@@ -43,6 +43,11 @@ class TableScreen(Frame):
     def listing(self, glimpse: Glimpse) -> Listing:
         """Return the rows."""
         raise NotImplementedError
+
+    def sorted_rows(self, view: Callable[..., Listing], glimpse: Glimpse) -> Listing:
+        """Return the rows of a view of the whole team, sorted and filtered as the operator has chosen."""
+        at = {"now_ms": glimpse.now_ms, "order": self._order, "needle": self.needle}
+        return view(glimpse.state, glimpse.counts, glimpse.live, **at)
 
     @property
     def table(self) -> Table:

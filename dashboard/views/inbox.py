@@ -41,7 +41,7 @@ def inbox(state: State, *, now_ms: int, needle: str = "") -> Listing:
     every = needs_person(state)
     keys = [key for key in every if matches(needle, *(cell.text for cell in _row(state, key, now_ms)))]
     empty = (f"nothing matches {needle!r}", "esc shows all") if needle else (
-        "nobody needs you",
+        "nothing waits for you",
         "questions of tasks that failed, swaps that take long and budgets that are spent come here",
     )  # fmt: skip
 

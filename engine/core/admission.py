@@ -23,7 +23,6 @@ from engine.core.signals import EngineBegan
 from engine.core.spec import spec_hash
 from engine.core.state import SUMMARIES, RunStatus, State
 from engine.core.step import step
-from engine.core.strategies import STRATEGIES, check_settings
 from engine.core.strategies.guard import check_pattern
 from engine.core.values import Usage
 
@@ -52,7 +51,7 @@ def admit(document: Document, state: State, texts: int) -> None:
     """
     for fault in (*_of_form(document), *wrong_ids(document)):
         raise Inadmissible(fault)
-    for fault in (*_texts(state, texts), *_numbers(state), *_specs(state), *_settings(state), *_finished(state)):
+    for fault in (*_texts(state, texts), *_numbers(state), *_specs(state), *_guards(state), *_finished(state)):
         raise Inadmissible(fault)
     try:
         found = next(_tried(state), None)
@@ -138,12 +137,9 @@ def _specs(state: State) -> Iterator[str]:
             yield f"the spec {spec.name!a} is not the one that its hash says"
 
 
-def _settings(state: State) -> Iterator[str]:
-    """Settings are refused that no command would take, and patterns wherever a graph keeps them to look at outputs."""
+def _guards(state: State) -> Iterator[str]:
+    """Refuse patterns that no command would take, wherever a graph keeps them to look at outputs."""
     try:
-        for supervisor in state.supervisors.values():
-            if supervisor.mode in STRATEGIES:
-                check_settings(supervisor.mode, supervisor.options.settings)
         for task in state.tasks.values():
             for pattern in _patterns({**task.settings, **(task.check.args if task.check is not None else {})}):
                 check_pattern(task.id, pattern)

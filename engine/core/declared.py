@@ -19,6 +19,8 @@ OWN = ("participants", "auto_discover", "max_matches", "default_agent", "max_par
 OPTIONS = names(SupervisorOptions)
 SETTINGS = (*STRATEGY, *OWN, *OPTIONS)
 """Every setting of a supervisor, by name."""
+ONE_CHOICE = ("mode", "settings", "lead")
+"""What is taken together where the strategy is another one: its settings and its lead mean nothing to others."""
 ORDER = "order"
 """What the order of its members is called where it is compared like a setting."""
 

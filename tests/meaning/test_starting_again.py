@@ -74,6 +74,25 @@ async def test_what_was_changed_and_changed_back_is_no_conflict(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("on_conflict", ["declared", "current"])
+async def test_a_strategy_that_was_switched_since_keeps_the_settings_that_are_its_own(
+    tmp_path: Path, on_conflict: Winner
+) -> None:
+    """Settings alone would stand as they were declared last, while the strategy that needs others is the program's."""
+    path, ada, bob = tmp_path / "team.db", Diary().agent("ada"), Diary().agent("bob")
+    drawn = {"nodes": [{"name": "one", "agent": "ada"}, {"name": "two", "agent": "bob", "after": ["one"]}]}
+    async with started(path, ada, bob) as team:
+        team.coordination_mode = "parallel"
+
+    graph: dict[str, Any] = {"coordination_mode": "graph", "coordination_settings": drawn}
+    async with started(path, ada, bob, on_conflict=on_conflict, **graph) as again:
+        assert again._here.mode == ("graph" if on_conflict == "declared" else "parallel")
+        assert again._here.options.settings == (drawn if on_conflict == "declared" else {})
+    async with started(path, ada, bob, on_conflict="current", coordination_mode="sequential") as again:
+        assert again._here.mode == ("sequential" if on_conflict == "declared" else "parallel")
+        assert again._here.options.settings == {}
+
+
+@pytest.mark.parametrize("on_conflict", ["declared", "current"])
 async def test_an_agent_that_was_swapped_since(tmp_path: Path, said: list[str], on_conflict: Winner) -> None:
     path, diary = tmp_path / "team.db", Diary()
     ada = AgentSpec(name="ada", run=shout)

@@ -151,6 +151,8 @@ def test_a_finished_step_is_kept_for_later_attempts_and_never_runs_again_unless_
             steps = kept.setdefault(event.task_id, set())
             assert event.key not in steps
             steps.add(event.key)
+        if event.type == "escalation_answered" and event.kind == "doubt" and event.answer == "ran":
+            kept.setdefault(event.subject, set()).add(str(event.detail["key"]))  # a person says that it was done
         if event.type == "attempt_cancelled" and event.restarted:
             kept.pop(event.task_id, None)
 

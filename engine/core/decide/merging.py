@@ -22,7 +22,7 @@ from engine.core.decide.strategy import switched_to
 from engine.core.decide.swapping import swap_agent
 from engine.core.decide.team import must, name_is_free
 from engine.core.decide.trust import has_code
-from engine.core.declared import OPTIONS, ORDER, OWN, SETTINGS, STRATEGY, as_json, setting
+from engine.core.declared import ONE_CHOICE, OPTIONS, ORDER, OWN, SETTINGS, STRATEGY, as_json, setting
 from engine.core.events import (
     AgentAdded,
     Event,
@@ -245,7 +245,10 @@ class Merge(Noted):
             self._keep(supervisor.id, settings={name: digest(setting(team, name)) for name in differ})
             return
         base = self._base.get(supervisor.id)
-        since = {name: self._since(base is None or name in base.settings) for name in differ}
+        otherwise = set(differ if base is None else base.settings) & set(differ)
+        if "mode" in differ and otherwise.intersection(ONE_CHOICE):
+            otherwise.update(ONE_CHOICE)
+        since = {name: self._since(name in otherwise) for name in differ}
         for winner in (None, "declared", "current"):
             names = [name for name in differ if since[name] == winner]
             fields = [

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator
 
 from engine.core.decide.leaving import own_tasks
+from engine.core.errors import Refused
 from engine.core.hierarchy import DEEPEST
 from engine.core.scheduler import Schedule
 from engine.core.state import Agent, State, Supervisor, TaskStatus
-from engine.core.strategies import STRATEGIES
+from engine.core.strategies import STRATEGIES, check_settings
 from engine.core.validation.bounds import NAME
 
 
@@ -55,6 +56,11 @@ def supervisors_have_possible_settings(state: State) -> Iterator[str]:
             yield f"{supervisor.id} has the name {supervisor.name!a}"
         if supervisor.mode not in STRATEGIES:
             yield f"{supervisor.id} has the unknown strategy {supervisor.mode!a}"
+            continue
+        try:
+            check_settings(supervisor.mode, supervisor.options.settings)
+        except Refused as refusal:
+            yield f"{supervisor.id} has settings that its strategy refuses: {refusal.reason}"
         if supervisor.max_parallel < 1 or supervisor.max_agents < 1 or supervisor.max_matches < 1:
             yield f"{supervisor.id} has a limit below 1"
 
