@@ -4,13 +4,13 @@ A zip that any tool can open, of JSON alone. One rule holds inside: what an arch
 it was checked, and nothing is written before that; every failure is one `ImportRefused`.
 
 Format: `manifest`. The file itself: `container`. Its JSON: `core.strict_json`. Whether it
-may come in: `core.admission`.
+may come in: `core.transfer.admission`.
 """
 
 from engine.archive.exporting import ExportResult, export_archive
 from engine.archive.plan import ImportPlan, plan_import
 from engine.archive.reading import Archive, complete_state, read_archive, read_state
-from engine.core.exporting import document_of, state_sha256
+from engine.core.transfer.exporting import document_of, state_sha256
 from engine.errors import ArchiveError, ExportRefused, ImportRefused
 
 __all__ = [

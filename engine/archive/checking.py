@@ -24,8 +24,8 @@ from engine.archive.container import unpacked_bytes
 from engine.archive.cutting import pieces
 from engine.archive.reading import read_archive
 from engine.core.commands import ImportState, Order
-from engine.core.importing import part_from
 from engine.core.signals import ArchiveChecked, PartRead, Signal, StateReady, StateUnusable
+from engine.core.transfer.importing import part_from
 from engine.errors import ImportRefused
 from engine.runtimes.values import one_line
 from engine.runtimes.work import Services

@@ -11,9 +11,9 @@ import msgspec
 
 from engine.archive.manifest import INTO_ITS_OWN, LARGEST_AT_WORK, too_many
 from engine.archive.reading import Archive
-from engine.core.document import Document, bound_in, entities, references_in, text_places
 from engine.core.fact import JsonValue
-from engine.core.importing import compacted
+from engine.core.transfer.document import Document, bound_in, entities, references_in, text_places
+from engine.core.transfer.importing import compacted
 from engine.errors import ImportRefused
 
 T = TypeVar("T")

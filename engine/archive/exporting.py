@@ -20,11 +20,11 @@ from engine.archive.manifest import (
     counts_of,
     too_many,
 )
-from engine.core.document import bound_in, text_refs
 from engine.core.errors import CorruptJournal
-from engine.core.exporting import document_of, encoded, state_sha256
 from engine.core.fact import JsonValue
 from engine.core.queries.targets import find_supervisor
+from engine.core.transfer.document import bound_in, text_refs
+from engine.core.transfer.exporting import document_of, encoded, state_sha256
 from engine.core.values import TextRef
 from engine.errors import ExportRefused
 from engine.folding import folded_from, pages

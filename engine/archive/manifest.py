@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from engine.core.document import Document, entities
+from engine.core.transfer.document import Document, entities
 
 FORMAT = "quarterdeck-archive"
 VERSION = 2

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from engine.archive.checking import opened
 from engine.archive.container import file_sha256
-from engine.core.importing import free_name
 from engine.core.state import State
+from engine.core.transfer.importing import free_name
 from engine.folding import folded
 from engine.trust import TrustList, needs_trust
 

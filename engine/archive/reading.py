@@ -20,14 +20,14 @@ from engine.archive.manifest import (
     counts_of,
     too_many,
 )
-from engine.core.admission import Inadmissible, admit
 from engine.core.codec import said, state_of
-from engine.core.document import Document
-from engine.core.exporting import state_sha256
 from engine.core.fact import JsonValue
-from engine.core.importing import state_from
 from engine.core.state import State
 from engine.core.strict_json import NotStrict, check_values, strict_json
+from engine.core.transfer.admission import Inadmissible, admit
+from engine.core.transfer.document import Document
+from engine.core.transfer.exporting import state_sha256
+from engine.core.transfer.importing import state_from
 from engine.errors import ImportRefused, NotJson
 from engine.runtimes.values import json_value
 

@@ -1,8 +1,8 @@
 """Finished runs: what is remembered of each, also after the state has dropped it; from the events that told it."""
 
 from engine.core.events import RunFinished, StateImported, SummariesImported
-from engine.core.importing import state_from
 from engine.core.state import RunSummary
+from engine.core.transfer.importing import state_from
 
 
 def summary_of(event: RunFinished, seq: int) -> RunSummary:

@@ -7,10 +7,10 @@ from typing import Protocol
 from engine.clock import Clock
 from engine.core.codec import encode_command
 from engine.core.commands import Ping
-from engine.core.document import Document, references_in
 from engine.core.fact import JsonValue
 from engine.core.signals import AgentUnusable, AgentUsable, Signal, StateReady
 from engine.core.state import State
+from engine.core.transfer.document import Document, references_in
 from engine.simulation.agents import is_of_a_program
 from engine.simulation.disk import Disk, Mishaps
 from store import CommandRow

@@ -16,12 +16,12 @@ from anyio.abc import TaskGroup
 from engine.clock import Clock, VirtualClock
 from engine.core.codec import encode_command
 from engine.core.commands import Command, Order
-from engine.core.document import Document
 from engine.core.events import EngineStopped, Event
-from engine.core.exporting import document_of
 from engine.core.fact import JsonValue
 from engine.core.signals import Signal, StepFinished
 from engine.core.state import State
+from engine.core.transfer.document import Document
+from engine.core.transfer.exporting import document_of
 from engine.errors import CommandRefusedError, DiskStayedFull, EngineError, HostStopped
 from engine.host import Host
 from engine.runtimes.task import Task

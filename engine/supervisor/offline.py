@@ -19,15 +19,15 @@ from engine.core.code import of_program
 from engine.core.codec import decode_events, decode_state, encode_state, kind_of
 from engine.core.commands import Command, Order
 from engine.core.context import Context
-from engine.core.document import bound_in, entities, references_in, text_refs
 from engine.core.errors import NotTrusted
 from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished
-from engine.core.exporting import document_of
 from engine.core.fact import JsonValue
 from engine.core.fold import fold
 from engine.core.signals import Signal, StateReady
 from engine.core.state import RunSummary, State
 from engine.core.step import step
+from engine.core.transfer.document import bound_in, entities, references_in, text_refs
+from engine.core.transfer.exporting import document_of
 from engine.core.values import Held, TextRef
 from engine.errors import CommandRefusedError, Defect
 from engine.folding import IMPORTS, finished_run, summary_in

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from engine import AgentSpec, CommandRefusedError, DiscoveryConfig, DynamicSupervisor, RunFailed
 from engine.clock import VirtualClock
 from engine.core.declared import described
-from engine.core.exporting import state_sha256
 from engine.core.fact import changed, names
 from engine.core.options import SupervisorOptions
+from engine.core.transfer.exporting import state_sha256
 from engine.simulation.coordination import drawn_mode
 from engine.simulation.crew import OF_CODE, drawn_options, drawn_spec
 from tests.patience import PATIENCE_S

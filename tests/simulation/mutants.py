@@ -19,12 +19,12 @@ from engine.archive import ImportRefused
 from engine.archive.reading import complete_state, read_state
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import Cancel, Submit
-from engine.core.document import Document
-from engine.core.exporting import document_of
 from engine.core.fact import names
 from engine.core.fold import fold
 from engine.core.legality import assert_legal
 from engine.core.state import Agent, Escalation, Ledger, Queue, Run, RunSummary, State, Supervisor, Task, Timer
+from engine.core.transfer.document import Document
+from engine.core.transfer.exporting import document_of
 from engine.simulation.history import History
 from engine.simulation.plan import Plan
 from engine.simulation.report import plan_of

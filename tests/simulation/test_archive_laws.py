@@ -9,15 +9,10 @@ from pydantic import JsonValue
 
 from engine.archive.cutting import pieces
 from engine.archive.reading import complete_state, read_state
-from engine.core.admission import admit
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import Answer, Pause, Resume, Submit
-from engine.core.document import Document, references_in, text_refs
-from engine.core.document_ids import FIELDS
-from engine.core.exporting import at_rest, document_of, state_sha256
 from engine.core.fact import names
 from engine.core.hierarchy import below_of
-from engine.core.importing import compacted, raised, state_from
 from engine.core.legality import assert_legal
 from engine.core.options import SupervisorOptions
 from engine.core.signals import ArchiveChecked, EngineBegan, PartRead, StateReady
@@ -35,6 +30,11 @@ from engine.core.state import (
     TaskStatus,
     Timer,
 )
+from engine.core.transfer.admission import admit
+from engine.core.transfer.document import Document, references_in, text_refs
+from engine.core.transfer.exporting import at_rest, document_of, state_sha256
+from engine.core.transfer.ids import FIELDS
+from engine.core.transfer.importing import compacted, raised, state_from
 from engine.texts import walk
 from tests.chance import release, worlds
 from tests.world import World, agent, team_world

@@ -6,15 +6,15 @@ import pytest
 
 from engine.archive.reading import complete_state, read_state
 from engine.core.commands import Move, ReplaceTeam, SupervisorSpec
-from engine.core.document import references_in
 from engine.core.errors import Refused
-from engine.core.exporting import document_of
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.signals import EngineBegan, StateReady
 from engine.core.spec import Retry
 from engine.core.state import RunStatus, State
+from engine.core.transfer.document import references_in
+from engine.core.transfer.exporting import document_of
 from engine.texts import walk
 from tests.story import applied, attempt, attempts, ended, submitted, works
 from tests.world import World, agent, team_world

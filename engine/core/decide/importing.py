@@ -4,7 +4,6 @@ from engine.core.commands import ImportState
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
 from engine.core.decide.trust import trusted
-from engine.core.document import Document, entities, references_in
 from engine.core.errors import Refused
 from engine.core.events import (
     CommandApplied,
@@ -16,9 +15,10 @@ from engine.core.events import (
     SummariesImported,
 )
 from engine.core.fact import changed
-from engine.core.importing import compacted, raised
 from engine.core.signals import ArchiveChecked, PartRead, StateReady, StateUnusable
 from engine.core.state import State
+from engine.core.transfer.document import Document, entities, references_in
+from engine.core.transfer.importing import compacted, raised
 
 KINDS = ("agents", "supervisors", "runs", "tasks")
 """What is counted for who asked."""

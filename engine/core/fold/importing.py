@@ -8,8 +8,8 @@ from engine.core.fold.queues import enqueue, is_ready
 from engine.core.fold.slots import refresh_agent, tell_all
 from engine.core.fold.team import note_code
 from engine.core.fold.timers import timer_id
-from engine.core.importing import part_from, state_from
 from engine.core.state import SUMMARIES, Incoming, State
+from engine.core.transfer.importing import part_from, state_from
 
 
 def begin_import(state: State, event: ImportBegan) -> None:

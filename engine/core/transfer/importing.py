@@ -12,10 +12,10 @@ from typing import Any
 from msgspec.structs import force_setattr
 
 from engine.core.codec import state_of
-from engine.core.document import Document, entities, text_refs
-from engine.core.document_ids import with_ids
 from engine.core.fact import JsonValue
 from engine.core.state import State
+from engine.core.transfer.document import Document, entities, text_refs
+from engine.core.transfer.ids import with_ids
 from engine.core.validation.bounds import NAME
 
 _LONGEST_NAME = 64

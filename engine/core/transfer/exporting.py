@@ -8,7 +8,13 @@ import msgspec
 
 from engine.core.codec import decode_state, encode_state
 from engine.core.context import Context
-from engine.core.document import (
+from engine.core.events import AttemptLost, RunPaused
+from engine.core.fact import JsonValue
+from engine.core.fold import fold
+from engine.core.signals import EngineBegan
+from engine.core.state import State, Task, TaskStatus
+from engine.core.step import step
+from engine.core.transfer.document import (
     CLOCK_AND_PAUSE,
     DERIVED,
     INDEXES,
@@ -17,13 +23,7 @@ from engine.core.document import (
     entities,
     text_places,
 )
-from engine.core.events import AttemptLost, RunPaused
-from engine.core.fact import JsonValue
-from engine.core.fold import fold
-from engine.core.part import part_of
-from engine.core.signals import EngineBegan
-from engine.core.state import State, Task, TaskStatus
-from engine.core.step import step
+from engine.core.transfer.part import part_of
 from engine.core.values import TextRef
 
 

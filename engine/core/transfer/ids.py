@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from engine.core.document import Document, Fields, entities
 from engine.core.fact import fact
+from engine.core.transfer.document import Document, Fields, entities
 
 NewId: TypeAlias = Callable[[str], str]
 ID = re.compile(r"[a-z][1-9][0-9]{0,14}")

@@ -13,8 +13,6 @@ from typing import Any
 
 from engine.core.commands import Cancel, Order
 from engine.core.context import Context
-from engine.core.document import DERIVED, INDEXES, OF_ONE_FILE, Document, entities, text_refs
-from engine.core.document_ids import ID, LETTERS, wrong_ids
 from engine.core.errors import Refused
 from engine.core.fact import JsonValue, fields
 from engine.core.fold.importing import fold_import
@@ -24,6 +22,8 @@ from engine.core.spec import spec_hash
 from engine.core.state import SUMMARIES, RunStatus, State
 from engine.core.step import step
 from engine.core.strategies.guard import check_pattern
+from engine.core.transfer.document import DERIVED, INDEXES, OF_ONE_FILE, Document, entities, text_refs
+from engine.core.transfer.ids import ID, LETTERS, wrong_ids
 from engine.core.values import Usage
 
 _LARGEST = 2**53
