@@ -36,6 +36,8 @@ from engine.core.events import (
     GroupEnded,
     GroupGrown,
     GroupPlanned,
+    MemberMoved,
+    MemberRenamed,
     NeedMet,
     PoolResized,
     PreemptionAsked,
@@ -80,7 +82,7 @@ SAMPLE = 25
 LIVE: tuple[Law, ...] = (outcomes.only_the_attempt_that_is_live_is_heard,)
 OUTCOME: tuple[Law, ...] = (outcomes.each_task_has_one_outcome,)
 IDS: tuple[Law, ...] = (team.ids_are_given_once,)
-QUEUES: tuple[Law, ...] = (team.a_new_spec_serves_its_specialties,)
+QUEUES: tuple[Law, ...] = (team.an_agent_serves_the_queues_near_it,)
 FAILURE: tuple[Law, ...] = (failures.a_failure_goes_down_its_chain,)
 ANSWER: tuple[Law, ...] = (failures.an_answer_is_carried_out,)
 NOT_OVER: tuple[Law, ...] = (stopping.what_is_cancelled_begins_nothing,)
@@ -92,6 +94,8 @@ ON_EVENT: dict[type, tuple[Law, ...]] = {
     SupervisorAdded: IDS,
     AgentAdded: (*IDS, *QUEUES),
     CapabilitiesChanged: QUEUES,
+    MemberMoved: QUEUES,
+    MemberRenamed: QUEUES,
     GroupPlanned: (
         *IDS,
         *NOT_OVER,

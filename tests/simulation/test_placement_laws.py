@@ -6,9 +6,11 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.core.commands import SupervisorSpec
+from engine.core.commands import AddAgent, ChangeCapabilities, Move, SupervisorSpec
 from engine.core.errors import NoAgentMatches
+from engine.core.fold import fold
 from engine.core.queries.placement import place_for
+from engine.core.queries.targets import at
 from engine.core.state import Agent, State, Supervisor
 from tests.world import World, agent, team_world
 
@@ -125,3 +127,37 @@ def test_work_goes_to_the_nearest_who_are_able(world: World, target: str, data: 
         assert able[nearest] <= set(takers)
         teams = {state.agents[one].supervisor_id for one in takers}
         assert {distance(state, home, state.supervisors[team]) for team in teams} == {nearest}
+
+
+def levels(draw: Draw, deep: int, name: str) -> SupervisorSpec:
+    """Draw a team in which only those so many levels below are able to dig."""
+    below = draw(st.integers(2, 3)) if deep else 0
+    worker = agent(f"{name}-worker", "dig" if not deep else "sing")
+    teams = [levels(draw, deep - 1, f"{name}{one}") for one in range(below)]
+    return SupervisorSpec(name=name, members=[worker, *teams])
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_who_comes_near_shared_work_takes_from_it_as_those_who_are_there_do(data: st.DataObject) -> None:
+    draw: Draw = data.draw
+    world = team_world(*levels(draw, draw(st.integers(0, 2)), "t").members, mode="parallel")
+    state = world.state
+    teams = list(state.supervisors.values())
+    asking, before, home = (draw(st.sampled_from(teams)) for _ in range(3))
+    made = place_for(state, asking, "dig", asker=None).made
+    assert made is not None
+    fold(state, [made])
+    able = draw(st.booleans())
+
+    world.order(AddAgent(supervisor=at(before.id), spec=agent("newcomer", "dig" if able else "sit")))
+    if home is not before:
+        world.order(Move(target="newcomer", parent=at(home.id)))
+    if not able:
+        world.order(ChangeCapabilities(agent="newcomer", add=["dig"]))
+
+    queue = state.queues[made.key]
+    (came,) = (one for one in state.agents.values() if one.name == "newcomer")
+    anchor = state.supervisors[queue.supervisor_id]
+    near = {distance(state, anchor, state.supervisors[state.agents[one].supervisor_id]) for one in made.agent_ids}
+    assert (came.id in queue.agents) == (distance(state, anchor, home) in near)

@@ -11,6 +11,8 @@ from engine.core.events import (
     Escalated,
     GroupGrown,
     GroupPlanned,
+    MemberMoved,
+    MemberRenamed,
     RunSubmitted,
     StateImported,
     StrategySwitched,
@@ -262,14 +264,23 @@ def what_was_declared_is_remembered(past: Seen, _: object) -> str | None:
     return None
 
 
-def a_new_spec_serves_its_specialties(past: Seen, event: Any) -> str | None:
-    """An agent that comes, or gets another spec, takes from the queues near it for its specialties."""
+def an_agent_serves_the_queues_near_it(past: Seen, event: Any) -> str | None:
+    """An agent that comes, moves, or is called or described otherwise, serves queues near it for what names it."""
     team = past.books.team
-    home = event.supervisor_id if isinstance(event, AgentAdded) else team.agents[event.agent_id].supervisor_id
+    if isinstance(event, AgentAdded):
+        agent_id, home, spec, name = event.agent_id, event.supervisor_id, event.spec, event.name
+    else:
+        agent_id = event.member_id if isinstance(event, MemberMoved | MemberRenamed) else event.agent_id
+        if agent_id not in team.agents:
+            return None  # a team moves, or gets another name
+        agent = team.agents[agent_id]
+        home = event.parent_id if isinstance(event, MemberMoved) else agent.supervisor_id
+        spec = getattr(event, "spec", None) or agent.spec
+        name = event.name if isinstance(event, MemberRenamed) else agent.name
     near = {home, *(f"{above.id}+{depth}" for depth, above in enumerate(team.up(home)))}
-    skills = {word.casefold() for word in event.spec.specialties}
+    named = {word.casefold() for word in (name, *spec.specialties)}
     for key in team.served:
         _, place, capability = key.split(":", 2)
-        if place in near and capability.casefold() in skills and key not in event.queues:
-            return f"{event.agent_id} has {capability!r} by {event.type}, and does not take from {key}"
+        if place in near and capability.casefold() in named and key not in event.queues:
+            return f"{agent_id} has {capability!r} by {event.type}, and does not take from {key}"
     return None

@@ -12,4 +12,4 @@ _ALL: list[Bug] = [
 BUGS = [bug for bug in _ALL if ":" not in bug.law]
 """Those that a law of the simulated histories has to see."""
 OUT_OF_REACH = [bug for bug in _ALL if ":" in bug.law]
-"""Those in what no simulated history reaches: a law for hypothesis has to see them, by name `module:test`."""
+"""Those that simulated histories never or hardly reach: a law for hypothesis has to see them, by name `module:test`."""
