@@ -207,6 +207,21 @@ def test_an_agent_becomes_a_pool_by_a_swap_and_grows_at_once() -> None:
     assert member(world, "ada").size == 3
 
 
+def test_the_last_pool_that_is_swapped_back_by_itself_for_a_failure_is_looked_at_as_a_pool_no_more() -> None:
+    world = team_world(agent("lead"), agent("ada", "sum"), participants=["lead"], max_parallel=100)
+    submitted(world)
+    pool = agent("ada", "sum", pool=Pool(max=3, grow_at=1))
+    applied(world, SwapAgent(agent="ada", spec=pool, rollback_failures=1))
+    world.ask(attempt(world, "lead"), "sum", [1, 2, 3])
+    assert len(attempts(world, "ada")) == member(world, "ada").size == 2
+    world.succeed(attempts(world, "ada")[0])
+
+    world.fail(attempts(world, "ada")[0])  # an instance has nothing to do, and in the same step there is no pool
+
+    assert (member(world, "ada").size, world.state.pools) == (1, {})
+    assert_legal(world.state)
+
+
 def test_a_pool_that_leaves_is_watched_no_more() -> None:
     world = flooded(12, Pool(max=3, idle_s=10))
     while attempts(world, "ada"):

@@ -316,7 +316,7 @@ class Schedule:
             room = room and not self.lacks_process(state, agent)
         elif self._in_processes:
             self._in_processes.pop(agent_id, None)
-        if state.pools and (agent_id in state.pools or agent_id in self.resizable):
+        if agent_id in state.pools or agent_id in self.resizable:
             self._pool(state, agent)
         plain = (
             room
