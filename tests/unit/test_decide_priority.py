@@ -4,9 +4,11 @@ import pytest
 
 from engine.core.commands import Cancel, Pause, Resume, SetPriority, Submit, SupervisorSpec
 from engine.core.legality import assert_legal
+from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.spec import Retry
 from engine.core.state import RunStatus, Task, TaskStatus
+from engine.core.values import Usage
 from tests.story import applied, attempt, ended, refused, submitted, works
 from tests.world import World, agent, team_world
 
@@ -117,6 +119,22 @@ def test_a_run_whose_oldest_task_was_cancelled_waits_since_the_oldest_that_is_le
     assert_legal(world.state)
     world.succeed(attempt(world, "ada"))
     assert world.starts[-1].run_id == small
+
+
+def test_a_run_has_its_turn_again_whose_task_is_set_aside_for_a_question_about_its_budget() -> None:
+    ada = agent("ada", "sum", task_limits=Limits(tokens=1, then="ask"))
+    world = team_world(agent("lead", max_concurrency=9), ada, participants=["lead"])
+    runs = {name: submitted(world) for name in ("busy", "first", "second")}
+    lead = {start.run_id: key for key, start in world.started.items()}
+    for name, items in (("busy", [1]), ("first", [1, 2]), ("second", [1])):
+        world.ask(lead[runs[name]], "sum", items)
+    world.succeed(attempt(world, "ada"))
+    world.record(attempt(world, "ada"), "dear", usage=Usage(tokens_in=9))
+
+    world.stop(attempt(world, "ada"))
+
+    assert_legal(world.state)
+    assert [start.run_id for start in world.starts[-3:]] == [runs["busy"], runs["first"], runs["first"]]
 
 
 def test_a_task_that_was_lost_with_the_engine_goes_on_before_those_that_came_after_it() -> None:

@@ -71,6 +71,7 @@ def enqueue(state: State, task: Task, *, again: bool = False, held: bool | None 
         _give_back_turn(state, task)
     if is_held(state, task) if held is None else held:
         task.held_back = True
+        tell(state, task)
         return
     task.held_back, task.ready = False, True
     queue = state.queues[task.queue or ""]

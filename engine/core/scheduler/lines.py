@@ -99,6 +99,12 @@ class Line:
         if not lane:
             del self.lanes[priority]
 
+    def turn_given_back(self, run: Run, priority: int) -> None:
+        """Follow that the last turn of a run does not count any more, whose task is ready and held back."""
+        lane = self.lanes.get(priority, OrderedDict())
+        if (turn := lane.get(run.id)) is not None:
+            self._time(lane, run.id, turn, run, priority)
+
     def _time(self, lane: Lane, run_id: str, turn: Turn, run: Run | None, priority: int) -> None:
         """Let a run wait since its first task became ready, or since its last turn."""
         seq, _, since_ms = next(iter(turn.tasks.values()))

@@ -178,6 +178,9 @@ class Schedule:
             self._place(state, task, back_queue(attempt.agent_id or ""), attempt.back_seq, attempt.back_ms)
         elif (was := self._places.pop(task_id, None)) is not None:
             self._leave(state, task_id, was)
+        elif task.held_back and (line := self.lines.get(task.queue or "")) is not None:
+            line.turn_given_back(state.runs[task.run_id], task.priority)
+            self._ranked_anew[line.key] = line
         held = self._held.get(task_id)
         if attempt is not None and not attempt.parked and attempt.agent_id is not None:
             now = state.agents[attempt.agent_id].supervisor_id, attempt.in_process
