@@ -218,7 +218,7 @@ def _story(past: "Past") -> list[str]:
     """Return what happened, from outside and inside, one line each."""
     from dashboard.views.names import Names
     from dashboard.views.sentences import sentence
-    from engine.simulation.history import START_MS
+    from engine.simulation.world import START_MS
 
     names, lines, outside = Names(), [], list(past.lines)
     for seq, event in enumerate(past.events, 1):

@@ -10,15 +10,14 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from random import Random
-from typing import Any, Protocol
+from typing import Any
 from zlib import crc32
 
 import anyio
 from anyio import get_cancelled_exc_class
 
-from engine.clock import Clock
 from engine.core.fact import JsonValue
-from engine.core.signals import AttemptSucceeded, Signal
+from engine.core.signals import AttemptSucceeded
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.core.values import Usage, preview
@@ -26,9 +25,10 @@ from engine.errors import AgentCrashed, AttemptInterrupted, BoundElsewhere, Dele
 from engine.runtimes.code import Code
 from engine.runtimes.context import Context
 from engine.runtimes.slot import Slot
-from engine.runtimes.task import Task
 from engine.runtimes.work import Work
 from engine.simulation.drawing import NAMES, SKILLS
+from engine.simulation.laws.outcomes import LIE
+from engine.simulation.world import World
 
 HANG_S = 6 * 3600.0
 LONGEST_S = 600.0
@@ -41,54 +41,15 @@ PIECES = 5
 LONG = "a line of an output that is too long to be kept in the state itself, and stands in the journal alone\n" * 30
 MOST_TASKS = 80
 """In a run with so many tasks nobody delegates any more: teams that hand on to teams would never end."""
-LIE = "an answer about an attempt that is not at work"
-"""Never to be taken by anybody."""
 DEEPEST = 2
 """How often a delegated text may be delegated on."""
-
-
-class Stage(Protocol):
-    """What the agents of a history share."""
-
-    clock: Clock
-
-    @property
-    def state(self) -> State:
-        """The state of the engine of the moment."""
-
-    def signal(self, signal: Signal) -> None:
-        """Say something to the engine past its rules."""
-
-    def code_is_gone(self, agent: str) -> bool:
-        """Tell whether the code of an agent cannot be found now."""
-
-    def begins(self, work: Work) -> None:
-        """Take note of an attempt that is begun."""
-
-    def reads(self, work: Work, task: Task) -> None:
-        """Take note of what an attempt is given."""
-
-    def ends(self, work: Work) -> None:
-        """Take note that an attempt is left, however."""
-
-    def step_runs(self, work: Work, name: str) -> None:
-        """Take note of a step that is done, and not answered from the journal."""
-
-    def tool_runs(self, work: Work) -> None:
-        """Take note of a call of a tool that must not be called twice."""
-
-    def goes_wrong(self, key: str, share: float) -> bool:
-        """Tell whether something goes wrong in an attempt whose draw is `share`."""
-
-    def went_wrong(self, key: str, mishap: str) -> None:
-        """Take note of what goes wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
     """One attempt, as what goes wrong in it sees it."""
 
-    stage: Stage
+    world: World
     work: Work
     context: Context
     draw: Random
@@ -105,12 +66,12 @@ def is_of_a_program(agent: str) -> bool:
 class SimulatedRuntime:
     """Play one agent of a simulation."""
 
-    def __init__(self, spec: AgentSpec, stage: Stage, seed: int, *, given: bool) -> None:
+    def __init__(self, spec: AgentSpec, world: World, seed: int, *, given: bool) -> None:
         limits = [limit for limit in (spec.timeout_s, spec.step_timeout_s) if limit is not None and given]
         self._longest_s = max(0.1, min([LONGEST_S, *(limit / PIECES for limit in limits)]))
         self._given = given
         self._spec = spec
-        self._stage = stage
+        self._world = world
         self._seed = seed
 
     async def check(self) -> None:
@@ -120,28 +81,28 @@ class SimulatedRuntime:
             Unusable: If it is gone.
         """
         name = self._spec.name
-        if self._stage.code_is_gone(name):
+        if name in self._world.missing:
             raise BoundElsewhere(name) if is_of_a_program(name) else Unusable(f"the code of {name} is gone")
 
     async def execute(self, work: Work) -> JsonValue:
         """Do what this agent does with this task at this attempt."""
-        self._stage.begins(work)
+        self._world.begins(work)
         try:
             return await self._play(work)
         finally:
-            self._stage.ends(work)
+            self._world.ends(work)
 
     async def _play(self, work: Work) -> JsonValue:
-        stage, task = self._stage, await work.task()
-        stage.reads(work, task)
+        world, task = self._world, await work.task()
+        world.reads(work, task)
         key = f"{work.effect.agent} at {preview(task.request, 40)!r} ({task.title[:40]}), attempt {work.effect.attempt}"
         draw = Random(f"{self._seed} {key}")
-        scene = Scene(stage, work, Context(work, task, {}), draw, self._longest_s, self._given)
+        scene = Scene(world, work, Context(work, task, {}), draw, self._longest_s, self._given)
         scene = replace(scene, context=Context(work, task, {"send": partial(_send, scene)}))
         share, mishap, early = draw.random(), draw.choice(list(MISHAPS)), draw.random() < 0.5
-        wrong = stage.goes_wrong(key, share)
+        wrong = world.goes_wrong(key, share)
         if wrong:
-            stage.went_wrong(key, mishap)
+            world.went_wrong(key, mishap)
         if wrong and early:
             return await MISHAPS[mishap](scene)
         await _work(scene, task.text)
@@ -150,9 +111,9 @@ class SimulatedRuntime:
         return _output(draw, work.effect.agent)
 
 
-def simulated_runtime(stage: Stage, seed: int, *, given: bool) -> Callable[[AgentSpec, Code], SimulatedRuntime]:
+def simulated_runtime(world: World, seed: int, *, given: bool) -> Callable[[AgentSpec, Code], SimulatedRuntime]:
     """Return what makes the runtime of every agent of a history; a `given` team's keep their time limits."""
-    return lambda spec, code: SimulatedRuntime(spec, stage, seed, given=given)
+    return lambda spec, code: SimulatedRuntime(spec, world, seed, given=given)
 
 
 def seconds(draw: Random, longest_s: float = LONGEST_S) -> float:
@@ -174,7 +135,7 @@ async def _work(scene: Scene, text: str) -> None:
             await _step(scene, f"step{number}")
     if draw.random() < SPENDS:
         _spend(scene)
-    run = scene.stage.state.runs.get(scene.work.effect.run_id)
+    run = scene.world.state.runs.get(scene.work.effect.run_id)
     is_large = run is not None and run.total >= MOST_TASKS
     asks = draw.random() < 0.25 and text.count("part of") < DEEPEST and not is_large
     if asks and not (scene.given and scene.work.spec.timeout_s is not None):  # it may wait for others for hours
@@ -183,7 +144,7 @@ async def _work(scene: Scene, text: str) -> None:
 
 async def _step(scene: Scene, name: str) -> None:
     async def done() -> JsonValue:
-        scene.stage.step_runs(scene.work, name)
+        scene.world.step_runs(scene.work, name)
         await scene.context.sleep(seconds(scene.draw, scene.longest_s))
         results: list[JsonValue] = ["a result", LONG, 7, None, {"rows": [1, LONG]}]
         return scene.draw.choice(results)
@@ -212,9 +173,9 @@ async def _call(scene: Scene, number: int) -> None:
 
 
 async def _send(scene: Scene, number: int) -> JsonValue:
-    scene.stage.tool_runs(scene.work)
+    scene.world.tool_runs(scene.work)
     await scene.context.sleep(seconds(scene.draw, scene.longest_s))
-    if scene.draw.random() < 0.15 and scene.stage.goes_wrong("a tool", 0.0):  # never where nothing is to go wrong
+    if scene.draw.random() < 0.15 and scene.world.goes_wrong("a tool", 0.0):  # never where nothing is to go wrong
         raise ConnectionError("the other side is not there")
     return f"sent {number}"
 
@@ -222,12 +183,12 @@ async def _send(scene: Scene, number: int) -> JsonValue:
 async def _ask(scene: Scene, text: str) -> None:
     draw, context = scene.draw, scene.context
     if scene.given:
-        others = [one.name for one in scene.stage.state.agents.values() if one.id != scene.work.effect.agent_id]
+        others = [one.name for one in scene.world.state.agents.values() if one.id != scene.work.effect.agent_id]
         if not others:
             return
         target = draw.choice(others)
     else:
-        target = draw.choice([*SKILLS, *NAMES[:3], *_words(scene.stage.state), "nobody"])
+        target = draw.choice([*SKILLS, *NAMES[:3], *_words(scene.world.state), "nobody"])
     about = f"part of {text[:60]}"
     try:
         if draw.random() < 0.5:
@@ -302,7 +263,7 @@ async def _answers_after_a_stop(scene: Scene) -> JsonValue:
 
 async def _does_not_stop(scene: Scene) -> JsonValue:
     """Swallow every request to stop, until the engine gives it up."""
-    clock, work = scene.stage.clock, scene.work
+    clock, work = scene.world.clock, scene.work
     until_ms = clock.now_ms() + round(HANG_S * 1000 / 8)
     waiting: Slot[None] = work._waiting_slot()  # it waits past the rules, and the clock must not wait for it
     try:
@@ -324,7 +285,7 @@ async def _answers_twice(scene: Scene) -> JsonValue:
 
 async def _answers_for_others(scene: Scene) -> JsonValue:
     for _ in range(5):
-        tasks = scene.stage.state.tasks
+        tasks = scene.world.state.tasks
         at_work = [task.id for task in tasks.values() if task.attempt is not None]
         task_id = scene.draw.choice([*at_work, *tasks, "t999999"])
         now = tasks[task_id].attempts if task_id in tasks else 1
@@ -335,7 +296,7 @@ async def _answers_for_others(scene: Scene) -> JsonValue:
 
 def _say(scene: Scene, task_id: str, attempt: int, output: str) -> None:
     usage = Usage(tokens_in=scene.draw.randrange(10**6), tokens_out=None, cost_usd=Decimal("0.001"), time_ms=5)
-    scene.stage.signal(AttemptSucceeded(task_id=task_id, attempt=attempt, output=output, duration_ms=5, usage=usage))
+    scene.world.signal(AttemptSucceeded(task_id=task_id, attempt=attempt, output=output, duration_ms=5, usage=usage))
 
 
 async def _returns_oddly(scene: Scene) -> JsonValue:

@@ -1,74 +1,65 @@
-"""Books of one history, kept from its journal alone, by other means than the core's.
+"""Everything that the journal of one history says, kept by other means than the core's.
 
 `Chronicle` folds each event into a state of its own, as any reader of the file does, lets the ledgers take it, which
 know nothing of that state, and notes what reports tell: waits, attempts of each agent, kinds of events.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from engine.core.events import (
-    AttemptCancelled,
-    AttemptDone,
-    AttemptFailed,
-    AttemptLost,
-    AttemptMigrated,
-    AttemptPreempted,
-    AttemptSetAside,
-    AttemptStarted,
-    CommandApplied,
-    CommandRefused,
-    Event,
-    RetryDue,
-    RunFinished,
-    StateImported,
-    StepRecorded,
-    TaskFailedOver,
-    TaskReassigned,
-    TaskReopened,
-    TaskRequeued,
-    TaskTriedAnew,
-)
+from engine.core import events
+from engine.core.commands import Command
+from engine.core.events import AttemptCancelled, AttemptMigrated, AttemptStarted, Event, RunFinished, StateImported
 from engine.core.fold import fold
 from engine.core.state import State, TaskStatus
 from engine.core.values import Held, TextRef
-from engine.simulation.ledger.counts import CountLedger
-from engine.simulation.ledger.declared import DeclaredLedger
+from engine.joins import Result, join
+from engine.simulation.ledger import ENDS, Ledger
+from engine.simulation.ledger.attempts import WorkLedger
 from engine.simulation.ledger.failures import FailureLedger
-from engine.simulation.ledger.inputs import joined
 from engine.simulation.ledger.spending import SpendingLedger
 from engine.simulation.ledger.team import TeamLedger
 from engine.simulation.ledger.turns import TurnLedger
-from engine.simulation.ledger.work import WorkLedger
+from engine.simulation.ledger.work import Job
 from engine.texts import walk
 
-ENDS = (AttemptDone, AttemptFailed, AttemptCancelled, AttemptPreempted, AttemptSetAside, AttemptLost)
-"""Events that end an attempt; a new one has to be added here."""
-REOPENS = (TaskReopened,)
-"""Events after which a task that had its outcome has none."""
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """What a built-in join has to come to."""
+
+    of: list[str]
+    """Tasks whose outputs are joined."""
+    value: Any
 
 
-class Chronicle:
+class Chronicle(Ledger):
     """What a journal says, and what follows from it."""
 
     def __init__(self) -> None:
         self.state = State()
         self.events: list[Event] = []
         """The journal so far."""
+        self.batch: list[Event] = []
+        """What was written last."""
+        self.sent: dict[str, Command] = {}
+        """What operators sent, by the id of the order."""
         self.team = TeamLedger()
         self.work = WorkLedger(self.text)
         self.spending = SpendingLedger()
         self.failures = FailureLedger()
         self.turns = TurnLedger()
-        self.counts = CountLedger()
-        self.declared = DeclaredLedger()
+        self.minted: Counter[str] = Counter()
+        """The last number given to an id, by its letter."""
+        self.joins: dict[tuple[str, int], Joined] = {}
+        """What built-in joins have to come to, by task and attempt."""
+        self.summaries: dict[str, dict[str, Any]] = {}
+        """What has to be remembered of each run that has ended."""
         self.started_seq: dict[tuple[str, int], int] = {}
         """Where each attempt began."""
         self.outcomes: dict[str, TaskStatus] = {}
-        """What each task of an open run came to that has ended."""
-        self.ended: Counter[str] = Counter()
-        """How many tasks of agents of finished runs came to which end."""
+        """What the state says that each task of an open run came to that has ended."""
         self.undone: list[str] = []
         """Tasks that had their outcome and lost or changed it, although nobody reopened them."""
         self.steps: dict[tuple[str, str], int] = {}
@@ -77,6 +68,8 @@ class Chronicle:
         """Commands with an outcome, and its seq."""
         self.since_ms: dict[str, int] = {}
         """Since when a task that was ready again waits."""
+        self.ended: Counter[str] = Counter()
+        """How many tasks of agents of finished runs came to which end."""
         self.waits_ms: dict[str, list[int]] = {}
         """How long the attempts of each agent, by its name, had to wait from when their tasks could begin."""
         self.workers: Counter[str] = Counter()
@@ -96,74 +89,42 @@ class Chronicle:
     def take(self, event: Event) -> None:
         """Note what an event means, and fold it."""
         self.events.append(event)
-        note = _NOTES.get(type(event))
-        if note is not None:
-            note(self, event)
-        if isinstance(event, RunFinished):
-            self._remember(event)
+        self.kinds[event.type] += 1
+        super().take(event)
+        if isinstance(event, ENDS):
+            self._wait_anew(event)
         self.turns.take(event, self.next_seq, self.team)
-        self.counts.take(event, self.work)
         self.spending.take(event, self.team, self.work)
-        self.failures.take(event, self.work)
-        before = {task_id: job.outcome for task_id, job in self.work.jobs.items()}
-        if not isinstance(event, RunFinished):
-            self.work.take(event)
-            self.counts.count_outcomes(before, self.work)
-        else:
-            self.work.take(event)
+        self.failures.take(event)
+        self.work.take(event)
         self.team.take(event)
-        self.declared.take(event, self.team)
         self.turns.follow(event, self.work)
         if isinstance(event, AttemptStarted | AttemptMigrated):
             self._begin(event)
-        run_id = getattr(event, "run_id", None)
-        if isinstance(event, RunFinished):
-            self._finish(event)
         fold(self.state, (event,))
         if isinstance(event, StateImported):
-            self._adopt()
-        self.kinds[event.type] += 1
+            for ledger in (self.team, self.work, self.spending, self.failures):
+                ledger.adopt(self.state)
+            self.minted |= Counter(self.state.minted)
+        run_id = getattr(event, "run_id", None)
         for one in (run_id,) if run_id is not None else self.state.runs:
             self._look_at_outcomes(one, event)
 
     def _begin(self, event: AttemptStarted | AttemptMigrated) -> None:
-        """Note what an attempt runs, or what a built-in join has to come to."""
+        """Note what an attempt runs, or what a built-in join gets when it begins and what that is together."""
         job = self.work.jobs[event.task_id]
         if event.agent_id is not None and job.attempt is not None:
             job.attempt.spec = self.team.agents[event.agent_id].spec
         elif job.kind == "join":
-            self.counts.joins[event.task_id, event.attempt] = joined(self, job)
+            done = [one for one in self.work.before_in_graph(job) if one.outcome is TaskStatus.DONE]
+            seen = [one for one in done if one.output is not None or job.join == "list"]
+            results = [Result(self._worker(one), one.title, one.output, one.ended_ms) for one in seen]
+            joined = Joined([one.id for one in seen], join(job.join or "concat", results))
+            self.joins[event.task_id, event.attempt] = joined
 
-    def _adopt(self) -> None:
-        """Let the ledgers take what an import brought."""
-        self.team.adopt(self.state)
-        self.work.adopt(self.state)
-        self.spending.adopt(self.state)
-        self.failures.adopt(self.state)
-        self.counts.adopt(self.state)
-
-    def _remember(self, event: RunFinished) -> None:
-        """Note what has to be remembered of a run that ends."""
-        run = self.work.runs[event.run_id]
-        mine = [self.work.jobs[one] for one in run.tasks if self.work.jobs[one].kind == "agent"]
-        ends = Counter(job.outcome for job in mine)
-        self.counts.summaries[run.id] = {
-            "supervisor_id": run.supervisor_id,
-            "status": event.status,
-            "tasks": len(mine),
-            "done": ends[TaskStatus.DONE],
-            "failed": ends[TaskStatus.FAILED],
-            "usage": self.spending.of(run.id),
-            "started_ms": run.submitted_ms,
-            "ended_ms": event.at_ms,
-            "seq": self.next_seq,
-        }
-
-    def _finish(self, event: RunFinished) -> None:
-        for task_id in self.state.runs[event.run_id].tasks:
-            status = self.outcomes.pop(task_id, None)
-            if status is not None and self.state.tasks[task_id].kind == "agent":
-                self.ended[str(status)] += 1
+    def _worker(self, job: Job) -> str:
+        member = self.team.member(job.agent_id or job.worker_id or "")
+        return job.title if member is None else member.name
 
     def _look_at_outcomes(self, run_id: str, event: Event) -> None:
         """Note which tasks of a run have their outcome now; it is the state's change that counts, whatever made it."""
@@ -174,60 +135,56 @@ class Chronicle:
                 if task.ended:
                     self.outcomes[task_id] = task.status
             elif task.status is not before:
-                if not isinstance(event, REOPENS):
+                if not isinstance(event, events.TaskReopened):
                     self.undone.append(f"{task_id} was {before} and became {task.status} by {event.type}")
                 del self.outcomes[task_id]
 
-    def waits_since_ms(self, task_id: str) -> int:
-        """Return since when a task that waits could have begun."""
-        task = self.state.tasks[task_id]
-        ends = (self.state.tasks[before].ended_ms or 0 for before in task.after)
-        return max(self.since_ms.get(task_id, 0), task.created_ms, *ends)
+    # Events; the ledgers have not taken them yet
 
+    def _on_attempt_started(self, event: AttemptStarted) -> None:
+        self.started_seq[event.task_id, event.attempt] = self.next_seq
+        if event.agent_id is not None:
+            name, task = self.state.agents[event.agent_id].name, self.state.tasks[event.task_id]
+            ends = (self.state.tasks[before].ended_ms or 0 for before in task.after)
+            could_ms = max(self.since_ms.get(task.id, 0), task.created_ms, *ends)
+            self.workers[name] += 1
+            self.waits_ms.setdefault(name, []).append(event.at_ms - could_ms)
 
-def _started(books: Chronicle, event: AttemptStarted) -> None:
-    task_id = event.task_id
-    books.started_seq[task_id, event.attempt] = books.next_seq
-    if event.agent_id is not None:
-        name = books.state.agents[event.agent_id].name
-        books.workers[name] += 1
-        books.waits_ms.setdefault(name, []).append(event.at_ms - books.waits_since_ms(task_id))
+    def _on_step_recorded(self, event: events.StepRecorded) -> None:
+        self.steps[event.task_id, event.key] = self.next_seq
 
+    def _on_attempt_cancelled(self, event: AttemptCancelled) -> None:
+        if event.restarted:  # it begins again, without its finished steps
+            self.steps = {key: seq for key, seq in self.steps.items() if key[0] != event.task_id}
 
-def _recorded(books: Chronicle, event: StepRecorded) -> None:
-    books.steps[event.task_id, event.key] = books.next_seq
+    def _wait_anew(self, event: Any) -> None:
+        self.since_ms[event.task_id] = event.at_ms
 
+    _on_retry_due = _on_task_requeued = _on_task_failed_over = _on_task_tried_anew = _on_task_reassigned = _wait_anew
 
-def _attempt_over(books: Chronicle, event: Any) -> None:
-    books.since_ms[event.task_id] = event.at_ms
-    if isinstance(event, AttemptCancelled) and event.restarted:  # it begins again, without its finished steps
-        books.steps = {key: seq for key, seq in books.steps.items() if key[0] != event.task_id}
+    def _on_task_reopened(self, event: events.TaskReopened) -> None:
+        self.since_ms |= dict.fromkeys((event.task_id, *event.reopened), event.at_ms)
 
+    def _decided(self, event: events.CommandApplied | events.CommandRefused) -> None:
+        self.commands[event.command_id] = self.next_seq
 
-def _again(books: Chronicle, event: Any) -> None:
-    books.since_ms[event.task_id] = event.at_ms
+    _on_command_applied = _on_command_refused = _decided
 
-
-def _reopened(books: Chronicle, event: TaskReopened) -> None:
-    for task_id in (event.task_id, *event.reopened):
-        books.since_ms[task_id] = event.at_ms
-
-
-def _command(books: Chronicle, event: CommandApplied | CommandRefused) -> None:
-    books.commands[event.command_id] = books.next_seq
-
-
-_NOTES: dict[type, Callable[[Chronicle, Any], None]] = {
-    AttemptStarted: _started,
-    StepRecorded: _recorded,
-    **dict.fromkeys(ENDS, _attempt_over),
-    TaskReopened: _reopened,
-    RetryDue: _again,
-    TaskRequeued: _again,
-    TaskFailedOver: _again,
-    TaskTriedAnew: _again,
-    TaskReassigned: _again,
-    CommandApplied: _command,
-    CommandRefused: _command,
-}
-"""What to note of each class of event; the others change nothing here but outcomes and usage."""
+    def _on_run_finished(self, event: RunFinished) -> None:
+        run = self.work.runs[event.run_id]
+        mine = [job for job in map(self.work.jobs.__getitem__, run.tasks) if job.kind == "agent"]
+        ends = Counter(job.outcome for job in mine)
+        for task_id in run.tasks:
+            self.outcomes.pop(task_id, None)
+        self.ended.update(str(job.outcome) for job in mine)
+        self.summaries[run.id] = {
+            "supervisor_id": run.supervisor_id,
+            "status": event.status,
+            "tasks": len(mine),
+            "done": ends[TaskStatus.DONE],
+            "failed": ends[TaskStatus.FAILED],
+            "usage": self.spending.of(run.id),
+            "started_ms": run.submitted_ms,
+            "ended_ms": event.at_ms,
+            "seq": self.next_seq,
+        }

@@ -2,132 +2,100 @@
 
 from collections.abc import Callable
 from random import Random
-from typing import Protocol
 
-from engine.clock import Clock
 from engine.core.codec import encode_command
 from engine.core.commands import Ping
-from engine.core.fact import JsonValue
-from engine.core.signals import AgentUnusable, AgentUsable, Signal, StateReady
-from engine.core.state import State
-from engine.core.transfer.document import Document, references_in
+from engine.core.signals import AgentUnusable, AgentUsable, StateReady
+from engine.core.transfer.document import references_in
 from engine.simulation.agents import is_of_a_program
-from engine.simulation.disk import Disk, Mishaps
+from engine.simulation.world import World
 from store import CommandRow
 
 MOST_AGENTS = 30
 """In a team with more agents nothing is imported any more: each import doubles it."""
 
 
-class Victim(Protocol):
-    """What faults are done to."""
-
-    clock: Clock
-    disk: Disk
-    mishaps: Mishaps
-    missing: set[str]
-    """Agents whose code is gone, by name."""
-    back_ms: int
-    """How far the clock of the next engine lies behind."""
-
-    @property
-    def state(self) -> State:
-        """The state of the engine of the moment."""
-
-    def exported(self) -> tuple[Document, list[JsonValue]]:
-        """Return the team as it is on disk, with its texts."""
-
-    def signal(self, signal: Signal) -> None:
-        """Report something to the engine."""
-
-    def queue(self, row: CommandRow) -> None:
-        """Put something into the inbox, as another process does."""
-
-    def end(self) -> None:
-        """Ask the engine to end cleanly."""
-
-
-def _kill(victim: Victim, draw: Random) -> str:
-    victim.mishaps.kill()
+def _kill(world: World, draw: Random) -> str:
+    world.mishaps.kill()
     return "the engine is killed"
 
 
-def _kill_at_a_write(victim: Victim, draw: Random) -> str:
-    victim.mishaps.kill_in = draw.choice([1, 1, 2, 3, 5, 8])
-    victim.mishaps.kill_after = draw.random() < 0.5
-    when = "after" if victim.mishaps.kill_after else "before"
-    return f"the engine is to be killed {when} its write number {victim.mishaps.kill_in} from now"
+def _kill_at_a_write(world: World, draw: Random) -> str:
+    world.mishaps.kill_in = draw.choice([1, 1, 2, 3, 5, 8])
+    world.mishaps.kill_after = draw.random() < 0.5
+    when = "after" if world.mishaps.kill_after else "before"
+    return f"the engine is to be killed {when} its write number {world.mishaps.kill_in} from now"
 
 
-def _end(victim: Victim, draw: Random) -> str:
-    victim.end()
+def _end(world: World, draw: Random) -> str:
+    world.end()
     return "the engine is stopped"
 
 
-def _rival(victim: Victim, draw: Random) -> str:
-    victim.disk.depose(victim.clock.now_ms())
+def _rival(world: World, draw: Random) -> str:
+    world.disk.depose(world.clock.now_ms())
     return "another engine takes the lease, and the one that runs does not know it"
 
 
-def _disk_full(victim: Victim, draw: Random) -> str:
+def _disk_full(world: World, draw: Random) -> str:
     seconds = draw.choice([1, 10, 59, 61, 90])
-    victim.mishaps.full_until_ms = victim.clock.now_ms() + seconds * 1000
+    world.mishaps.full_until_ms = world.clock.now_ms() + seconds * 1000
     return f"the disk is full for {seconds} s"
 
 
-def _slow_disk(victim: Victim, draw: Random) -> str:
-    victim.mishaps.stall_ms = draw.choice([1, 100, 5_000, 120_000])
-    return f"the next write takes {victim.mishaps.stall_ms / 1000:g} s"
+def _slow_disk(world: World, draw: Random) -> str:
+    world.mishaps.stall_ms = draw.choice([1, 100, 5_000, 120_000])
+    return f"the next write takes {world.mishaps.stall_ms / 1000:g} s"
 
 
-def _clock_back(victim: Victim, draw: Random) -> str:
-    victim.back_ms = draw.choice([1, 60_000, 3_600_000])
-    return f"the clock will be set back by {victim.back_ms / 1000:g} s before the next engine starts"
+def _clock_back(world: World, draw: Random) -> str:
+    world.back_ms = draw.choice([1, 60_000, 3_600_000])
+    return f"the clock will be set back by {world.back_ms / 1000:g} s before the next engine starts"
 
 
-def _code_gone(victim: Victim, draw: Random) -> str:
-    agents = list(victim.state.agents.values())
+def _code_gone(world: World, draw: Random) -> str:
+    agents = list(world.state.agents.values())
     if not agents:
         return "there is no code that could be gone"
     agent = draw.choice(agents)
-    victim.missing.add(agent.name)
+    world.missing.add(agent.name)
     away = is_of_a_program(agent.name)
-    victim.signal(AgentUnusable(agent_id=agent.id, generation=agent.generation, error="its code is gone", away=away))
+    world.signal(AgentUnusable(agent_id=agent.id, generation=agent.generation, error="its code is gone", away=away))
     return f"the code of {agent.name} is {'in a program that ended' if away else 'gone'}"
 
 
-def _code_back(victim: Victim, draw: Random) -> str:
-    mend(victim)
+def _code_back(world: World, draw: Random) -> str:
+    mend(world)
     return "all code is found again"
 
 
-def mend(victim: Victim) -> None:
+def mend(world: World) -> None:
     """Let all code be found again."""
-    victim.missing.clear()
-    for agent in list(victim.state.agents.values()):
+    world.missing.clear()
+    for agent in list(world.state.agents.values()):
         if agent.error is not None or agent.away:
-            victim.signal(AgentUsable(agent_id=agent.id, generation=agent.generation))
+            world.signal(AgentUsable(agent_id=agent.id, generation=agent.generation))
 
 
-def _snapshot_damaged(victim: Victim, draw: Random) -> str:
-    for seq in sorted(victim.disk.snapshots)[-1:]:
-        del victim.disk.snapshots[seq]
+def _snapshot_damaged(world: World, draw: Random) -> str:
+    for seq in sorted(world.disk.snapshots)[-1:]:
+        del world.disk.snapshots[seq]
     return "the newest snapshot is lost"
 
 
-def _odd_rows(victim: Victim, draw: Random) -> str:
+def _odd_rows(world: World, draw: Random) -> str:
     number = draw.randrange(10**9)
     kind, body = draw.choice([("no_such_command", b"{}"), ("ping", b"[1"), ("submit", b'{"type":"submit"}')])
-    victim.queue(CommandRow(f"odd{number}", kind, body, "somebody", "operator", victim.clock.now_ms()))
-    victim.queue(CommandRow(f"ping{number}", "ping", encode_command(Ping()), "", "", victim.clock.now_ms()))
+    world.queue(CommandRow(f"odd{number}", kind, body, "somebody", "operator", world.clock.now_ms()))
+    world.queue(CommandRow(f"ping{number}", "ping", encode_command(Ping()), "", "", world.clock.now_ms()))
     return f"somebody writes nonsense into the inbox ({kind})"
 
 
-def _import(victim: Victim, draw: Random) -> str:
+def _import(world: World, draw: Random) -> str:
     """Let an archive of the same team come in beside it, all at once."""
-    if len(victim.state.agents) > MOST_AGENTS or not victim.state.supervisors:
+    if len(world.state.agents) > MOST_AGENTS or not world.state.supervisors:
         return "nothing is imported"
-    document, texts = victim.exported()
+    document, texts = world.exported()
     ready = StateReady(
         order_id=f"import{draw.randrange(10**9)}",
         sender="simulated",
@@ -139,11 +107,11 @@ def _import(victim: Victim, draw: Random) -> str:
         texts=texts,
         granted=dict.fromkeys(references_in(document), ""),
     )
-    victim.signal(ready)
+    world.signal(ready)
     return f"the team as it is comes in once more{', paused' if ready.paused else ''}"
 
 
-FAULTS: dict[str, tuple[float, Callable[[Victim, Random], str]]] = {
+FAULTS: dict[str, tuple[float, Callable[[World, Random], str]]] = {
     "kill": (1.0, _kill),
     "kill at a write": (2.0, _kill_at_a_write),
     "stop": (0.4, _end),

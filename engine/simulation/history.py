@@ -13,34 +13,25 @@ from random import Random
 import anyio
 from anyio.abc import TaskGroup
 
-from engine.clock import Clock, VirtualClock
+from engine.clock import VirtualClock
 from engine.core.codec import encode_command
-from engine.core.commands import Command, Order
-from engine.core.events import EngineStopped, Event
-from engine.core.fact import JsonValue
-from engine.core.signals import Signal, StepFinished
+from engine.core.commands import Answer, Command, Resume
+from engine.core.events import EngineStopped
+from engine.core.queries.targets import at
 from engine.core.state import State
-from engine.core.transfer.document import Document
-from engine.core.transfer.exporting import document_of
 from engine.errors import CommandRefusedError, DiskStayedFull, EngineError, HostStopped
 from engine.host import Host
-from engine.runtimes.task import Task
-from engine.runtimes.work import Work
-from engine.simulation import invariants
 from engine.simulation.agents import simulated_runtime
-from engine.simulation.chronicle import Chronicle
 from engine.simulation.crew import SIMULATED, load_command
-from engine.simulation.disk import Disk, EngineKilled, Mishaps
+from engine.simulation.disk import EngineKilled, Mishaps
 from engine.simulation.faults import FAULTS, mend
-from engine.simulation.laws.seen import Law
-from engine.simulation.observed import ObservedHost
-from engine.simulation.operators import considered, drawn_command
-from engine.simulation.past import Broken, Line, Past, in_words
+from engine.simulation.laws import LAWS, SAMPLE, When
+from engine.simulation.operators import considered
+from engine.simulation.past import Past, in_words
 from engine.simulation.plan import HOUR_MS, Decision, Plan
-from engine.simulation.resting import answers, left, resumes
+from engine.simulation.world import START_MS, ObservedHost, World
 from store import CommandRow, Deposed, StoreError
 
-START_MS = 1_750_000_000_000
 MOST_EVENTS = 40_000
 """A history that is longer never comes to rest."""
 PATIENCE_S = 20.0
@@ -87,30 +78,15 @@ def _quiet() -> Iterator[None]:
         log.setLevel(before)
 
 
-class History:
-    """A plan on its way; also the stage of its agents, the victim of its faults and the past that laws look at."""
+class History(World):
+    """A plan on its way."""
 
     def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.disk = Disk()
-        self.books = Chronicle()
-        self.clock: Clock = VirtualClock(START_MS)
-        self.mishaps = Mishaps(lambda: None)
-        self.missing: set[str] = set()
-        self.back_ms = 0
-        self.acting: set[tuple[str, int]] = set()
-        self.batch: list[Event] = []
-        self.inbox_ids: list[str] = []
-        self.commands: dict[str, Command] = {}
-        self.broken: Broken | None = None
-        self._lines: list[Line] = []
-        self._wrong: dict[str, str] = {}
+        super().__init__(plan)
         self._left: list[str] = []
-        self._host: Host | None = None
         self._group: TaskGroup | None = None
         self._next = 0
         self._lives = 0
-        self._batches = 0
         self._unanswered: dict[str, Command] = {}
         """Commands whose sender saw the engine end before it heard what became of them."""
         self._over = False
@@ -123,7 +99,7 @@ class History:
             while not self._over and self.broken is None:
                 await self._one_life()
             if self.broken is None:
-                self._check(invariants.AT_THE_END)
+                self.check(When.AT_THE_END)
             group.cancel_scope.cancel()
 
     async def _watch(self, patience_s: float, scope: anyio.CancelScope) -> None:
@@ -141,8 +117,8 @@ class History:
         return Past(
             plan=self.plan,
             broken=self.broken,
-            lines=self._lines,
-            wrong=self._wrong,
+            lines=self.lines,
+            wrong=self.wrong,
             books=self.books,
             digest=self.disk.end[1].hex(),
             hours=max(0, self._last_ms - START_MS) / HOUR_MS,
@@ -151,103 +127,10 @@ class History:
             left=self._left,
         )
 
-    # What others ask of it
-
-    @property
-    def state(self) -> State:
-        """The state of the engine of the moment; between two engines, what the journal says."""
-        return self._host.state if self._host is not None else self.books.state
-
-    @property
-    def now_ms(self) -> int:
-        """The time of the moment."""
-        return self.clock.now_ms()
-
-    def signal(self, signal: Signal) -> None:
-        """Report something to the engine."""
-        if self._host is not None:
-            self._host.signal(signal)
-
-    def exported(self) -> tuple[Document, list[JsonValue]]:
-        """Return the team as the journal has it, as an archive holds it."""
-        return document_of(self.books.state, self.books.text)
-
-    def queue(self, row: CommandRow) -> None:
-        """Put a command on disk, and wake the engine as the file's watcher would."""
-        self.disk.put(row)
-        self.inbox_ids.append(row.id)
-        if self._host is not None:
-            self._host.store.inbox._wake()  # in a file the write itself is the news
-
     def end(self) -> None:
         """Ask the engine to end cleanly."""
-        if self._host is not None and self._group is not None:
-            self._group.start_soon(self._host.stop)
-
-    def code_is_gone(self, agent: str) -> bool:
-        """Tell whether the code of an agent cannot be found now."""
-        return agent in self.missing
-
-    def begins(self, work: Work) -> None:
-        """Hold the begin of an attempt against the journal."""
-        self._check(invariants.ON_BEGIN, work)
-        key = (work.effect.task_id, work.effect.attempt)
-        if key not in self.books.started_seq:
-            self.is_ahead(f"{key} begins, and is not on disk")
-        self.acting.add(key)
-
-    def acts(self, seq: int) -> None:
-        """Hold what the engine does because of the events up to one against the journal."""
-        if seq > self.books.state.seq:
-            self.is_ahead(f"the engine acts on seq {seq}, and the journal ends at {self.books.state.seq}")
-
-    def step_recorded(self, step: StepFinished) -> None:
-        """Hold the news that a step is on disk against the journal; one of an attempt that has ended is dropped."""
-        task = self.books.state.tasks.get(step.task_id)
-        is_live = task is not None and task.attempt is not None and task.attempt.number == step.attempt
-        if is_live and (step.task_id, step.key) not in self.books.steps:
-            self.is_ahead(f"{step.key} of {step.task_id} is said to be recorded, and is not on disk")
-
-    def is_ahead(self, what: str) -> None:
-        """Say that something is done too early."""
-        self.breaks("disk_before_deed", "Nothing is done before it is on disk", what)
-
-    def reads(self, work: Work, task: Task) -> None:
-        """Hold what an attempt is given against the journal."""
-        self._check(invariants.ON_READ, (work, task))
-
-    def ends(self, work: Work) -> None:
-        """Take note that an agent is done with an attempt."""
-        self.acting.discard((work.effect.task_id, work.effect.attempt))
-
-    def step_runs(self, work: Work, name: str) -> None:
-        """Hold a step that is done against those that are recorded."""
-        task_id = work.effect.task_id
-        began_seq = self.books.started_seq.get((task_id, work.effect.attempt), 0)
-        for (of, key), seq in self.books.steps.items():
-            if of == task_id and key.startswith(f"{name}:") and seq < began_seq:
-                says = "A step that is recorded is never run again"
-                self.breaks("no_step_runs_twice", says, f"{name} of {task_id} stands at seq {seq} and runs again")
-
-    def tool_runs(self, work: Work) -> None:
-        """Hold a call of a tool that must not be called twice against those that may have happened."""
-        self._check(invariants.ON_CALL, work)
-
-    def goes_wrong(self, key: str, share: float) -> bool:
-        """Tell whether something goes wrong in an attempt."""
-        return share < self.plan.trouble and key not in self.plan.calm
-
-    def went_wrong(self, key: str, mishap: str) -> None:
-        """Take note of what goes wrong in an attempt."""
-        self._wrong[key] = mishap
-        self._tell(f"{key}: {mishap}")
-
-    def next_order(self) -> Order | None:
-        """Return something that an operator might ask next."""
-        draw = Random(f"{self.plan.seed} look {self._batches}")
-        kind = draw.choice(["submit", "cancel", "swap_agent", "switch_strategy", "remove_member", "retry_work"])
-        command = drawn_command(kind, draw, self.books.state, 0)
-        return Order(id="look", command=command) if command is not None else None
+        if self.host is not None and self._group is not None:
+            self._group.start_soon(self.host.stop)
 
     # One engine
 
@@ -265,8 +148,7 @@ class History:
         store = self.disk.open(self.clock, self.mishaps, self._written)
         host = ObservedHost(
             store,
-            acts=self.acts,
-            step_recorded=self.step_recorded,
+            self,
             clock=self.clock,
             runtimes={SIMULATED: simulated_runtime(self, self.plan.seed, given=self.plan.given)},
             seed=draw.randrange(2**32),
@@ -281,11 +163,11 @@ class History:
             group.start_soon(self._be_engine, host, begun, ended)
             await begun.wait()
             if not ended.is_set():
-                self._host = host
+                self.host = host
                 group.start_soon(self._be_operators, host)
             await ended.wait()
             group.cancel_scope.cancel()
-        self._host = None
+        self.host = None
         for order_id, command in [*self._unanswered.items()]:
             if order_id in self.books.commands or draw.random() < 0.5:
                 self._unanswered.pop(order_id, None)
@@ -296,7 +178,7 @@ class History:
         try:
             await host.run(task_status=_Begun(begun))
         except EXPECTED_ENDS as error:
-            self._tell(f"the engine has ended: {error}")
+            self.tell(f"the engine has ended: {error}")
         except (StoreError, EngineError) as error:
             self.breaks("engine_ends_in_order", "An engine ends for no reason of its own", f"{error!r}")
         except Exception as error:  # whatever it is, no engine may end like this
@@ -306,11 +188,11 @@ class History:
             ended.set()
 
     def _killed(self) -> None:
-        self._tell("the engine dies")
-        self._host = None
-        self._drop()
+        self.tell("the engine dies")
+        self.host = None
+        self.drop()
 
-    def _drop(self) -> None:
+    def drop(self) -> None:
         """Let go of the engine as it is."""
         self.mishaps.let_go()
         if self._group is not None:
@@ -339,7 +221,7 @@ class History:
             await self._until(START_MS + decision.at_ms)
             self._next += 1
             if decision.kind in FAULTS:
-                self._tell(FAULTS[decision.kind][1](self, decision.random()))
+                self.tell(FAULTS[decision.kind][1](self, decision.random()))
             else:
                 self._act(decision)
         await self._come_to_rest(host)
@@ -350,7 +232,7 @@ class History:
         has_moved = moment_ms > self.clock.now_ms()
         await self.clock.sleep_until(moment_ms)
         if has_moved and not self._is_busy():
-            self._check(invariants.AT_MOMENTS)
+            self.check(When.AT_MOMENTS)
 
     def _is_busy(self) -> bool:
         """Return True while the engine waits for its disk, and so is behind the clock."""
@@ -363,14 +245,14 @@ class History:
             return
         order_id = f"o{decision.number}"
         way = draw.choice(["order", "order", "inbox", "both"])
-        self._tell(f"an operator: {in_words(command)}{' (into the inbox)' if queued or way == 'inbox' else ''}")
+        self.tell(f"an operator: {in_words(command)}{' (into the inbox)' if queued or way == 'inbox' else ''}")
         if queued or way != "order":
             self._put(order_id, command)
-        if self._host is not None and not queued and way != "inbox":
-            self._order(self._host, order_id, command)
+        if self.host is not None and not queued and way != "inbox":
+            self._order(self.host, order_id, command)
 
     def _put(self, order_id: str, command: Command) -> None:
-        self.commands[order_id] = command
+        self.books.sent[order_id] = command
         try:
             body = encode_command(command)
         except ValueError:
@@ -382,7 +264,7 @@ class History:
         self._group.start_soon(self._ask, host, order_id, command)
 
     async def _ask(self, host: Host, order_id: str, command: Command) -> None:
-        self._unanswered[order_id] = self.commands[order_id] = command
+        self._unanswered[order_id] = self.books.sent[order_id] = command
         try:
             applied = await host.order(command, sender="simulated", id=order_id)
         except CommandRefusedError:
@@ -399,7 +281,7 @@ class History:
         """Take back everything that keeps work from going on, and wait until nothing happens any more."""
         self.mishaps.kill_in = None
         self.mishaps.full_until_ms = 0
-        self._tell("everybody is let go on, until nothing happens any more")
+        self.tell("everybody is let go on, until nothing happens any more")
         for round_number in range(40):
             mend(self)
             wanted = [*resumes(host.state), *answers(host.state, Random(f"{self.plan.seed} {round_number}"))]
@@ -409,50 +291,55 @@ class History:
             if not wanted and not resumes(host.state) and not host.state.escalations:
                 break
         await self.clock.sleep_until(self.clock.now_ms() + FAR_MS)
-        self._check(invariants.AT_MOMENTS)
-        self._check(invariants.AT_REST)
+        self.check(When.AT_MOMENTS)
+        self.check(When.AT_REST)
         self._left = list(left(host.state))
-
-    # Laws
 
     def _written(self) -> None:
         """Look at what one write brought into the journal."""
         books = self.books
-        self.batch = self.disk.events(books.state.seq)
-        if not self.batch or self.broken is not None:
+        books.batch = self.disk.events(books.state.seq)
+        if not books.batch or self.broken is not None:
             return
-        self._batches += 1
-        for event in self.batch:
+        self.batches += 1
+        for event in books.batch:
             if not isinstance(event, EngineStopped):
                 self._last_ms = event.at_ms
-            if not self._check((*invariants.ON_EVERY_EVENT, *invariants.ON_EVENT.get(type(event), ())), event):
+            if not (self.check(When.ON_EVERY_EVENT, event) and self.hold(LAWS.get(type(event), ()), books, event)):
                 books.events.append(event)
                 return
             books.take(event)
-        self._check(invariants.AFTER_BATCH)
-        if self._batches % invariants.SAMPLE == 0:
-            self._check(invariants.SAMPLED)
+        self.check(When.AFTER_BATCH)
+        if self.batches % SAMPLE == 0:
+            self.check(When.SAMPLED)
         if books.state.seq > MOST_EVENTS:
             self.breaks("rest_comes", "A team comes to rest", f"it still goes on after {MOST_EVENTS} events")
 
-    def _check(self, laws: tuple[Law, ...], about: object = None) -> bool:
-        """Return whether laws hold; the first one that does not ends the history."""
-        for law in laws:
-            if self.broken is None and (what := law(self, about)) is not None:
-                self._break(law, what)
-        return self.broken is None
 
-    def _break(self, law: Law, what: str) -> None:
-        self.breaks(law.__name__, (law.__doc__ or "").split("\n")[0].rstrip("."), what)
+# What lets a team come to rest
 
-    def breaks(self, law: str, says: str, what: str) -> None:
-        """Say that an invariant does not hold, which ends the history; the first one counts."""
-        if self.broken is None:
-            self.broken = Broken(law, says, what, self.books.state.seq, self.clock.now_ms() - START_MS)
-            self._drop()
 
-    def _tell(self, words: str) -> None:
-        self._lines.append(Line(self.clock.now_ms() - START_MS, self.books.state.seq, words))
+def left(state: State) -> Iterator[str]:
+    """Yield what waits for ever: nobody is left who could do it."""
+    for task in state.tasks.values():
+        if not (task.ended or task.blockers or task.open) and task.kind == "agent":
+            yield f"{task.title} ({task.queue or 'no queue'})"
+
+
+def resumes(state: State) -> list[Command]:
+    """Return what takes back every pause, and has code looked for again that was in another program."""
+    paused = [
+        *(run.id for run in state.runs.values() if run.paused),
+        *(one.id for one in state.supervisors.values() if one.paused),
+        *(one.id for one in state.agents.values() if one.paused or one.away),
+    ]
+    return [Resume(target=at(target)) for target in paused]
+
+
+def answers(state: State, draw: Random) -> list[Command]:
+    """Return an answer to every question that has options, chosen by chance."""
+    asked = [one for one in state.escalations.values() if one.options]
+    return [Answer(escalation=one.id, answer=draw.choice(one.options)) for one in asked]
 
 
 class _EnginesClock(VirtualClock):

@@ -3,7 +3,7 @@
 import pytest
 
 from engine.simulation.history import live_through
-from engine.simulation.invariants import INVARIANTS
+from engine.simulation.laws import INVARIANTS
 from engine.simulation.shrinking import shortest
 from tests.simulation.planted.bugs import BUGS, OUT_OF_REACH
 from tests.simulation.planted.planting import ENGINE, MOST_SEEDS, Bug, Patch, found, known_seeds, law_test, watch_alone

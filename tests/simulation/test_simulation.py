@@ -19,7 +19,7 @@ from engine.simulation.agents import MISHAPS
 from engine.simulation.crew import SIMULATED, simulated
 from engine.simulation.faults import FAULTS
 from engine.simulation.history import live_through
-from engine.simulation.invariants import INVARIANTS
+from engine.simulation.laws import INVARIANTS
 from engine.simulation.operators import acts, drawn_command
 from engine.simulation.plan import drawn
 from engine.simulation.report import plan_of, simulate

@@ -1,7 +1,6 @@
 """The books of the simulation, which say without the core what events mean, and laws that are held against them."""
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -87,8 +86,8 @@ def test_a_task_that_is_given_to_another_agent_while_its_run_is_paused_has_a_pla
 
 def judged(world: World, plan: Any) -> str | None:
     """Return what the law about who takes part finds wrong with a plan, which stands last in the books."""
-    past: Any = SimpleNamespace(books=told(world.journal[: world.journal.index(plan) + 1]))
-    return a_graph_is_for_those_who_take_part(past, plan)
+    books = told(world.journal[: world.journal.index(plan) + 1])
+    return a_graph_is_for_those_who_take_part(books, plan)
 
 
 def plan_for(plan: Any, agent_id: str) -> Any:

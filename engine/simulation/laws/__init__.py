@@ -1,5 +1,27 @@
-"""Laws of every history, one file a subject; `engine.simulation.invariants` says when each is looked at.
+"""Laws of every history, one file a subject.
 
-A law returns what is wrong, or None. Its first line of documentation is what it says to a person. It is held against
-the ledgers (`engine.simulation.ledger`) rather than against what the core itself has counted.
+A law returns what is wrong, or None. Its first line of documentation is what it says to a person. `@law` says when it
+is looked at, and with what (`registry`). It is held against the ledgers (`engine.simulation.ledger`) rather than
+against what the core itself has counted; what holds of a state alone belongs to `engine.core.legality`.
 """
+
+from engine.simulation.laws import (  # noqa: F401 — they register themselves
+    commands,
+    engine,
+    failures,
+    inputs,
+    order,
+    outcomes,
+    placement,
+    plans,
+    questions,
+    slots,
+    spending,
+    stopping,
+    team,
+)
+from engine.simulation.laws.registry import LAWS, SAMPLE, Law, When
+
+__all__ = ["INVARIANTS", "LAWS", "SAMPLE", "Law", "When"]
+INVARIANTS: tuple[Law, ...] = tuple(dict.fromkeys(law for laws in LAWS.values() for law in laws))
+"""Every law, each once; besides them a history itself says `breaks` of what it sees first-hand (see `world`)."""

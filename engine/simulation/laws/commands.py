@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from engine.core import events
 from engine.core.commands import (
     AddAgent,
     AddSupervisor,
@@ -30,34 +31,36 @@ from engine.core.commands import (
     UnregisterSpec,
 )
 from engine.core.declared import OPTIONS
-from engine.core.events import CommandApplied, CommandRefused, SignalDropped
 from engine.core.options import DEFAULT_PRIORITY, SupervisorOptions
 from engine.core.spec import AgentSpec
 from engine.simulation.chronicle import Chronicle
-from engine.simulation.laws.seen import Seen
+from engine.simulation.laws.registry import law
 from engine.simulation.ledger.team import AgentEntry, SupervisorEntry
 
 
-def a_command_has_one_outcome(past: Seen, event: CommandApplied | CommandRefused) -> str | None:
+@law(events.CommandApplied, events.CommandRefused)
+def a_command_has_one_outcome(books: Chronicle, event: events.CommandApplied | events.CommandRefused) -> str | None:
     """Each command has one outcome, however often it is sent."""
-    seq = past.books.commands.get(event.command_id)
+    seq = books.commands.get(event.command_id)
     return None if seq is None else f"{event.command_id} was decided at seq {seq} and is decided again"
 
 
-def no_message_runs_into_a_defect(past: Seen, event: CommandRefused | SignalDropped) -> str | None:
+@law(events.CommandRefused, events.SignalDropped)
+def no_message_runs_into_a_defect(books: Chronicle, event: events.CommandRefused | events.SignalDropped) -> str | None:
     """No message makes the engine fail."""
-    if isinstance(event, SignalDropped):
+    if isinstance(event, events.SignalDropped):
         return f"{event.signal}: {event.error}"
     return event.reason if event.code == "defect" else None
 
 
-def an_applied_command_has_done_what_it_asks(past: Seen, event: CommandApplied) -> str | None:
+@law(events.CommandApplied)
+def an_applied_command_has_done_what_it_asks(books: Chronicle, event: events.CommandApplied) -> str | None:
     """A command that is applied has done what it asks for by then."""
-    command = past.commands.get(event.command_id)
+    command = books.sent.get(event.command_id)
     check = _DONE.get(type(command))
     if command is None or check is None:
         return None
-    wrong = check(past.books, command, event)
+    wrong = check(books, command, event)
     return None if wrong is None else f"{event.command_id} ({event.command}, {event.summary!r:.80}): {wrong}"
 
 
@@ -75,7 +78,7 @@ def _work_id(target: str) -> str:
     return target.removeprefix("@")
 
 
-def _paused(books: Chronicle, command: Pause | Resume, event: CommandApplied) -> str | None:
+def _paused(books: Chronicle, command: Pause | Resume, event: events.CommandApplied) -> str | None:
     wanted = isinstance(command, Pause)
     runs = [one for one in books.work.runs.values() if one.id == _work_id(command.target)]
     members: list[Any] = [*books.team.agents.values(), *books.team.supervisors.values()]
@@ -90,7 +93,7 @@ def _paused(books: Chronicle, command: Pause | Resume, event: CommandApplied) ->
     return None if is_so else f"nothing that {command.target} may name is {'not ' * (not wanted)}paused"
 
 
-def _cancelled(books: Chronicle, command: Cancel, event: CommandApplied) -> str | None:
+def _cancelled(books: Chronicle, command: Cancel, event: events.CommandApplied) -> str | None:
     work = books.work
     target = _work_id(command.target)
     is_run = target in work.runs
@@ -102,7 +105,7 @@ def _cancelled(books: Chronicle, command: Cancel, event: CommandApplied) -> str 
     return None
 
 
-def _submitted(books: Chronicle, command: Submit, event: CommandApplied) -> str | None:
+def _submitted(books: Chronicle, command: Submit, event: events.CommandApplied) -> str | None:
     run = books.work.runs.get(str(event.result["run_id"]))
     if run is None or run.request != command.request:
         return "there is no run with this request"
@@ -124,7 +127,7 @@ def _submitted(books: Chronicle, command: Submit, event: CommandApplied) -> str 
     return _wrong_deadline(books, command, event)
 
 
-def _wrong_deadline(books: Chronicle, command: Submit, event: CommandApplied) -> str | None:
+def _wrong_deadline(books: Chronicle, command: Submit, event: events.CommandApplied) -> str | None:
     run = books.work.runs[str(event.result["run_id"])]
     given = [command.deadline_s, None if command.limits is None else command.limits.run_s]
     for above in books.team.up(run.supervisor_id):
@@ -134,7 +137,7 @@ def _wrong_deadline(books: Chronicle, command: Submit, event: CommandApplied) ->
     return None if run.deadline_ms == wanted else f"{run.id} has to have ended by {run.deadline_ms}, not {wanted}"
 
 
-def _retried(books: Chronicle, command: RetryWork, event: CommandApplied) -> str | None:
+def _retried(books: Chronicle, command: RetryWork, event: events.CommandApplied) -> str | None:
     if "run_id" in event.result:
         return None if event.result["run_id"] in books.work.runs else "there is no new run"
     job = books.work.jobs[_work_id(command.target)]
@@ -142,7 +145,7 @@ def _retried(books: Chronicle, command: RetryWork, event: CommandApplied) -> str
     return None if is_open else f"{job.id} is {job.outcome}, or still backs off"
 
 
-def _priority(books: Chronicle, command: SetPriority, event: CommandApplied) -> str | None:
+def _priority(books: Chronicle, command: SetPriority, event: events.CommandApplied) -> str | None:
     target = _work_id(command.target)
     task_id = target if target in books.work.jobs else None
     run_id = target if task_id is None else books.work.jobs[task_id].run_id
@@ -153,7 +156,7 @@ def _priority(books: Chronicle, command: SetPriority, event: CommandApplied) -> 
     return None if not is_run or books.state.runs[run_id].priority == command.priority else f"{run_id} has not"
 
 
-def _deadline(books: Chronicle, command: SetDeadline, event: CommandApplied) -> str | None:
+def _deadline(books: Chronicle, command: SetDeadline, event: events.CommandApplied) -> str | None:
     target = _work_id(command.target)
     job = books.work.jobs.get(target)
     is_root = job is not None and job.parent_id is None
@@ -162,7 +165,7 @@ def _deadline(books: Chronicle, command: SetDeadline, event: CommandApplied) -> 
     return None if subject.deadline_ms == wanted else f"{subject.id} has to have ended by {subject.deadline_ms}"
 
 
-def _reassigned(books: Chronicle, command: Reassign, event: CommandApplied) -> str | None:
+def _reassigned(books: Chronicle, command: Reassign, event: events.CommandApplied) -> str | None:
     job, agent = books.work.jobs[_work_id(command.task)], books.team.agents[str(event.result["agent_id"])]
     state = books.state.tasks[job.id]
     if not _means(books, command.agent, agent):
@@ -170,12 +173,12 @@ def _reassigned(books: Chronicle, command: Reassign, event: CommandApplied) -> s
     return None if state.queue == f"agent:{agent.id}" == job.queue else f"{job.id} waits in {state.queue}"
 
 
-def _answered(books: Chronicle, command: Answer, event: CommandApplied) -> str | None:
+def _answered(books: Chronicle, command: Answer, event: events.CommandApplied) -> str | None:
     question = str(event.result["escalation_id"])
     return f"{question} still waits" if question in books.work.questions else None
 
 
-def _switched(books: Chronicle, command: SwitchStrategy, event: CommandApplied) -> str | None:
+def _switched(books: Chronicle, command: SwitchStrategy, event: events.CommandApplied) -> str | None:
     supervisor = books.state.supervisors[str(event.result["supervisor_id"])]
     if command.scope == "run":
         return None
@@ -192,7 +195,7 @@ def _switched(books: Chronicle, command: SwitchStrategy, event: CommandApplied) 
 # The team
 
 
-def _added_agent(books: Chronicle, command: AddAgent, event: CommandApplied) -> str | None:
+def _added_agent(books: Chronicle, command: AddAgent, event: events.CommandApplied) -> str | None:
     agent = books.team.agents.get(str(event.result["agent_id"]))
     if agent is None:
         return "it is not there"
@@ -205,7 +208,7 @@ def _added_agent(books: Chronicle, command: AddAgent, event: CommandApplied) -> 
     return f"{agent.supervisor_id} has {len(full)} of {most} agents" if len(full) > most else None
 
 
-def _added_supervisor(books: Chronicle, command: AddSupervisor, event: CommandApplied) -> str | None:
+def _added_supervisor(books: Chronicle, command: AddSupervisor, event: events.CommandApplied) -> str | None:
     supervisor = books.team.supervisors[str(event.result["supervisor_id"])]
     above = books.team.supervisors.get(supervisor.parent_id or "")
     if (command.parent is None) != (above is None):
@@ -222,14 +225,14 @@ def _missing(team: SupervisorSpec) -> str | None:
     return f"{team.name} names {missing[0]}, who is not there" if missing else next((one for one in below if one), None)
 
 
-def _loaded(books: Chronicle, command: LoadTeam, event: CommandApplied) -> str | None:
+def _loaded(books: Chronicle, command: LoadTeam, event: events.CommandApplied) -> str | None:
     if (missing := _missing(command.team)) is not None:
         return missing
     roots = (one for one in books.team.supervisors.values() if one.parent_id is None)
     return None if any(one.name == command.team.name for one in roots) else "it is not there"
 
 
-def _replaced(books: Chronicle, command: ReplaceTeam, event: CommandApplied) -> str | None:
+def _replaced(books: Chronicle, command: ReplaceTeam, event: events.CommandApplied) -> str | None:
     supervisor = books.team.supervisors[str(event.result["supervisor_id"])]
     return _unlike(books, supervisor, command.team)
 
@@ -268,16 +271,16 @@ def _goes(member: AgentEntry | SupervisorEntry) -> bool:
     return (member.removing if isinstance(member, AgentEntry) else member.leaving) is not None
 
 
-def _registered(books: Chronicle, command: RegisterSpec, event: CommandApplied) -> str | None:
+def _registered(books: Chronicle, command: RegisterSpec, event: events.CommandApplied) -> str | None:
     key = books.state.registry.get(command.spec.name)
     return None if key is not None and books.state.specs[key] == command.spec else "the registry has not"
 
 
-def _unregistered(books: Chronicle, command: UnregisterSpec, event: CommandApplied) -> str | None:
+def _unregistered(books: Chronicle, command: UnregisterSpec, event: events.CommandApplied) -> str | None:
     return "the registry has it" if command.name in books.state.registry else None
 
 
-def _removed(books: Chronicle, command: RemoveMember, event: CommandApplied) -> str | None:
+def _removed(books: Chronicle, command: RemoveMember, event: events.CommandApplied) -> str | None:
     agent = books.team.agents.get(str(event.result.get("agent_id")))
     if agent is None:
         return f"{command.target} is there" if _work_id(command.target) in books.team.supervisors else None
@@ -289,11 +292,11 @@ def _removed(books: Chronicle, command: RemoveMember, event: CommandApplied) -> 
     return None
 
 
-def _swapped(books: Chronicle, command: SwapAgent, event: CommandApplied) -> str | None:
+def _swapped(books: Chronicle, command: SwapAgent, event: events.CommandApplied) -> str | None:
     return _not_swapped(books, command, str(event.result["agent_id"]))
 
 
-def _swapped_all(books: Chronicle, command: SwapAgents, event: CommandApplied) -> str | None:
+def _swapped_all(books: Chronicle, command: SwapAgents, event: events.CommandApplied) -> str | None:
     results: Any = event.result["agents"]
     for swap, result in zip(command.swaps, results, strict=True):
         if (wrong := _not_swapped(books, swap, result["agent_id"])) is not None:
@@ -317,12 +320,12 @@ def _not_swapped(books: Chronicle, swap: SwapAgent, agent_id: str) -> str | None
     return None
 
 
-def _rolled_back(books: Chronicle, command: Rollback, event: CommandApplied) -> str | None:
+def _rolled_back(books: Chronicle, command: Rollback, event: events.CommandApplied) -> str | None:
     agent = books.team.agents[str(event.result["agent_id"])]
     return None if agent.generation == event.result["generation"] else f"{agent.id} is at g{agent.generation}"
 
 
-def _capable(books: Chronicle, command: ChangeCapabilities, event: CommandApplied) -> str | None:
+def _capable(books: Chronicle, command: ChangeCapabilities, event: events.CommandApplied) -> str | None:
     agent = books.team.agents[str(event.result["agent_id"])]
     skills = {word.casefold() for word in agent.spec.specialties}
     add = {" ".join(word.split()).casefold() for word in command.add}
@@ -330,7 +333,7 @@ def _capable(books: Chronicle, command: ChangeCapabilities, event: CommandApplie
     return None if add <= skills and not remove & skills else f"{agent.id} has {sorted(skills)}"
 
 
-def _moved(books: Chronicle, command: Move, event: CommandApplied) -> str | None:
+def _moved(books: Chronicle, command: Move, event: events.CommandApplied) -> str | None:
     member_id, parent_id = str(event.result["id"]), str(event.result["parent_id"])
     parent = books.team.supervisors[parent_id]
     if not _means(books, command.parent, parent) or member_id not in parent.members:
@@ -338,7 +341,7 @@ def _moved(books: Chronicle, command: Move, event: CommandApplied) -> str | None
     return None if all(above.id != member_id for above in books.team.up(parent_id)) else f"{member_id} is above itself"
 
 
-def _changed(books: Chronicle, command: ChangeSupervisor, event: CommandApplied) -> str | None:
+def _changed(books: Chronicle, command: ChangeSupervisor, event: events.CommandApplied) -> str | None:
     supervisor = books.team.supervisors[str(event.result["supervisor_id"])]
     for name in ("max_parallel", "max_agents"):
         wanted = getattr(command, name)
@@ -351,7 +354,7 @@ def _changed(books: Chronicle, command: ChangeSupervisor, event: CommandApplied)
     return None
 
 
-_DONE: dict[type, Callable[[Chronicle, Any, CommandApplied], str | None]] = {
+_DONE: dict[type, Callable[[Chronicle, Any, events.CommandApplied], str | None]] = {
     Submit: _submitted,
     Cancel: _cancelled,
     RetryWork: _retried,

@@ -1,53 +1,64 @@
 """The engine itself: time, the journal and the state, snapshots, timers, and that a team comes to rest."""
 
+from typing import TYPE_CHECKING
+
+from engine.core import events
 from engine.core.codec import decode_state, encode_state
 from engine.core.context import Context
 from engine.core.decide import decide
 from engine.core.effects import effects_of
-from engine.core.events import Event
 from engine.core.fold import fold
 from engine.core.legality import faults_of
 from engine.core.state import Agent, State, Task, TaskStatus
-from engine.simulation.laws.seen import Seen
+from engine.simulation.chronicle import Chronicle
+from engine.simulation.laws.registry import When, law
+
+if TYPE_CHECKING:
+    from engine.simulation.world import World
 
 
-def time_does_not_go_back(past: Seen, event: Event) -> str | None:
+@law(When.ON_EVERY_EVENT)
+def time_does_not_go_back(books: Chronicle, event: events.Event) -> str | None:
     """Time does not go back."""
-    before_ms = past.books.state.at_ms
+    before_ms = books.state.at_ms
     return None if event.at_ms >= before_ms else f"{event.type} at {event.at_ms}, after {before_ms}"
 
 
-def the_state_is_legal(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def the_state_is_legal(books: Chronicle) -> str | None:
     """The parts of the state fit together."""
-    return next(faults_of(past.books.state), None)
+    return next(faults_of(books.state), None)
 
 
-def the_journal_is_the_state(past: Seen, _: object) -> str | None:
+@law(When.SAMPLED, When.AT_MOMENTS)
+def the_journal_is_the_state(world: "World") -> str | None:
     """The journal alone gives the state that the engine decides on."""
-    if past.state.seq > past.books.state.seq:
+    if world.state.seq > world.books.state.seq:
         return None  # it has decided what comes after what is being written
-    if encode_state(past.books.state) == encode_state(past.state):
+    if encode_state(world.books.state) == encode_state(world.state):
         return None
-    return f"at seq {past.books.state.seq} the engine's state is another than what its journal gives"
+    return f"at seq {world.books.state.seq} the engine's state is another than what its journal gives"
 
 
-def looking_changes_nothing(past: Seen, _: object) -> str | None:
+@law(When.SAMPLED)
+def looking_changes_nothing(world: "World") -> str | None:
     """Deciding, and working out effects, leave the state as it was."""
-    state = past.books.state
+    state = world.books.state
     before = encode_state(state)
-    order = past.next_order()
+    order = world.next_order()
     if order is not None:
         decide(state, order, Context(now_ms=state.at_ms, jitter=0.5))
-    for event in past.batch[-1:]:
+    for event in world.books.batch[-1:]:
         effects_of(state, event)
     return None if encode_state(state) == before else f"looking at {order} changed the state"
 
 
-def what_is_limited_is_known(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def what_is_limited_is_known(books: Chronicle) -> str | None:
     """Whoever says what may be spent is known to, so that budgets are looked at."""
-    state = past.books.state
-    wanted = [run.id for run in past.books.work.runs.values() if run.limits is not None]
-    for supervisor in past.books.team.supervisors.values():
+    state = books.state
+    wanted = [run.id for run in books.work.runs.values() if run.limits is not None]
+    for supervisor in books.team.supervisors.values():
         said = supervisor.options
         if any(one is not None for one in (said.limits, said.run_limits, said.agent_limits, said.task_limits)):
             wanted.append(supervisor.id)
@@ -58,17 +69,19 @@ def what_is_limited_is_known(past: Seen, _: object) -> str | None:
 # When time has just moved
 
 
-def timers_fire(past: Seen, _: object) -> str | None:
+@law(When.AT_MOMENTS)
+def timers_fire(world: "World") -> str | None:
     """What is due happens: no timer is left behind by the clock."""
-    for timer in past.state.timers.values():
-        if timer.due_ms < past.now_ms:
-            return f"{timer.id} was due {past.now_ms - timer.due_ms} ms ago"
+    for timer in world.state.timers.values():
+        if timer.due_ms < world.now_ms:
+            return f"{timer.id} was due {world.now_ms - timer.due_ms} ms ago"
     return None
 
 
-def what_is_due_has_happened(past: Seen, _: object) -> str | None:
+@law(When.AT_MOMENTS)
+def what_is_due_has_happened(world: "World") -> str | None:
     """No back-off, deadline, question or open circuit is left behind by the clock, whatever timers there are."""
-    books, now_ms = past.books, past.now_ms
+    books, now_ms = world.books, world.now_ms
     for job in books.work.jobs.values():
         if job.outcome is None and job.retrying_until_ms is not None and job.retrying_until_ms < now_ms:
             return f"{job.id} backed off until {job.retrying_until_ms}, {now_ms - job.retrying_until_ms} ms ago"
@@ -86,11 +99,12 @@ def what_is_due_has_happened(past: Seen, _: object) -> str | None:
     return None
 
 
-def attempts_are_really_at_work(past: Seen, _: object) -> str | None:
+@law(When.AT_MOMENTS)
+def attempts_are_really_at_work(world: "World") -> str | None:
     """Whatever the state says is at work really is."""
-    for task in past.state.tasks.values():
+    for task in world.state.tasks.values():
         attempt = task.attempt
-        if attempt is not None and attempt.agent_id is not None and (task.id, attempt.number) not in past.acting:
+        if attempt is not None and attempt.agent_id is not None and (task.id, attempt.number) not in world.acting:
             return f"{task.id}, attempt {attempt.number}: {attempt.agent_id} is not at it"
     return None
 
@@ -98,10 +112,11 @@ def attempts_are_really_at_work(past: Seen, _: object) -> str | None:
 # At rest
 
 
-def whatever_can_move_has_moved(past: Seen, _: object) -> str | None:
+@law(When.AT_REST)
+def whatever_can_move_has_moved(world: "World") -> str | None:
     """No deadlock: when nothing is at work and nothing is paused, nothing is left that could move."""
-    for task in past.state.tasks.values():
-        if not (task.ended or task.blockers or task.open) and (why := _could_move(past.state, task)) is not None:
+    for task in world.state.tasks.values():
+        if not (task.ended or task.blockers or task.open) and (why := _could_move(world.state, task)) is not None:
             return f"{task.id} ({task.kind}, {task.status}) waits for ever: {why}"
     return None
 
@@ -136,29 +151,32 @@ def _works(agent: Agent) -> bool:
     return agent.removing is None and agent.error is None and not (agent.paused or agent.away) and agent.has_room
 
 
-def no_timer_is_left(past: Seen, _: object) -> str | None:
+@law(When.AT_REST)
+def no_timer_is_left(world: "World") -> str | None:
     """At rest no timer is set."""
-    return f"{next(iter(past.state.timers))} is set" if past.state.timers else None
+    return f"{next(iter(world.state.timers))} is set" if world.state.timers else None
 
 
-def every_command_has_an_outcome(past: Seen, _: object) -> str | None:
+@law(When.AT_REST)
+def every_command_has_an_outcome(world: "World") -> str | None:
     """Every command that is on disk comes to an outcome, and its sender is told."""
-    for command_id in past.inbox_ids:
-        if command_id not in past.books.commands:
+    for command_id in world.inbox_ids:
+        if command_id not in world.books.commands:
             return f"{command_id} was acknowledged and never decided"
-    left = past.disk.pending()
+    left = world.disk.pending()
     return f"{left[0]} was decided, and its sender was not told" if left else None
 
 
 # At the end
 
 
-def a_snapshot_is_only_a_shortcut(past: Seen, _: object) -> str | None:
+@law(When.AT_THE_END)
+def a_snapshot_is_only_a_shortcut(world: "World") -> str | None:
     """Folding from any snapshot equals folding from the start."""
-    whole = encode_state(past.books.state)
-    for seq, body in past.disk.snapshots.items():
+    whole = encode_state(world.books.state)
+    for seq, body in world.disk.snapshots.items():
         resumed = decode_state(body)
-        fold(resumed, past.disk.events(seq))
+        fold(resumed, world.disk.events(seq))
         if encode_state(resumed) != whole:
             return f"from the snapshot at seq {seq} the journal leads elsewhere"
     return None

@@ -4,38 +4,30 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Any
 
-from engine.core.events import (
-    AgentsRestarted,
-    AttemptFailed,
-    AttemptStarted,
-    CircuitHalfOpened,
-    CircuitOpened,
-    Escalated,
-    RetryScheduled,
-    SupervisorFailed,
-    TaskAnswered,
-    TaskFailed,
-    TaskFailedOver,
-    TaskSkipped,
-    TaskTriedAnew,
-)
+from engine.core import events
 from engine.core.policies.records import Circuit, Escalate, Fail, Failover, FailurePolicy, Restart, Retry, Skip
 from engine.simulation.chronicle import Chronicle
-from engine.simulation.laws.seen import Seen
-from engine.simulation.ledger.jobs import Job
+from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.team import AgentEntry
+from engine.simulation.ledger.work import Job
 
 LONGEST_BACKOFF_S = 86_400.0
 CIRCUIT_TIMES = 10
-WORDS = {RetryScheduled: "retry", TaskFailedOver: "failover", Escalated: "ask", TaskFailed: "fail", TaskSkipped: "skip"}
+WORDS = {
+    events.RetryScheduled: "retry",
+    events.TaskFailedOver: "failover",
+    events.Escalated: "ask",
+    events.TaskFailed: "fail",
+    events.TaskSkipped: "skip",
+}
 
 
-def a_failure_goes_down_its_chain(past: Seen, event: Any) -> str | None:
+@law(events.TaskFailed, events.TaskSkipped, events.TaskFailedOver, events.RetryScheduled, events.Escalated)
+def a_failure_goes_down_its_chain(books: Chronicle, event: Any) -> str | None:
     """What becomes of a failed task is what the first policy of its chain says that has something left to give."""
-    books = past.books
-    task_id = event.subject if isinstance(event, Escalated) else event.task_id
+    task_id = event.subject if isinstance(event, events.Escalated) else event.task_id
     failure = books.failures.pending.get(task_id)
-    if failure is None or (isinstance(event, Escalated) and event.kind != "failure"):
+    if failure is None or (isinstance(event, events.Escalated) and event.kind != "failure"):
         return None
     job = books.work.jobs[task_id]
     expected = list(_expected(books, job, failure))
@@ -49,7 +41,7 @@ def a_failure_goes_down_its_chain(past: Seen, event: Any) -> str | None:
     return _wrong_in(books, job, failure, policy, event)
 
 
-def _expected(books: Chronicle, job: Job, failure: AttemptFailed) -> Iterator[tuple[str, FailurePolicy | None]]:
+def _expected(books: Chronicle, job: Job, failure: events.AttemptFailed) -> Iterator[tuple[str, FailurePolicy | None]]:
     """Yield what may follow a failure, and the policy that says so; several where it is open who can take over."""
     if job.kind != "agent" or books.work.is_over(job):
         yield "fail", None
@@ -96,7 +88,7 @@ def chain_of(books: Chronicle, job: Job) -> Sequence[FailurePolicy]:
     return ()
 
 
-def _is_worth_it(policy: Retry, failure: AttemptFailed) -> bool:
+def _is_worth_it(policy: Retry, failure: events.AttemptFailed) -> bool:
     types = set(failure.error_types or [failure.error_type])
     if types & set(policy.never_on):
         return False
@@ -118,8 +110,7 @@ def _could_take_over(books: Chronicle, job: Job) -> list[AgentEntry]:
 
 def is_at_hand(books: Chronicle, agent: AgentEntry) -> bool:
     """Tell whether nothing about an agent and those above it keeps it from working for long."""
-    circuit = books.failures.circuit(agent.id)
-    is_shut = circuit.stands == "open" or (circuit.stands == "half_open" and circuit.probe is not None)
+    is_shut = books.failures.circuit(agent.id).is_shut
     is_broken = agent.removing is not None or agent.error is not None or agent.exhausted
     return not (is_broken or is_shut or any(one.error or one.exhausted for one in books.team.up(agent.supervisor_id)))
 
@@ -143,34 +134,34 @@ def _surely_takes_over(books: Chronicle, job: Job, agent: AgentEntry) -> bool:
 
 
 def _wrong_in(
-    books: Chronicle, job: Job, failure: AttemptFailed, policy: FailurePolicy | None, event: Any
+    books: Chronicle, job: Job, failure: events.AttemptFailed, policy: FailurePolicy | None, event: Any
 ) -> str | None:
     """Return what is wrong in the details of what follows a failure."""
     given = books.failures.of(job.id)
     match event, policy:
-        case RetryScheduled(), Retry():
+        case events.RetryScheduled(), Retry():
             return _wrong_in_retry(books, job, failure, policy, event)
-        case TaskFailedOver(), _:
+        case events.TaskFailedOver(), _:
             if (
                 event.to_id not in {one.id for one in _could_take_over(books, job)}
                 or event.queue != f"agent:{event.to_id}"
             ):
                 return f"{job.id} goes to {event.to_id} ({event.queue}), which failed on it, is broken, or is not there"
-        case Escalated(), Escalate():
+        case events.Escalated(), Escalate():
             due_ms = None if policy.after_s is None else event.at_ms + round(policy.after_s * 1000)
             default = None if policy.after_s is None else policy.default
             default = "reject" if default == "retry" and given.was_default else default
             if (event.due_ms, event.default) != (due_ms, default):
                 return f"{job.id} waits for a person until {event.due_ms} ({event.default}), not {due_ms} ({default})"
-        case TaskFailed(), _:
+        case events.TaskFailed(), _:
             return f"{job.id} becomes optional, although nothing says so" if event.optional else None
-        case TaskSkipped(), _:
+        case events.TaskSkipped(), _:
             return None if event.optional else f"{job.id} is not optional, although its chain ends in skip"
     return None
 
 
 def _wrong_in_retry(
-    books: Chronicle, job: Job, failure: AttemptFailed, policy: Retry, event: RetryScheduled
+    books: Chronicle, job: Job, failure: events.AttemptFailed, policy: Retry, event: events.RetryScheduled
 ) -> str | None:
     given = books.failures.of(job.id)
     before = 0
@@ -187,19 +178,21 @@ def _wrong_in_retry(
     return None if event.due_ms == event.at_ms + event.delay_ms else f"{job.id} backs off until {event.due_ms}"
 
 
-def a_failure_is_decided_before_the_next_attempt(past: Seen, event: AttemptStarted) -> str | None:
+@law(events.AttemptStarted)
+def a_failure_is_decided_before_the_next_attempt(books: Chronicle, event: events.AttemptStarted) -> str | None:
     """A task whose attempt failed is not begun again before its policies have said so."""
-    is_pending = event.task_id in past.books.failures.pending
+    is_pending = event.task_id in books.failures.pending
     return f"{event.task_id} begins again, and nothing has said so since its failure" if is_pending else None
 
 
-def an_answer_is_carried_out(past: Seen, event: Any) -> str | None:
+@law(events.TaskFailed, events.TaskSkipped, events.TaskTriedAnew, events.TaskAnswered)
+def an_answer_is_carried_out(books: Chronicle, event: Any) -> str | None:
     """What a person, or the default, said of a failed task is what becomes of it."""
-    said = past.books.counts.answered.get(event.task_id)
-    wanted = {"retry": TaskTriedAnew, "use": TaskAnswered, "skip": TaskSkipped}.get(said or "")
+    said = books.failures.answered.get(event.task_id)
+    wanted = {"retry": events.TaskTriedAnew, "use": events.TaskAnswered, "skip": events.TaskSkipped}.get(said or "")
     if wanted is None:
         return None
-    if not isinstance(event, wanted) or (isinstance(event, TaskSkipped) and not event.optional):
+    if not isinstance(event, wanted) or (isinstance(event, events.TaskSkipped) and not event.optional):
         return f"{event.task_id} was to be {said}, and there came {event.type}"
     return None
 
@@ -213,9 +206,9 @@ def circuit_of(books: Chronicle, agent: AgentEntry) -> Circuit | None:
     return found
 
 
-def a_circuit_opens_after_failures_in_a_row(past: Seen, event: CircuitOpened) -> str | None:
+@law(events.CircuitOpened)
+def a_circuit_opens_after_failures_in_a_row(books: Chronicle, event: events.CircuitOpened) -> str | None:
     """A circuit opens when so many attempts failed in a row, or the one let through did; for longer each time."""
-    books = past.books
     agent, circuit = books.team.agents[event.agent_id], books.failures.circuit(event.agent_id)
     policy = circuit_of(books, agent)
     if policy is None or circuit.stands == "open":
@@ -228,17 +221,18 @@ def a_circuit_opens_after_failures_in_a_row(past: Seen, event: CircuitOpened) ->
     return None
 
 
-def a_circuit_cools_down(past: Seen, event: CircuitHalfOpened) -> str | None:
+@law(events.CircuitHalfOpened)
+def a_circuit_cools_down(books: Chronicle, event: events.CircuitHalfOpened) -> str | None:
     """A circuit that opened lets an attempt through once it has cooled down, and not before."""
-    circuit = past.books.failures.circuit(event.agent_id)
+    circuit = books.failures.circuit(event.agent_id)
     if circuit.stands != "open" or event.at_ms < circuit.due_ms:
         return f"the circuit of {event.agent_id}, {circuit.stands} until {circuit.due_ms}, half opens at {event.at_ms}"
     return None
 
 
-def circuits_follow_from_attempts(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def circuits_follow_from_attempts(books: Chronicle) -> str | None:
     """After a batch a circuit is open where too many attempts failed in a row, and closed after one was done."""
-    books = past.books
     for agent in books.state.agents.values():
         circuit = books.failures.circuit(agent.id)
         if (agent.circuit, agent.failures_in_a_row) != (circuit.stands, circuit.in_a_row):
@@ -247,7 +241,7 @@ def circuits_follow_from_attempts(past: Seen, _: object) -> str | None:
                 f"events say {circuit.stands} after {circuit.in_a_row}"
             )
         policy = circuit_of(books, books.team.agents[agent.id])
-        has_failed = any(isinstance(one, AttemptFailed) and one.agent_id == agent.id for one in past.batch)
+        has_failed = any(isinstance(one, events.AttemptFailed) and one.agent_id == agent.id for one in books.batch)
         if policy is not None and has_failed and circuit.stands == "closed" and circuit.in_a_row >= policy.failures:
             return f"{circuit.in_a_row} attempts of {agent.id} failed in a row, and its circuit is closed: {policy}"
     return None
@@ -256,9 +250,9 @@ def circuits_follow_from_attempts(past: Seen, _: object) -> str | None:
 # Restarts
 
 
-def restarts_are_counted(past: Seen, event: AgentsRestarted) -> str | None:
+@law(events.AgentsRestarted)
+def restarts_are_counted(books: Chronicle, event: events.AgentsRestarted) -> str | None:
     """A crash restarts whom the strategy of the supervisor says, and not more often than it allows."""
-    books = past.books
     policy: Restart | None = books.team.inherited(event.supervisor_id, "restart", None)
     rule = policy or Restart()
     if policy is not None:
@@ -266,7 +260,7 @@ def restarts_are_counted(past: Seen, event: AgentsRestarted) -> str | None:
         if times >= policy.intensity:
             return f"{event.supervisor_id} restarts agents after {times} restarts: {policy}"
     members = books.team.supervisors[event.supervisor_id].members
-    crashed = next((one for one in reversed(books.counts.crashed) if one in members), None)
+    crashed = next((one for one in reversed(books.failures.crashed) if one in members), None)
     if crashed is None:
         return f"{event.supervisor_id} restarts {event.agent_ids}, and nobody under it crashed"
     place = members.index(crashed)
@@ -286,9 +280,9 @@ def _within(books: Chronicle, supervisor_id: str, policy: Restart, now_ms: int) 
     return sum(at_ms > since_ms for at_ms in books.failures.restarts_ms.get(supervisor_id, ()))
 
 
-def a_supervisor_fails_after_too_many_restarts(past: Seen, event: SupervisorFailed) -> str | None:
+@law(events.SupervisorFailed)
+def a_supervisor_fails_after_too_many_restarts(books: Chronicle, event: events.SupervisorFailed) -> str | None:
     """A supervisor fails when it would have to restart its agents more often than allowed; its graphs go with it."""
-    books = past.books
     policy: Restart | None = books.team.inherited(event.supervisor_id, "restart", None)
     times = 0 if policy is None else _within(books, event.supervisor_id, policy, event.at_ms)
     if policy is None or times < policy.intensity:
@@ -301,8 +295,9 @@ def a_supervisor_fails_after_too_many_restarts(past: Seen, event: SupervisorFail
     return None if set(event.groups) == wanted else f"{event.supervisor_id} fails with {event.groups}, not {wanted}"
 
 
-def crashes_are_answered(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def crashes_are_answered(books: Chronicle) -> str | None:
     """A crash restarts agents, or lets their supervisor fail."""
-    crashes, past.books.failures.crashes = past.books.failures.crashes, []
-    left = [one for one in crashes if one.agent_id in past.books.team.agents]
+    crashes, books.failures.crashes = books.failures.crashes, []
+    left = [one for one in crashes if one.agent_id in books.team.agents]
     return f"{left[0].agent_id} crashed on {left[0].task_id}, and nothing followed" if left else None

@@ -1,32 +1,25 @@
 """What attempts and joins are given: the outputs before them, the steps that are done, the code of their generation."""
 
-from engine.core.events import (
-    AttemptCancelled,
-    AttemptDone,
-    DoubtSettled,
-    StepRecorded,
-    StrategySwitched,
-    ToolFailed,
-    ToolStarted,
-)
+from engine.core import events
 from engine.core.spec import spec_hash
 from engine.runtimes.task import Task
 from engine.runtimes.work import Work
-from engine.simulation.laws.seen import Seen
-from engine.simulation.ledger.inputs import inputs_of
+from engine.simulation.chronicle import Chronicle
+from engine.simulation.laws.registry import When, law
 
 
-def an_attempt_is_given_what_came_before(past: Seen, given: tuple[Work, Task]) -> str | None:
+@law(When.ON_READ)
+def an_attempt_is_given_what_came_before(books: Chronicle, given: tuple[Work, Task]) -> str | None:
     """An attempt is given the outputs before it, the steps that earlier attempts finished, and nothing else."""
     work, task = given
-    books, effect = past.books, work.effect
+    effect = work.effect
     job = books.work.jobs.get(effect.task_id)
     if job is None or job.attempt is None or job.attempt.number != effect.attempt:
         return None  # what made it needless came in the same batch
     began_seq = books.started_seq.get((effect.task_id, effect.attempt), 0)
-    if any(isinstance(one, StrategySwitched) for one in books.events[began_seq:]):
+    if any(isinstance(one, events.StrategySwitched) for one in books.events[began_seq:]):
         return None  # it was given what came before it when it began
-    wanted = [one.id for one in inputs_of(books, job)]
+    wanted = [one.id for one in books.work.inputs_of(job)]
     if [one.task_id for one in effect.inputs] != wanted:
         return f"{job.id} is given {[one.task_id for one in effect.inputs]}, and {wanted} come before it"
     outputs = [books.work.jobs[one].output for one in wanted]
@@ -38,9 +31,10 @@ def an_attempt_is_given_what_came_before(past: Seen, given: tuple[Work, Task]) -
     return None if task.request == run.request else f"{job.id} is told that the request is {task.request!r:.60}"
 
 
-def an_attempt_runs_the_code_of_its_generation(past: Seen, work: Work) -> str | None:
+@law(When.ON_BEGIN)
+def an_attempt_runs_the_code_of_its_generation(books: Chronicle, work: Work) -> str | None:
     """An attempt runs the spec of the generation that it began on, or migrated to."""
-    books, effect = past.books, work.effect
+    effect = work.effect
     job, agent = books.work.jobs.get(effect.task_id), books.team.agents.get(effect.agent_id)
     if job is None or agent is None or job.attempt is None or job.attempt.number != effect.attempt:
         return None
@@ -51,30 +45,32 @@ def an_attempt_runs_the_code_of_its_generation(past: Seen, work: Work) -> str | 
     return None
 
 
-def a_tool_is_not_called_again_in_doubt(past: Seen, work: Work) -> str | None:
+@law(When.ON_CALL)
+def a_tool_is_not_called_again_in_doubt(books: Chronicle, work: Work) -> str | None:
     """A tool that must not be called twice is called again only where it is known that it did not happen."""
     task_id, attempt = work.effect.task_id, work.effect.attempt
-    mine = [one for one in past.books.events if getattr(one, "task_id", None) == task_id]
-    began = next((one for one in reversed(mine) if isinstance(one, ToolStarted)), None)
+    mine = [one for one in books.events if getattr(one, "task_id", None) == task_id]
+    began = next((one for one in reversed(mine) if isinstance(one, events.ToolStarted)), None)
     if began is None or began.attempt != attempt:
         return f"attempt {attempt} of {task_id} calls a tool, and the journal does not say that it does"
     is_over = True
     for event in mine[: mine.index(began)]:
         match event:
-            case ToolStarted(key=began.key):
+            case events.ToolStarted(key=began.key):
                 is_over = False
-            case ToolFailed(key=began.key) | DoubtSettled(key=began.key, ran=False):
+            case events.ToolFailed(key=began.key) | events.DoubtSettled(key=began.key, ran=False):
                 is_over = True
-            case StepRecorded(key=began.key) | DoubtSettled(key=began.key, ran=True):
+            case events.StepRecorded(key=began.key) | events.DoubtSettled(key=began.key, ran=True):
                 is_over = False
-            case AttemptCancelled(restarted=True):
+            case events.AttemptCancelled(restarted=True):
                 is_over = True
     return None if is_over else f"attempt {attempt} of {task_id} calls {began.key}, which may have happened already"
 
 
-def a_join_has_what_it_joins(past: Seen, event: AttemptDone) -> str | None:
+@law(events.AttemptDone)
+def a_join_has_what_it_joins(books: Chronicle, event: events.AttemptDone) -> str | None:
     """A built-in join gives what the outputs that were done before it are together, and nothing else."""
-    expected = past.books.counts.joins.get((event.task_id, event.attempt))
+    expected = books.joins.get((event.task_id, event.attempt))
     if expected is None or event.output == expected.value:
         return None
     return f"{event.task_id} joined {expected.of} to {event.output!r:.80}, not {expected.value!r:.80}"

@@ -1,23 +1,24 @@
 """Who goes first: priorities with ageing, turns, slots taken from what is less urgent, the balance between agents."""
 
-from engine.core.events import AttemptPreempted, AttemptStarted, PreemptionAsked
+from engine.core import events
 from engine.core.options import AGEING_S, Preempt
 from engine.core.state import State, Task
 from engine.simulation.chronicle import Chronicle
-from engine.simulation.laws.seen import Seen
+from engine.simulation.laws.registry import law
 from engine.simulation.laws.slots import full, holding, open_to
-from engine.simulation.ledger.jobs import Job
 from engine.simulation.ledger.team import AgentEntry
 from engine.simulation.ledger.turns import Place
+from engine.simulation.ledger.work import Job
 
 NEVER_MS = 10**15
 
 
-def first_come_first_served(past: Seen, event: AttemptStarted) -> str | None:
+@law(events.AttemptStarted)
+def first_come_first_served(books: Chronicle, event: events.AttemptStarted) -> str | None:
     """Among tasks of a run that are as urgent, the one that was ready first begins first."""
-    state = past.books.state
+    state = books.state
     task = state.tasks[event.task_id]
-    if event.agent_id is None or not task.ready or task.id in past.books.turns.given:
+    if event.agent_id is None or not task.ready or task.id in books.turns.given:
         return None
     for other in _alike(state, task):
         if (other.ready_seq or 0) < (task.ready_seq or 0):
@@ -32,9 +33,9 @@ def _alike(state: State, task: Task) -> list[Task]:
     return [one for one in found if one.ready and (one.queue, one.priority) == place]
 
 
-def the_more_urgent_goes_first(past: Seen, event: AttemptStarted) -> str | None:
+@law(events.AttemptStarted)
+def the_more_urgent_goes_first(books: Chronicle, event: events.AttemptStarted) -> str | None:
     """Of what an agent could begin, that with the least priority x ageing + waiting since begins; runs take turns."""
-    books = past.books
     job = books.work.jobs[event.task_id]
     mine = _place(job)
     if event.agent_id is None or job.id in books.turns.given or mine not in books.turns.turns:
@@ -64,9 +65,9 @@ def _rank(books: Chronicle, place: Place, ageing_s: float) -> int | None:
     return None if since_ms is None else place[1] * (round(ageing_s * 1000) or NEVER_MS) + since_ms
 
 
-def only_the_less_urgent_makes_way(past: Seen, event: PreemptionAsked) -> str | None:
+@law(events.PreemptionAsked)
+def only_the_less_urgent_makes_way(books: Chronicle, event: events.PreemptionAsked) -> str | None:
     """An attempt is asked to make way for an urgent task, the least urgent first, and not more often than allowed."""
-    books = past.books
     victim, urgent = books.work.jobs[event.task_id], books.work.jobs[event.for_task_id]
     attempt = victim.attempt
     if attempt is None or attempt.agent_id != event.agent_id or attempt.number != event.attempt:
@@ -90,9 +91,10 @@ def only_the_less_urgent_makes_way(past: Seen, event: PreemptionAsked) -> str | 
     return None
 
 
-def slots_are_taken_in_turn(past: Seen, event: PreemptionAsked) -> str | None:
+@law(events.PreemptionAsked)
+def slots_are_taken_in_turn(books: Chronicle, event: events.PreemptionAsked) -> str | None:
     """Of the urgent tasks of a run that wait in a queue for a slot, the one that was ready first takes one first."""
-    state, taking = past.books.state, past.books.turns.taking
+    state, taking = books.state, books.turns.taking
     task = state.tasks[event.for_task_id]
     if not task.ready:
         return None
@@ -106,21 +108,20 @@ def _arrival(task: Task) -> tuple[int, int]:
     return task.ready_seq or 0, int(task.id[1:])
 
 
-def who_makes_way_was_asked(past: Seen, event: AttemptPreempted) -> str | None:
+@law(events.AttemptPreempted)
+def who_makes_way_was_asked(books: Chronicle, event: events.AttemptPreempted) -> str | None:
     """An attempt makes way for the task that asked for its slot."""
-    attempt = past.books.work.jobs[event.task_id].attempt
+    attempt = books.work.jobs[event.task_id].attempt
     if attempt is None or "preempt" not in attempt.asked:
         return f"{event.task_id} makes way, and nobody asked it to"
-    if event.for_task_id is not None and past.books.turns.makes_way.get(event.task_id) != event.for_task_id:
-        return (
-            f"{event.task_id} makes way for {event.for_task_id}; {past.books.turns.makes_way.get(event.task_id)} asked"
-        )
+    if event.for_task_id is not None and books.turns.makes_way.get(event.task_id) != event.for_task_id:
+        return f"{event.task_id} makes way for {event.for_task_id}; {books.turns.makes_way.get(event.task_id)} asked"
     return None
 
 
-def agents_are_chosen_by_the_balance(past: Seen, event: AttemptStarted) -> str | None:
+@law(events.AttemptStarted)
+def agents_are_chosen_by_the_balance(books: Chronicle, event: events.AttemptStarted) -> str | None:
     """Of several free agents, the one that waits longest gets a task, or the one with the least to do."""
-    books = past.books
     job = books.work.jobs[event.task_id]
     if event.agent_id is None or not (job.queue or "").startswith("able:"):
         return None

@@ -3,67 +3,84 @@
 from collections import Counter
 from typing import Any
 
-from engine.core.events import (
-    AttemptDone,
-    AttemptFailed,
-    AttemptResumed,
-    AttemptStarted,
-    CallAnswered,
-    GroupEnded,
-    GroupPlanned,
-    RunFinished,
-    StepRecorded,
-)
+from engine.core import events
 from engine.core.state import RunStatus, TaskStatus
 from engine.errors import BoundElsewhere
-from engine.simulation.agents import LIE
-from engine.simulation.laws.seen import Seen
+from engine.simulation.chronicle import Chronicle
+from engine.simulation.laws.registry import When, law
+
+LIE = "an answer about an attempt that is not at work"
+"""What agents say about attempts that are not theirs; never to be taken."""
 
 
-def each_task_has_one_outcome(past: Seen, event: Any) -> str | None:
+@law(
+    events.AttemptDone,
+    events.AttemptCancelled,
+    events.TaskFailed,
+    events.TaskSkipped,
+    events.TaskAnswered,
+    events.GroupEnded,
+)
+def each_task_has_one_outcome(books: Chronicle, event: Any) -> str | None:
     """Each task has exactly one outcome."""
-    before = past.books.outcomes.get(event.task_id)
+    before = books.outcomes.get(event.task_id)
     return None if before is None else f"{event.task_id} was {before} and ends again by {event.type}"
 
 
-def no_outcome_is_taken_back(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def no_outcome_is_taken_back(books: Chronicle) -> str | None:
     """A task keeps its outcome, unless an operator reopens it."""
-    return past.books.undone[0] if past.books.undone else None
+    return books.undone[0] if books.undone else None
 
 
-def nothing_of_a_finished_run_is_open(past: Seen, event: RunFinished) -> str | None:
+@law(events.RunFinished)
+def nothing_of_a_finished_run_is_open(books: Chronicle, event: events.RunFinished) -> str | None:
     """When a run ends, every task of it has its outcome and nothing of it is at work."""
-    work = past.books.work
+    work = books.work
     for task_id in work.runs[event.run_id].tasks:
-        if task_id not in past.books.outcomes:
+        if task_id not in books.outcomes:
             return f"{event.run_id} ends, and {task_id} has no outcome"
         if work.jobs[task_id].attempt is not None:
             return f"{event.run_id} ends, and {task_id} is at work"
     return None
 
 
-def only_the_attempt_that_is_live_is_heard(past: Seen, event: Any) -> str | None:
+@law(
+    events.AttemptResumed,
+    events.AttemptDone,
+    events.AttemptFailed,
+    events.AttemptCancelled,
+    events.AttemptMigrated,
+    events.AttemptPreempted,
+    events.AttemptSetAside,
+    events.Delegated,
+    events.StepRecorded,
+)
+def only_the_attempt_that_is_live_is_heard(books: Chronicle, event: Any) -> str | None:
     """Only the attempt that is live is heard: one answer for each, from that attempt alone."""
-    attempt = past.books.work.jobs[event.task_id].attempt
+    attempt = books.work.jobs[event.task_id].attempt
     if attempt is not None and attempt.number == event.attempt:
         return None
     now = "none" if attempt is None else attempt.number
     return f"{event.type} of {event.task_id}, attempt {event.attempt}; at work is {now}"
 
 
-def no_lie_is_taken(past: Seen, event: AttemptDone) -> str | None:
+@law(events.AttemptDone)
+def no_lie_is_taken(books: Chronicle, event: events.AttemptDone) -> str | None:
     """An answer about an attempt that is not at work is not taken."""
     return f"{event.task_id} took it for the answer of attempt {event.attempt}" if event.output == LIE else None
 
 
-def nothing_fails_for_code_that_is_elsewhere(past: Seen, event: AttemptFailed) -> str | None:
+@law(events.AttemptFailed)
+def nothing_fails_for_code_that_is_elsewhere(books: Chronicle, event: events.AttemptFailed) -> str | None:
     """No attempt fails because the code of its agent is in a program that is not running."""
     return f"{event.task_id}: {event.error}" if event.error_type == BoundElsewhere.__name__ else None
 
 
-def a_finished_task_is_not_started(past: Seen, event: AttemptStarted) -> str | None:
+@law(events.AttemptStarted)
+def a_finished_task_is_not_started(books: Chronicle, event: events.AttemptStarted) -> str | None:
     """A task that has its outcome is never started again, and attempts are numbered without a gap."""
-    job = past.books.work.jobs[event.task_id]
+    job = books.work.jobs[event.task_id]
     if job.outcome is not None:
         return f"{job.id} is started after {job.outcome}"
     if job.attempt is not None:
@@ -71,9 +88,10 @@ def a_finished_task_is_not_started(past: Seen, event: AttemptStarted) -> str | N
     return None if event.attempt == job.attempts + 1 else f"attempt {event.attempt} of {job.id} follows {job.attempts}"
 
 
-def what_comes_first_has_ended(past: Seen, event: AttemptStarted | GroupPlanned) -> str | None:
+@law(events.GroupPlanned, events.AttemptStarted)
+def what_comes_first_has_ended(books: Chronicle, event: events.AttemptStarted | events.GroupPlanned) -> str | None:
     """A task begins when all that it comes after has ended and lets it go on, and nobody is asked about it."""
-    work = past.books.work
+    work = books.work
     job = work.jobs[event.task_id]
     run = work.runs[job.run_id]
     if run.after:
@@ -89,17 +107,19 @@ def what_comes_first_has_ended(past: Seen, event: AttemptStarted | GroupPlanned)
     return None
 
 
-def a_step_is_recorded_once(past: Seen, event: StepRecorded) -> str | None:
+@law(events.StepRecorded)
+def a_step_is_recorded_once(books: Chronicle, event: events.StepRecorded) -> str | None:
     """A step of a task is recorded once."""
-    is_known = event.key in past.books.work.jobs[event.task_id].steps
+    is_known = event.key in books.work.jobs[event.task_id].steps
     return f"{event.key} of {event.task_id} is recorded already" if is_known else None
 
 
-def answers_are_complete(past: Seen, event: AttemptResumed | CallAnswered) -> str | None:
+@law(events.AttemptResumed, events.CallAnswered)
+def answers_are_complete(books: Chronicle, event: events.AttemptResumed | events.CallAnswered) -> str | None:
     """An attempt is told what a delegation brought when all of it has its outcome."""
-    work = past.books.work
+    work = books.work
     job = work.jobs[event.task_id]
-    keys = event.call_keys if isinstance(event, AttemptResumed) else [event.call_key]
+    keys = event.call_keys if isinstance(event, events.AttemptResumed) else [event.call_key]
     for key in keys:
         open_ones = [child for child in job.calls[key] if work.jobs[child].outcome is None]
         if open_ones:
@@ -107,20 +127,22 @@ def answers_are_complete(past: Seen, event: AttemptResumed | CallAnswered) -> st
     return None
 
 
-def who_goes_on_was_answered(past: Seen, event: AttemptResumed) -> str | None:
+@law(events.AttemptResumed)
+def who_goes_on_was_answered(books: Chronicle, event: events.AttemptResumed) -> str | None:
     """An attempt that waits for delegations goes on once the last answer is there, or to migrate."""
-    job = past.books.work.jobs[event.task_id]
+    job = books.work.jobs[event.task_id]
     attempt = job.attempt
     if attempt is None or not attempt.parked:
         return f"{job.id} goes on, and does not wait"
-    if past.books.work.is_answered(job) or "migrate" in attempt.asked:
+    if books.work.is_answered(job) or "migrate" in attempt.asked:
         return None
     return f"{job.id} goes on before {attempt.waits} are answered"
 
 
-def a_graph_ends_as_its_nodes_did(past: Seen, event: GroupEnded) -> str | None:
+@law(events.GroupEnded)
+def a_graph_ends_as_its_nodes_did(books: Chronicle, event: events.GroupEnded) -> str | None:
     """A graph ends when all its nodes have; it is done with the output of its outcome, and failed where it had to."""
-    work = past.books.work
+    work = books.work
     group = work.jobs[event.task_id]
     nodes = [work.jobs[one] for one in group.children]
     open_ones = [node.id for node in nodes if node.outcome is None]
@@ -135,25 +157,27 @@ def a_graph_ends_as_its_nodes_did(past: Seen, event: GroupEnded) -> str | None:
         return f"{group.id} failed, and nothing of it did"
     outcome = work.jobs.get(group.outcome_id or "")
     if event.status is TaskStatus.DONE and outcome is not None and outcome.outcome is TaskStatus.DONE:
-        found = past.books.text(event.output)
+        found = books.text(event.output)
         if outcome.output is not None and found != outcome.output:
             return f"{group.id} says {found!r:.60}, and its outcome {outcome.id} says {outcome.output!r:.60}"
     return None
 
 
-def a_run_ends_as_its_root_did(past: Seen, event: RunFinished) -> str | None:
+@law(events.RunFinished)
+def a_run_ends_as_its_root_did(books: Chronicle, event: events.RunFinished) -> str | None:
     """The status and the output of a run are those of the graph that stands for its whole request."""
-    root = past.books.work.jobs[past.books.work.runs[event.run_id].root_id]
+    root = books.work.jobs[books.work.runs[event.run_id].root_id]
     if root.outcome is None or event.status is not RunStatus(root.outcome.value):
         return f"{event.run_id} is {event.status}, and its graph {root.outcome}"
-    found = past.books.text(event.output)
+    found = books.text(event.output)
     return None if found == root.output else f"{event.run_id} says {found!r:.60}, and its graph {root.output!r:.60}"
 
 
-def runs_count_what_became_of_their_tasks(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def runs_count_what_became_of_their_tasks(books: Chronicle) -> str | None:
     """A run counts its tasks of agents, and how many have ended, are done, have failed and are at work."""
-    work = past.books.work
-    for run in past.books.state.runs.values():
+    work = books.work
+    for run in books.state.runs.values():
         jobs = [work.jobs[one] for one in work.runs[run.id].tasks]
         mine = [job for job in jobs if job.kind == "agent"]
         ends = Counter(job.outcome for job in mine)
@@ -163,7 +187,7 @@ def runs_count_what_became_of_their_tasks(past: Seen, _: object) -> str | None:
             "done": ends[TaskStatus.DONE],
             "failed": ends[TaskStatus.FAILED],
             "running": sum(job.attempt is not None for job in jobs),
-            "begun": past.books.spending.begun[run.id],
+            "begun": books.spending.begun[run.id],
         }
         for name, number in counted.items():
             if getattr(run, name) != number:
@@ -171,22 +195,24 @@ def runs_count_what_became_of_their_tasks(past: Seen, _: object) -> str | None:
     return None
 
 
-def finished_runs_are_remembered(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def finished_runs_are_remembered(books: Chronicle) -> str | None:
     """The last runs are remembered as they were, the newest at the end."""
-    finished = past.books.state.finished
+    finished = books.state.finished
     for summary in finished[-3:]:
-        for name, value in past.books.counts.summaries.get(summary.id, {}).items():
+        for name, value in books.summaries.get(summary.id, {}).items():
             if getattr(summary, name) != value:
                 return f"{summary.id} is remembered with {name} {getattr(summary, name)}; it was {value}"
-    known = list(past.books.counts.summaries)[-1:]
+    known = list(books.summaries)[-1:]
     if known and known[0] not in [one.id for one in finished]:
         return f"{known[0]} has ended, and is not remembered"
     return None
 
 
-def totals_add_up(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def totals_add_up(books: Chronicle) -> str | None:
     """The state counts every task of an agent, every one that was done or failed, and every run."""
-    state, totals = past.books.state, past.books.counts.totals
+    state, totals = books.state, books.work.totals()
     found = {
         "tasks": state.tasks_total, "done": state.tasks_done, "failed": state.tasks_failed, "runs": state.runs_total,
     }  # fmt: skip
@@ -196,10 +222,11 @@ def totals_add_up(past: Seen, _: object) -> str | None:
     return None
 
 
-def outcomes_are_those_of_events(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def outcomes_are_those_of_events(books: Chronicle) -> str | None:
     """Each task stands in the state as events left it."""
-    state = past.books.state
-    for job in past.books.work.jobs.values():
+    state = books.state
+    for job in books.work.jobs.values():
         task = state.tasks.get(job.id)
         if task is None:
             return f"{job.id} is not in the state"

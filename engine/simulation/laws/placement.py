@@ -3,7 +3,7 @@
 from engine.core.queries.takers import FEW
 from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.failures import is_at_hand
-from engine.simulation.laws.seen import Seen
+from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.team import AgentEntry
 
 
@@ -12,9 +12,9 @@ def _may_take_it(books: Chronicle, agent: AgentEntry) -> bool:
     return is_at_hand(books, agent) or books.failures.circuit(agent.id).stands == "half_open"
 
 
-def what_nobody_near_can_do_goes_elsewhere(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def what_nobody_near_can_do_goes_elsewhere(books: Chronicle) -> str | None:
     """No task waits for a capability among those who cannot do it now, while another of its tree has it and can."""
-    books = past.books
     for job in books.work.jobs.values():
         kind, _, rest = (job.queue or "").partition(":")
         if kind != "able" or not books.work.is_ready(job):

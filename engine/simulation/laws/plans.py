@@ -1,23 +1,23 @@
 """Plans: whose a graph is, what a switch of the strategy keeps, how many answers are enough, who tunes itself."""
 
+from engine.core import events
 from engine.core.capability_index import CapabilityIndex
 from engine.core.discovery import Candidate, choose
-from engine.core.events import CoordinationTuned, GroupPlanned, NeedMet, StrategySwitched
 from engine.core.state import TaskStatus
 from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.failures import is_at_hand
-from engine.simulation.laws.seen import Seen
+from engine.simulation.laws.registry import law
 from engine.simulation.laws.spending import has_something_left
-from engine.simulation.ledger.jobs import Job
 from engine.simulation.ledger.team import AgentEntry
+from engine.simulation.ledger.work import Job
 
 WHOLE = ("sequential", "parallel")
 """Strategies in which everybody who takes part has a node."""
 
 
-def a_graph_is_for_those_who_take_part(past: Seen, event: GroupPlanned) -> str | None:
+@law(events.GroupPlanned)
+def a_graph_is_for_those_who_take_part(books: Chronicle, event: events.GroupPlanned) -> str | None:
     """A graph is for the members that take part; where they are discovered, for those that have what is asked for."""
-    books = past.books
     group = books.work.jobs[event.task_id]
     supervisor = books.state.supervisors.get(group.worker_id or "")
     if supervisor is None:
@@ -94,7 +94,8 @@ def _leaves(books: Chronicle, member_id: str) -> bool:
     return (books.team.supervisors[member_id].leaving if agent is None else agent.removing) is not None
 
 
-def a_chain_is_one_after_the_other(past: Seen, event: GroupPlanned) -> str | None:
+@law(events.GroupPlanned)
+def a_chain_is_one_after_the_other(books: Chronicle, event: events.GroupPlanned) -> str | None:
     """In a sequential graph each node comes after the one before it."""
     if event.mode != "sequential":
         return None
@@ -105,9 +106,10 @@ def a_chain_is_one_after_the_other(past: Seen, event: GroupPlanned) -> str | Non
     return None
 
 
-def a_switch_keeps_what_is_done(past: Seen, event: StrategySwitched) -> str | None:
+@law(events.StrategySwitched)
+def a_switch_keeps_what_is_done(books: Chronicle, event: events.StrategySwitched) -> str | None:
     """A switch of the strategy keeps all work that is done, and goes on with what is at work or stops it."""
-    work = past.books.work
+    work = books.work
     for change in event.groups:
         if not (change.after or change.added):
             continue  # nothing is left to do but to join what is done
@@ -120,18 +122,20 @@ def a_switch_keeps_what_is_done(past: Seen, event: StrategySwitched) -> str | No
     return None
 
 
-def as_many_answers_come_as_are_needed(past: Seen, event: NeedMet) -> str | None:
+@law(events.NeedMet)
+def as_many_answers_come_as_are_needed(books: Chronicle, event: events.NeedMet) -> str | None:
     """A node that needs a number of answers goes on when that many are there, and not before."""
-    job = past.books.work.jobs[event.task_id]
-    done = [one for one in event.answers if past.books.work.jobs[one].outcome is TaskStatus.DONE]
+    job = books.work.jobs[event.task_id]
+    done = [one for one in event.answers if books.work.jobs[one].outcome is TaskStatus.DONE]
     if len(done) == job.need == len(event.answers):
         return None
     return f"{job.id} needs {job.need} answers and goes on with {event.answers}, of which {done} are done"
 
 
-def a_tuned_supervisor_wanted_it(past: Seen, event: CoordinationTuned) -> str | None:
+@law(events.CoordinationTuned)
+def a_tuned_supervisor_wanted_it(books: Chronicle, event: events.CoordinationTuned) -> str | None:
     """A supervisor changes how it coordinates where it was told to, for what it was told to look at."""
-    wanted = past.books.team.supervisors[event.supervisor_id].options.optimize
+    wanted = books.team.supervisors[event.supervisor_id].options.optimize
     if wanted is None:
         return f"{event.supervisor_id} is tuned ({event.kind}), and was not told to be"
     is_meant = {
@@ -142,8 +146,9 @@ def a_tuned_supervisor_wanted_it(past: Seen, event: CoordinationTuned) -> str | 
     return None if is_meant[event.kind] else f"{event.supervisor_id} is tuned ({event.kind}): {wanted}"
 
 
-def tuning_leaves_open_runs_alone(past: Seen, event: StrategySwitched) -> str | None:
+@law(events.StrategySwitched)
+def tuning_leaves_open_runs_alone(books: Chronicle, event: events.StrategySwitched) -> str | None:
     """A supervisor that is tuned goes on with the runs that are open as they are."""
-    before = past.books.events[-1] if past.books.events else None
-    is_tuned = isinstance(before, CoordinationTuned) and before.supervisor_id == event.supervisor_id
+    before = books.events[-1] if books.events else None
+    is_tuned = isinstance(before, events.CoordinationTuned) and before.supervisor_id == event.supervisor_id
     return f"{event.supervisor_id} is tuned, and rewires open runs" if is_tuned and event.groups else None

@@ -3,20 +3,22 @@
 from typing import Any
 
 from engine.simulation.chronicle import Chronicle
-from engine.simulation.laws.seen import Seen
-from engine.simulation.ledger.jobs import Question
+from engine.simulation.laws.registry import When, law
+from engine.simulation.ledger.work import Question
 
 
-def questions_are_those_that_were_asked(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def questions_are_those_that_were_asked(books: Chronicle) -> str | None:
     """The questions that wait are those that were asked and not answered or withdrawn."""
-    found, wanted = list(past.books.state.escalations), list(past.books.work.questions)
+    found, wanted = list(books.state.escalations), list(books.work.questions)
     return None if found == wanted else f"the state has {found}; events left {wanted}"
 
 
-def every_question_has_what_asks_it(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def every_question_has_what_asks_it(books: Chronicle) -> str | None:
     """Each question is about something that is there and waits for its answer."""
-    for question in past.books.work.questions.values():
-        why = _why_not(past.books, question)
+    for question in books.work.questions.values():
+        why = _why_not(books, question)
         if why is not None:
             return f"{question.id} ({question.kind}) is asked about {question.subject}, {why}"
     return None
@@ -42,9 +44,9 @@ def _why_not(books: Chronicle, question: Question) -> str | None:
     return None if question.kind != "doubt" or job.calling else "which is not in doubt"
 
 
-def whoever_waits_for_a_person_has_a_question(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def whoever_waits_for_a_person_has_a_question(books: Chronicle) -> str | None:
     """Whatever is held or in doubt has a question that waits."""
-    books = past.books
     asked = {(one.kind, one.subject) for one in books.work.questions.values()}
     held: list[Any] = [*books.work.runs.values(), *books.team.agents.values(), *books.team.supervisors.values()]
     for one in (*held, *(job for job in books.work.jobs.values() if job.outcome is None)):

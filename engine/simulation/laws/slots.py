@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from engine.core.events import AttemptResumed, AttemptStarted, PoolResized
+from engine.core import events
 from engine.core.queries.takers import is_of_few
 from engine.simulation.chronicle import Chronicle
-from engine.simulation.laws.seen import Seen
-from engine.simulation.ledger.jobs import Job
+from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.team import AgentEntry, SupervisorEntry
+from engine.simulation.ledger.work import Job
 
 
 def holding(books: Chronicle, agents: set[str]) -> list[Job]:
@@ -55,20 +55,22 @@ def _no_process(books: Chronicle, above: SupervisorEntry) -> Iterator[str]:
         yield f"{', '.join(whole)} have {in_use} of {most} processes in use"
 
 
-def nobody_is_over_a_limit(past: Seen, event: AttemptStarted | AttemptResumed) -> str | None:
+@law(events.AttemptStarted, events.AttemptResumed)
+def nobody_is_over_a_limit(books: Chronicle, event: events.AttemptStarted | events.AttemptResumed) -> str | None:
     """No agent begins more attempts than it has slots, no supervisor more than it may, nobody without a process."""
     if event.agent_id is None:
         return None
-    limit = next(full(past.books, past.books.team.agents[event.agent_id]), None)
+    limit = next(full(books, books.team.agents[event.agent_id]), None)
     return None if limit is None else f"{event.task_id} takes a slot of {event.agent_id}, although {limit}"
 
 
-def slots_are_those_of_attempts(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def slots_are_those_of_attempts(books: Chronicle) -> str | None:
     """Who is at work, counted from begins and ends alone, is who the state says is at work."""
-    agents = past.books.state.agents.values()
+    agents = books.state.agents.values()
     running = {task_id: agent.id for agent in agents for task_id in agent.running}
     parked = {task_id: agent.id for agent in agents for task_id in agent.parked}
-    for job in past.books.work.jobs.values():
+    for job in books.work.jobs.values():
         attempt = job.attempt
         if attempt is None or attempt.agent_id is None:
             continue
@@ -80,19 +82,20 @@ def slots_are_those_of_attempts(past: Seen, _: object) -> str | None:
     return f"the state has {left} at work, whose attempts have ended" if left else None
 
 
-def generations_are_those_of_attempts(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def generations_are_those_of_attempts(books: Chronicle) -> str | None:
     """The state says of each attempt at work which generation of its agent is at it."""
-    for agent in past.books.state.agents.values():
+    for agent in books.state.agents.values():
         for task_id, generation in (*agent.running.items(), *agent.parked.items()):
-            attempt = past.books.work.jobs[task_id].attempt
+            attempt = books.work.jobs[task_id].attempt
             if attempt is not None and attempt.generation != generation:
                 return f"g{attempt.generation} of {agent.id} is at {task_id}; the state says g{generation}"
     return None
 
 
-def whatever_can_start_has_started(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def whatever_can_start_has_started(books: Chronicle) -> str | None:
     """No task is ready while an agent that may take it has a free slot, and no attempt waits for one that is free."""
-    books = past.books
     ready = [job for job in books.work.jobs.values() if books.work.is_ready(job)]
     answered = [one for one in books.work.jobs.values() if books.work.is_answered(one) and _goes_on(one)]
     if not ready and not answered:
@@ -114,29 +117,33 @@ def _goes_on(job: Job) -> bool:
 
 def open_to(books: Chronicle, agent: AgentEntry) -> list[str]:
     """Return the queues from which an agent would take a new task now."""
-    circuit = books.failures.circuit(agent.id)
     above = list(books.team.up(agent.supervisor_id))
-    is_shut = circuit.stands == "open" or (circuit.stands == "half_open" and circuit.probe is not None)
-    if agent.paused or agent.away or agent.error is not None or agent.exhausted or is_shut:
+    if (
+        agent.paused
+        or agent.away
+        or agent.error is not None
+        or agent.exhausted
+        or books.failures.circuit(agent.id).is_shut
+    ):
         return []
     if any(one.paused or one.exhausted for one in above):
         return []
     if agent.removing is not None:
         return [f"agent:{agent.id}"] if agent.removing == "drain" else []
-    busy = {job.worker_id for job in books.work.jobs.values() if _is_to_begin(books, job)}
+    busy = {job.worker_id for job in books.work.jobs.values() if _is_to_begin(job)}
     if busy.isdisjoint(one.id for one in above):
         return books.team.queues_of(agent.id)
     return [key for key in books.team.queues_of(agent.id) if not is_of_few(key)]
 
 
-def _is_to_begin(books: Chronicle, job: Job) -> bool:
+def _is_to_begin(job: Job) -> bool:
     """Tell whether a team has taken a task, and nobody of it has begun with it."""
-    return job.taken and job.outcome is None and job.id not in books.counts.begun_ms
+    return job.taken and job.outcome is None and job.begun_ms is None
 
 
-def a_pool_grows_and_shrinks_for_a_reason(past: Seen, event: PoolResized) -> str | None:
+@law(events.PoolResized)
+def a_pool_grows_and_shrinks_for_a_reason(books: Chronicle, event: events.PoolResized) -> str | None:
     """A pool keeps its bounds, grows by one while too much waits, and shrinks once one was idle for long enough."""
-    books = past.books
     agent = books.team.agents[event.agent_id]
     pool = agent.spec.pool
     if pool is None or not pool.min <= event.size <= pool.max:

@@ -4,24 +4,25 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+from engine.core import events
 from engine.core.budget import AMOUNTS, Amount
-from engine.core.events import AttemptStarted, BudgetExhausted
 from engine.core.limits import Limits
 from engine.core.values import NO_USAGE
 from engine.simulation.chronicle import Chronicle
-from engine.simulation.laws.seen import Seen
-from engine.simulation.ledger.jobs import Job, RunEntry
+from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.spending import TOTAL
 from engine.simulation.ledger.team import AgentEntry, SupervisorEntry
+from engine.simulation.ledger.work import Job, RunEntry
 
 COUNTED: tuple[Amount, ...] = ("attempts", "tokens", "cost_usd")
 """Amounts that are known exactly; time at work is spent while nothing happens."""
 Spender = Job | RunEntry | AgentEntry | SupervisorEntry
 
 
-def usage_adds_up(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def usage_adds_up(books: Chronicle) -> str | None:
     """Usage and begun attempts add up from attempts to tasks, runs, agents, all supervisors above, and the total."""
-    spending, state = past.books.spending, past.books.state
+    spending, state = books.spending, books.state
     if state.usage != spending.of(TOTAL):
         return f"the total says {state.usage}; attempts come to {spending.of(TOTAL)}"
     everybody: list[Any] = [
@@ -35,10 +36,11 @@ def usage_adds_up(past: Seen, _: object) -> str | None:
     return None
 
 
-def agents_count_their_attempts(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def agents_count_their_attempts(books: Chronicle) -> str | None:
     """An agent counts how many of its attempts were done, failed and were cancelled."""
-    spending = past.books.spending
-    for agent in past.books.state.agents.values():
+    spending = books.spending
+    for agent in books.state.agents.values():
         counted = (spending.done[agent.id], spending.failed[agent.id], spending.cancelled[agent.id])
         if (agent.done, agent.failed, agent.cancelled) != counted:
             said = (agent.done, agent.failed, agent.cancelled)
@@ -46,19 +48,20 @@ def agents_count_their_attempts(past: Seen, _: object) -> str | None:
     return None
 
 
-def hand_overs_are_measured(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def hand_overs_are_measured(books: Chronicle) -> str | None:
     """A supervisor knows how many graphs it handed through, and what they took besides the work below."""
-    for supervisor in past.books.state.supervisors.values():
-        wanted = past.books.counts.hand_overs.get(supervisor.id, (0, 0))
+    for supervisor in books.state.supervisors.values():
+        wanted = books.work.hand_overs.get(supervisor.id, (0, 0))
         found = (supervisor.hand_overs, supervisor.hand_over_ms)
         if found != wanted:
             return f"{supervisor.id} counts {found} hand-overs and milliseconds; they come to {wanted}"
     return None
 
 
-def nothing_begins_on_a_spent_budget(past: Seen, event: AttemptStarted) -> str | None:
+@law(events.AttemptStarted)
+def nothing_begins_on_a_spent_budget(books: Chronicle, event: events.AttemptStarted) -> str | None:
     """No attempt begins when anybody who would pay for it has spent what may be spent."""
-    books = past.books
     if event.agent_id is None:
         return None
     job = books.work.jobs[event.task_id]
@@ -69,10 +72,10 @@ def nothing_begins_on_a_spent_budget(past: Seen, event: AttemptStarted) -> str |
     return None
 
 
-def a_spent_budget_is_noticed(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def a_spent_budget_is_noticed(books: Chronicle) -> str | None:
     """Whoever has paid for what an attempt reported, and has spent a budget by it, goes on with nothing."""
-    books = past.books
-    paid, books.counts.paid = books.counts.paid, []
+    paid, books.spending.paid = books.spending.paid, []
     for task_id, agent_id in paid:
         job, agent = books.work.jobs.get(task_id), books.team.agents.get(agent_id)
         for spender in _payers(books, job, agent) if job is not None and agent is not None else ():
@@ -84,9 +87,9 @@ def a_spent_budget_is_noticed(past: Seen, _: object) -> str | None:
     return None
 
 
-def a_budget_ends_with_what_was_spent(past: Seen, event: BudgetExhausted) -> str | None:
+@law(events.BudgetExhausted)
+def a_budget_ends_with_what_was_spent(books: Chronicle, event: events.BudgetExhausted) -> str | None:
     """What is said of a spent budget is what was spent, and what may be."""
-    books = past.books
     spender = _spender(books, event.subject)
     if spender is None or event.amount not in COUNTED:
         return None

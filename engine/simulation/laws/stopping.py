@@ -2,24 +2,15 @@
 
 from typing import Any
 
-from engine.core.events import (
-    AttemptCancelled,
-    AttemptFailed,
-    AttemptMigrated,
-    AttemptSetAside,
-    AttemptStarted,
-    BudgetExhausted,
-    CancelRequested,
-    DeadlinePassed,
-    GraceEnded,
-)
-from engine.simulation.laws.seen import Seen
-from engine.simulation.ledger.jobs import Job
+from engine.core import events
+from engine.simulation.chronicle import Chronicle
+from engine.simulation.laws.registry import When, law
+from engine.simulation.ledger.work import Job
 
 
-def what_is_paused_starts_nothing(past: Seen, event: AttemptStarted) -> str | None:
+@law(events.AttemptStarted)
+def what_is_paused_starts_nothing(books: Chronicle, event: events.AttemptStarted) -> str | None:
     """Nothing new begins under a pause at any level, on an agent that is broken or leaves, or on a spent budget."""
-    books = past.books
     job = books.work.jobs[event.task_id]
     if event.agent_id is None:
         return None
@@ -39,18 +30,20 @@ def what_is_paused_starts_nothing(past: Seen, event: AttemptStarted) -> str | No
     return None
 
 
-def what_is_cancelled_begins_nothing(past: Seen, event: Any) -> str | None:
+@law(events.GroupPlanned, events.AttemptStarted, events.Delegated, events.RetryScheduled)
+def what_is_cancelled_begins_nothing(books: Chronicle, event: Any) -> str | None:
     """Nothing begins, is planned, asked for or tried again in what is being cancelled, at any level."""
-    work = past.books.work
+    work = books.work
     job = work.jobs[event.task_id]
     over = work.is_over(job)
     return f"{event.type} of {job.id}, which is part of what is being cancelled" if over else None
 
 
-def whatever_is_below_stops(past: Seen, event: CancelRequested | DeadlinePassed) -> str | None:
+@law(events.CancelRequested, events.DeadlinePassed)
+def whatever_is_below_stops(books: Chronicle, event: events.CancelRequested | events.DeadlinePassed) -> str | None:
     """A cancellation, or the end of a deadline, reaches everything below that has no outcome."""
-    work = past.books.work
-    ended = event.cancelled if isinstance(event, CancelRequested) else event.ended
+    work = books.work
+    ended = event.cancelled if isinstance(event, events.CancelRequested) else event.ended
     said = {*ended, *event.stopping}
     for job in work.open_under(event.run_id, event.task_id):
         if job.id in ended and (job.attempt is not None or (job.kind == "group" and job.planned)):
@@ -62,34 +55,38 @@ def whatever_is_below_stops(past: Seen, event: CancelRequested | DeadlinePassed)
     return next((f"{one} has its outcome and ends again" for one in ended if work.jobs[one].outcome is not None), None)
 
 
-def a_deadline_passes_when_it_is_due(past: Seen, event: DeadlinePassed) -> str | None:
+@law(events.DeadlinePassed)
+def a_deadline_passes_when_it_is_due(books: Chronicle, event: events.DeadlinePassed) -> str | None:
     """A deadline ends a run or a task when its moment has come, and not before."""
-    subject: Any = past.books.work.jobs[event.task_id] if event.task_id else past.books.work.runs[event.run_id]
+    subject: Any = books.work.jobs[event.task_id] if event.task_id else books.work.runs[event.run_id]
     if subject.deadline_ms is None:
         return f"{subject.id} has no deadline of its own"
     return f"it was due at {subject.deadline_ms}" if event.at_ms < subject.deadline_ms else None
 
 
-def grace_is_given(past: Seen, event: DeadlinePassed) -> str | None:
+@law(events.DeadlinePassed)
+def grace_is_given(books: Chronicle, event: events.DeadlinePassed) -> str | None:
     """What is at work when a deadline passes may go on for as long as its supervisor grants."""
-    subject: Any = past.books.work.jobs[event.task_id] if event.task_id else past.books.work.runs[event.run_id]
+    subject: Any = books.work.jobs[event.task_id] if event.task_id else books.work.runs[event.run_id]
     if not event.stopping:
         return None
-    grace_ms = round(past.books.team.inherited(subject.supervisor_id, "grace_s", 5.0) * 1000)
+    grace_ms = round(books.team.inherited(subject.supervisor_id, "grace_s", 5.0) * 1000)
     wanted = event.at_ms + grace_ms
     return None if event.grace_due_ms == wanted else f"it has until {event.grace_due_ms}, not until {wanted}"
 
 
-def grace_ends_for_all(past: Seen, event: GraceEnded) -> str | None:
+@law(events.GraceEnded)
+def grace_ends_for_all(books: Chronicle, event: events.GraceEnded) -> str | None:
     """When the grace of a deadline is over, everything below that is still at work is stopped."""
-    open_ones = past.books.work.open_under(event.run_id, event.task_id)
+    open_ones = books.work.open_under(event.run_id, event.task_id)
     at_work = [job.id for job in open_ones if job.attempt is not None]
     return None if set(at_work) == set(event.stopping) else f"{at_work} are at work, {event.stopping} are stopped"
 
 
-def deadlines_are_inherited(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def deadlines_are_inherited(books: Chronicle) -> str | None:
     """The deadline of a task is the earliest of its own and of everything that it is part of."""
-    work, state = past.books.work, past.books.state
+    work, state = books.work, books.state
     for job in work.jobs.values():
         if job.outcome is not None or job.exceeded or work.is_over(job):
             continue
@@ -99,37 +96,40 @@ def deadlines_are_inherited(past: Seen, _: object) -> str | None:
     return None
 
 
-def an_attempt_ends_as_it_was_asked(past: Seen, event: Any) -> str | None:
+@law(events.AttemptCancelled, events.AttemptMigrated, events.AttemptSetAside)
+def an_attempt_ends_as_it_was_asked(books: Chronicle, event: Any) -> str | None:
     """An attempt is cancelled, begins again, goes elsewhere or migrates only where it was asked to stop for that."""
-    work = past.books.work
+    work = books.work
     job = work.jobs[event.task_id]
     asked = job.attempt.asked if job.attempt is not None else set()
     match event:
-        case AttemptMigrated():
+        case events.AttemptMigrated():
             fits = "migrate" in asked
-        case AttemptSetAside():
+        case events.AttemptSetAside():
             fits = "limit" in asked
-        case AttemptCancelled(requeued=True, restarted=True):
+        case events.AttemptCancelled(requeued=True, restarted=True):
             fits = "restart" in asked
-        case AttemptCancelled(requeued=True):
+        case events.AttemptCancelled(requeued=True):
             fits = bool(asked & {"requeue", "crash", "migrate"})
         case _:
             fits = work.is_over(job) or "cancel" in asked
     return None if fits else f"{event.type} of {job.id}, which was asked to stop for {sorted(asked) or 'nothing'}"
 
 
-def who_was_asked_to_stop_does_not_fail(past: Seen, event: AttemptFailed) -> str | None:
+@law(events.AttemptFailed)
+def who_was_asked_to_stop_does_not_fail(books: Chronicle, event: events.AttemptFailed) -> str | None:
     """An error of an attempt that was asked to stop is its stop; one that was to migrate may still fail."""
-    attempt = past.books.work.jobs[event.task_id].attempt
+    attempt = books.work.jobs[event.task_id].attempt
     asked = attempt.asked - {"migrate"} if attempt is not None else set()
     return f"{event.task_id} failed ({event.error}); it was asked to stop for {sorted(asked)}" if asked else None
 
 
-def who_is_stopped_for_good_is_told_why(past: Seen, event: AttemptCancelled) -> str | None:
+@law(events.AttemptCancelled)
+def who_is_stopped_for_good_is_told_why(books: Chronicle, event: events.AttemptCancelled) -> str | None:
     """An attempt that a deadline or a budget ended says so; one that an operator cancelled does not."""
     if event.requeued:
         return None
-    work = past.books.work
+    work = books.work
     job = work.jobs[event.task_id]
     cause: Any = next((one for one in work.up(job) if one.cancelling), work.runs[job.run_id])
     is_limit = bool(cause.cancelling and cause.exceeded)
@@ -137,44 +137,48 @@ def who_is_stopped_for_good_is_told_why(past: Seen, event: AttemptCancelled) -> 
     return None if (event.limit is not None) == is_limit else f"{job.id} says that {said} ended it; {cause.id} did"
 
 
-def a_migration_goes_to_the_newest(past: Seen, event: AttemptMigrated) -> str | None:
+@law(events.AttemptMigrated)
+def a_migration_goes_to_the_newest(books: Chronicle, event: events.AttemptMigrated) -> str | None:
     """An attempt migrates from its own generation to the newest of its agent."""
-    job, agent = past.books.work.jobs[event.task_id], past.books.team.agents[event.agent_id]
+    job, agent = books.work.jobs[event.task_id], books.team.agents[event.agent_id]
     before = job.attempt.generation if job.attempt is not None else None
     if event.before != before or event.generation != agent.generation:
         return f"{job.id} of g{before} goes from g{event.before} to g{event.generation}, not to g{agent.generation}"
     return None
 
 
-def an_attempt_begins_on_the_newest(past: Seen, event: AttemptStarted) -> str | None:
+@law(events.AttemptStarted)
+def an_attempt_begins_on_the_newest(books: Chronicle, event: events.AttemptStarted) -> str | None:
     """A new attempt begins on the newest generation of its agent."""
     if event.agent_id is None:
         return None
-    agent = past.books.team.agents[event.agent_id]
+    agent = books.team.agents[event.agent_id]
     if event.generation == agent.generation:
         return None
     return f"{event.task_id} begins on g{event.generation} of {agent.id}, which is at g{agent.generation}"
 
 
-def cancelled_work_ends(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def cancelled_work_ends(books: Chronicle) -> str | None:
     """What is being cancelled has nothing left but attempts that were asked to stop and graphs that wait for them."""
-    work = past.books.work
+    work = books.work
     for job in work.jobs.values():
-        if job.outcome is None and job.attempt is None and work.is_over(job) and not _has_open_child(past, job):
+        if job.outcome is None and job.attempt is None and work.is_over(job) and not _has_open_child(books, job):
             return f"{job.id} ({job.kind}) is being cancelled, has nothing at work, and does not end"
     return None
 
 
-def _has_open_child(past: Seen, job: Job) -> bool:
-    jobs = past.books.work.jobs
+def _has_open_child(books: Chronicle, job: Job) -> bool:
+    jobs = books.work.jobs
     return any(jobs[child].outcome is None for child in job.children)
 
 
-def a_spent_budget_reaches_what_spends_it(past: Seen, event: BudgetExhausted) -> str | None:
+@law(events.BudgetExhausted)
+def a_spent_budget_reaches_what_spends_it(books: Chronicle, event: events.BudgetExhausted) -> str | None:
     """When a budget of a run or a task is spent for good, everything below ends or is asked to stop."""
     if event.run_id is None or event.then == "ask":
         return None
-    work = past.books.work
+    work = books.work
     for job in work.open_under(event.run_id, event.task_id):
         is_exempt = (job.kind == "group" and job.planned) or (job.attempt is not None and event.amount == "attempts")
         if job.id not in (*event.ended, *event.stopping) and not is_exempt:

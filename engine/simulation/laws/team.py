@@ -1,41 +1,36 @@
 """Who is in the team: members, generations, ids, the engine's token."""
 
+from dataclasses import fields
 from typing import Any
 
-from engine.core.events import (
-    AgentAdded,
-    AgentRemoved,
-    AgentSwapped,
-    Delegated,
-    EngineStarted,
-    Escalated,
-    GroupGrown,
-    GroupPlanned,
-    MemberMoved,
-    MemberRenamed,
-    RunSubmitted,
-    StateImported,
-    StrategySwitched,
-    SupervisorAdded,
-    SupervisorRemoved,
-    SwapDrained,
-    SwapRolledBack,
-)
+from engine.core import events
 from engine.core.spec import spec_hash
-from engine.core.state import Agent, State, Supervisor
-from engine.simulation.laws.seen import Seen
-from engine.simulation.ledger.team import AgentEntry, SupervisorEntry
+from engine.simulation.chronicle import Chronicle
+from engine.simulation.laws.registry import When, law
+from engine.simulation.ledger.team import AgentEntry, agent_entry, supervisor_entry
 
 
-def tokens_rise(past: Seen, event: EngineStarted) -> str | None:
+@law(events.EngineStarted)
+def tokens_rise(books: Chronicle, event: events.EngineStarted) -> str | None:
     """The token of each engine is higher than that of every engine before it."""
-    before = past.books.team.token
+    before = books.team.token
     return None if event.token > before else f"an engine with token {event.token} follows one with {before}"
 
 
-def ids_are_given_once(past: Seen, event: Any) -> str | None:
+@law(
+    events.RunSubmitted,
+    events.StateImported,
+    events.SupervisorAdded,
+    events.AgentAdded,
+    events.GroupPlanned,
+    events.GroupGrown,
+    events.StrategySwitched,
+    events.Delegated,
+    events.Escalated,
+)
+def ids_are_given_once(books: Chronicle, event: Any) -> str | None:
     """No id is given twice, and numbers rise."""
-    minted = past.books.counts.minted
+    minted = books.minted
     for new in new_ids(event):
         letter, number = new[0], int(new[1:])
         if number <= minted[letter]:
@@ -50,24 +45,24 @@ _KINDS = ("supervisors", "agents", "runs", "tasks", "escalations")
 def new_ids(event: Any) -> list[str]:
     """Return the ids that an event gives, in the order in which they were made."""
     match event:
-        case RunSubmitted():
+        case events.RunSubmitted():
             return [event.run_id, event.root_id]
-        case SupervisorAdded():
+        case events.SupervisorAdded():
             return [event.supervisor_id]
-        case AgentAdded():
+        case events.AgentAdded():
             return [event.agent_id]
-        case Escalated():
+        case events.Escalated():
             return [event.escalation_id]
-        case StateImported():
+        case events.StateImported():
             document: Any = event.state
             return sorted((key for kind in _KINDS for key in document.get(kind, ())), key=_number)
-        case Delegated():
+        case events.Delegated():
             return [child.task_id for child in event.children]
-        case GroupPlanned():
+        case events.GroupPlanned():
             return sorted((node.task_id for node in event.nodes), key=_number)
-        case GroupGrown():
+        case events.GroupGrown():
             return sorted((node.task_id for node in event.added), key=_number)
-        case StrategySwitched():
+        case events.StrategySwitched():
             return sorted((node.task_id for change in event.groups for node in change.added), key=_number)
     return []
 
@@ -76,40 +71,45 @@ def _number(entity_id: str) -> int:
     return int(entity_id[1:])
 
 
-def a_generation_follows_the_one_before(past: Seen, event: AgentSwapped | SwapRolledBack) -> str | None:
+@law(events.AgentSwapped, events.SwapRolledBack)
+def a_generation_follows_the_one_before(
+    books: Chronicle, event: events.AgentSwapped | events.SwapRolledBack
+) -> str | None:
     """A swap makes the next generation, and a way back has the spec of the generation before."""
-    agent = past.books.team.agents[event.agent_id]
+    agent = books.team.agents[event.agent_id]
     if event.generation != agent.generation + 1:
         return f"g{event.generation} of {agent.id} follows g{agent.generation}"
-    if isinstance(event, SwapRolledBack) and event.spec != agent.previous:
+    if isinstance(event, events.SwapRolledBack) and event.spec != agent.previous:
         return f"{agent.id} goes back to a spec that it did not have before g{agent.generation}"
-    if isinstance(event, AgentSwapped) and event.spec == agent.spec:
+    if isinstance(event, events.AgentSwapped) and event.spec == agent.spec:
         return f"{agent.id} is swapped to the spec that it has"
     return None
 
 
-def a_swap_is_drained_once_nothing_old_is_at_work(past: Seen, event: SwapDrained) -> str | None:
+@law(events.SwapDrained)
+def a_swap_is_drained_once_nothing_old_is_at_work(books: Chronicle, event: events.SwapDrained) -> str | None:
     """A swap is called drained when no attempt of an earlier generation is at work, and not before."""
-    old = _old_attempts(past, past.books.team.agents[event.agent_id])
+    old = _old_attempts(books, books.team.agents[event.agent_id])
     return f"{old[0]} is still at work before g{event.generation}" if old else None
 
 
-def no_swap_is_left_undrained(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def no_swap_is_left_undrained(books: Chronicle) -> str | None:
     """A swap is drained as soon as the last attempt of an earlier generation has ended."""
-    for agent in past.books.team.agents.values():
-        if agent.drained < agent.generation and agent.removing is None and not _old_attempts(past, agent):
+    for agent in books.team.agents.values():
+        if agent.drained < agent.generation and agent.removing is None and not _old_attempts(books, agent):
             return f"{agent.id} is on g{agent.generation} alone, and drained is g{agent.drained}"
     return None
 
 
-def _old_attempts(past: Seen, agent: AgentEntry) -> list[str]:
-    jobs = past.books.work.at_work(agent.id)
+def _old_attempts(books: Chronicle, agent: AgentEntry) -> list[str]:
+    jobs = books.work.at_work(agent.id)
     return [job.id for job in jobs if job.attempt is not None and job.attempt.generation != agent.generation]
 
 
-def who_leaves_has_nothing_left(past: Seen, event: AgentRemoved) -> str | None:
+@law(events.AgentRemoved)
+def who_leaves_has_nothing_left(books: Chronicle, event: events.AgentRemoved) -> str | None:
     """An agent leaves when nothing is at work on it or waits for it alone, and it was told to, or made room."""
-    books = past.books
     agent = books.team.agents[event.agent_id]
     at_work = books.work.at_work(agent.id)
     if at_work:
@@ -122,11 +122,11 @@ def who_leaves_has_nothing_left(past: Seen, event: AgentRemoved) -> str | None:
     return None
 
 
-def the_idlest_makes_room(past: Seen, event: AgentRemoved) -> str | None:
+@law(events.AgentRemoved)
+def the_idlest_makes_room(books: Chronicle, event: events.AgentRemoved) -> str | None:
     """Who goes for another to come is not named by its supervisor, and was idle for longer than others that could."""
     if not event.evicted:
         return None
-    books = past.books
     gone = books.team.agents[event.agent_id]
     above = books.state.supervisors[gone.supervisor_id]
     named = (above.aggregator, above.default_agent, above.options.lead, *(above.participants or ()))
@@ -143,9 +143,9 @@ def the_idlest_makes_room(past: Seen, event: AgentRemoved) -> str | None:
     return None
 
 
-def a_supervisor_leaves_empty(past: Seen, event: SupervisorRemoved) -> str | None:
+@law(events.SupervisorRemoved)
+def a_supervisor_leaves_empty(books: Chronicle, event: events.SupervisorRemoved) -> str | None:
     """A supervisor leaves when it has no members and no open run or graph."""
-    books = past.books
     supervisor = books.team.supervisors[event.supervisor_id]
     if supervisor.members:
         return f"{supervisor.id} leaves with {supervisor.members}"
@@ -158,9 +158,9 @@ def a_supervisor_leaves_empty(past: Seen, event: SupervisorRemoved) -> str | Non
     return None
 
 
-def leaving_comes_to_an_end(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def leaving_comes_to_an_end(books: Chronicle) -> str | None:
     """Who is removed goes once nothing of its work is open."""
-    books = past.books
     for agent in books.team.agents.values():
         own = (job.queue == f"agent:{agent.id}" for job in books.work.jobs.values() if job.outcome is None)
         if agent.removing is not None and not books.work.at_work(agent.id) and not any(own):
@@ -168,63 +168,32 @@ def leaving_comes_to_an_end(past: Seen, _: object) -> str | None:
     return None
 
 
-def the_team_is_what_events_say(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def the_team_is_what_events_say(books: Chronicle) -> str | None:
     """Supervisors and agents have the places, settings and specs that events gave them."""
-    books = past.books
     state, team = books.state, books.team
     if {*state.supervisors, *state.agents} != {*team.supervisors, *team.agents}:
         return f"the state has {[*state.supervisors, *state.agents]}, events left {[*team.supervisors, *team.agents]}"
-    for supervisor in state.supervisors.values():
-        said, found = _of_supervisor(supervisor), _entry_of_supervisor(team.supervisors[supervisor.id])
-        for name, value in said.items():
-            if value != found[name]:
-                return f"{name} of {supervisor.id} is {value}; events say {found[name]}"
+    found: list[Any] = [
+        *(supervisor_entry(one) for one in state.supervisors.values()),
+        *(agent_entry(state, one) for one in state.agents.values()),
+    ]
+    for one in found:
+        wanted = team.member(one.id)
+        if one != wanted:
+            names = (field.name for field in fields(one) if getattr(one, field.name) != getattr(wanted, field.name))
+            name = next(names)
+            return f"{name} of {one.id} is {getattr(one, name)}; events say {getattr(wanted, name)}"
     for agent in state.agents.values():
-        said, found = _of_agent(state, agent), _entry_of_agent(team.agents[agent.id])
-        for name, value in said.items():
-            if value != found[name]:
-                return f"{name} of {agent.id} is {value}; events say {found[name]}"
+        entry = team.agents[agent.id]
+        if (agent.spec, agent.max_concurrency) != (spec_hash(entry.spec), entry.slots):
+            return f"{agent.id} has the spec {agent.spec} and {agent.max_concurrency} slots, of {entry.slots}"
     return None
 
 
-def _of_supervisor(one: Supervisor) -> dict[str, Any]:
-    return {
-        "name": one.name, "parent": one.parent_id, "members": one.members, "mode": one.mode, "options": one.options,
-        "max_parallel": one.max_parallel, "max_agents": one.max_agents, "paused": one.paused, "error": one.error,
-        "leaving": one.leaving, "exhausted": one.exhausted is not None, "held": one.held,
-    }  # fmt: skip
-
-
-def _entry_of_supervisor(one: SupervisorEntry) -> dict[str, Any]:
-    return {
-        "name": one.name, "parent": one.parent_id, "members": one.members, "mode": one.mode, "options": one.options,
-        "max_parallel": one.max_parallel, "max_agents": one.max_agents, "paused": one.paused, "error": one.error,
-        "leaving": one.leaving, "exhausted": one.exhausted, "held": one.held,
-    }  # fmt: skip
-
-
-def _of_agent(state: State, one: Agent) -> dict[str, Any]:
-    previous = None if one.previous is None else state.specs.get(one.previous)
-    return {
-        "name": one.name, "supervisor": one.supervisor_id, "spec": state.spec_of(one), "hash": one.spec,
-        "previous": previous, "generation": one.generation, "drained": one.drained, "slots": one.max_concurrency,
-        "paused": one.paused, "removing": one.removing, "error": one.error, "away": one.away, "stuck": one.stuck,
-        "exhausted": one.exhausted is not None, "held": one.held, "restarts": one.restarts,
-    }  # fmt: skip
-
-
-def _entry_of_agent(one: AgentEntry) -> dict[str, Any]:
-    return {
-        "name": one.name, "supervisor": one.supervisor_id, "spec": one.spec, "hash": spec_hash(one.spec),
-        "previous": one.previous, "generation": one.generation, "drained": one.drained, "slots": one.slots,
-        "paused": one.paused, "removing": one.removing, "error": one.error, "away": one.away, "stuck": one.stuck,
-        "exhausted": one.exhausted, "held": one.held, "restarts": one.restarts,
-    }  # fmt: skip
-
-
-def queues_are_served_by_those_who_were_named(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def queues_are_served_by_those_who_were_named(books: Chronicle) -> str | None:
     """Each queue is served by the agents that events named for it and that stand below its supervisor, by no others."""
-    books = past.books
     for key, queue in books.state.queues.items():
         own = key.partition(":")[2]
         wanted = books.team.served.get(key, []) if key.startswith("able:") else [own]
@@ -238,45 +207,52 @@ def queues_are_served_by_those_who_were_named(past: Seen, _: object) -> str | No
     return f"{missing[0]} was made, and is gone" if missing else None
 
 
-def the_registry_is_what_events_say(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def the_registry_is_what_events_say(books: Chronicle) -> str | None:
     """The registry has the newest spec of each name, and every spec that is in use is kept."""
-    state = past.books.state
+    state = books.state
     found = {name: state.specs.get(key) for name, key in state.registry.items()}
-    if found != past.books.team.registry:
-        return f"the registry has {sorted(found)}; events left {sorted(past.books.team.registry)}"
+    if found != books.team.registry:
+        return f"the registry has {sorted(found)}; events left {sorted(books.team.registry)}"
     return None
 
 
-def what_was_declared_is_remembered(past: Seen, _: object) -> str | None:
+@law(When.AFTER_BATCH)
+def what_was_declared_is_remembered(books: Chronicle) -> str | None:
     """The state knows of each declared member with which spec, and where, it was declared."""
-    books = past.books
-    members = books.declared.members
-    if set(books.state.declared) != set(members):
-        return f"{sorted(books.state.declared)} are known as declared; {sorted(members)} were"
-    for member_id, entry in members.items():
-        known, now = books.state.declared[member_id], books.declared.now(member_id, books.team)
-        wanted = (
-            None if entry.spec == now.spec else entry.spec,
-            None if entry.parent_id == now.parent_id else entry.parent_id,
-        )
-        if (known.spec, known.parent_id) != wanted:
-            return f"{member_id} is known as declared otherwise in {known.spec, known.parent_id}; it is {wanted}"
+    team, known = books.team, books.state.declared
+    if set(known) != set(team.declared):
+        return f"{sorted(known)} are known as declared; {sorted(team.declared)} were"
+    for member_id, said in team.declared.items():
+        found = known[member_id].spec, known[member_id].parent_id
+        pairs = zip(said, team.declaration(member_id), strict=True)
+        wanted = tuple(None if declared == now else declared for declared, now in pairs)
+        if found != wanted:
+            return f"{member_id} is known as declared otherwise in {found}; it is {wanted}"
     return None
 
 
-def an_agent_serves_the_queues_near_it(past: Seen, event: Any) -> str | None:
+@law(
+    events.AgentAdded,
+    events.CapabilitiesChanged,
+    events.AgentSwapped,
+    events.SwapRolledBack,
+    events.MemberMoved,
+    events.MemberRenamed,
+)
+def an_agent_serves_the_queues_near_it(books: Chronicle, event: Any) -> str | None:
     """An agent that comes, moves, or is called or described otherwise, serves queues near it for what names it."""
-    team = past.books.team
-    if isinstance(event, AgentAdded):
+    team = books.team
+    if isinstance(event, events.AgentAdded):
         agent_id, home, spec, name = event.agent_id, event.supervisor_id, event.spec, event.name
     else:
-        agent_id = event.member_id if isinstance(event, MemberMoved | MemberRenamed) else event.agent_id
+        agent_id = event.member_id if isinstance(event, events.MemberMoved | events.MemberRenamed) else event.agent_id
         if agent_id not in team.agents:
             return None  # a team moves, or gets another name
         agent = team.agents[agent_id]
-        home = event.parent_id if isinstance(event, MemberMoved) else agent.supervisor_id
+        home = event.parent_id if isinstance(event, events.MemberMoved) else agent.supervisor_id
         spec = getattr(event, "spec", None) or agent.spec
-        name = event.name if isinstance(event, MemberRenamed) else agent.name
+        name = event.name if isinstance(event, events.MemberRenamed) else agent.name
     near = {home, *(f"{above.id}+{depth}" for depth, above in enumerate(team.up(home)))}
     named = {word.casefold() for word in (name, *spec.specialties)}
     for key in team.served:

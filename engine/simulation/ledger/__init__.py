@@ -1,10 +1,42 @@
-"""Independent bookkeeping over one journal, by other means than the core's: what the invariants are held against.
+"""Independent bookkeeping over one journal, which cross-checks what the core folds.
 
-One rule holds inside: a part reads events and nothing of the core's state, so that a fault in `fold/` cannot hide
+One rule holds inside: a ledger reads events and nothing of the core's state, so that a fault in `fold/` cannot hide
 itself. Everything is kept in the plainest way and searched where it is asked for. The exception is an import, whose
 entities come in one event: they are taken from the folded state (`adopt`), and `tests/simulation/test_archive_laws.py`
 holds imports to their document.
 
-`team`: supervisors and agents. `work`: runs, tasks, attempts, questions. `spending`: usage and begun attempts at every
-level. `failures`: what failure policies, circuits and restarts have given. `chronicle` beside this package has all.
+`team`: supervisors and agents. `work`, `runs` and `attempts`: runs, tasks, attempts and questions. `spending`: usage
+and counts at every level. `failures`: policies, circuits and restarts. `turns`: the order in which things begin.
+`chronicle` beside this package has all of them.
 """
+
+from collections.abc import Callable
+from typing import Any
+
+from engine.core.events import (
+    KINDS,
+    AttemptCancelled,
+    AttemptDone,
+    AttemptFailed,
+    AttemptLost,
+    AttemptPreempted,
+    AttemptSetAside,
+    Event,
+)
+
+ENDS = (AttemptDone, AttemptFailed, AttemptCancelled, AttemptPreempted, AttemptSetAside, AttemptLost)
+"""Events that end an attempt; a new one has to be added here."""
+
+
+class Ledger:
+    """Notes events: a method `_on_TYPE` is called with each event of that type, the others are passed over."""
+
+    def __init_subclass__(cls) -> None:
+        unknown = {name for name in vars(cls) if name.startswith("_on_")} - {f"_on_{kind}" for kind in KINDS}
+        assert not unknown, f"{cls.__name__} has {unknown}, and there are no such events"
+
+    def take(self, event: Event) -> None:
+        """Note what an event means."""
+        note: Callable[[Any], None] | None = getattr(self, f"_on_{event.type}", None)
+        if note is not None:
+            note(event)

@@ -1,40 +1,11 @@
 """What failure policies, circuits and supervisors have given so far, counted from events."""
 
-from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from engine.core.events import (
-    AgentRemoved,
-    AgentsRestarted,
-    AgentSwapped,
-    AttemptCancelled,
-    AttemptDone,
-    AttemptFailed,
-    AttemptLost,
-    AttemptPreempted,
-    AttemptSetAside,
-    AttemptStarted,
-    BudgetExhausted,
-    CircuitClosed,
-    CircuitHalfOpened,
-    CircuitOpened,
-    DoubtSettled,
-    Escalated,
-    Event,
-    RetryScheduled,
-    SupervisorFailed,
-    SwapRolledBack,
-    TaskFailed,
-    TaskFailedOver,
-    TaskReassigned,
-    TaskReopened,
-    TaskSkipped,
-    TaskTriedAnew,
-)
+from engine.core import events
 from engine.core.state import State
-from engine.simulation.ledger.work import WorkLedger
+from engine.simulation.ledger import ENDS, Ledger
 
 
 @dataclass(slots=True)
@@ -61,34 +32,42 @@ class CircuitEntry:
     probe: str | None = None
     """The task whose attempt was let through."""
 
+    @property
+    def is_shut(self) -> bool:
+        """True while nothing more may begin."""
+        return self.stands == "open" or (self.stands == "half_open" and self.probe is not None)
 
-class FailureLedger:
+
+class FailureLedger(Ledger):
     """By task, by agent, by supervisor."""
 
     def __init__(self) -> None:
         self.given: dict[str, Given] = {}
-        self.pending: dict[str, AttemptFailed] = {}
+        self.pending: dict[str, events.AttemptFailed] = {}
         """Failures about which nothing has been decided."""
         self.circuits: dict[str, CircuitEntry] = {}
         self.restarts_ms: dict[str, list[int]] = {}
         """When each supervisor restarted agents, where that is counted."""
-        self.crashes: list[AttemptFailed] = []
+        self.crashes: list[events.AttemptFailed] = []
         """Crashes that nobody has been restarted for."""
+        self.crashed: list[str] = []
+        """Members that crashed, agents and supervisors, in order."""
+        self.answered: dict[str, str] = {}
+        """What was said of failed tasks, until it is carried out."""
 
-    def take(self, event: Event, work: WorkLedger) -> None:
+    def take(self, event: events.Event) -> None:
         """Note what an event gives; the ledger of work has not taken it yet."""
-        note = _NOTES.get(type(event))
-        if note is not None:
-            note(self, event)
+        self.answered.pop(getattr(event, "task_id", None) or "", None)
+        super().take(event)
         agent_id = getattr(event, "agent_id", None)
-        if isinstance(event, _ENDS) and agent_id is not None and self.circuit(agent_id).probe == event.task_id:
+        if isinstance(event, ENDS) and agent_id is not None and self.circuit(agent_id).probe == event.task_id:
             self.circuit(agent_id).probe = None
 
     def adopt(self, state: State) -> None:
         """Take what an import brought."""
         for task in state.tasks.values():
-            if task.id not in self.given:
-                self.given[task.id] = Given(task.retries, task.failovers, [*task.failed_on], task.tried_by_default)
+            given = Given(task.retries, task.failovers, [*task.failed_on], task.tried_by_default)
+            self.given.setdefault(task.id, given)
         for agent in state.agents.values():
             if agent.id not in self.circuits:
                 timer = state.timers.get(f"circuit:{agent.id}")
@@ -107,113 +86,81 @@ class FailureLedger:
         """Return the circuit of an agent."""
         return self.circuits.setdefault(agent_id, CircuitEntry())
 
-    def counts(self) -> Counter[str]:
-        """Return how many circuits stand how."""
-        return Counter(one.stands for one in self.circuits.values())
+    # Events
 
+    def _on_attempt_failed(self, event: events.AttemptFailed) -> None:
+        self.pending[event.task_id] = event
+        if event.agent_id is None:
+            return
+        circuit = self.circuit(event.agent_id)
+        if circuit.stands == "closed" or circuit.probe == event.task_id:
+            circuit.in_a_row += 1
+        given = self.of(event.task_id)
+        if event.agent_id not in given.failed_on:
+            given.failed_on.append(event.agent_id)
+        if event.crashed:
+            self.crashes.append(event)
+            self.crashed.append(event.agent_id)
 
-_ENDS = (AttemptDone, AttemptFailed, AttemptCancelled, AttemptLost, AttemptPreempted, AttemptSetAside)
+    def _on_attempt_done(self, event: events.AttemptDone) -> None:
+        if event.agent_id is not None:
+            self.circuit(event.agent_id).in_a_row = 0
 
+    def _on_attempt_started(self, event: events.AttemptStarted) -> None:
+        if event.agent_id is not None:
+            circuit = self.circuit(event.agent_id)
+            if circuit.stands == "half_open" and circuit.probe is None:
+                circuit.probe = event.task_id
 
-def _attempt_failed(failures: FailureLedger, event: AttemptFailed) -> None:
-    failures.pending[event.task_id] = event
-    if event.agent_id is None:
-        return
-    circuit = failures.circuit(event.agent_id)
-    if circuit.stands == "closed" or circuit.probe == event.task_id:
-        circuit.in_a_row += 1
-    given = failures.of(event.task_id)
-    if event.agent_id not in given.failed_on:
-        given.failed_on.append(event.agent_id)
-    if event.crashed:
-        failures.crashes.append(event)
+    def _on_retry_scheduled(self, event: events.RetryScheduled) -> None:
+        self.pending.pop(event.task_id, None)
+        self.of(event.task_id).retries += 1
 
+    def _on_task_failed_over(self, event: events.TaskFailedOver) -> None:
+        self.pending.pop(event.task_id, None)
+        given = self.of(event.task_id)
+        given.retries, given.failovers = 0, given.failovers + 1
 
-def _attempt_done(failures: FailureLedger, event: AttemptDone) -> None:
-    if event.agent_id is not None:
-        failures.circuit(event.agent_id).in_a_row = 0
+    def _on_task_tried_anew(self, event: events.TaskTriedAnew) -> None:
+        self.given[event.task_id] = Given(was_default=event.by == "default")
 
+    def _on_task_reopened(self, event: events.TaskReopened) -> None:
+        for task_id in event.reopened:
+            self.given[task_id] = Given(was_default=self.of(task_id).was_default)
 
-def _attempt_started(failures: FailureLedger, event: AttemptStarted) -> None:
-    if event.agent_id is not None:
-        circuit = failures.circuit(event.agent_id)
-        if circuit.stands == "half_open" and circuit.probe is None:
-            circuit.probe = event.task_id
+    def _decided(self, event: Any) -> None:
+        by_subject = isinstance(event, events.Escalated | events.BudgetExhausted)
+        self.pending.pop(event.subject if by_subject else event.task_id, None)
 
+    _on_task_failed = _on_task_skipped = _on_task_reassigned = _decided
+    _on_escalated = _on_budget_exhausted = _on_doubt_settled = _decided
 
-def _scheduled(failures: FailureLedger, event: RetryScheduled) -> None:
-    failures.pending.pop(event.task_id, None)
-    failures.of(event.task_id).retries += 1
+    def _on_circuit_opened(self, event: events.CircuitOpened) -> None:
+        circuit = self.circuit(event.agent_id)
+        circuit.stands, circuit.cool_s, circuit.due_ms, circuit.probe = "open", event.cool_s, event.due_ms, None
 
+    def _on_circuit_half_opened(self, event: events.CircuitHalfOpened) -> None:
+        circuit = self.circuit(event.agent_id)
+        circuit.stands, circuit.in_a_row = "half_open", 0
 
-def _failed_over(failures: FailureLedger, event: TaskFailedOver) -> None:
-    failures.pending.pop(event.task_id, None)
-    given = failures.of(event.task_id)
-    given.retries, given.failovers = 0, given.failovers + 1
+    def _closed(self, event: events.CircuitClosed | events.AgentSwapped | events.SwapRolledBack) -> None:
+        self.circuits[event.agent_id] = CircuitEntry()
 
+    _on_circuit_closed = _on_agent_swapped = _on_swap_rolled_back = _closed
 
-def _tried_anew(failures: FailureLedger, event: TaskTriedAnew) -> None:
-    failures.given[event.task_id] = Given(was_default=event.by == "default")
+    def _on_agent_removed(self, event: events.AgentRemoved) -> None:
+        self.circuits.pop(event.agent_id, None)
 
+    def _on_agents_restarted(self, event: events.AgentsRestarted) -> None:
+        if event.period_s is not None:
+            self.restarts_ms.setdefault(event.supervisor_id, []).append(event.at_ms)
+        self.crashes.clear()
 
-def _reopened(failures: FailureLedger, event: TaskReopened) -> None:
-    for task_id in event.reopened:
-        failures.given[task_id] = Given(was_default=failures.of(task_id).was_default)
+    def _on_supervisor_failed(self, event: events.SupervisorFailed) -> None:
+        self.restarts_ms[event.supervisor_id] = []
+        self.crashed.append(event.supervisor_id)
+        self.crashes.clear()
 
-
-def _decided(failures: FailureLedger, event: Any) -> None:
-    failures.pending.pop(event.subject if isinstance(event, Escalated | BudgetExhausted) else event.task_id, None)
-
-
-def _opened(failures: FailureLedger, event: CircuitOpened) -> None:
-    circuit = failures.circuit(event.agent_id)
-    circuit.stands, circuit.cool_s, circuit.due_ms, circuit.probe = "open", event.cool_s, event.due_ms, None
-
-
-def _half_opened(failures: FailureLedger, event: CircuitHalfOpened) -> None:
-    circuit = failures.circuit(event.agent_id)
-    circuit.stands, circuit.in_a_row = "half_open", 0
-
-
-def _closed(failures: FailureLedger, event: CircuitClosed | AgentSwapped | SwapRolledBack) -> None:
-    failures.circuits[event.agent_id] = CircuitEntry()
-
-
-def _agent_removed(failures: FailureLedger, event: AgentRemoved) -> None:
-    failures.circuits.pop(event.agent_id, None)
-
-
-def _restarted(failures: FailureLedger, event: AgentsRestarted) -> None:
-    if event.period_s is not None:
-        failures.restarts_ms.setdefault(event.supervisor_id, []).append(event.at_ms)
-    failures.crashes.clear()
-
-
-def _supervisor_failed(failures: FailureLedger, event: SupervisorFailed) -> None:
-    failures.restarts_ms[event.supervisor_id] = []
-    failures.crashes.clear()
-
-
-_NOTES: dict[type, Callable[[FailureLedger, Any], None]] = {
-    AttemptFailed: _attempt_failed,
-    AttemptDone: _attempt_done,
-    AttemptStarted: _attempt_started,
-    RetryScheduled: _scheduled,
-    TaskFailedOver: _failed_over,
-    TaskTriedAnew: _tried_anew,
-    TaskReopened: _reopened,
-    TaskFailed: _decided,
-    TaskSkipped: _decided,
-    Escalated: _decided,
-    BudgetExhausted: _decided,
-    DoubtSettled: _decided,
-    TaskReassigned: _decided,
-    CircuitOpened: _opened,
-    CircuitHalfOpened: _half_opened,
-    CircuitClosed: _closed,
-    AgentSwapped: _closed,
-    SwapRolledBack: _closed,
-    AgentRemoved: _agent_removed,
-    AgentsRestarted: _restarted,
-    SupervisorFailed: _supervisor_failed,
-}
+    def _on_escalation_answered(self, event: events.EscalationAnswered) -> None:
+        if event.kind == "failure":
+            self.answered[event.subject] = event.answer

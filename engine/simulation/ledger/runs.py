@@ -1,229 +1,224 @@
-"""Runs and graphs in the ledger of work: what plans, switches, cancels and limits mean for tasks."""
+"""Runs, graphs and questions in the ledger of work: what plans, cancels, limits and answers mean."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections import Counter
 
-from engine.core.events import (
-    BudgetExhausted,
-    BudgetExtended,
-    CancelRequested,
-    DeadlinePassed,
-    DeadlineSet,
-    GraceEnded,
-    GroupChange,
-    GroupEnded,
-    GroupGrown,
-    GroupPlanned,
-    NeedMet,
-    NodePlan,
-    PrioritySet,
-    RunFinished,
-    RunPaused,
-    RunResumed,
-    RunSubmitted,
-    StrategySwitched,
-    SupervisorFailed,
-)
+from engine.core import events
 from engine.core.state import TaskStatus
-from engine.simulation.ledger.jobs import Job, RunEntry
-
-if TYPE_CHECKING:
-    from engine.simulation.ledger.work import WorkLedger
-
-# Runs
+from engine.simulation.ledger.work import Job, Question, RunEntry, WorkBook
 
 
-def _submitted(work: "WorkLedger", event: RunSubmitted) -> None:
-    work.runs[event.run_id] = RunEntry(
-        id=event.run_id, supervisor_id=event.supervisor_id, root_id=event.root_id, request=event.request,
-        priority=event.priority, submitted_ms=event.at_ms, on_failure=[*event.on_failure], limits=event.limits,
-        category=event.category, after=[*event.after], deadline_ms=event.deadline_ms,
-    )  # fmt: skip
-    work.add(
-        Job(
-            id=event.root_id, run_id=event.run_id, parent_id=None, kind="group", title="",
-            worker_id=event.supervisor_id, supervisor_id=event.supervisor_id, queue=None, priority=event.priority,
-            created_ms=event.at_ms,
-        )
-    )  # fmt: skip
+class RunBook(WorkBook):
+    """What events say of runs, graphs and questions."""
 
+    def _on_run_submitted(self, event: events.RunSubmitted) -> None:
+        self.runs[event.run_id] = RunEntry(
+            id=event.run_id, supervisor_id=event.supervisor_id, root_id=event.root_id, request=event.request,
+            priority=event.priority, submitted_ms=event.at_ms, on_failure=[*event.on_failure], limits=event.limits,
+            category=event.category, after=[*event.after], deadline_ms=event.deadline_ms,
+        )  # fmt: skip
+        self.add(
+            Job(
+                id=event.root_id, run_id=event.run_id, parent_id=None, kind="group", title="",
+                worker_id=event.supervisor_id, supervisor_id=event.supervisor_id, queue=None, priority=event.priority,
+                created_ms=event.at_ms,
+            )
+        )  # fmt: skip
 
-def _run_paused(work: "WorkLedger", event: RunPaused | RunResumed) -> None:
-    work.runs[event.run_id].paused = isinstance(event, RunPaused)
+    def _run_paused(self, event: events.RunPaused | events.RunResumed) -> None:
+        self.runs[event.run_id].paused = isinstance(event, events.RunPaused)
 
+    _on_run_paused = _on_run_resumed = _run_paused
 
-def _finished(work: "WorkLedger", event: RunFinished) -> None:
-    for task_id in work.runs.pop(event.run_id).tasks:
-        del work.jobs[task_id]
-    for run in work.runs.values():
-        if event.run_id in run.after:
-            run.after.remove(event.run_id)
-    for one in [one for one in work.questions.values() if one.run_id == event.run_id]:
-        del work.questions[one.id]
+    def _on_run_finished(self, event: events.RunFinished) -> None:
+        jobs = [self.jobs.pop(task_id) for task_id in self.runs.pop(event.run_id).tasks]
+        self.past.update(self.count(jobs) + Counter(runs=1))
+        for run in self.runs.values():
+            if event.run_id in run.after:
+                run.after.remove(event.run_id)
+        for one in [one for one in self.questions.values() if one.run_id == event.run_id]:
+            del self.questions[one.id]
 
+    def _on_cancel_requested(self, event: events.CancelRequested) -> None:
+        self.subject(event).cancelling = True
+        self.ask_to_stop(event.stopping, "cancel")
+        for task_id in event.cancelled:
+            self.end(task_id, TaskStatus.CANCELLED, event.at_ms, event.reason)
 
-def _cancelled_by_person(work: "WorkLedger", event: CancelRequested) -> None:
-    if event.task_id is None:
-        work.runs[event.run_id].cancelling = True
-    else:
-        work.jobs[event.task_id].cancelling = True
-    work.ask_to_stop(event.stopping, "cancel")
-    for task_id in event.cancelled:
-        work.end(task_id, TaskStatus.CANCELLED, event.at_ms, event.reason)
+    def _on_deadline_passed(self, event: events.DeadlinePassed | events.BudgetExhausted) -> None:
+        subject = self.subject(event)
+        subject.exceeded = subject.cancelling = True
+        self.ask_to_stop(event.stopping, "limit")
+        root_id = subject.root_id if isinstance(subject, RunEntry) else subject.id
+        for task_id in event.ended:
+            outcome = TaskStatus.FAILED if task_id == root_id else TaskStatus.CANCELLED
+            self.end(task_id, outcome, event.at_ms, event.error)
 
-
-def _exceed(work: "WorkLedger", event: DeadlinePassed | BudgetExhausted) -> None:
-    subject: RunEntry | Job = work.jobs[event.task_id] if event.task_id is not None else work.runs[event.run_id or ""]
-    subject.exceeded = subject.cancelling = True
-    work.ask_to_stop(event.stopping, "limit")
-    root_id = subject.root_id if isinstance(subject, RunEntry) else subject.id
-    for task_id in event.ended:
-        work.end(task_id, TaskStatus.FAILED if task_id == root_id else TaskStatus.CANCELLED, event.at_ms, event.error)
-
-
-def _budget_exhausted(work: "WorkLedger", event: BudgetExhausted) -> None:
-    if event.run_id is None or event.then == "ask":
-        work.ask_to_stop(event.stopping, "limit")
+    def _on_budget_exhausted(self, event: events.BudgetExhausted) -> None:
+        if event.run_id is None or event.then == "ask":
+            self.ask_to_stop(event.stopping, "limit")
+        else:
+            self._on_deadline_passed(event)
         if event.run_id is not None:
-            subject: RunEntry | Job = work.jobs[event.task_id] if event.task_id else work.runs[event.run_id]
-            subject.held = True
-    else:
-        _exceed(work, event)
-        (work.jobs[event.task_id] if event.task_id else work.runs[event.run_id]).held = False
+            self.subject(event).held = event.then == "ask"
 
+    def _on_budget_extended(self, event: events.BudgetExtended) -> None:
+        self.withdraw("budget", event.subject)
+        if event.run_id is not None:
+            self.subject(event).held = False
 
-def _budget_extended(work: "WorkLedger", event: BudgetExtended) -> None:
-    work.withdraw("budget", event.subject)
-    if event.run_id is not None:
-        (work.jobs[event.task_id] if event.task_id else work.runs[event.run_id]).held = False
+    def _on_deadline_set(self, event: events.DeadlineSet) -> None:
+        self.subject(event).deadline_ms = event.deadline_ms
 
+    def _on_grace_ended(self, event: events.GraceEnded) -> None:
+        self.ask_to_stop(event.stopping, "limit")
 
-def _deadline_set(work: "WorkLedger", event: DeadlineSet) -> None:
-    if event.task_id is None:
-        work.runs[event.run_id].deadline_ms = event.deadline_ms
-    else:
-        work.jobs[event.task_id].deadline_ms = event.deadline_ms
+    def _on_priority_set(self, event: events.PrioritySet) -> None:
+        if event.task_id is None:
+            self.runs[event.run_id].priority = event.priority
+        for job in self.open_under(event.run_id, event.task_id):
+            job.priority = event.priority
 
+    def _node(self, group: Job, node: events.NodePlan, at_ms: int) -> None:
+        own = f"agent:{node.worker_id}" if node.kind == "agent" and node.worker_id else None
+        self.add(
+            Job(
+                id=node.task_id, run_id=group.run_id, parent_id=group.id, kind=node.kind, title=node.title,
+                worker_id=node.worker_id, supervisor_id=node.supervisor_id, queue=node.queue or own,
+                priority=group.priority, created_ms=at_ms, after=[*node.after], sees=node.sees, takes=node.takes,
+                need=node.need, join=node.join, check=node.check, optional=node.optional, tolerated=node.tolerated,
+            )
+        )  # fmt: skip
 
-def _grace_ended(work: "WorkLedger", event: GraceEnded) -> None:
-    work.ask_to_stop(event.stopping, "limit")
+    def _on_group_planned(self, event: events.GroupPlanned) -> None:
+        group = self.jobs[event.task_id]
+        group.planned, group.outcome_id, group.planned_ms = True, event.outcome_id, event.at_ms
+        for node in event.nodes:
+            self._node(group, node, event.at_ms)
 
+    def _on_group_grown(self, event: events.GroupGrown) -> None:
+        group = self.jobs[event.task_id]
+        for node in event.added:
+            self._node(group, node, event.at_ms)
+        self._rewire(event.after, event.sees)
+        for task_id in event.skipped:
+            self.pass_by(task_id, event.at_ms, event.why)
+        group.outcome_id = event.outcome_id or group.outcome_id
+        group.failed = event.failed
 
-def _priority_set(work: "WorkLedger", event: PrioritySet) -> None:
-    if event.task_id is None:
-        work.runs[event.run_id].priority = event.priority
-    for job in work.open_under(event.run_id, event.task_id):
-        job.priority = event.priority
+    def _rewire(self, after: dict[str, list[str]], sees: dict[str, list[str]]) -> None:
+        for task_id, before in after.items():
+            self.jobs[task_id].after = [*before]
+        for task_id, seen in sees.items():
+            self.jobs[task_id].sees = [*seen]
 
+    def _on_need_met(self, event: events.NeedMet) -> None:
+        job = self.jobs[event.task_id]
+        job.after, job.sees, job.is_met = [*event.after], [*event.answers], True
 
-# Graphs
+    def _on_strategy_switched(self, event: events.StrategySwitched) -> None:
+        for change in event.groups:
+            self._change(change, event.at_ms)
 
+    def _change(self, change: events.GroupChange, at_ms: int) -> None:
+        group = self.jobs[change.task_id]
+        for task_id in change.removed:
+            self.pass_by(task_id, at_ms, "strategy switched")
+        for task_id in group.children:
+            job = self.jobs[task_id]
+            job.tolerated = job.asked_by is not None or (job.tolerated and job.outcome is not None)
+            job.sees, job.need = None, None
+        for task_id in change.adopted:
+            self._adopted(group, self.jobs[task_id])
+        for node in change.added:
+            self._node(group, node, at_ms)
+        self._rewire(change.after, change.sees)
+        for task_id, need in change.needs.items():
+            self.jobs[task_id].need = need
+        for task_id in change.tolerated:
+            self.jobs[task_id].tolerated = True
+        for task_id, takes in change.takes.items():
+            self.jobs[task_id].takes = takes
+        self.ask_to_stop(change.cancelled, "cancel")
+        group.failed, group.outcome_id = None, change.outcome_id
 
-def _node(work: "WorkLedger", group: Job, node: NodePlan, at_ms: int) -> None:
-    own = f"agent:{node.worker_id}" if node.kind == "agent" and node.worker_id else None
-    work.add(
-        Job(
-            id=node.task_id, run_id=group.run_id, parent_id=group.id, kind=node.kind, title=node.title,
-            worker_id=node.worker_id, supervisor_id=node.supervisor_id, queue=node.queue or own,
-            priority=group.priority, created_ms=at_ms, after=[*node.after], sees=node.sees, takes=node.takes,
-            need=node.need, join=node.join, check=node.check, optional=node.optional, tolerated=node.tolerated,
+    def _adopted(self, group: Job, job: Job) -> None:
+        asker = self.jobs[job.parent_id or ""]
+        asker.children.remove(job.id)
+        group.children.append(job.id)
+        job.parent_id, job.asked_by, job.takes, job.tolerated = group.id, asker.id, "own", True
+
+    def _on_group_ended(self, event: events.GroupEnded) -> None:
+        group = self.jobs[event.task_id]
+        self._hand_over(group, event.at_ms)
+        group.output, group.optional = self.resolve(event.output), event.status is TaskStatus.SKIPPED
+        self.end(event.task_id, event.status, event.at_ms, event.error)
+
+    def _on_supervisor_failed(self, event: events.SupervisorFailed) -> None:
+        for group in event.groups:
+            self.jobs[group].failed = event.error
+
+    def _hand_over(self, group: Job, at_ms: int) -> None:
+        if group.begun_ms is None or group.worker_id is None:
+            return
+        could_ms = max([group.created_ms, *(self.jobs[one].ended_ms or 0 for one in group.after)])
+        if group.parent_id is None:
+            could_ms = max(could_ms, group.planned_ms)
+        members = [self.jobs[one] for one in group.children]
+        over_ms = max([one.ended_ms or 0 for one in members if one.kind in ("agent", "group")], default=at_ms)
+        count, took_ms = self.hand_overs.get(group.worker_id, (0, 0))
+        took_ms += max(0, group.begun_ms - could_ms) + max(0, at_ms - over_ms)
+        self.hand_overs[group.worker_id] = (count + 1, took_ms)
+
+    # Questions, and what asks attempts to stop
+
+    def _on_escalated(self, event: events.Escalated) -> None:
+        self.questions[event.escalation_id] = Question(
+            event.escalation_id, event.kind, event.subject, event.run_id, event.due_ms
         )
-    )  # fmt: skip
+        if event.subject in self.jobs:
+            self.ask_about(self.jobs[event.subject])
+            self.jobs[event.subject].in_doubt |= event.kind == "doubt"
 
+    def _on_escalation_answered(self, event: events.EscalationAnswered) -> None:
+        job = self.jobs.get(event.subject)
+        del self.questions[event.escalation_id]
+        if job is not None:
+            self.ask_about(job)
+            if event.answer == "use":
+                job.output = event.output
+            elif event.kind == "doubt" and event.answer == "ran":
+                job.steps[str(event.detail["key"])] = event.output
 
-def _planned(work: "WorkLedger", event: GroupPlanned) -> None:
-    group = work.jobs[event.task_id]
-    group.planned, group.outcome_id = True, event.outcome_id
-    for node in event.nodes:
-        _node(work, group, node, event.at_ms)
+    def _on_preemption_asked(self, event: events.PreemptionAsked) -> None:
+        self.ask_to_stop([event.task_id], "preempt")
 
+    def _on_agent_removing(self, event: events.AgentRemoving) -> None:
+        if event.mode != "drain":
+            self.ask_to_stop([job.id for job in self.at_work(event.agent_id)], "requeue")
 
-def _grown(work: "WorkLedger", event: GroupGrown) -> None:
-    group = work.jobs[event.task_id]
-    for node in event.added:
-        _node(work, group, node, event.at_ms)
-    _rewire(work, event.after, event.sees)
-    for task_id in event.skipped:
-        work.pass_by(task_id, event.at_ms, event.why)
-    group.outcome_id = event.outcome_id or group.outcome_id
-    group.failed = event.failed
+    def _on_agents_restarted(self, event: events.AgentsRestarted) -> None:
+        for agent_id in event.agent_ids:
+            self.ask_to_stop([job.id for job in self.at_work(agent_id)], "crash")
 
+    def _swapped(self, event: events.AgentSwapped | events.SwapRolledBack) -> None:
+        self._leave(event.agent_id, event.mode, {event.generation - 1})
 
-def _rewire(work: "WorkLedger", after: dict[str, list[str]], sees: dict[str, list[str]]) -> None:
-    for task_id, before in after.items():
-        work.jobs[task_id].after = [*before]
-    for task_id, seen in sees.items():
-        work.jobs[task_id].sees = [*seen]
+    _on_agent_swapped = _on_swap_rolled_back = _swapped
 
+    def _on_swap_hurried(self, event: events.SwapHurried) -> None:
+        self._leave(event.agent_id, event.mode, set(range(event.generation)))
 
-def _need_met(work: "WorkLedger", event: NeedMet) -> None:
-    job = work.jobs[event.task_id]
-    job.after, job.sees, job.is_met = [*event.after], [*event.answers], True
+    def _leave(self, agent_id: str, mode: str, generations: set[int]) -> None:
+        reason = {"migrate": "migrate", "abort": "restart"}.get(mode)
+        for job in self.at_work(agent_id) if reason is not None else ():
+            if job.attempt is not None and job.attempt.generation in generations:
+                self.ask_to_stop([job.id], reason or "")
 
+    def _on_swap_drained(self, event: events.SwapDrained) -> None:
+        self.withdraw("drain", event.agent_id)
 
-def _switched(work: "WorkLedger", event: StrategySwitched) -> None:
-    for change in event.groups:
-        _change(work, change, event.at_ms)
+    def _on_agent_removed(self, event: events.AgentRemoved) -> None:
+        self.withdraw(None, event.agent_id)
 
-
-def _change(work: "WorkLedger", change: GroupChange, at_ms: int) -> None:
-    group = work.jobs[change.task_id]
-    for task_id in change.removed:
-        work.pass_by(task_id, at_ms, "strategy switched")
-    for task_id in group.children:
-        job = work.jobs[task_id]
-        job.tolerated = job.asked_by is not None or (job.tolerated and job.outcome is not None)
-        job.sees, job.need = None, None
-    for task_id in change.adopted:
-        _adopted(work, group, work.jobs[task_id])
-    for node in change.added:
-        _node(work, group, node, at_ms)
-    _rewire(work, change.after, change.sees)
-    for task_id, need in change.needs.items():
-        work.jobs[task_id].need = need
-    for task_id in change.tolerated:
-        work.jobs[task_id].tolerated = True
-    for task_id, takes in change.takes.items():
-        work.jobs[task_id].takes = takes
-    work.ask_to_stop(change.cancelled, "cancel")
-    group.failed, group.outcome_id = None, change.outcome_id
-
-
-def _adopted(work: "WorkLedger", group: Job, job: Job) -> None:
-    asker = work.jobs[job.parent_id or ""]
-    asker.children.remove(job.id)
-    group.children.append(job.id)
-    job.parent_id, job.asked_by, job.takes, job.tolerated = group.id, asker.id, "own", True
-
-
-def _group_ended(work: "WorkLedger", event: GroupEnded) -> None:
-    group = work.jobs[event.task_id]
-    group.output, group.optional = work.resolve(event.output), event.status is TaskStatus.SKIPPED
-    work.end(event.task_id, event.status, event.at_ms, event.error)
-
-
-def _supervisor_failed(work: "WorkLedger", event: SupervisorFailed) -> None:
-    for group in event.groups:
-        work.jobs[group].failed = event.error
-
-
-NOTES: dict[type, Callable[["WorkLedger", Any], None]] = {
-    RunSubmitted: _submitted,
-    RunPaused: _run_paused,
-    RunResumed: _run_paused,
-    RunFinished: _finished,
-    CancelRequested: _cancelled_by_person,
-    DeadlinePassed: _exceed,
-    DeadlineSet: _deadline_set,
-    GraceEnded: _grace_ended,
-    BudgetExhausted: _budget_exhausted,
-    BudgetExtended: _budget_extended,
-    PrioritySet: _priority_set,
-    GroupPlanned: _planned,
-    GroupGrown: _grown,
-    NeedMet: _need_met,
-    StrategySwitched: _switched,
-    GroupEnded: _group_ended,
-    SupervisorFailed: _supervisor_failed,
-}
-"""What to note of each class of event."""
+    def _on_supervisor_removed(self, event: events.SupervisorRemoved) -> None:
+        self.withdraw(None, event.supervisor_id)

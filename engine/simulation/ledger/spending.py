@@ -10,12 +10,11 @@ from engine.core.events import (
     AttemptFailed,
     AttemptStarted,
     BudgetExtended,
-    Event,
 )
 from engine.core.state import State
 from engine.core.values import NO_USAGE, Usage
 from engine.simulation.ledger.team import TeamLedger
-from engine.simulation.ledger.work import WorkLedger
+from engine.simulation.ledger.work import WorkBook
 
 TOTAL = ""
 """Who stands for everybody together."""
@@ -32,23 +31,24 @@ class SpendingLedger:
         self.cancelled: Counter[str] = Counter()
         self.granted: dict[tuple[str, str], int] = {}
         """How many times an amount was granted on top of the first, by whose it is and its name."""
+        self.paid: list[tuple[str, str]] = []
+        """Tasks and agents of which attempts reported what they spent, since that was last looked at."""
 
-    def take(self, event: Any, team: TeamLedger, work: WorkLedger) -> None:
+    def take(self, event: Any, team: TeamLedger, work: WorkBook) -> None:
         """Note what an event costs; the other parts have not taken it yet."""
         usage = getattr(event, "usage", None)
         if usage is not None:
             for payer in payers(event, team, work):
-                self.usage[payer] = self.usage.get(payer, NO_USAGE).plus(usage)
+                self.usage[payer] = self.of(payer).plus(usage)
+            if event.agent_id is not None and event.task_id:
+                self.paid.append((event.task_id, event.agent_id))
         if isinstance(event, AttemptStarted) and event.agent_id is not None:
             self.begun.update(payers(event, team, work))
-        self._count(event)
-        if isinstance(event, BudgetExtended) and event.amount is not None:
-            self.granted[event.subject, event.amount] = event.granted
-
-    def _count(self, event: Event) -> None:
         if isinstance(event, AttemptDone | AttemptFailed | AttemptCancelled) and event.agent_id is not None:
             counts = {AttemptDone: self.done, AttemptFailed: self.failed, AttemptCancelled: self.cancelled}
             counts[type(event)][event.agent_id] += 1
+        if isinstance(event, BudgetExtended) and event.amount is not None:
+            self.granted[event.subject, event.amount] = event.granted
 
     def adopt(self, state: State) -> None:
         """Take the figures of whoever an import brought."""
@@ -74,7 +74,7 @@ class SpendingLedger:
         return self.usage.get(owner, NO_USAGE)
 
 
-def payers(event: Any, team: TeamLedger, work: WorkLedger) -> Iterator[str]:
+def payers(event: Any, team: TeamLedger, work: WorkBook) -> Iterator[str]:
     """Yield the ids of everybody who pays for what an event of an attempt reports."""
     job = work.jobs.get(event.task_id or "")
     yield TOTAL

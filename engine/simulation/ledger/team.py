@@ -1,48 +1,18 @@
 """Supervisors and agents: who stands where, who serves which queue, who may start something."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
-from engine.core.events import (
-    AgentAdded,
-    AgentBroke,
-    AgentMended,
-    AgentPaused,
-    AgentRemoved,
-    AgentRemoving,
-    AgentResumed,
-    AgentsRestarted,
-    AgentSwapped,
-    BudgetExhausted,
-    BudgetExtended,
-    CapabilitiesChanged,
-    EngineStarted,
-    Event,
-    MemberMoved,
-    MemberRenamed,
-    MembersOrdered,
-    PoolResized,
-    QueueMade,
-    SpecRegistered,
-    SpecUnregistered,
-    StrategySwitched,
-    SupervisorAdded,
-    SupervisorChanged,
-    SupervisorFailed,
-    SupervisorLeaving,
-    SupervisorMended,
-    SupervisorPaused,
-    SupervisorRemoved,
-    SupervisorResumed,
-    SwapDrained,
-    SwapRolledBack,
-    ThreadReturned,
-)
+from engine.core import events
 from engine.core.fact import changed
 from engine.core.options import SupervisorOptions
-from engine.core.spec import AgentSpec
-from engine.core.state import State
+from engine.core.spec import AgentSpec, spec_hash
+from engine.core.state import Agent, State, Supervisor
+from engine.simulation.ledger import Ledger
+
+Declared: TypeAlias = tuple[str | None, str]
+"""The content hash of the spec, None for a supervisor; the id of the supervisor, empty for a root."""
 
 
 @dataclass(slots=True)
@@ -62,6 +32,15 @@ class SupervisorEntry:
     leaving: str | None = None
     exhausted: bool = False
     held: bool = False
+
+
+def supervisor_entry(one: Supervisor) -> SupervisorEntry:
+    """Return what a state says of a supervisor, in the same words."""
+    return SupervisorEntry(
+        id=one.id, name=one.name, parent_id=one.parent_id, mode=one.mode, options=one.options,
+        max_parallel=one.max_parallel, max_agents=one.max_agents, members=[*one.members], paused=one.paused,
+        error=one.error, leaving=one.leaving, exhausted=one.exhausted is not None, held=one.held,
+    )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -84,7 +63,7 @@ class AgentEntry:
     exhausted: bool = False
     held: bool = False
     restarts: int = 0
-    resized_ms: int | None = None
+    resized_ms: int | None = field(default=None, compare=False)
     """When it got another instance last."""
 
     @property
@@ -98,7 +77,17 @@ class AgentEntry:
         return not (self.paused or self.away or self.error is not None or self.removing is not None or self.exhausted)
 
 
-class TeamLedger:
+def agent_entry(state: State, one: Agent) -> AgentEntry:
+    """Return what a state says of an agent, in the same words."""
+    return AgentEntry(
+        id=one.id, name=one.name, supervisor_id=one.supervisor_id, spec=state.spec_of(one),
+        previous=state.specs.get(one.previous or ""), generation=one.generation, drained=one.drained, size=one.size,
+        paused=one.paused, removing=one.removing, error=one.error, away=one.away, stuck=one.stuck,
+        exhausted=one.exhausted is not None, held=one.held, restarts=one.restarts,
+    )  # fmt: skip
+
+
+class TeamLedger(Ledger):
     """Every supervisor and agent."""
 
     def __init__(self) -> None:
@@ -107,44 +96,35 @@ class TeamLedger:
         self.served: dict[str, list[str]] = {}
         """Agents that take from each queue by capability."""
         self.registry: dict[str, AgentSpec] = {}
+        self.declared: dict[str, Declared] = {}
+        """Every member that was declared and is there, as it was declared last."""
         self.token = 0
         """Of the last engine."""
         self.processes: int | None = None
         """That its computer bears."""
 
-    def take(self, event: Event) -> None:
+    def take(self, event: events.Event) -> None:
         """Note what an event means for who is in the team."""
-        note = _NOTES.get(type(event))
-        if note is not None:
-            note(self, event)
+        super().take(event)
         if getattr(event, "stuck", False):
             self.agents[event.agent_id].stuck += 1  # type: ignore[union-attr, index]
 
     def adopt(self, state: State) -> None:
         """Take whoever an import brought from the state that it was folded into."""
         for one in state.supervisors.values():
-            if one.id not in self.supervisors:
-                self.supervisors[one.id] = SupervisorEntry(
-                    id=one.id, name=one.name, parent_id=one.parent_id, mode=one.mode, options=one.options,
-                    max_parallel=one.max_parallel, max_agents=one.max_agents, members=[*one.members],
-                    paused=one.paused, error=one.error, leaving=one.leaving, exhausted=one.exhausted is not None,
-                    held=one.held,
-                )  # fmt: skip
+            self.supervisors.setdefault(one.id, supervisor_entry(one))
         for agent in state.agents.values():
-            if agent.id not in self.agents:
-                previous = state.specs.get(agent.previous or "")
-                self.agents[agent.id] = AgentEntry(
-                    id=agent.id, name=agent.name, supervisor_id=agent.supervisor_id, spec=state.spec_of(agent),
-                    previous=previous, generation=agent.generation, drained=agent.drained, size=agent.size,
-                    paused=agent.paused, removing=agent.removing, error=agent.error, away=agent.away, stuck=agent.stuck,
-                    exhausted=agent.exhausted is not None, held=agent.held, restarts=agent.restarts,
-                )  # fmt: skip
+            self.agents.setdefault(agent.id, agent_entry(state, agent))
         for key, queue in state.queues.items():
             if key.startswith("able:") and key not in self.served:
                 self.served[key] = [*queue.agents]
         self.registry = {name: state.specs[key] for name, key in state.registry.items()}
 
     # Questions
+
+    def member(self, member_id: str) -> AgentEntry | SupervisorEntry | None:
+        """Return an agent or a supervisor."""
+        return self.agents.get(member_id) or self.supervisors.get(member_id)
 
     def up(self, supervisor_id: str | None) -> Iterator[SupervisorEntry]:
         """Yield a supervisor and every one above it."""
@@ -175,6 +155,13 @@ class TeamLedger:
         owner = (queue or "::").split(":")[1].partition("+")[0]
         return self.agents[owner].supervisor_id if owner in self.agents else owner
 
+    def declaration(self, member_id: str) -> Declared:
+        """Return a member as it is, in the words of a declaration."""
+        agent = self.agents.get(member_id)
+        if agent is None:
+            return None, self.supervisors[member_id].parent_id or ""
+        return spec_hash(agent.spec), agent.supervisor_id
+
     def _serve(self, agent_id: str, keys: list[str]) -> None:
         for key, agents in self.served.items():
             if agent_id in agents and key not in keys:
@@ -190,224 +177,176 @@ class TeamLedger:
             above = {one.id for one in self.up(agent.supervisor_id)}
             self._serve(agent.id, [key for key in self.queues_of(agent.id)[1:] if self.home_of(key) in above])
 
+    # Events
 
-# Supervisors
+    def _on_supervisor_added(self, event: events.SupervisorAdded) -> None:
+        self.supervisors[event.supervisor_id] = SupervisorEntry(
+            id=event.supervisor_id, name=event.name, parent_id=event.parent_id, mode=event.mode, options=event.options,
+            max_parallel=event.max_parallel, max_agents=event.max_agents,
+        )  # fmt: skip
+        if event.parent_id is not None:
+            self.supervisors[event.parent_id].members.append(event.supervisor_id)
+        if event.declared:
+            self.declared[event.supervisor_id] = self.declaration(event.supervisor_id)
 
+    def _on_supervisor_removed(self, event: events.SupervisorRemoved) -> None:
+        self.declared.pop(event.supervisor_id, None)
+        gone = self.supervisors.pop(event.supervisor_id)
+        if gone.parent_id is not None:
+            self.supervisors[gone.parent_id].members.remove(gone.id)
+        gone_keys = (f"able:{gone.id}:", f"able:{gone.id}+")
+        self.served = {key: agents for key, agents in self.served.items() if not key.startswith(gone_keys)}
 
-def _supervisor_added(team: TeamLedger, event: SupervisorAdded) -> None:
-    team.supervisors[event.supervisor_id] = SupervisorEntry(
-        id=event.supervisor_id, name=event.name, parent_id=event.parent_id, mode=event.mode, options=event.options,
-        max_parallel=event.max_parallel, max_agents=event.max_agents,
-    )  # fmt: skip
-    if event.parent_id is not None:
-        team.supervisors[event.parent_id].members.append(event.supervisor_id)
+    def _on_supervisor_changed(self, event: events.SupervisorChanged) -> None:
+        one = self.supervisors[event.supervisor_id]
+        one.options, one.max_parallel, one.max_agents = event.options, event.max_parallel, event.max_agents
 
+    def _on_strategy_switched(self, event: events.StrategySwitched) -> None:
+        if event.scope != "run":
+            one = self.supervisors[event.supervisor_id]
+            one.mode = event.mode
+            one.options = changed(one.options, settings=event.settings, lead=event.lead)
 
-def _supervisor_removed(team: TeamLedger, event: SupervisorRemoved) -> None:
-    gone = team.supervisors.pop(event.supervisor_id)
-    if gone.parent_id is not None:
-        team.supervisors[gone.parent_id].members.remove(gone.id)
-    gone_keys = (f"able:{gone.id}:", f"able:{gone.id}+")
-    team.served = {key: agents for key, agents in team.served.items() if not key.startswith(gone_keys)}
+    def _supervisor_paused(self, event: events.SupervisorPaused | events.SupervisorResumed) -> None:
+        self.supervisors[event.supervisor_id].paused = isinstance(event, events.SupervisorPaused)
 
+    _on_supervisor_paused = _on_supervisor_resumed = _supervisor_paused
 
-def _supervisor_changed(team: TeamLedger, event: SupervisorChanged) -> None:
-    one = team.supervisors[event.supervisor_id]
-    one.options, one.max_parallel, one.max_agents = event.options, event.max_parallel, event.max_agents
+    def _on_supervisor_leaving(self, event: events.SupervisorLeaving) -> None:
+        self.supervisors[event.supervisor_id].leaving = event.mode
 
+    def _on_supervisor_failed(self, event: events.SupervisorFailed) -> None:
+        one = self.supervisors[event.supervisor_id]
+        one.error = event.error if one.parent_id is None else one.error
 
-def _strategy_switched(team: TeamLedger, event: StrategySwitched) -> None:
-    if event.scope != "run":
-        one = team.supervisors[event.supervisor_id]
-        one.mode = event.mode
-        one.options = changed(one.options, settings=event.settings, lead=event.lead)
+    def _on_supervisor_mended(self, event: events.SupervisorMended) -> None:
+        self.supervisors[event.supervisor_id].error = None
 
+    def _on_member_moved(self, event: events.MemberMoved) -> None:
+        if event.previous_id is not None:
+            self.supervisors[event.previous_id].members.remove(event.member_id)
+        self.supervisors[event.parent_id].members.append(event.member_id)
+        if event.member_id in self.agents:
+            self.agents[event.member_id].supervisor_id = event.parent_id
+            self._serve(event.member_id, event.queues)
+        else:
+            self.supervisors[event.member_id].parent_id = event.parent_id
+            self._leave_shared_queues(event.member_id)
 
-def _supervisor_paused(team: TeamLedger, event: SupervisorPaused | SupervisorResumed) -> None:
-    team.supervisors[event.supervisor_id].paused = isinstance(event, SupervisorPaused)
+    def _on_members_ordered(self, event: events.MembersOrdered) -> None:
+        self.supervisors[event.supervisor_id].members = [*event.members]
 
+    def _on_member_renamed(self, event: events.MemberRenamed) -> None:
+        agent = self.agents.get(event.member_id)
+        if agent is None:
+            self.supervisors[event.member_id].name = event.name
+            return
+        agent.name = event.name
+        if event.spec is not None:
+            agent.spec = event.spec
+            self.registry[event.spec.name] = event.spec
+        self._serve(agent.id, event.queues)
 
-def _supervisor_leaving(team: TeamLedger, event: SupervisorLeaving) -> None:
-    team.supervisors[event.supervisor_id].leaving = event.mode
+    def _on_agent_added(self, event: events.AgentAdded) -> None:
+        agent = AgentEntry(id=event.agent_id, name=event.name, supervisor_id=event.supervisor_id, spec=event.spec)
+        self.agents[agent.id] = agent
+        agent.size = _instances(event.spec, 1)
+        if event.declared:
+            self.declared[agent.id] = self.declaration(agent.id)
+        self.supervisors[agent.supervisor_id].members.append(agent.id)
+        self.registry[event.spec.name] = event.spec
+        self._serve(agent.id, event.queues)
 
+    def _on_agent_removed(self, event: events.AgentRemoved) -> None:
+        self.declared.pop(event.agent_id, None)
+        gone = self.agents.pop(event.agent_id)
+        self.supervisors[gone.supervisor_id].members.remove(gone.id)
+        self._serve(gone.id, [])
 
-def _supervisor_failed(team: TeamLedger, event: SupervisorFailed) -> None:
-    one = team.supervisors[event.supervisor_id]
-    one.error = event.error if one.parent_id is None else one.error
+    def _on_agent_removing(self, event: events.AgentRemoving) -> None:
+        self.agents[event.agent_id].removing = event.mode
 
+    def _agent_swapped(self, event: events.AgentSwapped | events.SwapRolledBack) -> None:
+        agent = self.agents[event.agent_id]
+        agent.previous, agent.spec, agent.generation = agent.spec, event.spec, event.generation
+        agent.error, agent.away = None, False
+        agent.size = _instances(event.spec, agent.size)
+        self.registry[event.spec.name] = event.spec
+        self._serve(agent.id, event.queues)
 
-def _supervisor_mended(team: TeamLedger, event: SupervisorMended) -> None:
-    team.supervisors[event.supervisor_id].error = None
+    _on_agent_swapped = _on_swap_rolled_back = _agent_swapped
 
+    def _on_swap_drained(self, event: events.SwapDrained) -> None:
+        self.agents[event.agent_id].drained = event.generation
 
-def _member_moved(team: TeamLedger, event: MemberMoved) -> None:
-    if event.previous_id is not None:
-        team.supervisors[event.previous_id].members.remove(event.member_id)
-    team.supervisors[event.parent_id].members.append(event.member_id)
-    if event.member_id in team.agents:
-        team.agents[event.member_id].supervisor_id = event.parent_id
-        team._serve(event.member_id, event.queues)
-    else:
-        team.supervisors[event.member_id].parent_id = event.parent_id
-        team._leave_shared_queues(event.member_id)
+    def _on_capabilities_changed(self, event: events.CapabilitiesChanged) -> None:
+        self.agents[event.agent_id].spec = event.spec
+        self._serve(event.agent_id, event.queues)
 
+    def _agent_paused(self, event: events.AgentPaused | events.AgentResumed) -> None:
+        self.agents[event.agent_id].paused = isinstance(event, events.AgentPaused)
 
-def _members_ordered(team: TeamLedger, event: MembersOrdered) -> None:
-    team.supervisors[event.supervisor_id].members = [*event.members]
+    _on_agent_paused = _on_agent_resumed = _agent_paused
 
+    def _on_agent_broke(self, event: events.AgentBroke) -> None:
+        agent = self.agents[event.agent_id]
+        if event.away:
+            agent.away = True
+        else:
+            agent.error = event.error
 
-def _member_renamed(team: TeamLedger, event: MemberRenamed) -> None:
-    agent = team.agents.get(event.member_id)
-    if agent is None:
-        team.supervisors[event.member_id].name = event.name
-        return
-    agent.name = event.name
-    if event.spec is not None:
-        agent.spec = event.spec
-        team.registry[event.spec.name] = event.spec
-    team._serve(agent.id, event.queues)
+    def _on_agent_mended(self, event: events.AgentMended) -> None:
+        agent = self.agents[event.agent_id]
+        agent.error, agent.away = None, False
 
+    def _on_pool_resized(self, event: events.PoolResized) -> None:
+        agent = self.agents[event.agent_id]
+        if event.size > agent.size:
+            agent.resized_ms = event.at_ms
+        agent.size = event.size
 
-# Agents
+    def _on_thread_returned(self, event: events.ThreadReturned) -> None:
+        self.agents[event.agent_id].stuck -= 1
 
+    def _on_agents_restarted(self, event: events.AgentsRestarted) -> None:
+        for agent_id in event.agent_ids:
+            self.agents[agent_id].restarts += 1
 
-def _agent_added(team: TeamLedger, event: AgentAdded) -> None:
-    agent = AgentEntry(id=event.agent_id, name=event.name, supervisor_id=event.supervisor_id, spec=event.spec)
-    team.agents[agent.id] = agent
-    agent.size = _instances(event.spec, 1)
-    team.supervisors[agent.supervisor_id].members.append(agent.id)
-    team.registry[event.spec.name] = event.spec
-    team._serve(agent.id, event.queues)
+    def _on_engine_started(self, event: events.EngineStarted) -> None:
+        self.token, self.processes = event.token, event.processes
+        for agent in self.agents.values():
+            agent.stuck = 0
+            agent.away = agent.away if event.away is None else agent.id in event.away
+
+    def _on_queue_made(self, event: events.QueueMade) -> None:
+        agents = self.served.setdefault(event.key, [])
+        agents += [one for one in event.agent_ids if one not in agents]
+
+    def _on_budget_exhausted(self, event: events.BudgetExhausted) -> None:
+        one = self.member(event.subject)
+        if one is not None:
+            one.exhausted, one.held = True, event.then == "ask"
+
+    def _on_budget_extended(self, event: events.BudgetExtended) -> None:
+        one = self.member(event.subject)
+        if one is not None:
+            one.exhausted = one.held = False
+
+    def _on_spec_registered(self, event: events.SpecRegistered) -> None:
+        self.registry[event.spec.name] = event.spec
+
+    def _on_spec_unregistered(self, event: events.SpecUnregistered) -> None:
+        self.registry.pop(event.name, None)
+
+    def _on_members_declared(self, event: events.MembersDeclared) -> None:
+        for member_id in event.same:
+            self.declared[member_id] = self.declaration(member_id)
+        for member_id, said in event.different.items():
+            spec, parent_id = self.declaration(member_id)
+            self.declared[member_id] = said.spec or spec, parent_id if said.parent_id is None else said.parent_id
+        for member_id in event.dropped:
+            self.declared.pop(member_id, None)
 
 
 def _instances(spec: AgentSpec, now: int) -> int:
     return 1 if spec.pool is None else sorted((spec.pool.min, now, spec.pool.max))[1]
-
-
-def _agent_removed(team: TeamLedger, event: AgentRemoved) -> None:
-    gone = team.agents.pop(event.agent_id)
-    team.supervisors[gone.supervisor_id].members.remove(gone.id)
-    team._serve(gone.id, [])
-
-
-def _agent_removing(team: TeamLedger, event: AgentRemoving) -> None:
-    team.agents[event.agent_id].removing = event.mode
-
-
-def _agent_swapped(team: TeamLedger, event: AgentSwapped | SwapRolledBack) -> None:
-    agent = team.agents[event.agent_id]
-    agent.previous, agent.spec, agent.generation = agent.spec, event.spec, event.generation
-    agent.error, agent.away = None, False
-    agent.size = _instances(event.spec, agent.size)
-    team.registry[event.spec.name] = event.spec
-    team._serve(agent.id, event.queues)
-
-
-def _swap_drained(team: TeamLedger, event: SwapDrained) -> None:
-    team.agents[event.agent_id].drained = event.generation
-
-
-def _capabilities_changed(team: TeamLedger, event: CapabilitiesChanged) -> None:
-    team.agents[event.agent_id].spec = event.spec
-    team._serve(event.agent_id, event.queues)
-
-
-def _agent_paused(team: TeamLedger, event: AgentPaused | AgentResumed) -> None:
-    team.agents[event.agent_id].paused = isinstance(event, AgentPaused)
-
-
-def _agent_broke(team: TeamLedger, event: AgentBroke) -> None:
-    agent = team.agents[event.agent_id]
-    if event.away:
-        agent.away = True
-    else:
-        agent.error = event.error
-
-
-def _agent_mended(team: TeamLedger, event: AgentMended) -> None:
-    agent = team.agents[event.agent_id]
-    agent.error, agent.away = None, False
-
-
-def _pool_resized(team: TeamLedger, event: PoolResized) -> None:
-    agent = team.agents[event.agent_id]
-    if event.size > agent.size:
-        agent.resized_ms = event.at_ms
-    agent.size = event.size
-
-
-def _thread_returned(team: TeamLedger, event: ThreadReturned) -> None:
-    team.agents[event.agent_id].stuck -= 1
-
-
-def _restarted(team: TeamLedger, event: AgentsRestarted) -> None:
-    for agent_id in event.agent_ids:
-        team.agents[agent_id].restarts += 1
-
-
-def _engine_started(team: TeamLedger, event: EngineStarted) -> None:
-    team.token, team.processes = event.token, event.processes
-    for agent in team.agents.values():
-        agent.stuck = 0
-        agent.away = agent.away if event.away is None else agent.id in event.away
-
-
-def _queue_made(team: TeamLedger, event: QueueMade) -> None:
-    agents = team.served.setdefault(event.key, [])
-    agents += [one for one in event.agent_ids if one not in agents]
-
-
-def _exhausted(team: TeamLedger, event: BudgetExhausted) -> None:
-    one = team.agents.get(event.subject) or team.supervisors.get(event.subject)
-    if one is not None:
-        one.exhausted, one.held = True, event.then == "ask"
-
-
-def _extended(team: TeamLedger, event: BudgetExtended) -> None:
-    one = team.agents.get(event.subject) or team.supervisors.get(event.subject)
-    if one is not None:
-        one.exhausted = one.held = False
-
-
-def _registered(team: TeamLedger, event: SpecRegistered) -> None:
-    team.registry[event.spec.name] = event.spec
-
-
-def _unregistered(team: TeamLedger, event: SpecUnregistered) -> None:
-    team.registry.pop(event.name, None)
-
-
-_NOTES: dict[type, Callable[[TeamLedger, Any], None]] = {
-    SupervisorAdded: _supervisor_added,
-    SupervisorRemoved: _supervisor_removed,
-    SupervisorChanged: _supervisor_changed,
-    SupervisorPaused: _supervisor_paused,
-    SupervisorResumed: _supervisor_paused,
-    SupervisorLeaving: _supervisor_leaving,
-    SupervisorFailed: _supervisor_failed,
-    SupervisorMended: _supervisor_mended,
-    StrategySwitched: _strategy_switched,
-    MemberMoved: _member_moved,
-    MemberRenamed: _member_renamed,
-    MembersOrdered: _members_ordered,
-    AgentAdded: _agent_added,
-    AgentRemoved: _agent_removed,
-    AgentRemoving: _agent_removing,
-    AgentSwapped: _agent_swapped,
-    SwapRolledBack: _agent_swapped,
-    SwapDrained: _swap_drained,
-    CapabilitiesChanged: _capabilities_changed,
-    AgentPaused: _agent_paused,
-    AgentResumed: _agent_paused,
-    AgentBroke: _agent_broke,
-    AgentMended: _agent_mended,
-    PoolResized: _pool_resized,
-    ThreadReturned: _thread_returned,
-    AgentsRestarted: _restarted,
-    EngineStarted: _engine_started,
-    QueueMade: _queue_made,
-    BudgetExhausted: _exhausted,
-    BudgetExtended: _extended,
-    SpecRegistered: _registered,
-    SpecUnregistered: _unregistered,
-}

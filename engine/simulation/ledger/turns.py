@@ -5,9 +5,6 @@ from typing import Any, TypeAlias
 
 from engine.core.events import (
     AgentAdded,
-    AttemptCancelled,
-    AttemptDone,
-    AttemptFailed,
     AttemptLost,
     AttemptPreempted,
     AttemptSetAside,
@@ -19,11 +16,10 @@ from engine.core.events import (
     PreemptionAsked,
     QueueMade,
 )
-from engine.simulation.ledger.jobs import Job
+from engine.simulation.ledger import ENDS
 from engine.simulation.ledger.team import TeamLedger
-from engine.simulation.ledger.work import WorkLedger
+from engine.simulation.ledger.work import Job, WorkBook
 
-_ENDS = (AttemptDone, AttemptFailed, AttemptCancelled, AttemptLost, AttemptPreempted, AttemptSetAside)
 _GIVES_BACK = (AttemptLost, AttemptPreempted, AttemptSetAside, ItemReturned)
 """A task goes back to its place."""
 Place: TypeAlias = tuple[str | None, int, str]
@@ -82,7 +78,7 @@ class TurnLedger:
         """Note what an event means for the order; the other parts have not taken it yet."""
         for agent_id in _mentioned(event, team):
             self.touched_seq[agent_id] = seq
-        if isinstance(event, (*_ENDS, AgentAdded)) and event.agent_id is not None:
+        if isinstance(event, (*ENDS, AgentAdded)) and event.agent_id is not None:
             self.idle_ms[event.agent_id] = event.at_ms
         match event:
             case AttemptStarted(agent_id=str()):
@@ -92,12 +88,12 @@ class TurnLedger:
             case PreemptionAsked():
                 self.makes_way[event.task_id] = event.for_task_id
                 self.taking.add(event.for_task_id)
-            case _ if isinstance(event, _ENDS) and event.task_id in self.makes_way:
+            case _ if isinstance(event, ENDS) and event.task_id in self.makes_way:
                 urgent = self.makes_way.pop(event.task_id)
                 self.given.add(urgent)
                 self.taking.discard(urgent)
 
-    def follow(self, event: Any, work: WorkLedger) -> None:
+    def follow(self, event: Any, work: WorkBook) -> None:
         """Note which tasks have become ready or are no longer; the ledger of work has taken the event."""
         run_id = getattr(event, "run_id", None)
         if isinstance(event, _GIVES_BACK) and event.task_id in work.jobs:

@@ -1,18 +1,134 @@
 """Runs, tasks, attempts and questions, and what follows from them: what could begin, what it would be given."""
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-from engine.core.events import Event
-from engine.core.state import State, TaskStatus
+from engine.core.check import Check, Joining, Takes
+from engine.core.limits import Limits
+from engine.core.spec import AgentSpec, FailurePolicy
+from engine.core.state import State, Task, TaskStatus
 from engine.core.values import Held
-from engine.simulation.ledger import attempts, questions, runs
-from engine.simulation.ledger.jobs import Job, Question, RunEntry
-
-_NOTES: dict[type, Callable[["WorkLedger", Any], None]] = {**runs.NOTES, **attempts.NOTES, **questions.NOTES}
+from engine.simulation.ledger import Ledger
 
 
-class WorkLedger:
+@dataclass(slots=True)
+class Try:
+    """An attempt at work."""
+
+    number: int
+    agent_id: str | None
+    generation: int
+    started_ms: int
+    spec: AgentSpec | None = None
+    """What is run, as it was when it began on its generation."""
+    parked: bool = False
+    waits: list[str] = field(default_factory=list)
+    """Calls that it is parked for."""
+    asked: set[str] = field(default_factory=set)
+    """Why it was asked to stop, all reasons."""
+
+
+@dataclass(slots=True)
+class Job:
+    """A task."""
+
+    id: str
+    run_id: str
+    parent_id: str | None
+    kind: str
+    title: str
+    worker_id: str | None
+    supervisor_id: str
+    queue: str | None
+    priority: int
+    created_ms: int
+    after: list[str] = field(default_factory=list)
+    sees: list[str] | None = None
+    takes: Takes = "request"
+    need: int | None = None
+    is_met: bool = False
+    """As many answers came as it needs, whatever became of the others."""
+    join: Joining | None = None
+    check: Check | None = None
+    optional: bool = False
+    tolerated: bool = False
+    passed_by: bool = False
+    call_key: str | None = None
+    asked_by: str | None = None
+    """Who asked for it, where a switch made it a node of a graph; that one is answered all the same."""
+    children: list[str] = field(default_factory=list)
+    calls: dict[str, list[str]] = field(default_factory=dict)
+    outcome: TaskStatus | None = None
+    """None while it is open."""
+    output: Any = None
+    """Whole, whatever its size."""
+    error: str | None = None
+    ended_ms: int | None = None
+    attempt: Try | None = None
+    attempts: int = 0
+    agent_id: str | None = None
+    """The last agent that was at it."""
+    steps: dict[str, Any] = field(default_factory=dict)
+    calling: dict[str, str] = field(default_factory=dict)
+    question: str | None = None
+    in_doubt: bool = False
+    retrying_until_ms: int | None = None
+    cancelling: bool = False
+    exceeded: bool = False
+    held: bool = False
+    deadline_ms: int | None = None
+    """Its own."""
+    preemptions: int = 0
+    planned: bool = False
+    """Of a group: its graph was made."""
+    taken: bool = False
+    """A team took it from what several members share."""
+    outcome_id: str | None = None
+    """Of a group: the node whose output is its own."""
+    failed: str | None = None
+    """Of a group: why it cannot come to a good end."""
+    begun_ms: int | None = None
+    """Of a group: when the first attempt under it began."""
+    planned_ms: int = 0
+    """Of a group: when its graph was made, which of a request is when the runs that it comes after have ended."""
+
+
+@dataclass(slots=True)
+class RunEntry:
+    """A run."""
+
+    id: str
+    supervisor_id: str
+    root_id: str
+    request: Any
+    priority: int
+    submitted_ms: int
+    on_failure: list[FailurePolicy]
+    limits: Limits | None
+    category: str | None
+    after: list[str]
+    deadline_ms: int | None
+    tasks: list[str] = field(default_factory=list)
+    paused: bool = False
+    cancelling: bool = False
+    exceeded: bool = False
+    held: bool = False
+
+
+@dataclass(slots=True)
+class Question:
+    """A question that waits for a person."""
+
+    id: str
+    kind: str
+    subject: str
+    run_id: str | None
+    due_ms: int | None
+
+
+class WorkBook(Ledger):
     """Every open run with its tasks; every open question."""
 
     def __init__(self, resolve: Callable[[Held], Any]) -> None:
@@ -21,14 +137,26 @@ class WorkLedger:
         self.runs: dict[str, RunEntry] = {}
         self.jobs: dict[str, Job] = {}
         self.questions: dict[str, Question] = {}
-
-    def take(self, event: Event) -> None:
-        """Note what an event means for work."""
-        note = _NOTES.get(type(event))
-        if note is not None:
-            note(self, event)
+        self.hand_overs: dict[str, tuple[int, int]] = {}
+        """Of each supervisor: how many graphs it handed through, and what they took besides the work below, in ms."""
+        self.past: Counter[str] = Counter()
+        """The totals of finished runs."""
 
     # Questions
+
+    def totals(self) -> Counter[str]:
+        """Return how many runs and tasks of agents there were, and how many of those were done and failed."""
+        return self.past + self.count(self.jobs.values()) + Counter(runs=len(self.runs))
+
+    @staticmethod
+    def count(jobs: Iterable[Job]) -> Counter[str]:
+        """Return how many of some tasks are of agents, and how many of those are done and failed."""
+        ends = [job.outcome for job in jobs if job.kind == "agent"]
+        return Counter(tasks=len(ends), done=ends.count(TaskStatus.DONE), failed=ends.count(TaskStatus.FAILED))
+
+    def subject(self, event: Any) -> Job | RunEntry:
+        """Return the task, or else the run, that an event is about."""
+        return self.jobs[event.task_id] if event.task_id is not None else self.runs[event.run_id]
 
     def up(self, job: Job) -> Iterator[Job]:
         """Yield a task and everything that it is part of."""
@@ -95,6 +223,30 @@ class WorkLedger:
         """Return the tasks with an attempt of an agent, parked ones included."""
         return [one for one in self.jobs.values() if one.attempt is not None and one.attempt.agent_id == agent_id]
 
+    def before_in_graph(self, job: Job) -> list[Job]:
+        """Return what a task sees of its graph: what it was told to see, else all work before it, as planned."""
+        if job.sees is not None:
+            return [self.jobs[one] for one in job.sees if self.jobs[one].kind != "check"]
+        reached: set[str] = set()
+        front = {*job.after}
+        while front:
+            reached |= front
+            front = {before for one in front for before in self.jobs[one].after} - reached
+        siblings = self.jobs[job.parent_id].children if job.parent_id is not None else []
+        return [self.jobs[one] for one in siblings if one in reached and self.jobs[one].kind in ("agent", "group")]
+
+    def inputs_of(self, job: Job) -> list[Job]:
+        """Return the tasks whose outputs a task is given: of the graphs around its own first, then of its own."""
+        if job.takes == "own":
+            return []
+        found: list[Job] = []
+        for one in self.up(job):
+            if one.takes != "own" and (one.after or one.sees):
+                found = [*self.before_in_graph(one), *found]
+            if one.call_key is not None:
+                break
+        return [one for one in found if one.output is not None]
+
     # Writing
 
     def add(self, job: Job) -> None:
@@ -138,26 +290,27 @@ class WorkLedger:
     def adopt(self, state: State) -> None:
         """Take the work that an import brought from the state that it was folded into."""
         for run in state.runs.values():
-            if run.id in self.runs:
-                continue
-            self.runs[run.id] = RunEntry(
-                id=run.id, supervisor_id=run.supervisor_id, root_id=run.root_id, request=self.resolve(run.request),
-                priority=run.priority, submitted_ms=run.started_ms, on_failure=[*run.on_failure], limits=run.limits,
-                category=run.category, after=[*run.after], deadline_ms=run.deadline_ms, tasks=[*run.tasks],
-                paused=run.paused, cancelling=run.cancelling, exceeded=run.exceeded is not None, held=run.held,
-            )  # fmt: skip
-            for task_id in run.tasks:
-                self._adopt_task(state, task_id)
+            if run.id not in self.runs:
+                self.runs[run.id] = RunEntry(
+                    id=run.id, supervisor_id=run.supervisor_id, root_id=run.root_id, request=self.resolve(run.request),
+                    priority=run.priority, submitted_ms=run.started_ms, on_failure=[*run.on_failure], limits=run.limits,
+                    category=run.category, after=[*run.after], deadline_ms=run.deadline_ms, tasks=[*run.tasks],
+                    paused=run.paused, cancelling=run.cancelling, exceeded=run.exceeded is not None, held=run.held,
+                )  # fmt: skip
+                self.jobs |= {task_id: self._adopted_task(state, state.tasks[task_id]) for task_id in run.tasks}
         for one in state.escalations.values():
             self.questions.setdefault(one.id, Question(one.id, one.kind, one.subject, one.run_id, one.due_ms))
+        for supervisor in state.supervisors.values():
+            self.hand_overs.setdefault(supervisor.id, (supervisor.hand_overs, supervisor.hand_over_ms))
+        whole = Counter(
+            tasks=state.tasks_total, done=state.tasks_done, failed=state.tasks_failed, runs=state.runs_total
+        )
+        whole.subtract(self.count(self.jobs.values()) + Counter(runs=len(self.runs)))
+        self.past = whole
 
-    def _adopt_task(self, state: State, task_id: str) -> None:
-        task = state.tasks[task_id]
-        own_ms = None
-        timer = state.timers.get(f"deadline:{task_id}")
-        if timer is not None:
-            own_ms = timer.due_ms
-        self.jobs[task_id] = Job(
+    def _adopted_task(self, state: State, task: Task) -> Job:
+        timer = state.timers.get(f"deadline:{task.id}")
+        return Job(
             id=task.id, run_id=task.run_id, parent_id=task.parent_id, kind=task.kind, title=task.title,
             worker_id=task.worker_id, supervisor_id=task.supervisor_id, queue=task.queue, priority=task.priority,
             created_ms=task.created_ms, after=[*task.after], sees=task.sees, takes=task.takes, need=task.need,
@@ -169,7 +322,7 @@ class WorkLedger:
             steps={key: self.resolve(value) for key, value in task.steps.items()}, calling=dict(task.calling),
             question=task.escalation_id, in_doubt=task.status is TaskStatus.IN_DOUBT,
             retrying_until_ms=task.retry_at_ms, cancelling=task.cancelling, exceeded=task.exceeded is not None,
-            held=task.held, deadline_ms=own_ms, preemptions=task.preemptions, planned=task.mode is not None,
-            outcome_id=task.outcome_id, failed=task.error if task.kind == "group" and not task.ended else None,
-
+            held=task.held, deadline_ms=None if timer is None else timer.due_ms, preemptions=task.preemptions,
+            planned=task.mode is not None, outcome_id=task.outcome_id, begun_ms=task.begun_ms,
+            failed=task.error if task.kind == "group" and not task.ended else None,
         )  # fmt: skip

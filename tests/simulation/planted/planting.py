@@ -17,9 +17,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import engine
-from engine.simulation import history, invariants
+from engine.simulation import history
 from engine.simulation.history import live_through
-from engine.simulation.laws.seen import Law
+from engine.simulation.laws import LAWS, Law
 from engine.simulation.past import Past
 from engine.simulation.report import plan_of
 
@@ -31,17 +31,6 @@ MOST_SEEDS = 100
 """How many seeds a bug may hide in."""
 MOST_EVENTS = 8_000
 """A history of so few hours that has more of them does not come to rest."""
-TABLES = (
-    "ON_EVERY_EVENT",
-    "AFTER_BATCH",
-    "SAMPLED",
-    "ON_BEGIN",
-    "ON_READ",
-    "ON_CALL",
-    "AT_MOMENTS",
-    "AT_REST",
-    "AT_THE_END",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +77,9 @@ def _file(function: Callable[..., Any]) -> str:
 def watch_alone(patch: Patch, law: str) -> None:
     """Let no law be looked at but one, besides what a history itself sees, which gives up sooner."""
 
-    def kept(laws: Iterable[Law]) -> tuple[Law, ...]:
-        return tuple(one for one in laws if one.__name__ == law)
-
     patch.setattr(history, "MOST_EVENTS", MOST_EVENTS)
-    patch.setattr(invariants, "ON_EVENT", {kind: kept(laws) for kind, laws in invariants.ON_EVENT.items()})
-    for table in TABLES:
-        patch.setattr(invariants, table, kept(getattr(invariants, table)))
+    for moment, laws in LAWS.items():
+        patch.setitem(LAWS, moment, tuple(one for one in laws if one.__name__ == law))
 
 
 def found(bug: Bug, seeds: Iterable[int]) -> Past | None:

@@ -1,0 +1,50 @@
+"""When each law is looked at: `@law(...)` names the moments."""
+
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import TypeAlias, TypeVar
+
+from engine.core.events import Event
+
+SAMPLE = 25
+"""One batch in so many is looked at closely."""
+Law: TypeAlias = Callable[..., str | None]
+L = TypeVar("L", bound=Law)
+
+
+class When(Enum):
+    """Moments besides events, with what a law is given then."""
+
+    ON_EVERY_EVENT = auto()
+    """Before any event is folded: the books and the event, as at one class of events."""
+    AFTER_BATCH = auto()
+    """After each write: the books."""
+    SAMPLED = auto()
+    """After one write in `SAMPLE`, as it takes long: the world."""
+    ON_BEGIN = auto()
+    """When an agent begins: the books and its `Work`."""
+    ON_READ = auto()
+    """When an agent has read its task: the books, and its `Work` with the `Task`."""
+    ON_CALL = auto()
+    """When a tool is called that must not be called twice: the books and the `Work` of its attempt."""
+    AT_MOMENTS = auto()
+    """Whenever an operator wakes, as the clock moves only when nothing else can happen: the world."""
+    AT_REST = auto()
+    """When nothing is at work, no timer is set, nothing is paused, missing or full: the world."""
+    AT_THE_END = auto()
+    """Once the last engine has ended: the world."""
+
+
+LAWS: dict[type[Event] | When, tuple[Law, ...]] = {}
+"""The laws of each moment, and those of each class of events, which are looked at before one is folded."""
+
+
+def law(*moments: type[Event] | When) -> Callable[[L], L]:
+    """Make a function a law that is looked at in each of these moments."""
+
+    def registered(check: L) -> L:
+        for moment in moments:
+            LAWS[moment] = (*LAWS.get(moment, ()), check)
+        return check
+
+    return registered

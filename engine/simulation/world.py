@@ -1,0 +1,209 @@
+"""The world of one history: what its agents act in, what faults are done to, what laws look at."""
+
+from random import Random
+from typing import Any
+
+from engine.clock import Clock, VirtualClock
+from engine.core.commands import ImportState, Order
+from engine.core.fact import JsonValue
+from engine.core.signals import Signal, StateUnusable, StepFinished
+from engine.core.state import State
+from engine.core.transfer.document import Document
+from engine.core.transfer.exporting import document_of
+from engine.host import Host
+from engine.host.batch import Batch, Then
+from engine.runtimes.task import Task
+from engine.runtimes.work import Work
+from engine.simulation.chronicle import Chronicle
+from engine.simulation.disk import Disk, Mishaps
+from engine.simulation.laws import LAWS, Law, When
+from engine.simulation.operators import drawn_command
+from engine.simulation.past import Broken, Line
+from engine.simulation.plan import Plan
+from store import CommandRow
+from store.opening import Store
+
+START_MS = 1_750_000_000_000
+
+
+class World:
+    """A disk, the engine of the moment if there is one, and the books of what has happened.
+
+    Attributes:
+        missing: Names of agents whose code is gone.
+        back_ms: How far the clock of the next engine lies behind.
+        acting: Attempts that agents are really at, in the engine of the moment.
+        inbox_ids: Commands that were put on disk for an engine to find.
+        broken: The first invariant that did not hold.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.disk = Disk()
+        self.books = Chronicle()
+        self.clock: Clock = VirtualClock(START_MS)
+        self.mishaps = Mishaps(lambda: None)
+        self.host: Host | None = None
+        self.missing: set[str] = set()
+        self.back_ms = 0
+        self.acting: set[tuple[str, int]] = set()
+        self.inbox_ids: list[str] = []
+        self.broken: Broken | None = None
+        self.lines: list[Line] = []
+        self.wrong: dict[str, str] = {}
+        self.batches = 0
+
+    @property
+    def state(self) -> State:
+        """The state of the engine of the moment; between two engines, what the journal says."""
+        return self.host.state if self.host is not None else self.books.state
+
+    @property
+    def now_ms(self) -> int:
+        """The time of the moment."""
+        return self.clock.now_ms()
+
+    def drop(self) -> None:
+        """Let go of the engine as it is."""
+
+    def end(self) -> None:
+        """Ask the engine to end cleanly."""
+
+    def signal(self, signal: Signal) -> None:
+        """Report something to the engine, past its rules."""
+        if self.host is not None:
+            self.host.signal(signal)
+
+    def exported(self) -> tuple[Document, list[JsonValue]]:
+        """Return the team as the journal has it, as an archive holds it."""
+        return document_of(self.books.state, self.books.text)
+
+    def queue(self, row: CommandRow) -> None:
+        """Put a command on disk, and wake the engine as the file's watcher would."""
+        self.disk.put(row)
+        self.inbox_ids.append(row.id)
+        if self.host is not None:
+            self.host.store.inbox._wake()  # in a file the write itself is the news
+
+    def goes_wrong(self, key: str, share: float) -> bool:
+        """Tell whether something goes wrong in an attempt whose draw is `share`."""
+        return share < self.plan.trouble and key not in self.plan.calm
+
+    def went_wrong(self, key: str, mishap: str) -> None:
+        """Take note of what goes wrong in an attempt."""
+        self.wrong[key] = mishap
+        self.tell(f"{key}: {mishap}")
+
+    def next_order(self) -> Order | None:
+        """Return something that an operator might ask next."""
+        draw = Random(f"{self.plan.seed} look {self.batches}")
+        kind = draw.choice(["submit", "cancel", "swap_agent", "switch_strategy", "remove_member", "retry_work"])
+        command = drawn_command(kind, draw, self.books.state, 0)
+        return Order(id="look", command=command) if command is not None else None
+
+    def tell(self, words: str) -> None:
+        """Add a line to the story."""
+        self.lines.append(Line(self.now_ms - START_MS, self.books.state.seq, words))
+
+    # What is held against the journal
+
+    def check(self, when: When, *about: object) -> bool:
+        """Return whether the laws of a moment hold; the first one that does not ends the history."""
+        subject = (self,) if when in (When.SAMPLED, When.AT_MOMENTS, When.AT_REST, When.AT_THE_END) else (self.books,)
+        return self.hold(LAWS.get(when, ()), *subject, *about)
+
+    def hold(self, laws: tuple[Law, ...], *about: object) -> bool:
+        """Return whether some laws hold."""
+        for law in laws:
+            if self.broken is None and (what := law(*about)) is not None:
+                self.breaks(law.__name__, (law.__doc__ or "").split("\n")[0].rstrip("."), what)
+        return self.broken is None
+
+    def breaks(self, law: str, says: str, what: str) -> None:
+        """Say that an invariant does not hold, which ends the history; the first one counts."""
+        if self.broken is None:
+            self.broken = Broken(law, says, what, self.books.state.seq, self.now_ms - START_MS)
+            self.drop()
+
+    def begins(self, work: Work) -> None:
+        """Hold the begin of an attempt against the journal."""
+        self.check(When.ON_BEGIN, work)
+        key = (work.effect.task_id, work.effect.attempt)
+        if key not in self.books.started_seq:
+            self.is_ahead(f"{key} begins, and is not on disk")
+        self.acting.add(key)
+
+    def reads(self, work: Work, task: Task) -> None:
+        """Hold what an attempt is given against the journal."""
+        self.check(When.ON_READ, (work, task))
+
+    def ends(self, work: Work) -> None:
+        """Take note that an agent is done with an attempt, however."""
+        self.acting.discard((work.effect.task_id, work.effect.attempt))
+
+    def acts(self, seq: int) -> None:
+        """Hold what the engine does because of the events up to one against the journal."""
+        if seq > self.books.state.seq:
+            self.is_ahead(f"the engine acts on seq {seq}, and the journal ends at {self.books.state.seq}")
+
+    def step_recorded(self, step: StepFinished) -> None:
+        """Hold the news that a step is on disk against the journal; one of an attempt that has ended is dropped."""
+        task = self.books.state.tasks.get(step.task_id)
+        is_live = task is not None and task.attempt is not None and task.attempt.number == step.attempt
+        if is_live and (step.task_id, step.key) not in self.books.steps:
+            self.is_ahead(f"{step.key} of {step.task_id} is said to be recorded, and is not on disk")
+
+    def is_ahead(self, what: str) -> None:
+        """Say that something is done too early."""
+        self.breaks("disk_before_deed", "Nothing is done before it is on disk", what)
+
+    def step_runs(self, work: Work, name: str) -> None:
+        """Hold a step that is done, and not answered from the journal, against those that are recorded."""
+        task_id = work.effect.task_id
+        began_seq = self.books.started_seq.get((task_id, work.effect.attempt), 0)
+        for (of, key), seq in self.books.steps.items():
+            if of == task_id and key.startswith(f"{name}:") and seq < began_seq:
+                says = "A step that is recorded is never run again"
+                self.breaks("no_step_runs_twice", says, f"{name} of {task_id} stands at seq {seq} and runs again")
+
+    def tool_runs(self, work: Work) -> None:
+        """Hold a call of a tool that must not be called twice against those that may have happened."""
+        self.check(When.ON_CALL, work)
+
+
+class ObservedHost(Host):
+    """A host that holds what it is about to do against what is on disk at that moment.
+
+    Args:
+        store: As of any host.
+        world: Hears the last event of each batch whose effects are performed, and of each step whose attempt is told
+            that it is on disk.
+        settings: As of any host.
+    """
+
+    def __init__(self, store: Store, world: World, **settings: Any) -> None:
+        super().__init__(store, **settings)
+        self._world = world
+
+    def signal(self, signal: Signal, then: Then | None = None) -> None:
+        """Report to the core, and say so when it is told to be on disk."""
+        if then is None or not isinstance(signal, StepFinished):
+            super().signal(signal, then)
+            return
+
+        def told(error: Exception | None) -> None:
+            if error is None:
+                self._world.step_recorded(signal)
+            then(error)
+
+        super().signal(signal, told)
+
+    def _perform(self, batch: Batch) -> None:
+        self._world.acts(batch.first_seq + len(batch.events) - 1)
+        super()._perform(batch)
+
+    async def _import(self, order: Order, command: ImportState) -> None:
+        # No file is read in a simulation: it takes a thread, whose timing no seed decides.
+        gone = StateUnusable(order_id=order.id, sender=order.sender, role=order.role, reason=f"no {command.path} here")
+        await self._told(gone)
+        self._importing.discard(order.id)
