@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dashboard.actions.action import Acting, Action, Spoken, agents, members, open_work, supervisors
-from dashboard.dialogs.dialog import Confirm
+from dashboard.dialogs.dialog import Confirm, ConfirmCancel
 from dashboard.dialogs.line import Line, LineDialog
 from dashboard.dialogs.members import MoveDialog, RemoveDialog
 from dashboard.dialogs.request import RequestDialog
@@ -199,7 +199,7 @@ def _cancel_work(on: Acting, target: Target) -> None:
     else:
         told = "it stops at its next step; what waits for it goes on without its output or is skipped"
     question, lines = f"Cancel {target.kind} “{target.name}”", (told, "What is done stays done.")
-    on.ask(Confirm(question, lines, f"Cancel the {target.kind}", Cancel(target=target.id)))
+    on.ask(ConfirmCancel(question, lines, f"Cancel the {target.kind}", Cancel(target=target.id)))
 
 
 def _remove(on: Acting, said: Spoken) -> None:

@@ -24,7 +24,8 @@ from dashboard.views.rows import Cell
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.fields import Picker, Radio
 from dashboard.widgets.pane import Pane
-from engine.core.commands import Command
+from engine.core.commands import Cancel, Command
+from engine.core.fact import changed
 from engine.core.state import State
 
 Answer = Command | None
@@ -212,6 +213,26 @@ class Confirm(Dialog):
 
     def answer(self) -> Answer:
         return self._command
+
+
+class ConfirmCancel(Confirm):
+    """Ask before work is cancelled, and why; the reason stands with what was cancelled."""
+
+    def __init__(self, question: str, told: Sequence[str], does: str, command: Cancel) -> None:
+        super().__init__(question, told, does, command)
+        self._cancel = command
+
+    def inside(self) -> Iterable[Widget]:
+        yield from super().inside()
+        yield Input(placeholder=f"why; else: {self._cancel.reason}", id="reason")
+
+    def begin(self) -> None:
+        super().begin()
+        self.query_one(Input).focus()
+
+    def answer(self) -> Answer:
+        said = self.query_one(Input).value.strip()
+        return changed(self._cancel, reason=said) if said else self._cancel
 
 
 class Choices(OptionList):

@@ -103,7 +103,7 @@ async def test_a_change_is_said_with_its_seq_and_a_refusal_with_its_reason(
     assert [event.sender for event in told_of] == [sender_of("quarterdeck dashboard")]
 
 
-async def test_work_under_way_is_cancelled_after_a_question_that_names_it(
+async def test_work_under_way_is_cancelled_after_a_question_that_names_it_for_the_reason_that_is_typed(
     engine: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
     app = QuarterdeckApp(tmp_path / "team.db")
@@ -115,8 +115,9 @@ async def test_work_under_way_is_cancelled_after_a_question_that_names_it(
         await pilot.press("5", "ctrl+d")
         await pilot.pause()
         assert line(app, "title") == "Cancel run “be slow”"
-        await pilot.press("enter")
-        await until(pilot, lambda: [run.status.value for run in app.feed.state.finished] == ["cancelled"])
+        await pilot.press(*"wrong folder", "enter")
+        ended = [("cancelled", "wrong folder")]
+        await until(pilot, lambda: [(one.status.value, one.error) for one in app.feed.state.finished] == ended)
 
 
 async def test_an_archive_goes_out_and_its_import_is_shown_before_it_happens(
