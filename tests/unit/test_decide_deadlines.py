@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from engine.core.commands import Cancel, SetDeadline, Submit, SupervisorSpec
+from engine.core.commands import Cancel, RetryWork, SetDeadline, Submit, SupervisorSpec
 from engine.core.effects import StopAttempt
+from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.spec import Retry, Skip
@@ -291,3 +292,17 @@ def test_cancelled_work_has_the_grace_of_its_supervisor_and_the_hosts_where_none
         applied(world, Cancel(target=run_id))
 
         assert [stop.grace_ms for stop in world.effects if isinstance(stop, StopAttempt)] == [grace_ms]
+
+
+def test_a_task_that_is_tried_again_by_hand_has_only_the_deadline_of_its_run() -> None:
+    world = duo("parallel")
+    run_id = submitted(world, deadline_s=600)
+    failed = attempt(world, "ada")
+    applied(world, SetDeadline(target=failed[0], deadline_s=60))
+    world.fail(failed)
+
+    applied(world, RetryWork(target=failed[0]))
+
+    assert_legal(world.state)
+    task = task_of(world, "ada")
+    assert (task.deadline_after_ms, task.deadline_ms) == (None, world.state.runs[run_id].deadline_ms)

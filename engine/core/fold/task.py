@@ -24,6 +24,7 @@ from engine.core.fold.ending import begin_anew, end, forget, pass_by
 from engine.core.fold.hand_overs import let_take_again, note_end
 from engine.core.fold.handlers import Handlers
 from engine.core.fold.ids import note
+from engine.core.fold.limits import follow_deadline
 from engine.core.fold.queues import dequeue, enqueue, is_held, is_ready, stands
 from engine.core.fold.slots import stop_waiting_for_slot, tell, vacate
 from engine.core.fold.spending import stop_clock
@@ -315,7 +316,8 @@ def _task_reopened(state: State, event: TaskReopened) -> None:
         task.held = False
         if task.exceeded is not None:
             task.exceeded, task.cancelling = None, False
-            task.deadline_after_ms, task.deadline_ms = None, group.deadline_ms
+        task.deadline_after_ms = None  # its timer ended with it
+        follow_deadline(state, task, group.deadline_ms)
         group.open += 1
     wire(state, group)
 

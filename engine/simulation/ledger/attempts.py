@@ -157,4 +157,4 @@ class WorkLedger(RunBook):
             job.outcome, job.error, job.ended_ms, job.held = None, None, None, False
             if job.exceeded:
                 job.exceeded = job.cancelling = False
-                job.deadline_ms = None
+            job.deadline_ms = None
