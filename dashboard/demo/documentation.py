@@ -10,8 +10,7 @@ from urllib.parse import unquote
 
 from dashboard.demo.complexity import Function, functions
 from dashboard.demo.hazards import is_test
-from dashboard.demo.names import name_text, os_name
-from dashboard.demo.source import over_files, read_bytes, read_python
+from dashboard.demo.source import name_text, os_name, over_files, read_bytes, read_python
 
 PROSE = (".md", ".rst", ".txt")
 KEPT = 20

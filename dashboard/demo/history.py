@@ -1,19 +1,96 @@
-"""What the git history says: how old, how busy, who, which files change most and which change together."""
+"""What git says of a folder: what it ignores, and its history: how busy, who, which files change most and together.
 
+The folder is a stranger's, so no setting in its repository may start a program: hooks on the file system monitor,
+signature checks, external diffs and every transport are off, and no variable of the caller's own repository leaks in.
+"""
+
+import os
+import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from dashboard.demo.git_commands import GitFailed, run_git, shown
+from dashboard.demo.source import name_text
 
 MAX_COMMITS = 3_000
 """Older commits are not read, and the result says so."""
 
 _DAY_S = 86_400
 _FEW_FILES = 20
+
+_SETTINGS = ("core.fsmonitor=false", "log.showSignature=false", "core.hooksPath=/dev/null", "diff.external=")
+_VARIABLES = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+
+
+class GitFailed(Exception):
+    """Git could not answer: not installed, not a repository, one it does not trust, or too slow.
+
+    Attributes:
+        reason: Git's own last line, or what went wrong before it ran.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"git: {reason}")
+        self.reason = reason
+
+
+def run_git(folder: Path, *arguments: str, timeout_s: float = 60.0) -> bytes:
+    """What `git ARGUMENTS` prints when run in `folder`; blocking.
+
+    Args:
+        folder: Where to run.
+        arguments: The subcommand and its options.
+        timeout_s: Longest wait, in seconds.
+
+    Raises:
+        GitFailed: It did not run, did not end in time, or ended with another status than 0.
+    """
+    settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+    environment = {key: text for key, text in os.environ.items() if not key.startswith("GIT_")} | _VARIABLES
+    command = ["git", "--no-pager", *settings, "-C", str(folder), *arguments]
+    try:
+        done = subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=False
+        )
+    except OSError as error:
+        raise GitFailed(error.strerror or str(error)) from error
+    except subprocess.TimeoutExpired as error:
+        raise GitFailed(f"no answer within {timeout_s:g} s") from error
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise GitFailed(lines[0] if lines else f"ended with status {done.returncode}")
+    return done.stdout
+
+
+def ignored_by_git(folder: Path) -> frozenset[str]:
+    """Names below `folder` that git ignores, folders with a slash at the end; blocking.
+
+    Outside a repository git reads the `.gitignore` files for an empty one. Nothing is ignored where there is no git, or
+    where the folder itself is ignored as a whole (a build folder that somebody asked to audit).
+    """
+    listing = ("ls-files", "-z", "--others", "--ignored", "--directory")
+    try:
+        try:
+            listed = run_git(folder, *listing, "--exclude-standard")
+        except GitFailed:
+            own = "--exclude-per-directory=.gitignore"  # not what the user's own settings ignore
+            with TemporaryDirectory() as empty:
+                run_git(Path(empty), "init", "--quiet", "--bare")
+                listed = run_git(folder, f"--git-dir={empty}", "--work-tree=.", *listing, own)
+    except GitFailed:
+        return frozenset()
+    names = frozenset(os.fsdecode(raw) for raw in listed.split(b"\0") if raw)
+    return frozenset() if "./" in names else names
 
 
 @dataclass(slots=True, frozen=True)
@@ -60,7 +137,9 @@ def commits_in(log: bytes) -> Iterator[Commit]:
             at_s, author, changes, started = int(time), name.decode("utf-8", "replace"), [], True
         elif started and field.count(b"\t") >= 2:
             added, removed, path = field.lstrip(b"\n").split(b"\t", 2)
-            changes.append((shown(path), sum(int(count) for count in (added, removed) if count.isdigit())))
+            changes.append(
+                (name_text(os.fsdecode(path)), sum(int(count) for count in (added, removed) if count.isdigit()))
+            )
     if started:
         yield Commit(at_s, author, tuple(changes))
 

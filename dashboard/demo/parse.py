@@ -4,6 +4,8 @@ Entries of both have the same base, so that a crew may mix them and an operator 
 """
 
 import ast
+import sys
+from itertools import pairwise
 from typing import Any
 
 from dashboard.demo.complexity import (
@@ -23,7 +25,7 @@ KEPT_FUNCTIONS = 8
 HARD = 10
 """Cyclomatic complexity above which a function is counted as hard to test."""
 
-_BINS = (5, 10, 20, 50)
+_BINS = (0, 5, 10, 20, 50, sys.maxsize)
 
 
 def fast(value: dict[str, Any]) -> dict[str, Any]:
@@ -47,7 +49,6 @@ def _base(source: PythonSource) -> dict[str, Any]:
             "line": function.lineno,
             "lines": (function.end_lineno or function.lineno) - function.lineno + 1,
             "complexity": cyclomatic(function),
-            "arguments": len(function.args.args) + len(function.args.kwonlyargs) + len(function.args.posonlyargs),
         }
         for name, function in functions(tree)
     ]
@@ -62,8 +63,7 @@ def _base(source: PythonSource) -> dict[str, Any]:
         "classes": sum(isinstance(node, ast.ClassDef) for node in ast.walk(tree)),
         "complexity": sum(row["complexity"] for row in measured),
         "hard": sum(row["complexity"] > HARD for row in measured),
-        "bins": _binned([row["complexity"] for row in measured]),
-        "longest": max((row["lines"] for row in measured), default=0),
+        "bins": [sum(low < row["complexity"] <= high for row in measured) for low, high in pairwise(_BINS)],
         "top": [row for row in measured[:KEPT_FUNCTIONS] if row["complexity"] > 4 or row["lines"] > 40],
     }
 
@@ -74,38 +74,16 @@ def _thorough(source: PythonSource) -> dict[str, Any]:
     for row in entry["top"]:
         function = by_place[row["name"], row["line"]]
         row["cognitive"], row["nesting"] = cognitive(function), nesting(function.body)
-    nestings = [nesting(function.body) for function in by_place.values()]
-    documented, documentable = _docstrings(source.tree)
     parts = max(entry["functions"], 1)
     volume = halstead_volume(source.tree) / parts
     is_package = source.name.rpartition("/")[2] == "__init__.py"
     return entry | {
         "depth": "thorough",
         "guessed": source.guessed,
-        "nesting": max(nestings, default=0),
         "unused_imports": unused_imports(source.tree, is_package=is_package)[:20],
         "unused_arguments": unused_arguments(source.tree)[:20],
-        "documented": documented,
-        "documentable": documentable,
         "maintainability": round(maintainability(volume, entry["complexity"] / parts, entry["code"] / parts), 1),
     }
-
-
-def _binned(complexities: list[int]) -> list[int]:
-    """How many functions have a complexity up to 5, 10, 20, 50, and more."""
-    counts = [0] * (len(_BINS) + 1)
-    for complexity in complexities:
-        counts[sum(complexity > limit for limit in _BINS)] += 1
-    return counts
-
-
-def _docstrings(tree: ast.Module) -> tuple[int, int]:
-    """How many public functions and classes have a docstring, of how many."""
-    public = [
-        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    ]
-    public = [node for node in public if not node.name.startswith("_")]
-    return sum(bool(ast.get_docstring(node, clean=False)) for node in public), len(public)
 
 
 def summary(entries: list[dict[str, Any]]) -> dict[str, Any]:
@@ -124,22 +102,15 @@ def summary(entries: list[dict[str, Any]]) -> dict[str, Any]:
         for line, function, name in e["unused_arguments"]
     ]
     return {
-        **{
-            key: sum(e[key] for e in entries) for key in ("lines", "code", "functions", "classes", "complexity", "hard")
-        },
+        **{key: sum(e[key] for e in entries) for key in ("functions", "classes", "hard")},
         "files": len(entries),
         "thorough": len(deep),
-        "bins": [sum(counts) for counts in zip(*(e["bins"] for e in entries), strict=True)] or [0] * (len(_BINS) + 1),
+        "bins": [sum(e["bins"][at] for e in entries) for at in range(len(_BINS) - 1)],
         "hot_functions": hot[:20],
         "long_functions": [row for row in long[:10] if row["lines"] > 60],
-        "hot_files": [
-            {key: e[key] for key in ("file", "complexity", "lines", "functions", "hard")} for e in files[:80]
-        ],
+        "hot_files": [{key: e[key] for key in ("file", "complexity")} for e in files[:80]],
         "hard_to_change": [{k: e[k] for k in ("file", "maintainability", "lines")} for e in hard_to_change[:10]],
-        "deepest": max((e["nesting"] for e in deep), default=0),
         "guessed": sorted(e["file"] for e in deep if e["guessed"])[:10],
         "unused_imports": {"total": len(imports), "items": imports[:25]},
         "unused_arguments": {"total": len(arguments), "items": arguments[:15]},
-        "documented": sum(e["documented"] for e in deep),
-        "documentable": sum(e["documentable"] for e in deep),
     }

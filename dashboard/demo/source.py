@@ -7,6 +7,7 @@ may have become a pipe or a link out of the folder.
 import ast
 import io
 import os
+import re
 import stat
 import tokenize
 import warnings
@@ -15,12 +16,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dashboard.demo.names import os_name
-
 MAX_FILE_BYTES = 5_000_000
 """Larger files are skipped by the walk and refused here."""
 
+_ESCAPE = re.compile(rb"\\(?:\\|x([0-9a-f]{2}))")
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
+
+
+def name_text(name: str) -> str:
+    r"""A file name of the operating system as text that JSON can hold, and that `os_name` turns back.
+
+    A name on disk is bytes: one that is not UTF-8 (a surrogate in `name`) reads `\xff`, and a backslash is doubled.
+    """
+    return os.fsencode(name).replace(b"\\", b"\\\\").decode("utf-8", "backslashreplace")
+
+
+def os_name(text: str) -> str:
+    """The name to open for what `name_text` gave."""
+    plain = _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]) if found[1] else b"\\", text.encode("utf-8"))
+    return os.fsdecode(plain)
 
 
 class SourceRefused(Exception):

@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from dashboard.demo.names import name_text, os_name
+from dashboard.demo.source import name_text, os_name
 from dashboard.demo.walk import walk
 
 _FILLERS = {

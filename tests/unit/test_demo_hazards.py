@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.demo import hazards
-from dashboard.demo.hazard_rules import RULES, SEVERITIES, findings, module_of
-from dashboard.demo.hazards import credentials_in
+from dashboard.demo.hazards import RULES, SEVERITIES, credentials_in, findings, module_of
 
 
 def rules(code: str, *, is_test: bool = False) -> list[str]:

@@ -2,7 +2,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from dashboard.demo.git_commands import ignored_by_git
+from dashboard.demo.history import ignored_by_git
 from dashboard.demo.walk import walk
 
 PATTERNS = """

@@ -4,7 +4,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.demo.names import name_text, os_name
+from dashboard.demo.source import name_text, os_name
 
 
 @given(st.binary().filter(lambda raw: b"\0" not in raw))

@@ -13,7 +13,7 @@ from dashboard.demo.markdown import code, count, size, table, visible
 from dashboard.demo.report import report, sections_in
 
 HOSTILE = st.text(st.sampled_from("ab/.|`*_[]<>#\\\n\r\x1b\x07\u202e\u200b\ud800é"), min_size=1, max_size=12)
-FAILED = {"work_items": 1, "cut_short": False, "failure_count": 1}
+FAILED = {"cut_short": False, "failure_count": 1}
 
 
 def findings(name: str) -> dict[str, dict[str, Any]]:
@@ -21,8 +21,8 @@ def findings(name: str) -> dict[str, dict[str, Any]]:
     function = {"name": name, "line": 3, "lines": 70, "complexity": 12, "cognitive": 9, "nesting": 2}
     parsed: dict[str, Any] = {
         "file": name, "depth": "thorough", "lines": 90, "code": 80, "functions": 1, "classes": 0, "complexity": 12,
-        "hard": 1, "bins": [0, 0, 1, 0, 0], "longest": 70, "top": [function], "guessed": True, "nesting": 2,
-        "unused_imports": [[1, name]], "unused_arguments": [[3, name, name]], "documented": 0, "documentable": 1,
+        "hard": 1, "bins": [0, 0, 1, 0, 0], "top": [function], "guessed": True,
+        "unused_imports": [[1, name]], "unused_arguments": [[3, name, name]],
         "maintainability": 40.0,
     }  # fmt: skip
     scanned = {
