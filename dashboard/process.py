@@ -11,11 +11,12 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from store import Reader, StoreError, check_place
+from store import EngineInfo, Reader, StoreError, check_place
 
 QUIET_S = 30.0
 """How long an engine that is starting may say nothing; while it computes it says so."""
@@ -123,9 +124,7 @@ def start_engine(
     ready, told = os.pipe()
     watched, lifeline = os.pipe() if bound else (None, None)
     command = [sys.executable, "-P", "-m", "dashboard", "engine", "--db", str(db), "--ready-fd", str(told)]
-    command += ["--takeover"] if takeover else []
-    command += ["--without-code"] if without_code else []
-    command += ["--standby"] if standby else []
+    command += ["--takeover"] * takeover + ["--without-code"] * without_code + ["--standby"] * standby
     command += ["--accept-loss", str(accept_loss)] if accept_loss else []
     command += [] if watched is None else ["--while-fd", str(watched)]
     try:
@@ -136,6 +135,24 @@ def start_engine(
     finally:
         _close(told, watched)
     return Detached(process, db, log, ready, lifeline)
+
+
+@contextmanager
+def bound_engine(db: Path, *, folder: Path | None, without_code: bool = False) -> Iterator[None]:
+    """Have an engine for this block, which ends with it, and with this process whatever becomes of it.
+
+    Args:
+        db: The database.
+        folder: Where the team's code is looked for; the current folder where it is None or not there.
+        without_code: As for `start_engine`.
+    """
+    folder = folder if folder is not None and folder.is_dir() else None
+    engine = start_engine(db, folder=folder, bound=True, without_code=without_code)
+    try:
+        wait_until_up(engine)
+        yield
+    finally:
+        let_go(engine)
 
 
 def let_go(engine: Detached) -> None:
@@ -204,14 +221,19 @@ def wait_until_up(engine: Detached, *, quiet_s: float = QUIET_S) -> None:
         raise EngineDidNotStart(engine.log, last_error(engine.log))
 
 
-def is_alive(db: Path) -> bool:
-    """Return whether an engine holds the database; False where there is none."""
+def engine_at_work(db: Path) -> EngineInfo | None:
+    """Return the engine that holds a database; None where none does, or there is no database."""
     try:
         with Reader(db) as reader:
             engine = reader.engine()
     except StoreError:
-        return False
-    return engine is not None and engine.alive
+        return None
+    return engine if engine is not None and engine.alive else None
+
+
+def is_alive(db: Path) -> bool:
+    """Return whether an engine holds a database."""
+    return engine_at_work(db) is not None
 
 
 def wait_until_gone(db: Path, *, timeout_s: float) -> bool:

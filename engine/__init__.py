@@ -56,10 +56,11 @@ _LOADED_ON_FIRST_USE = {
     "engine.clock": "Clock RealClock VirtualClock",
     "engine.core.limits": "Limits",
     "engine.core.options": "Preempt SupervisorOptions",
-    "engine.core.spec": "AgentCapability AgentSpec Circuit DiscoveryConfig Escalate Fail Failover Pool Restart Retry Skip",
+    "engine.core.spec": "AgentCapability AgentSpec Circuit DiscoveryConfig Escalate Fail Failover Pool Restart Retry "
+    "Skip",
     "engine.core.values": "Usage",
-    "engine.errors": "AgentCrashed AlreadyStarted CommandRefusedError DelegationFailed EngineError HostStopped NotEmpty "
-    "NotInThisVersion NotRunning PermanentFailure RetryLater UnknownOption UnknownRun UnknownRuntime Unusable",
+    "engine.errors": "AgentCrashed AlreadyStarted CommandRefusedError DelegationFailed EngineError HostStopped "
+    "NotEmpty NotInThisVersion NotRunning PermanentFailure RetryLater UnknownOption UnknownRun UnknownRuntime Unusable",
     "engine.metrics": "AgentView SupervisionMetrics",
     "engine.registry": "AgentInfo AgentRegistry SpecifiedAgent UnknownName create_agent_from_spec",
     "engine.results": "RunCancelled RunFailed RunResult RunSkipped WorkStatus",
@@ -74,12 +75,13 @@ _MODULES = {name: module for module, names in _LOADED_ON_FIRST_USE.items() for n
 
 __all__ = [
     "AgentCapability", "AgentCrashed", "AgentInfo", "AgentRegistry", "AgentSpec", "AgentView", "AlreadyStarted",
-    "AttachedSupervisor", "BlockingContext", "Circuit", "Clock", "CommandRefusedError", "Context", "DelegationFailed",
-    "DiscoveryConfig", "DynamicSupervisor", "EngineError", "Escalate", "Fail", "Failover", "HostStopped", "Limits",
-    "NotEmpty", "NotInThisVersion", "NotRunning", "PermanentFailure", "Pool", "Preempt", "RealClock", "Restart", "Retry",
-    "RetryLater", "RunCancelled", "RunFailed", "RunResult", "RunSkipped", "Skip", "SpecifiedAgent", "StoreBusy",
-    "SupervisionMetrics", "SupervisorOptions", "Task", "UnknownName", "UnknownOption", "UnknownRun", "UnknownRuntime",
-    "Unusable", "Usage", "VirtualClock", "WorkStatus", "create_agent_from_spec", "idempotent",
+    "AttachedSupervisor", "BlockingContext", "Circuit", "Clock", "CommandRefusedError", "Context",
+    "DelegationFailed", "DiscoveryConfig", "DynamicSupervisor", "EngineError", "Escalate", "Fail", "Failover",
+    "HostStopped", "Limits", "NotEmpty", "NotInThisVersion", "NotRunning", "PermanentFailure", "Pool", "Preempt",
+    "RealClock", "Restart", "Retry", "RetryLater", "RunCancelled", "RunFailed", "RunResult", "RunSkipped", "Skip",
+    "SpecifiedAgent", "StoreBusy", "SupervisionMetrics", "SupervisorOptions", "Task", "UnknownName",
+    "UnknownOption", "UnknownRun", "UnknownRuntime", "Unusable", "Usage", "VirtualClock", "WorkStatus",
+    "create_agent_from_spec", "idempotent",
 ]  # fmt: skip
 
 

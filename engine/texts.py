@@ -98,6 +98,14 @@ class Texts:
             self._bytes -= self._kept.popitem(last=False)[1][1]
 
 
+def resolved(value: Held, body: Callable[[int], bytes]) -> JsonValue:
+    """Return the value itself; `body` reads the body of the event with a seq."""
+    if not isinstance(value, TextRef):
+        return value
+    found: JsonValue = walk(json.loads(body(value.seq)), value.path)
+    return found
+
+
 def walk(record: object, path: str) -> Any:
     """Return what stands at `path` in an event or in its JSON body.
 

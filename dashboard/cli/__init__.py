@@ -6,16 +6,28 @@ goes through `output`, which database they mean is decided in `database`.
 """
 
 import os
+import re
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
+from os.path import realpath  # pathlib is 6 ms of every `--help`
 from typing import Any
 
 import click
 
-from dashboard.cli.failures import failure_of
-from dashboard.cli.group import LazyGroup, shared_options
-from dashboard.cli.output import DONE, INTERRUPTED, Failure, Settings, show_failure
-from dashboard.cli.shadowing import check_packages
+from dashboard.cli.group import LazyGroup, UnknownCommand, shared_options
+from dashboard.cli.output import (
+    DONE,
+    INTERRUPTED,
+    NO_ENGINE,
+    REFUSED,
+    WORK_FAILED,
+    WRONG_USAGE,
+    Failure,
+    Settings,
+    fail,
+    show_failure,
+)
 from dashboard.interrupts import one_interrupt
 
 _COMPLETION = "_QUARTERDECK_COMPLETE"
@@ -131,3 +143,73 @@ def _closed_pipe() -> int:
 
 
 __all__ = ["main", "quarterdeck"]
+
+
+def failure_of(error: BaseException) -> Failure:
+    """Return what is shown of `error`."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    if isinstance(error, Failure):
+        return error
+    if isinstance(error, click.ClickException):
+        return _of_click(error)
+    known = _of_packages(error)
+    if known is not None:
+        return known
+    if isinstance(error, OSError):
+        where = f": {error.filename}" if error.filename else ""
+        return Failure("os_error", f"{error.strerror or error}{where}", "", WRONG_USAGE)
+    first = (str(error).splitlines() or [""])[0]
+    said = f"this is a defect in quarterdeck: {type(error).__name__}: {first}"
+    return Failure("internal_error", said, "the same with --debug shows where", WORK_FAILED)
+
+
+def _of_click(error: click.ClickException) -> Failure:
+    hint = ""
+    if isinstance(error, click.UsageError) and error.ctx is not None and not isinstance(error, UnknownCommand):
+        hint = f"see: {error.ctx.command_path} --help"
+    message = " ".join(error.format_message().split()).rstrip(".")
+    return Failure("usage", message[:1].lower() + message[1:], hint, error.exit_code or WRONG_USAGE)
+
+
+def _of_packages(error: BaseException) -> Failure | None:
+    """Errors that our packages raise on purpose: their message is the line. One that is not loaded raised nothing."""
+    if _is(error, "engine.core.errors", "Refused"):
+        return Failure(str(getattr(error, "code", "refused")), str(error), "", REFUSED)
+    for module, base, status in (
+        ("store.errors", "StoreError", WRONG_USAGE),
+        ("engine.core.errors", "CoreError", WRONG_USAGE),
+        ("engine.teamfile", "TeamFileError", WRONG_USAGE),
+        ("engine.trust", "TrustError", REFUSED),
+        ("engine.errors", "CommandRefusedError", REFUSED),
+        ("engine.errors", "EngineError", WORK_FAILED),
+        ("dashboard.process", "EngineDidNotStart", NO_ENGINE),
+    ):
+        if _is(error, module, base):
+            code = getattr(error, "code", None) or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(error).__name__).lower()
+            return Failure(str(code), str(error), "", status)
+    return None
+
+
+def _is(error: BaseException, module: str, name: str) -> bool:
+    cls = getattr(sys.modules.get(module), name, None)
+    return isinstance(cls, type) and isinstance(error, cls)
+
+
+def check_packages() -> None:
+    """Raise unless `dashboard`, `engine` and `store` stand in one folder; nothing is imported.
+
+    Raises:
+        Failure: If another module takes the place of one of them.
+    """
+    ours = realpath(f"{__file__}/../../..")
+    for name in ("engine", "store"):
+        spec = find_spec(name)
+        origin = realpath(spec.origin) if spec is not None and spec.origin else None
+        if origin is None or origin != f"{ours}/{name}/__init__.py":
+            fail(
+                "shadowed",
+                f"{origin or f'something named {name!r}'} takes the place of quarterdeck's own package {name!r}",
+                "start it with the command 'quarterdeck', take that folder out of PYTHONPATH, or rename it",
+                WRONG_USAGE,
+            )

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import database_of, team_in
-from dashboard.cli.ordering import client_on, fail_refused, outcome_body
+from dashboard.cli.ordering import check_outcome, client_on, outcome_body, perform
 from dashboard.cli.output import NO_ENGINE, emit, fail
 from dashboard.client import Outcome
-from dashboard.process import end, leave, start_engine, wait_until_gone, wait_until_up
+from dashboard.process import end, engine_at_work, leave, start_engine, wait_until_gone, wait_until_up
 from engine.core.commands import HandOver, StopEngine
 from store import EngineInfo, Reader
 from store.standbys import standbys as standbys_of
@@ -36,23 +36,18 @@ def stop(ctx: click.Context) -> None:
     with client_on(db) as client:
         outcome = client.perform(StopEngine(token=engine.token), ANSWER_WITHIN_S)
     if outcome.status == "refused":
-        fail_refused(outcome)
+        check_outcome(outcome, "", "")
     if not wait_until_gone(db, timeout_s=END_WITHIN_S if outcome.status == "applied" else 0):
         did = "does not answer" if outcome.status == "pending" else f"has not ended within {END_WITHIN_S:.0f} s"
         fail("no_answer", f"the engine {engine.pid} {did}", f"end it with: kill {engine.pid}", NO_ENGINE)
-    _wait_for_standbys(db)
+    deadline = time.monotonic() + STANDBYS_END_WITHIN_S
+    while time.monotonic() < deadline and any(not each.hung for each in standbys_of(db)):  # a hung one ends as it wakes
+        time.sleep(0.02)
     body = {**outcome_body(db, outcome), "status": "applied"}  # it has ended, also where it could not say so
     pids = ", ".join(str(each.pid) for each in standbys)
     too = f", and so {'has' if len(standbys) == 1 else 'have'} {pids} that stood by" if standbys else ""
     told = f"engine {engine.pid} of team {team_in(db)} has ended{too}"
     emit(ctx, body, f"{told}; start it again with: quarterdeck engine --db {db}")
-
-
-def _wait_for_standbys(db: Path) -> None:
-    """Return when nobody stands by any more; one that does not answer is left alone, it ends when it wakes."""
-    deadline = time.monotonic() + STANDBYS_END_WITHIN_S
-    while time.monotonic() < deadline and any(not each.hung for each in standbys_of(db)):
-        time.sleep(0.02)
 
 
 GRACE_S = 2.0
@@ -61,11 +56,7 @@ BACK_WITHIN_S = 30.0
 
 
 def hand_over(ctx: click.Context, grace_s: float) -> None:
-    """Have the engine hand over, and say so once another is at work.
-
-    Raises:
-        Failure: As `handed_over`.
-    """
+    """Have the engine hand over, and say so once another is at work."""
     db = database_of(ctx, changes=True)
     began_s = time.monotonic()
     before, after, outcome = handed_over(db, grace_s)
@@ -84,9 +75,8 @@ def standing_by(db: Path, folder: Path) -> Iterator[None]:
         wait_until_up(standby)
         yield
     finally:
-        with Reader(db) as reader:
-            engine = reader.engine()
-        if engine is not None and engine.alive and engine.pid != standby.process.pid:
+        engine = engine_at_work(db)
+        if engine is not None and engine.pid != standby.process.pid:
             end(standby)  # not needed: nobody handed over, or to another that stood by before
         else:
             leave(standby)
@@ -105,13 +95,9 @@ def handed_over(db: Path, grace_s: float) -> tuple[EngineInfo, EngineInfo, Outco
         if engine.hung:
             hint = f"take over from it: quarterdeck engine --takeover --db {db}"
             fail("no_answer", f"the engine {engine.pid} hangs and cannot hand over", hint, NO_ENGINE)
-        with client_on(db) as client:
-            command = HandOver(token=engine.token, grace_s=grace_s)
-            outcome = client.perform(command, ANSWER_WITHIN_S + grace_s)
-        if outcome.status == "refused":
-            fail_refused(outcome)
-        if outcome.status == "pending":
-            fail("no_answer", f"the engine {engine.pid} does not answer", f"end it with: kill {engine.pid}", NO_ENGINE)
+        silent, hint = f"the engine {engine.pid} does not answer", f"end it with: kill {engine.pid}"
+        command = HandOver(token=engine.token, grace_s=grace_s)
+        outcome = perform(db, command, ANSWER_WITHIN_S + grace_s, silent=silent, hint=hint)
         after = _next(reader, engine)
     if after is None:
         hint = f"start one: quarterdeck engine --db {db}"

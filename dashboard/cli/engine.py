@@ -11,9 +11,8 @@ import click
 
 from dashboard.cli.database import database_of, naming, team_database
 from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
-from dashboard.cli.team_plan import agreed, answers, planned
 from dashboard.cli.trust import ensure_trusted, trust_list
-from dashboard.cli.up import check_same_team, is_loaded
+from dashboard.cli.up import agreed, answers, check_same_team, is_loaded, planned
 from dashboard.process import Announcer
 from engine.core.commands import LoadTeam, Winner
 from engine.core.fact import changed

@@ -25,7 +25,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "agents": ("dashboard.cli.reading:agents", "List agents."),
         "tasks": ("dashboard.cli.reading:tasks", "List tasks."),
         "runs": ("dashboard.cli.reading:runs", "List runs."),
-        "events": ("dashboard.cli.reading:events", "Print events, or follow them."),
+        "events": ("dashboard.cli.following:events", "Print events, or follow them."),
         "wait": ("dashboard.cli.run:wait", "Wait for a run and print its output."),
     },
     "Change": {

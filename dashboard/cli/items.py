@@ -3,7 +3,6 @@
 Pure: from the state to values of JSON. Unknown is None, never 0. A golden file in `tests/contract` holds each shape.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 from dashboard.views.amounts import median
@@ -15,26 +14,28 @@ from engine.core.values import Usage
 Item = dict[str, Any]
 
 
+def _said(found: object, names: str) -> Item:
+    """Return some fields of an object, statuses as their words."""
+    return {name: getattr(value := getattr(found, name), "value", value) for name in names.split()}
+
+
 def agent_item(state: State, agent: Agent, counts: Digest) -> Item:
     """Return an agent; `queue` counts the tasks that are ready and wait for it alone."""
     spec = state.spec_of(agent)
     ended = agent.done + agent.failed
     p50_ms = median(agent.durations_ms)
     return {
-        "id": agent.id,
-        "name": agent.name,
+        **_said(agent, "id name"),
         "supervisor": name_of(state, agent.supervisor_id),
         "type": spec.agent_type,
-        "status": agent.status.value,
-        "generation": agent.generation,
+        **_said(agent, "status generation"),
         "specialties": list(spec.specialties),
         "task_id": next(iter([*agent.running, *agent.parked]), None),
         "queue": counts.waiting_of[agent.id],
-        "done": agent.done,
-        "failed": agent.failed,
+        **_said(agent, "done failed"),
         "success_rate": agent.done / ended if ended else None,
         "p50_ms": None if p50_ms is None else round(p50_ms),
-        **_usage(agent.usage),
+        **usage_item(agent.usage),
         "instances": agent.size,
     }
 
@@ -43,61 +44,36 @@ def task_item(state: State, task: Task) -> Item:
     """Return a task of an agent; `waits_for` are the tasks that must end before it can start or go on."""
     worker_id = task.agent_id or task.worker_id
     return {
-        "id": task.id,
-        "run_id": task.run_id,
-        "title": task.title,
-        "status": task.status.value,
+        **_said(task, "id run_id title status"),
         "waits_for": _waits_for(state, task),
         "agent_id": worker_id,
         "agent": name_of(state, worker_id),
         "attempt": task.attempts,
-        "priority": task.priority,
-        "deadline_ms": task.deadline_ms,
-        "created_ms": task.created_ms,
-        "started_ms": task.started_ms,
-        "ended_ms": task.ended_ms,
-        "error": task.error,
+        **_said(task, "priority deadline_ms created_ms started_ms ended_ms error"),
     }
 
 
 def _waits_for(state: State, task: Task) -> list[str]:
     if task.ended:
         return []
-    awaited = [*task.after, *(child for key in _awaited_calls(task) for child in task.calls[key].children)]
+    calls = () if task.attempt is None else task.attempt.waits
+    awaited = [*task.after, *(child for key in calls for child in task.calls[key].children)]
     return [task_id for task_id in awaited if task_id in state.tasks and not state.tasks[task_id].ended]
 
 
-def _awaited_calls(task: Task) -> Iterable[str]:
-    return () if task.attempt is None else task.attempt.waits
-
-
-def open_run_item(run: Run, *, engine_alive: bool) -> Item:
-    """Return a run that has not ended; without an engine it is suspended."""
+def run_item(run: Run | RunSummary, *, engine_alive: bool = True) -> Item:
+    """Return a run; one that has not ended is suspended without an engine."""
+    is_open = isinstance(run, Run)
     return {
         "id": run.id,
         "request": run.title,
-        "status": (run.status if engine_alive else RunStatus.SUSPENDED).value,
+        "status": (run.status if engine_alive or not is_open else RunStatus.SUSPENDED).value,
         "strategy": run.strategy or None,
-        "tasks_total": run.total,
+        "tasks_total": run.total if isinstance(run, Run) else run.tasks,
         "tasks_done": run.done,
         "started_ms": run.started_ms,
-        "ended_ms": None,
-        **_usage(run.usage),
-    }
-
-
-def finished_run_item(run: RunSummary) -> Item:
-    """Return a run that has ended."""
-    return {
-        "id": run.id,
-        "request": run.title,
-        "status": run.status.value,
-        "strategy": run.strategy or None,
-        "tasks_total": run.tasks,
-        "tasks_done": run.done,
-        "started_ms": run.started_ms,
-        "ended_ms": run.ended_ms,
-        **_usage(run.usage),
+        "ended_ms": None if isinstance(run, Run) else run.ended_ms,
+        **usage_item(run.usage),
     }
 
 
@@ -141,5 +117,6 @@ def name_of(state: State, member_id: str | None) -> str | None:
     return member.name if member is not None else member_id
 
 
-def _usage(usage: Usage) -> Item:
-    return {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, "cost_usd": usage.cost_usd}
+def usage_item(usage: Usage) -> Item:
+    """Return what was used."""
+    return _said(usage, "tokens_in tokens_out cost_usd")

@@ -4,21 +4,20 @@ One rule holds inside: an export reads the files and needs no engine; an import 
 all of it again and says in the journal what came in.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from dashboard.clean import clean
 from dashboard.cli.database import check_database, database_of, naming, team_in
-from dashboard.cli.ordering import client_on, fail_refused
-from dashboard.cli.output import DONE, NO_ENGINE, WRONG_USAGE, Failure, emit, fail, say
+from dashboard.cli.ordering import perform
+from dashboard.cli.output import DONE, WRONG_USAGE, Failure, emit, fail, say
 from dashboard.cli.trust import allow_code, trust_list
-from dashboard.client import Outcome
-from dashboard.process import is_alive, let_go, start_engine, wait_until_up
+from dashboard.process import bound_engine, is_alive
 from dashboard.views.amounts import counted, size
-from engine.archive import ExportResult, ImportPlan, ImportRefused, export_archive, plan_import
+from engine.archive import ImportPlan, ImportRefused, export_archive, plan_import
 from engine.core.commands import ImportState
 from engine.core.errors import Refused
 from engine.core.state import State
@@ -46,26 +45,15 @@ def export(ctx: click.Context, file: Path, *, history: bool, force: bool, only: 
         fail(error.code, error.reason, "", WRONG_USAGE)
     except ExportRefused as error:
         fail("export_refused", str(error), "", WRONG_USAGE)
-    body = {
-        "v": 1,
-        "kind": "export",
-        "path": str(done.path),
-        "bytes": done.bytes,
-        "seq": done.seq,
-        "state_sha256": done.state_sha256,
-        **naming(db),
-    }
+    said = {name: getattr(done, name) for name in ("path", "bytes", "seq", "state_sha256")}
+    body = {"v": 1, "kind": "export", **said, **naming(db)}
     what = "exported" if only is None else f"exported {only}"
     told = f"✓ {what} to {done.path} ({size(done.bytes)}), as of seq {done.seq:,} (team {team_in(db)})"
     emit(ctx, body, told)
-    _say_bound(done)
-    return DONE
-
-
-def _say_bound(done: ExportResult | ImportPlan) -> None:
     if done.bound:
         say(f"these functions exist in the program that made them alone: {', '.join(done.bound)}")
         say("their agents wait elsewhere, until each is swapped")
+    return DONE
 
 
 @click.command("import")
@@ -91,14 +79,17 @@ def import_(ctx: click.Context, file: Path, *, dry_run: bool, trust: bool) -> in
     assert db is not None
     for line in _lines(file, plan):
         say(line)
-    folder = _folder(db)
     state = folded(db) if db.exists() else State()
     allow_code(plan.references, state, db=db, path=file.resolve(), sha256=plan.sha256, trust=trust)
     command = ImportState(path=str(file.resolve()), sha256=plan.sha256)
-    outcome = _imported(db, command, folder)
+    folder = None if state.team is None else Path(state.team.folder)
+    with nullcontext() if is_alive(db) else bound_engine(db, folder=folder, without_code=True):
+        silent = f"the engine has not answered within {TAKEN_WITHIN_S:.0f} s"
+        outcome = perform(db, command, TAKEN_WITHIN_S, silent=silent)
     told = f"✓ {outcome.summary}, applied at seq {outcome.seq:,} (team {team_in(db)})"
     emit(ctx, _body(db, plan, dry_run=False), told)
-    _say_next(db, plan)
+    if plan.creates["runs"]:
+        say(f"its open runs are paused: quarterdeck runs --open --db {db}, then quarterdeck resume RUN --db {db}")
     return DONE
 
 
@@ -112,47 +103,9 @@ def _target(ctx: click.Context, *, dry_run: bool) -> Path | None:
         raise
 
 
-def _imported(db: Path, command: ImportState, folder: Path | None) -> Outcome:
-    with _engine_on(db, folder), client_on(db) as client:
-        outcome = client.perform(command, TAKEN_WITHIN_S)
-    if outcome.status == "refused":
-        fail_refused(outcome)
-    if outcome.status == "pending":
-        fail("no_answer", f"the engine has not answered within {TAKEN_WITHIN_S:.0f} s", "", NO_ENGINE)
-    return outcome
-
-
-@contextmanager
-def _engine_on(db: Path, folder: Path | None) -> Iterator[None]:
-    """Have an engine on a database for this block: the one at work, else one of our own."""
-    if is_alive(db):
-        yield
-        return
-    engine = start_engine(db, folder=folder, bound=True, without_code=True)
-    try:
-        wait_until_up(engine)
-        yield
-    finally:
-        let_go(engine)
-
-
-def _folder(db: Path) -> Path | None:
-    """Return where the team's code is looked for; None is the current folder."""
-    team = folded(db).team if db.exists() else None
-    folder = Path(team.folder) if team is not None else None
-    return folder if folder is not None and folder.is_dir() else None
-
-
 def _body(db: Path | None, plan: ImportPlan, *, dry_run: bool) -> dict[str, object]:
-    return {
-        "v": 1,
-        "kind": "import",
-        "dry_run": dry_run,
-        "creates": plan.creates,
-        "needs_trust": plan.needs_trust,
-        "clashes": plan.clashes,
-        **({} if db is None else naming(db)),
-    }
+    said = {name: getattr(plan, name) for name in ("creates", "needs_trust", "clashes")}
+    return {"v": 1, "kind": "import", "dry_run": dry_run, **said, **({} if db is None else naming(db))}
 
 
 def _lines(file: Path, plan: ImportPlan) -> list[str]:
@@ -168,8 +121,3 @@ def _lines(file: Path, plan: ImportPlan) -> list[str]:
 
 def _listed(title: str, items: Sequence[str]) -> list[str]:
     return [title, *(f"  {clean(item)}" for item in items)] if items else []
-
-
-def _say_next(db: Path, plan: ImportPlan) -> None:
-    if plan.creates["runs"]:
-        say(f"its open runs are paused: quarterdeck runs --open --db {db}, then quarterdeck resume RUN --db {db}")

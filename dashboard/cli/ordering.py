@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -34,15 +34,7 @@ class Sending:
 
     @classmethod
     def of(cls, ctx: click.Context, *, changes: bool = True) -> "Sending":
-        """Read the options of `sending_options`; without an engine a command can only be queued.
-
-        Args:
-            ctx: Of the subcommand.
-            changes: False where nothing is sent, such as in a dry run.
-
-        Raises:
-            Failure: If nothing says which database.
-        """
+        """Read the options of `sending_options`; `changes` is False where nothing is sent, such as in a dry run."""
         return cls(database_of(ctx, changes=changes), ctx.meta[_META + "queue"], ctx.meta[_META + "timeout"])
 
 
@@ -91,23 +83,16 @@ def _remember(ctx: click.Context, parameter: click.Parameter, value: object) -> 
 
 
 def order(ctx: click.Context, sending: Sending, commands: Sequence[Command]) -> int:
-    """Send commands one after the other, wait for the outcome of each and say it.
+    """Send commands one after the other, wait for the outcome of each and say it; return the exit status.
 
     The first one that is refused, or that nobody answers, ends it.
-
-    Returns:
-        The exit status.
     """
     outcomes: list[Outcome] = []
     with client_on(sending.path) as client:
         alive = client.engine_alive()
         if not alive and not sending.queue:
-            fail(
-                "no_engine",
-                "no engine answers, so nothing was changed",
-                f"start one: quarterdeck engine --db {sending.path}; or leave the command for the next one: --queue",
-                NO_ENGINE,
-            )
+            hint = f"start one: quarterdeck engine --db {sending.path}; or leave the command for the next one: --queue"
+            fail("no_engine", "no engine answers, so nothing was changed", hint, NO_ENGINE)
         for command in commands:
             outcome = client.perform(command, sending.timeout_s if alive else 0)
             outcomes.append(outcome)
@@ -116,21 +101,18 @@ def order(ctx: click.Context, sending: Sending, commands: Sequence[Command]) -> 
     team = team_in(sending.path)
     items = [outcome_body(sending.path, outcome) for outcome in outcomes]
     body = items[0] if len(items) == 1 else {"v": 1, "kind": "outcomes", "items": items}
-    told = [f"{_line(outcome)} (team {team})" for outcome in outcomes if outcome.status == "applied" or not alive]
+    told = []
+    for one in outcomes:
+        if one.status == "applied":
+            told.append(f"✓ {one.summary or 'done'}, applied at seq {one.seq:,} (team {team})")
+        elif not alive:
+            told.append(f"queued as {one.command_id}; the next engine carries it out (team {team})")
     emit(ctx, body, told or None)
-    return _ended(outcomes[-1], sending, alive=alive)
-
-
-def _ended(last: Outcome, sending: Sending, *, alive: bool) -> int:
-    if last.status == "refused":
-        fail_refused(last)
-    if last.status == "pending" and alive and not sending.queue:
-        fail(
-            "no_answer",
-            f"the engine has not answered within {sending.timeout_s:g} s; the command stays queued",
-            f"look for its outcome with: quarterdeck events --since 1m (command {last.command_id})",
-            NO_ENGINE,
-        )
+    if outcome.status == "pending" and (sending.queue or not alive):
+        return DONE
+    silent = f"the engine has not answered within {sending.timeout_s:g} s; the command stays queued"
+    hint = f"look for its outcome with: quarterdeck events --since 1m (command {outcome.command_id})"
+    check_outcome(outcome, silent, hint)
     return DONE
 
 
@@ -139,28 +121,33 @@ def outcome_body(db: Path, outcome: Outcome) -> dict[str, object]:
     return {
         "v": 1,
         "kind": "outcome",
-        "command_id": outcome.command_id,
-        "status": outcome.status,
-        "seq": outcome.seq,
-        "reason": outcome.reason,
+        **{name: getattr(outcome, name) for name in ("command_id", "status", "seq", "reason")},
         **naming(db),
     }
 
 
-def fail_refused(outcome: Outcome) -> NoReturn:
-    """End the subcommand with why its command was refused.
+def perform(db: Path, command: Command, timeout_s: float, *, silent: str, hint: str = "") -> Outcome:
+    """Send a command and return its outcome once it is applied; as `check_outcome`."""
+    with client_on(db) as client:
+        outcome = client.perform(command, timeout_s)
+    check_outcome(outcome, silent, hint)
+    return outcome
+
+
+def check_outcome(outcome: Outcome, silent: str, hint: str) -> None:
+    """Check that a command was applied.
+
+    Args:
+        outcome: What became of it.
+        silent: What is said, with `hint`, where the engine has not answered.
 
     Raises:
-        Failure: Always, exit 3.
+        Failure: If it was refused, exit 3; if nobody answered, exit 4.
     """
-    reason = f"refused: {outcome.reason or 'the engine does not say why'}"
-    fail(outcome.code or "refused", reason, "", REFUSED)
-
-
-def _line(outcome: Outcome) -> str:
-    if outcome.status == "applied":
-        return f"✓ {outcome.summary or 'done'}, applied at seq {outcome.seq:,}"
-    return f"queued as {outcome.command_id}; the next engine carries it out"
+    if outcome.status == "refused":
+        fail(outcome.code or "refused", f"refused: {outcome.reason or 'the engine does not say why'}", "", REFUSED)
+    if outcome.status == "pending":
+        fail("no_answer", silent, hint, NO_ENGINE)
 
 
 def state_of(sending: Sending) -> State:

@@ -1,15 +1,13 @@
 """`run` and `wait`: give a team a request, and print what comes of it."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 
 import click
 
 from dashboard.cli.database import database_of, naming, team_in
-from dashboard.cli.ordering import client_on, fail_refused, outcome_body
+from dashboard.cli.ordering import check_outcome, client_on, outcome_body
 from dashboard.cli.output import (
     DONE,
     INTERRUPTED,
@@ -25,7 +23,7 @@ from dashboard.cli.times import Length
 from dashboard.cli.watching import Progress, RunEnd, await_run, end_of
 from dashboard.client import Outcome
 from dashboard.interrupts import one_interrupt
-from dashboard.process import is_alive, let_go, start_engine, wait_until_up
+from dashboard.process import bound_engine, is_alive
 from dashboard.views.names import readable
 from engine.core.commands import Submit
 from engine.core.limits import Limits
@@ -63,6 +61,8 @@ def run(
     Where no engine is at work, one is started for the time of the run.
     """
     db = database_of(ctx, changes=True)
+    cost_usd = None if max_cost is None else Decimal(str(max_cost))
+    limits = Limits(attempts=max_attempts, tokens=max_tokens, cost_usd=cost_usd)
     command = Submit(
         request=_request(request),
         supervisor=supervisor,
@@ -70,7 +70,7 @@ def run(
         deadline_s=deadline,
         category=category,
         after=list(after),
-        limits=_limits(max_attempts, max_tokens, max_cost),
+        limits=None if limits == Limits() else limits,
     )
     _check_target(output)
     alive = is_alive(db)
@@ -85,7 +85,11 @@ def run(
         fail("no_engine", "no engine is at work", hint, NO_ENGINE)
     if alive:
         return _submitted(ctx, db, command, output, detach=detach, bound=False)
-    with _engine_for_now(db):
+    state = folded(db)
+    if not state.supervisors:
+        fail("no_team", f"{db} holds no team", "load one: quarterdeck up TEAM --db FILE")
+    say(f"no engine is at work on {db}; one is started for this run")
+    with bound_engine(db, folder=None if state.team is None else Path(state.team.folder)):
         return _submitted(ctx, db, command, output, detach=False, bound=True)
 
 
@@ -104,14 +108,9 @@ def wait(ctx: click.Context, run_id: str, output: Path | None) -> int:
 
 
 def finish(ctx: click.Context, db: Path, run_id: str, output: Path | None, *, bound: bool) -> int:
-    """Wait for a run, write its output, and return the exit status.
+    """Wait for a run, write its output to a file or stdout, and return the exit status.
 
-    Args:
-        ctx: Of the subcommand.
-        db: The run's database.
-        run_id: Which run.
-        output: Where to write; None is stdout.
-        bound: Whether its engine ends with this process.
+    `bound` says whether its engine ends with this process.
     """
     progress = Progress(run_id, every_s=0.2)
     try:
@@ -177,34 +176,9 @@ def submit(db: Path, command: Submit) -> tuple[str, Outcome]:
         run_id = client.wait(command_id, 1.0).result.get("run_id") if command_id else None
         say(still_running(str(run_id), db) if run_id else f"look what became of it: quarterdeck runs --db {db}")
         raise click.exceptions.Exit(INTERRUPTED) from None
-    if outcome.status == "refused":
-        fail_refused(outcome)
-    if outcome.status == "pending":
-        hint = f"it is queued, and taken up when the engine answers: quarterdeck runs --db {db}"
-        fail("no_answer", f"the engine did not answer within {ANSWER_WITHIN_S:.0f} s", hint, NO_ENGINE)
+    hint = f"it is queued, and taken up when the engine answers: quarterdeck runs --db {db}"
+    check_outcome(outcome, f"the engine did not answer within {ANSWER_WITHIN_S:.0f} s", hint)
     return str(outcome.result["run_id"]), outcome
-
-
-@contextmanager
-def _engine_for_now(db: Path) -> Iterator[None]:
-    """Hold an engine on a database that ends with this block, and with this process whatever becomes of it."""
-    state = folded(db)
-    if not state.supervisors:
-        fail("no_team", f"{db} holds no team", "load one: quarterdeck up TEAM --db FILE")
-    folder = Path(state.team.folder) if state.team is not None else None
-    say(f"no engine is at work on {db}; one is started for this run")
-    engine = start_engine(db, folder=folder if folder is not None and folder.is_dir() else None, bound=True)
-    try:
-        wait_until_up(engine)
-        yield
-    finally:
-        let_go(engine)
-
-
-def _limits(attempts: int | None, tokens: int | None, cost_usd: float | None) -> Limits | None:
-    if attempts is None and tokens is None and cost_usd is None:
-        return None
-    return Limits(attempts=attempts, tokens=tokens, cost_usd=None if cost_usd is None else Decimal(str(cost_usd)))
 
 
 def _request(given: str) -> str:

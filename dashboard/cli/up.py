@@ -1,32 +1,40 @@
-"""`up`: start the team of a file as an engine of its own, or attach to it where it runs."""
+"""`up`: start the team of a file as an engine of its own, or attach to it where it runs.
 
-from collections.abc import Mapping
+What an edited file would change is shown before it is done, with who is no longer in it.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
+from msgspec import to_builtins
 
 from dashboard.cli.database import naming, team_database
 from dashboard.cli.ending import GRACE_S, handed_over, standing_by
 from dashboard.cli.files import check_code
-from dashboard.cli.ordering import client_on, fail_refused
-from dashboard.cli.output import DONE, NO_ENGINE, WRONG_USAGE, Settings, emit, fail, say
+from dashboard.cli.ordering import perform
+from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, WRONG_USAGE, Settings, emit, fail, is_interactive, say
 from dashboard.cli.room import has_terminal, open_dashboard, ways_back
-from dashboard.cli.team_plan import agreed, answers, items_of, lines_of, planned, show
 from dashboard.cli.trust import ensure_trusted
 from dashboard.client import Outcome
-from dashboard.process import end, is_alive, log_of, start_engine, wait_until_up
+from dashboard.process import end, engine_at_work, is_alive, log_of, start_engine, wait_until_up
 from engine.core.commands import LoadTeam, Winner
+from engine.core.context import Context
+from engine.core.decide.loading import plan_of
+from engine.core.errors import Refused
 from engine.core.fact import changed
 from engine.core.state import State
-from engine.core.team_plan import Change
+from engine.core.team_plan import Change, sentence
 from engine.folding import folded
 from engine.teamfile import TeamFile, read_team
 from engine.teamfile.code import TeamCode
 from engine.trust import UntrustedFile
-from store import MissingFile, NotOurFile, Reader
+from store import MissingFile, NotOurFile
 
 LOADED_WITHIN_S = 60.0
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +63,18 @@ class Launched:
             "seq": self.outcome.seq if self.outcome is not None else None,
             "log": str(log_of(self.db)),
         }
+
+
+def answers(command: F) -> F:
+    """Add the options that say beforehand what becomes of what an edited file changes."""
+    for option in (
+        click.option("--on-conflict", type=click.Choice(["declared", "current"]), default="declared", show_default=True,
+                     help="What was changed since the file was loaded: as the file declares it, or as it is."),
+        click.option("--keep", is_flag=True, help="Keep who is no longer in the file."),
+        click.option("--prune", is_flag=True, help="Remove who is no longer in the file, once their work is done."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
 
 
 @click.command("up")
@@ -115,13 +135,10 @@ def _ensure_trusted(ctx: click.Context, db: Path, code: TeamCode, plan: list[Cha
 def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
     """Bring a team up on a database: start an engine where none is, and load the file where it is new or changed.
 
-    Args:
-        db: The database.
-        command: What loads the file.
-        digests: The code of each of its references, by its hash.
+    `digests` has the hash of the code of each of its references. Where the team is refused, an engine that was started
+    for it is ended again.
 
     Raises:
-        Failure: If the team is refused; an engine that was started for it is ended again.
         EngineDidNotStart: If it did not.
     """
     before, folder = state_of(db).trusted, Path(command.folder)
@@ -140,21 +157,15 @@ def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
         if started is not None:
             end(started)
         raise
-    with Reader(db) as reader:
-        engine = reader.engine()
-    if engine is None or not engine.alive:
+    engine = engine_at_work(db)
+    if engine is None:
         fail("no_engine", "the engine ended at once", f"its log says why: {log_of(db)}", NO_ENGINE)
     return Launched(db, engine.pid, started is not None, loaded)
 
 
 def _loaded(db: Path, command: LoadTeam) -> Outcome:
-    with client_on(db) as client:
-        outcome = client.perform(command, LOADED_WITHIN_S)
-    if outcome.status == "refused":
-        fail_refused(outcome)
-    if outcome.status == "pending":
-        fail("no_answer", "the engine did not answer", f"its log may say why: {log_of(db)}", NO_ENGINE)
-    return outcome
+    hint = f"its log may say why: {log_of(db)}"
+    return perform(db, command, LOADED_WITHIN_S, silent="the engine did not answer", hint=hint)
 
 
 def is_loaded(state: State, command: LoadTeam, digests: Mapping[str, str]) -> bool:
@@ -182,11 +193,7 @@ def state_of(db: Path) -> State:
 
 
 def check_same_team(ctx: click.Context, db: Path, state: State, file: Path) -> None:
-    """Refuse to load a file into the database of another one, unless `--db` names it.
-
-    Raises:
-        Failure: If it holds the team of another file.
-    """
+    """Refuse to load a file into the database of another one, unless `--db` names it."""
     if ctx.ensure_object(Settings).db is None and state.team is not None and Path(state.team.path) != file:
         hint = f"give this team a database of its own: --db FILE; or name that one to add it there: --db {db}"
         fail("other_team", f"{db} holds the team of another file, {state.team.path}", hint)
@@ -201,3 +208,53 @@ def _said(file: TeamFile, launched: Launched) -> list[str]:
         lines = [f"{what}; {launched.outcome.summary} (engine {launched.pid} on {launched.db})"]
         lines += [f"engine {launched.pid} is a fresh process; what was at work goes on there"] * launched.handed_over
     return [*file.warnings, *lines, *ways_back(launched.db)]
+
+
+def planned(state: State, command: LoadTeam, digests: Mapping[str, str]) -> list[Change]:
+    """Return what loading the file would change in the team that is there; a refusal is exit 3."""
+    try:
+        return plan_of(state, command, Context(now_ms=state.at_ms, jitter=0.0, granted=digests))
+    except Refused as refusal:
+        fail(refusal.code, refusal.reason, "", REFUSED)
+
+
+def agreed(
+    ctx: click.Context, db: Path, command: LoadTeam, plan: list[Change], *, prune: bool, keep: bool
+) -> LoadTeam:  # fmt: skip
+    """Return the command as the operator wants it; a person is asked, a script answers with an option.
+
+    Members that are no longer in the file and of which nothing says what becomes of them are exit 2.
+    """
+    if prune and keep:
+        fail("usage", "--prune and --keep say the opposite", "give one of them")
+    as_json = ctx.ensure_object(Settings).json
+    dropped = any(change.change == "dropped" for change in plan)
+    answered = prune or keep or not plan
+    asks = not answered and is_interactive() and not as_json
+    if not as_json:
+        for line in lines_of(plan):
+            say(line)
+    if asks:
+        click.confirm("Change the team like that?", abort=True, err=True)
+        return changed(command, prune=dropped and click.confirm("Remove who is no longer in the file?", err=True))
+    if dropped and not answered:
+        hint = "--prune removes them, --keep keeps them"
+        about = {**naming(db), "items": items_of(plan)}
+        fail("no_longer_in_file", "members are no longer in the file", hint, WRONG_USAGE, about=about)
+    return changed(command, prune=prune)
+
+
+def items_of(plan: list[Change]) -> list[dict[str, object]]:
+    """Return a plan in the shape of `--json`."""
+    return [to_builtins(change) for change in plan]
+
+
+def show(ctx: click.Context, db: Path, state: State, plan: list[Change]) -> None:
+    """Say what would change; nothing is done."""
+    body = {"v": 1, "kind": "plan", "dry_run": True, **naming(db, state), "seq": state.seq, "items": items_of(plan)}
+    emit(ctx, body, lines_of(plan) or ["nothing to change"])
+
+
+def lines_of(plan: list[Change]) -> list[str]:
+    """Return a plan in words."""
+    return [sentence(change) for change in plan]

@@ -4,7 +4,6 @@ One rule holds inside: the journal is asked, never the engine; so waiting works 
 with a word when the engine is gone.
 """
 
-import json
 import sys
 import threading
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dashboard.clean import clean
+from dashboard.cli.items import usage_item
 from dashboard.cli.output import NO_ENGINE, WRONG_USAGE, fail, say
 from dashboard.interrupts import one_interrupt
 from dashboard.process import is_alive
@@ -23,9 +23,9 @@ from engine.core.fact import JsonValue
 from engine.core.fold import fold
 from engine.core.queries.bound import AWAY
 from engine.core.state import State
-from engine.core.values import Held, TextRef, Usage
-from engine.folding import events_of, finished_run, folded_from
-from engine.texts import walk
+from engine.core.values import Usage
+from engine.folding import events_of, finished_run, folded
+from engine.texts import resolved
 from store import Reader, Tail
 
 LOOK_S = 0.5
@@ -46,21 +46,8 @@ class RunEnd:
 
     def body(self) -> dict[str, Any]:
         """Return it in the shape of `--json`."""
-        usage = {
-            "tokens_in": self.usage.tokens_in,
-            "tokens_out": self.usage.tokens_out,
-            "cost_usd": self.usage.cost_usd,
-        }
-        return {
-            "v": 1,
-            "kind": "run",
-            "run_id": self.run_id,
-            "status": self.status,
-            "output": self.output,
-            "tasks": self.tasks,
-            "usage": usage,
-            "seq": self.seq,
-        }
+        said = {name: getattr(self, name) for name in ("run_id", "status", "output", "tasks", "seq")}
+        return {"v": 1, "kind": "run", **said, "usage": usage_item(self.usage)}
 
 
 def end_of(db: Path, run_id: str) -> RunEnd | None:
@@ -76,7 +63,7 @@ def end_of(db: Path, run_id: str) -> RunEnd | None:
         return RunEnd(
             run_id=run_id,
             status=summary.status.value,
-            output=_resolved(reader, summary.output),
+            output=resolved(summary.output, lambda seq: reader.record(seq).body),
             error=summary.error,
             tasks=summary.tasks,
             usage=summary.usage,
@@ -86,18 +73,8 @@ def end_of(db: Path, run_id: str) -> RunEnd | None:
 
 @one_interrupt()
 def await_run(db: Path, run_id: str, progress: "Progress") -> RunEnd:
-    """Block until a run has ended.
-
-    Args:
-        db: Its database.
-        run_id: Which run.
-        progress: Told the state whenever something happened, and now and then that time goes by.
-
-    Raises:
-        Failure: If there is no such run, or no engine is at work on it.
-    """
-    with Reader(db) as reader:
-        state = folded_from(reader)
+    """Block until a run has ended; `progress` is told what happens, and now and then that time goes by."""
+    state = folded(db)
     if run_id not in state.runs:
         return _ended(db, run_id, state)
     progress(state)
@@ -144,13 +121,6 @@ def _while_engine_lives(db: Path, tick: Callable[[], None]) -> Iterator[threadin
     finally:
         done.set()
         watcher.join()
-
-
-def _resolved(reader: Reader, value: Held) -> JsonValue:
-    if not isinstance(value, TextRef):
-        return value
-    found: JsonValue = walk(json.loads(reader.record(value.seq).body), value.path)
-    return found
 
 
 class Progress:

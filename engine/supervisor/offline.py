@@ -5,7 +5,6 @@ here, goes into the next engine's journal as it is, and is taken from it again a
 no open work needs no engine at all: it is decided here by the same core.
 """
 
-import json
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -28,14 +27,14 @@ from engine.core.state import RunSummary, State
 from engine.core.step import step
 from engine.core.transfer.document import bound_in, entities, references_in, text_refs
 from engine.core.transfer.exporting import document_of
-from engine.core.values import Held, TextRef
+from engine.core.values import Held
 from engine.errors import CommandRefusedError, Defect
 from engine.folding import IMPORTS, finished_run, summary_in
 from engine.host.batch import Found, row_of
 from engine.host.orders import Applied
 from engine.sender import sender_of
 from engine.supervisor.callables import Callables
-from engine.texts import walk
+from engine.texts import resolved
 from store import Reader, Record, Row
 from store.opening import Store
 
@@ -96,7 +95,7 @@ class OfflineJournal:
 
     def text(self, value: Held) -> JsonValue:
         """Return a value that the state holds."""
-        return _text(value, lambda seq: self._rows[seq - 1].body)
+        return resolved(value, lambda seq: self._rows[seq - 1].body)
 
     def finished_run(self, run_id: str) -> RunSummary | None:
         """Return the summary of a run that has ended."""
@@ -129,19 +128,12 @@ class OfflineJournal:
         return state
 
 
-def _text(value: Held, body: Callable[[int], bytes]) -> JsonValue:
-    if not isinstance(value, TextRef):
-        return value
-    found: JsonValue = walk(json.loads(body(value.seq)), value.path)
-    return found
-
-
 # What stands in a file and not in its state. Blocks, for a thread; raises StoreError where it cannot be read.
 
 
 def text_in(path: Path, value: Held) -> JsonValue:
     """Return a value that a state holds, read from the journal at `path` where it stands only there."""
-    return _text(value, lambda seq: body_in(path, seq))
+    return resolved(value, lambda seq: body_in(path, seq))
 
 
 def body_in(path: Path, seq: int) -> bytes:

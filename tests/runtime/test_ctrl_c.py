@@ -85,7 +85,7 @@ def test_ctrl_c_before_a_command_has_begun_says_nothing(
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
 
 
-@pytest.mark.parametrize("module", ["dashboard.cli", "click", "dashboard.cli.failures"])
+@pytest.mark.parametrize("module", ["dashboard.cli", "click", "dashboard.cli.group"])
 def test_ctrl_c_while_the_command_line_is_still_imported_says_nothing(tmp_path: Path, module: str) -> None:
     program = f"""
 import runpy, signal, sys
