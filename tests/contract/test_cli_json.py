@@ -33,7 +33,7 @@ KEYS = {
     "runs": "id request status strategy tasks_total tasks_done started_ms ended_ms tokens_in tokens_out cost_usd",
     "ps": "id name parent strategy status agents running waiting depth hand_overs hand_over_ms",
 }
-"""The fields of an item by kind, in their order, as ARCHITECTURE.md has them."""
+"""The fields of an item by kind, in their order, as docs/reference/command-line.md has them."""
 
 
 def team() -> World:

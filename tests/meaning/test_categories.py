@@ -1,4 +1,4 @@
-"""A request of a category: who takes part, and who does not have to be able to work (docs/strategies.md)."""
+"""A request of a category: who takes part, and who does not have to be able to work (docs/semantics/strategies.md)."""
 
 from pathlib import Path
 

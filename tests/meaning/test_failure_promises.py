@@ -1,4 +1,4 @@
-"""What docs/team-file.md promises of failures, by counts, order and times: policies, crashes, items of a list."""
+"""What docs/reference/team-file.md promises of failures, by counts, order and times: policies, crashes, list items."""
 
 from typing import Any
 

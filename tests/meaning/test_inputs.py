@@ -1,4 +1,4 @@
-"""What `task.inputs` holds, for members of a sequence and of a team inside one (docs/function-agents.md)."""
+"""What `task.inputs` holds, for members of a sequence and of a team inside one (docs/reference/function-agents.md)."""
 
 from typing import Any
 

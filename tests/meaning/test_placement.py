@@ -1,4 +1,4 @@
-"""Who gets work that is asked for by a name or a capability: the nearest who are able (docs/function-agents.md)."""
+"""Work asked for by a name or a capability goes to the nearest who are able (docs/reference/function-agents.md)."""
 
 from collections import Counter
 from collections.abc import Sequence

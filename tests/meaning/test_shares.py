@@ -1,4 +1,4 @@
-"""Who of several free agents gets a task, counted over many tasks (docs/team-file.md, `balance`).
+"""Who of several free agents gets a task, counted over many tasks (docs/reference/team-file.md, `balance`).
 
 What is due to each is reckoned here from the documented rule alone, by fractions and whole rounds.
 """

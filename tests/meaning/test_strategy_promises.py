@@ -1,4 +1,4 @@
-"""What docs/strategies.md promises of each strategy: who works, how often, in what order, with which inputs, when."""
+"""What docs/semantics/strategies.md promises of each strategy: who works, how often, in what order, and on what."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What docs/strategies.md promises of strategies whose members have parts: who is asked, how often, with what, when."""
+"""What docs/semantics/strategies.md promises of strategies with roles: who is asked, how often, with what, when."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What docs/team-file.md promises of its keys, by counts, order and times on the virtual clock."""
+"""What docs/reference/team-file.md promises of its keys, by counts, order and times on the virtual clock."""
 
 from typing import Any
 

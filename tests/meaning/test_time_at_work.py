@@ -1,4 +1,4 @@
-"""Time at work is time with a slot: `time_s` of limits, and the time of a run (docs/team-file.md)."""
+"""Time at work is time with a slot: `time_s` of limits, and the time of a run (docs/reference/team-file.md)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Strict priority: with `ageing_s: 0` no waiting ever makes anything more urgent (docs/team-file.md, `ageing_s`)."""
+"""Strict priority: with `ageing_s: 0` waiting never raises urgency (docs/reference/team-file.md, `ageing_s`)."""
 
 from typing import Any
 

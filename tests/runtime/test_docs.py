@@ -22,7 +22,7 @@ from engine.teamfile.policies import EscalateBlock, FailoverBlock, RetryBlock
 from engine.teamfile.schema import json_schema
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCKS = {
     "The file": ["TeamDocument", "TeamBlock"],
     "A supervisor": ["SupervisorBlock"],
@@ -33,7 +33,7 @@ BLOCKS = {
     "pool": ["PoolBlock"],
     "limits": ["LimitsBlock", "AgentLimitsBlock", "AmountsBlock"],
 }
-"""What of the schema each table of docs/team-file.md tells."""
+"""What of the schema each table of docs/reference/team-file.md tells."""
 
 
 def page(name: str) -> str:
@@ -42,8 +42,8 @@ def page(name: str) -> str:
 
 @cache
 def rows() -> dict[str, list[tuple[str, str]]]:
-    """The tables of docs/team-file.md: by heading, each key with its example."""
-    sections = re.split(r"^## (.*)$", page("team-file.md"), flags=re.MULTILINE)
+    """The tables of docs/reference/team-file.md: by heading, each key with its example."""
+    sections = re.split(r"^## (.*)$", page("reference/team-file.md"), flags=re.MULTILINE)
     found = zip(sections[1::2], sections[2::2], strict=True)
     return {name: re.findall(r"^\| `(\w+)` \| `(.*?)` \|", text, re.MULTILINE) for name, text in found}
 
@@ -127,8 +127,8 @@ def test_every_team_on_a_page_passes_the_check(tmp_path: Path, block: str) -> No
 
 
 def strategies_told() -> dict[str, tuple[str, str]]:
-    """The settings of each strategy in the table of docs/strategies.md, and what its own section says."""
-    text = page("strategies.md")
+    """The settings of each strategy in the table of docs/semantics/strategies.md, and what its own section says."""
+    text = page("semantics/strategies.md")
     table = dict(re.findall(r"^\| \[`(\w+)`\]\(#\w+\) \|[^|]*\|(.*)\|$", text, re.MULTILINE))
     sections = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
     said = dict(zip(sections[1::2], sections[2::2], strict=True))
@@ -152,7 +152,7 @@ def test_the_settings_of_a_strategy_are_all_told(name: str) -> None:
 
 
 def test_every_guard_is_told() -> None:
-    assert [kind for kind in KINDS if f"`{{{kind}: " not in page("strategies.md")] == []
+    assert [kind for kind in KINDS if f"`{{{kind}: " not in page("semantics/strategies.md")] == []
 
 
 def test_every_subcommand_is_told_by_what_it_is_for() -> None:
@@ -161,27 +161,25 @@ def test_every_subcommand_is_told_by_what_it_is_for() -> None:
     assert set(COMMANDS) - told <= {"demo"}
 
 
-def tree_of_the_architecture() -> str:
-    found = re.search(
-        r"^```\n(engine/\n.*?)^```$", (ROOT / "ARCHITECTURE.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
-    )
+def source_tree() -> str:
+    found = re.search(r"^```\n(engine/\n.*?)^```$", page("reference/layout.md"), re.DOTALL | re.MULTILINE)
     assert found is not None
     return found[1]
 
 
-def test_every_file_that_the_architecture_names_is_there() -> None:
+def test_every_file_that_the_source_tree_names_is_there() -> None:
     there = {
         path.name
-        for package in ("engine", "store", "dashboard", "screenshots")
+        for package in ("quarterdeck", "engine", "store", "dashboard", "screenshots")
         for path in (ROOT / package).rglob("*.py")
     }
 
-    assert set(re.findall(r"(?<![*\w])\w+\.py", tree_of_the_architecture())) - there == set()
+    assert set(re.findall(r"(?<![*\w])\w+\.py", source_tree())) - there == set()
 
 
 @pytest.mark.parametrize("package", ["engine", "engine/core", "engine/core/decide", "store"])
-def test_the_architecture_has_a_place_for_every_file(package: str) -> None:
-    named = set(re.findall(r"\w+", tree_of_the_architecture()))
+def test_the_source_tree_has_a_place_for_every_file(package: str) -> None:
+    named = set(re.findall(r"\w+", source_tree()))
     files = [path.stem for path in (ROOT / package).glob("*.py") if path.stem != "__init__"]
 
     assert [stem for stem in files if stem not in named] == []
@@ -189,7 +187,7 @@ def test_the_architecture_has_a_place_for_every_file(package: str) -> None:
 
 @pytest.mark.parametrize(("prefix", "kind"), [("task", Task), ("input", TaskInput), ("ctx", Context)])
 def test_everything_that_a_function_can_use_is_told_and_nothing_else(prefix: str, kind: type) -> None:
-    told = set(re.findall(rf"^\| `(?:await )?{prefix}\.(\w+)", page("function-agents.md"), re.MULTILINE))
+    told = set(re.findall(rf"^\| `(?:await )?{prefix}\.(\w+)", page("reference/function-agents.md"), re.MULTILINE))
     known = {name for name in dir(kind) if not name.startswith("_")} | set(getattr(kind, "__slots__", ()))
 
     assert told == known | ({"task"} if prefix == "ctx" else set())
