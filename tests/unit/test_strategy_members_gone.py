@@ -1,5 +1,7 @@
 """Strategies that go on in the middle of a run while members that they name leave, or are called otherwise."""
 
+from typing import Any
+
 import pytest
 
 from engine.core.commands import Move, RemoveMember, SupervisorSpec
@@ -64,6 +66,45 @@ def test_the_critics_that_are_left_score_the_next_draft() -> None:
     rounds(world, "author")
     assert works(world) == ["cyd"]
     assert "bob is no longer a member" in why(world)
+
+
+@pytest.mark.parametrize("mode", ["requeue", "abort"])
+@pytest.mark.parametrize("looks", [False, True])
+def test_the_critics_that_are_left_score_the_first_draft_as_they_do_the_next(mode: Any, *, looks: bool) -> None:
+    world = began("iterative_refinement", "author", "bob", "cyd", author="author", critics=["bob", "cyd"])
+    rounds(world, *["author"] * looks)
+
+    applied(world, RemoveMember(target="bob", mode=mode))
+
+    rounds(world, *["author"] * (not looks))
+    for stopping in list(world.stopping):
+        world.stop(stopping)
+    assert works(world) == ["cyd"]
+    rounds(world, "cyd")
+    found(world, score=0.4, enough=False)
+    assert works(world) == ["author"]
+    assert_legal(world.state)
+
+
+def test_the_draft_is_taken_when_the_only_critic_is_gone_before_it_scores() -> None:
+    world = began("iterative_refinement", "author", "critic", author="author", critics=["critic"])
+
+    applied(world, RemoveMember(target="critic", mode="requeue"))
+
+    rounds(world, "author")
+    assert (ended(world).status, ended(world).output) == (RunStatus.DONE, "from author")
+
+
+@pytest.mark.parametrize(("left", "status"), [(["lead", "boss"], RunStatus.DONE), (["lead"], RunStatus.FAILED)])
+def test_a_level_reviews_without_who_is_gone_before_it_looked_unless_it_was_the_only_one(
+    left: list[str], status: RunStatus
+) -> None:
+    world = began("hierarchical_review", "ada", *left, "head", levels=[["ada"], left, ["head"]], returns=1)
+
+    applied(world, RemoveMember(target="lead", mode="requeue"))
+
+    world.settle()
+    assert ended(world).status is status
 
 
 @pytest.mark.parametrize("moves", [False, True])

@@ -15,13 +15,14 @@ from engine.core.events import (
     SupervisorRemoved,
     TaskFailed,
     TaskRequeued,
+    TaskSkipped,
 )
 from engine.core.hierarchy import below_of
 from engine.core.prompts import CheckLeaving
 from engine.core.queries.queues import own_queue
 from engine.core.queries.stand_in import stand_ins
 from engine.core.queries.takers import is_of_few
-from engine.core.state import Agent, State, Supervisor, Task
+from engine.core.state import Agent, State, Supervisor, Task, TaskStatus
 
 
 def is_used(state: State, supervisor: Supervisor) -> bool:
@@ -117,7 +118,21 @@ def elsewhere(state: State, task: Task, agent: Agent) -> Event:
     other = next(stand_ins(state, task, or_waits=True), None)
     if other is not None:
         return requeued(task, own_queue(other.id), f"{agent.name} is removed; {other.name} takes over")
+    if _is_not_needed(state, task):
+        return TaskSkipped(task_id=task.id, reason=f"{agent.name} was removed; it goes on without", optional=True)
     return TaskFailed(task_id=task.id, error=f"{agent.name} was removed and no other agent has one of its specialties")
+
+
+def _is_not_needed(state: State, task: Task) -> bool:
+    """Return True for a review that a graph goes on without, in its first round as in the later ones.
+
+    A draft stands that nobody scores any more; what has to be approved needs somebody else who reviews it.
+    """
+    following = [state.tasks[one] for one in task.before]
+    asked = {one.check.what for one in following if one.check is not None}
+    others = (state.tasks[one] for check in following for one in check.after if one != task.id)
+    is_reviewed = any(not one.ended or one.status is TaskStatus.DONE for one in others)
+    return "score" in asked or ("approved" in asked and is_reviewed)
 
 
 def requeued(task: Task, queue: str, reason: str) -> Event:
