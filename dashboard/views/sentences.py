@@ -8,6 +8,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+import msgspec
+
 from dashboard.views.amounts import counted, duration
 from dashboard.views.names import Names
 from engine.core import events as on
@@ -79,7 +81,7 @@ def _dropped(event: on.SignalDropped, names: Names) -> str:
 
 
 def _part(event: on.PartImported | on.SummariesImported, names: Names) -> str:
-    kinds = event.state.items() if isinstance(event.state, dict) else ()
+    kinds = msgspec.json.decode(event.state).items()
     found = [counted(len(each), _NOUNS.get(kind, kind[:-1])) for kind, each in kinds if isinstance(each, dict | list)]
     return f"a part of an archive came in: {', '.join(found) or counted(len(event.texts), 'text')}"
 

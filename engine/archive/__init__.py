@@ -10,7 +10,6 @@ may come in: `core.transfer.admission`.
 from engine.archive.exporting import ExportResult, export_archive
 from engine.archive.plan import ImportPlan, plan_import
 from engine.archive.reading import Archive, complete_state, read_archive, read_state
-from engine.core.transfer.exporting import document_of, state_sha256
 from engine.errors import ArchiveError, ExportRefused, ImportRefused
 
 __all__ = [
@@ -21,10 +20,8 @@ __all__ = [
     "ImportPlan",
     "ImportRefused",
     "complete_state",
-    "document_of",
     "export_archive",
     "plan_import",
     "read_archive",
     "read_state",
-    "state_sha256",
 ]

@@ -15,14 +15,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import anyio
 import msgspec
+from msgspec import Raw
 
 from engine.archive.container import unpacked_bytes
-from engine.archive.cutting import pieces
-from engine.archive.reading import read_archive
+from engine.archive.cutting import Part, Piece, Refusal, Rest, pieces
+from engine.archive.reading import Contents, read_archive
 from engine.core.commands import ImportState, Order
 from engine.core.signals import ArchiveChecked, PartRead, Signal, StateReady, StateUnusable
 from engine.core.transfer.importing import part_from
@@ -30,8 +31,6 @@ from engine.errors import ImportRefused
 from engine.runtimes.values import one_line
 from engine.runtimes.work import Services
 
-Pieces: TypeAlias = Iterator[dict[str, Any]]
-"""What an archive holds, its parts, and the rest, as `engine.archive.cutting` makes them."""
 READ_HERE_BYTES = 1_000_000
 """Archives that unpack to no more than this are read here, for a database that holds no team."""
 _LOOK_S = 0.1
@@ -48,7 +47,9 @@ class Allowance:
 
 
 @contextmanager
-def opened(path: Path, sha256: str | None, *, at_work: bool, allowance: Allowance = Allowance()) -> Iterator[Pieces]:
+def opened(
+    path: Path, sha256: str | None, *, at_work: bool, allowance: Allowance = Allowance()
+) -> Iterator[Iterator[Piece]]:
     """Yield the pieces of the archive at `path`, as `cutting.pieces` does. Each step blocks; for a thread.
 
     Args:
@@ -77,16 +78,17 @@ def opened(path: Path, sha256: str | None, *, at_work: bool, allowance: Allowanc
             child.kill()
 
 
-def _printed(path: Path, child: "subprocess.Popen[bytes]", allowance: Allowance) -> Pieces:
+def _printed(path: Path, child: "subprocess.Popen[bytes]", allowance: Allowance) -> Iterator[Piece]:
     assert child.stdout is not None
     watch = _Watch(child, allowance)
     watch.start()
+    read = msgspec.json.Decoder(Piece)
     for line in child.stdout:
-        piece = msgspec.json.decode(line)
-        if "refused" in piece:
-            raise ImportRefused(None, piece["refused"])
+        piece = read.decode(line)
+        if isinstance(piece, Refusal):
+            raise ImportRefused(None, piece.reason)
         yield piece
-        if "rest" in piece:
+        if isinstance(piece, Rest):
             return
     raise ImportRefused(path, watch.why or _why_ended(child.wait(), allowance))
 
@@ -154,7 +156,9 @@ class Imports:
         """Take in the archive that an order names, or say why not."""
         async with self._turn:
             try:
-                await self._services.threads.run(partial(part_from, {}, []))  # makes what reads parts: 50 ms, once
+                await self._services.threads.run(
+                    partial(part_from, Raw(b"{}"), [])
+                )  # makes what reads parts: 50 ms, once
                 with ExitStack() as stack:
                     archive = opened(Path(command.path), command.sha256, at_work=bool(self._services.state.minted))
                     pieces = await self._services.threads.run(archive.__enter__)
@@ -164,21 +168,23 @@ class Imports:
                 reason = one_line(error)
                 await self._tell(StateUnusable(order_id=order.id, sender=order.sender, role=order.role, reason=reason))
 
-    async def _take(self, order: Order, command: ImportState, pieces: Pieces) -> None:
+    async def _take(self, order: Order, command: ImportState, pieces: Iterator[Piece]) -> None:
         while (piece := await self._services.threads.run(partial(next, pieces, None))) is not None:
             await self._tell(await self._signal(order, command, piece))
             incoming = self._services.state.incoming
             if incoming is None or incoming.command_id != order.id:
                 return  # it is all there, or was refused
 
-    async def _signal(self, order: Order, command: ImportState, piece: dict[str, Any]) -> Signal:
+    async def _signal(self, order: Order, command: ImportState, piece: Piece) -> Signal:
         """Return what a piece of an archive is to the core."""
         who: dict[str, Any] = {"order_id": order.id, "sender": order.sender, "role": order.role}
-        if "state" in piece:
-            return PartRead(**who, state=piece["state"], texts=piece["texts"])
         what: dict[str, Any] = {"path": command.path, "sha256": command.sha256}
-        if "rest" in piece:
-            return StateReady(**who, **what, paused=command.paused, state=piece["rest"], texts=[])
-        held = {name: piece[name] for name in ("counts", "last", "references")}
-        granted = await self._services.threads.run(partial(self._granted, piece["references"]))
-        return ArchiveChecked(**who, **what, **held, granted=granted)
+        if isinstance(piece, Contents):
+            granted = await self._services.threads.run(partial(self._granted, piece.references))
+            return ArchiveChecked(
+                **who, **what, counts=piece.counts, last=piece.last, references=piece.references, granted=granted
+            )
+        if isinstance(piece, Part):
+            return PartRead(**who, state=piece.state, texts=piece.texts)
+        assert isinstance(piece, Rest)
+        return StateReady(**who, **what, paused=command.paused, state=piece.state, texts=[])

@@ -10,11 +10,10 @@ import resource
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from engine.archive.cutting import pieces
+from engine.archive.cutting import Piece, Refusal, pieces
 from engine.archive.reading import read_archive
 from engine.errors import ImportRefused
 
@@ -30,13 +29,13 @@ def limit_itself(memory_bytes: int, cpu_s: int) -> None:
             resource.setrlimit(limit, (most, most + 1))
 
 
-def lines(path: str, sha256: str, at_work: str) -> Iterator[Any]:
+def lines(path: str, sha256: str, at_work: str) -> Iterator[Piece]:
     """Yield the pieces of an archive, or why it is refused."""
     work = at_work == "yes"
     try:
         yield from pieces(read_archive(Path(path), sha256 or None, at_work=work), at_work=work)
     except ImportRefused as refused:
-        yield {"refused": str(refused)}
+        yield Refusal(str(refused))
 
 
 def main() -> None:

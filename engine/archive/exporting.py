@@ -20,14 +20,16 @@ from engine.archive.manifest import (
     counts_of,
     too_many,
 )
+from engine.core.codec import encode_state
 from engine.core.errors import CorruptJournal
 from engine.core.fact import JsonValue
 from engine.core.queries.targets import find_supervisor
-from engine.core.transfer.document import bound_in, text_refs
-from engine.core.transfer.exporting import document_of, encoded, state_sha256
+from engine.core.transfer.document import bound_in, state_sha256, text_refs
+from engine.core.transfer.exporting import make_document
 from engine.core.values import TextRef
 from engine.errors import ExportRefused
 from engine.folding import folded_from, pages
+from engine.garbage import paused
 from engine.texts import walk
 from store import Reader
 
@@ -45,6 +47,7 @@ class ExportResult:
     """Callables that only the process that made them has; their agents have to be swapped after an import."""
 
 
+@paused()
 def export_archive(
     db: Path, target: Path, *, history: bool = False, overwrite: bool = False, only: str | None = None
 ) -> ExportResult:
@@ -66,8 +69,8 @@ def export_archive(
         state = folded_from(reader)
         seq, at_ms = state.seq, state.at_ms
         part = find_supervisor(state, only).id if only is not None else None
-        document, texts = document_of(state, _resolver(reader, text_refs(state)), keep=False, only=part)
-        parts = {STATE: encoded(document), TEXTS: b"".join(_line(text) for text in texts)}
+        texts = make_document(state, _resolver(reader, text_refs(state)), only=part)
+        parts = {STATE: encode_state(state), TEXTS: msgspec.json.Encoder().encode_lines(texts)}
         if history:
             parts[EVENTS] = _events(target, reader, seq)
     manifest = Manifest(
@@ -75,10 +78,10 @@ def export_archive(
         created_ms=time.time_ns() // 1_000_000,
         seq=seq,
         at_ms=at_ms,
-        counts=counts_of(document, len(texts)),
-        bound=bound_in(document),
+        counts=counts_of(state, len(texts)),
+        bound=bound_in(state),
         parts={name: hashlib.sha256(body).hexdigest() for name, body in parts.items()},
-        state_sha256=state_sha256(document, texts),
+        state_sha256=state_sha256(state, texts),
     )
     _check_size(target, sum(map(len, parts.values())), history=history)
     if (refusal := too_many(manifest.counts, at_work=False)) is not None:
@@ -122,10 +125,6 @@ def _resolver(reader: Reader, refs: Iterable[TextRef]) -> Callable[[TextRef], Js
         return found
 
     return resolve
-
-
-def _line(text: JsonValue) -> bytes:
-    return msgspec.json.encode(text) + b"\n"
 
 
 def _events(target: Path, reader: Reader, until_seq: int) -> bytes:

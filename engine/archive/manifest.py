@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from engine.core.transfer.document import Document, entities
+from engine.core.state import State
 
 FORMAT = "quarterdeck-archive"
-VERSION = 2
+VERSION = 3
 MANIFEST, STATE, TEXTS, EVENTS = "manifest.json", "state.json", "texts.jsonl", "events.jsonl"
 REQUIRED = (MANIFEST, STATE, TEXTS)
 PARTS = (*REQUIRED, EVENTS)
@@ -66,7 +66,7 @@ def too_many(counts: Mapping[str, int], *, at_work: bool) -> str | None:
     return None
 
 
-def counts_of(document: Document, texts: int) -> dict[str, int]:
-    """Return how much of each kind a state document holds."""
+def counts_of(state: State, texts: int) -> dict[str, int]:
+    """Return how much of each kind a state holds."""
     kinds = ("supervisors", "agents", "specs", "runs", "tasks", "finished")
-    return {kind: len(entities(document, kind)) for kind in kinds} | {"texts": texts}
+    return {kind: len(getattr(state, kind)) for kind in kinds} | {"texts": texts}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from engine.archive.checking import opened
 from engine.archive.container import file_sha256
+from engine.archive.reading import Contents
 from engine.core.state import State
 from engine.core.transfer.importing import free_name
 from engine.folding import folded
@@ -46,21 +47,21 @@ def plan_import(path: Path, db: Path | None, allowed: TrustList | None = None) -
     state = folded(db) if db is not None and db.exists() else State()
     with opened(path, sha256, at_work=bool(state.minted)) as pieces:
         held = next(pieces)
-    references = held["references"]
-    counts = held["counts"]
+    assert isinstance(held, Contents)
+    references, counts = held.references, held.counts
     return ImportPlan(
         creates={
             "supervisors": counts["supervisors"],
             "agents": counts["agents"],
             "runs": counts["runs"],
-            "tasks": held["tasks_of_agents"],
+            "tasks": held.tasks_of_agents,
             "finished": counts["finished"],
         },
         references=references,
         needs_trust=references if allowed is None else needs_trust(allowed, references, state, db),
-        clashes=clashes(state, held["roots"], held["registry"]),
+        clashes=clashes(state, held.roots, held.registry),
         sha256=sha256,
-        bound=held["bound"],
+        bound=held.bound,
     )
 
 

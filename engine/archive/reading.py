@@ -1,13 +1,15 @@
 """Reading an archive: nothing of it is believed before all of it was checked, from the file down to what it means."""
 
 import hashlib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import ValidationError
+from msgspec import Struct, ValidationError
 
 from engine.archive.container import read_parts
 from engine.archive.manifest import (
@@ -20,33 +22,48 @@ from engine.archive.manifest import (
     counts_of,
     too_many,
 )
-from engine.core.codec import said, state_of
+from engine.core.codec import decode_document, decode_state, encode_state, said
 from engine.core.fact import JsonValue
 from engine.core.state import State
-from engine.core.strict_json import NotStrict, check_values, strict_json
-from engine.core.transfer.admission import Inadmissible, admit
-from engine.core.transfer.document import Document
-from engine.core.transfer.exporting import state_sha256
-from engine.core.transfer.importing import state_from
+from engine.core.strict_json import NotStrict, check_values, strict_json, strict_lines
+from engine.core.transfer.admission import Inadmissible, check, try_out
+from engine.core.transfer.document import bound_in, references_in, state_sha256
 from engine.errors import ImportRefused, NotJson
+from engine.garbage import paused
 from engine.runtimes.values import json_value
+
+
+class Contents(Struct, tag=True):
+    """What an archive holds, for whoever decides whether it comes in."""
+
+    counts: dict[str, int]
+    tasks_of_agents: int
+    last: dict[str, int]
+    """The highest number of an id in it, by its letter."""
+    references: list[str]
+    bound: list[str]
+    roots: list[str]
+    """Names of supervisors that nobody is above."""
+    registry: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
     """A state that was read and checked."""
 
-    document: Document
-    """As `StateImported` carries it."""
+    body: bytes
+    """The state document, as `StateImported` carries it."""
     texts: list[JsonValue]
     manifest: Manifest
+    contents: Contents
 
     @property
     def state(self) -> State:
         """What the document decodes to, anew each time; its references to texts are unresolved."""
-        return state_from(self.document, 0)
+        return decode_state(self.body)
 
 
+@paused()
 def read_archive(path: Path, expected_sha256: str | None = None, *, at_work: bool = False) -> Archive:
     """Read the archive at `path` and check all of it. Blocks, and takes memory: `checking` does it in a child.
 
@@ -59,49 +76,83 @@ def read_archive(path: Path, expected_sha256: str | None = None, *, at_work: boo
         ImportRefused: If it is not an archive, is damaged, or cannot be believed; one line, and nothing was written.
     """
     parts = read_parts(path, expected_sha256)
-    try:
+    with _believed(path, "cannot be imported"):
         manifest = _manifest(parts)
         refusal = too_many(manifest.counts, at_work=at_work)
         if refusal is not None:
             raise ImportRefused(path, refusal)
         check_values((parts[MANIFEST], parts[STATE], parts[TEXTS]))
-        document, texts = strict_json(parts[STATE]), _texts(parts[TEXTS])
-        _check_counts(document, texts, manifest)
-        archive = _checked(document, texts, manifest)
-        if manifest.state_sha256 != state_sha256(document, texts):
+        texts = strict_lines(parts[TEXTS])
+        for text in texts:
+            if type(text) is not str:
+                json_value(text)
+        state = decode_document(parts[STATE])
+        if manifest.counts != counts_of(state, len(texts)):
+            raise NotStrict("its manifest counts wrongly what it holds")
+        sha256 = state_sha256(state, texts)
+        archive = _checked(state, texts, manifest)
+        if manifest.state_sha256 != sha256:
             raise NotStrict("its state is not the one that its manifest names")
-    except (NotStrict, NotJson, Inadmissible, ValidationError) as error:
-        raise ImportRefused(path, f"cannot be imported: {_said(error)}") from error
-    return archive
+        return archive
 
 
+@paused()
 def read_state(value: Mapping[str, Any]) -> Archive:
     """Check a state that came as one value, as `complete_state` makes it.
 
     Raises:
         ImportRefused: If it is not one, or cannot be believed.
     """
-    try:
+    with _believed(None, "the state cannot be imported"):
         plain = json_value(dict(value))
         if not isinstance(plain, dict) or plain.keys() != {"format", "version", "state", "texts"}:
             raise NotStrict("the value is not what serialize_complete_state returned")
         _check_version(plain["format"], plain["version"])
-        document, texts = plain["state"], plain["texts"]
-        if not isinstance(document, dict) or not isinstance(texts, list):
+        texts = plain["texts"]
+        if not isinstance(plain["state"], dict) or not isinstance(texts, list):
             raise NotStrict("the value is not what serialize_complete_state returned")
-        return _checked(document, texts, Manifest(counts=counts_of(document, len(texts))))
-    except (NotStrict, NotJson, Inadmissible, ValidationError, RecursionError) as error:
-        raise ImportRefused(None, f"the state cannot be imported: {_said(error)}") from error
+        state = decode_document(msgspec.json.encode(plain["state"]))
+        return _checked(state, texts, Manifest(counts=counts_of(state, len(texts))))
 
 
-def complete_state(document: Document, texts: list[JsonValue]) -> dict[str, JsonValue]:
+def complete_state(state: State, texts: list[JsonValue]) -> dict[str, JsonValue]:
     """Return a document with its texts as one value of JSON; `read_state` reads it."""
-    return {"format": FORMAT, "version": VERSION, "state": document, "texts": texts}
+    return {"format": FORMAT, "version": VERSION, "state": msgspec.json.decode(encode_state(state)), "texts": texts}
 
 
-def _checked(document: Any, texts: list[JsonValue], manifest: Manifest) -> Archive:
-    admit(document, state_of(document), len(texts))
-    return Archive(document, texts, manifest)
+@contextmanager
+def _believed(path: Path | None, told: str) -> Iterator[None]:
+    """Refuse what cannot be believed."""
+    try:
+        yield
+    except (NotStrict, NotJson, Inadmissible, ValidationError, RecursionError) as error:
+        reason = said(error, "its state", None) if isinstance(error, ValidationError) else str(error)
+        raise ImportRefused(path, f"{told}: {reason}") from error
+
+
+def _checked(state: State, texts: list[JsonValue], manifest: Manifest) -> Archive:
+    check(state, len(texts))
+    archive = Archive(encode_state(state), texts, manifest, contents_of(state, manifest.counts))
+    try_out(state)
+    return archive
+
+
+def contents_of(state: State, counts: dict[str, int]) -> Contents:
+    """Return what a state holds."""
+    last = Counter(state.minted)
+    for kind in (state.supervisors, state.agents, state.runs, state.tasks, state.escalations):
+        for key in kind:
+            last[key[:1]] = max(last[key[:1]], int(key[1:]))
+    last["r"] = max(last["r"], *(int(run.id[1:]) for run in state.finished), 0)
+    return Contents(
+        counts=counts,
+        tasks_of_agents=sum(task.kind == "agent" for task in state.tasks.values()),
+        last=dict(last),
+        references=references_in(state),
+        bound=bound_in(state),
+        roots=[root.name for root in state.roots],
+        registry=state.registry,
+    )
 
 
 def _manifest(parts: Mapping[str, bytes]) -> Manifest:
@@ -127,27 +178,3 @@ def _check_version(format_name: object, version: object) -> None:
         raise NotStrict(
             f"a newer quarterdeck wrote it (format {version}, this one reads {VERSION}); update quarterdeck"
         )
-
-
-def _texts(body: bytes) -> list[JsonValue]:
-    if body and not body.endswith(b"\n"):
-        raise NotStrict("its texts are cut off")
-    texts: list[JsonValue] = [strict_json(line) for line in body.split(b"\n")[:-1]]
-    for text in texts:
-        if type(text) is not str:
-            json_value(text)
-    return texts
-
-
-def _check_counts(document: object, texts: list[JsonValue], manifest: Manifest) -> None:
-    """Check that there is no more than the manifest says, before anything is made of it."""
-    if not isinstance(document, dict):
-        raise NotStrict("its state is no object")
-    if any(not isinstance(document.get(kind, {}), dict | list) for kind in manifest.counts):
-        raise NotStrict("its state holds something else than entities")
-    if manifest.counts != counts_of(document, len(texts)):
-        raise NotStrict("its manifest counts wrongly what it holds")
-
-
-def _said(error: Exception) -> str:
-    return said(error, "its state", None) if isinstance(error, ValidationError) else str(error)

@@ -68,7 +68,7 @@ def check_numbers(record: Any) -> None:
     Raises:
         ValueError: If one is not; it would be written as null.
     """
-    for name in _with_numbers(type(record)):
+    for name in open_fields(type(record)):
         value = getattr(record, name)
         if not _is_finite(value):
             raise ValueError(f"{name} holds a number that JSON does not have")
@@ -84,14 +84,14 @@ def _is_finite(value: Any) -> bool:
         return all(map(_is_finite, value.values()))
     if kind is list or kind is tuple:
         return all(map(_is_finite, value))
-    return not isinstance(value, Struct) or all(_is_finite(getattr(value, name)) for name in _with_numbers(kind))
+    return not isinstance(value, Struct) or all(_is_finite(getattr(value, name)) for name in open_fields(kind))
 
 
-def _find_with_numbers(cls: Any) -> tuple[str, ...]:
+def _find_open_fields(cls: Any) -> tuple[str, ...]:
     return tuple(one.name for one in fields(cls) if _may_be_fraction(one.type))
 
 
-_with_numbers: Callable[[Any], tuple[str, ...]] = cache(_find_with_numbers)
+open_fields: Callable[[Any], tuple[str, ...]] = cache(_find_open_fields)
 """From a class of records to the names of its fields that may hold a fraction, or any value."""
 
 
@@ -101,7 +101,7 @@ def _may_be_fraction(hint: Any) -> bool:
     if isinstance(hint, type) and issubclass(hint, Written):
         return False  # it has checked itself
     if isinstance(hint, type) and issubclass(hint, Struct):
-        return bool(_with_numbers(hint))
+        return bool(open_fields(hint))
     return any(map(_may_be_fraction, get_args(hint)))
 
 
@@ -197,17 +197,27 @@ def encode_state(state: State) -> bytes:
     return _encode(state)
 
 
-def state_of(document: JsonValue) -> State:
-    """Return the state of a document, or of a part of one, whose JSON was decoded.
+def decode_document(body: bytes) -> State:
+    """Return the state of a document that anybody may have written.
+
+    What is written again as the same bytes holds no key twice and no number beyond measure; how deep its values nest is
+    for `transfer.admission` to look at. All else is read a second time, by readers that look at every key and number.
 
     Raises:
-        ValueError: If it is not one.
+        NotStrict: If it is not JSON that everybody reads alike.
+        ValidationError: If it is no state.
     """
-    return msgspec.convert(document, State, str_keys=True, dec_hook=_as_type)
+    try:
+        state = decode_state(body)
+        if _encode(state) == body:
+            return state
+    except (ValueError, RecursionError):  # what is wrong, the readers below say better
+        pass
+    return msgspec.convert(strict_json(body), State, str_keys=True, dec_hook=_as_type)
 
 
-def decode_state(body: bytes) -> State:
-    """Return the state of a snapshot.
+def decode_state(body: bytes | msgspec.Raw) -> State:
+    """Return the state of a snapshot, or of a document or a part of one.
 
     Raises:
         ValueError: If it is not one.

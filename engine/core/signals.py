@@ -6,7 +6,7 @@ So is one of a generation that the attempt has left; None is not asked about.
 
 from typing import Literal, TypeAlias
 
-from msgspec import field
+from msgspec import Raw, field
 
 from engine.core.fact import JsonValue, fact
 from engine.core.values import Usage
@@ -199,7 +199,7 @@ class PartRead:
     order_id: str
     sender: str
     role: str
-    state: JsonValue
+    state: Raw
     """A piece of the state document."""
     texts: list[JsonValue]
     """Texts, whose numbers go on where those of the part before ended."""
@@ -215,8 +215,11 @@ class StateReady:
     path: str
     sha256: str
     paused: bool
-    state: JsonValue
+    state: Raw
     texts: list[JsonValue]
+    counts: dict[str, int] = field(default_factory=dict)
+    """How many entities of each kind it holds; this and what follows is said of a whole state alone."""
+    references: list[str] = field(default_factory=list)
     granted: dict[str, str] = field(default_factory=dict)
 
 

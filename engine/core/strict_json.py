@@ -17,6 +17,10 @@ MOST_VALUES = 4_000_000
 """Values in all parts of an archive; more would take more memory than any team."""
 
 
+MOST_LEVELS = 200
+"""How deep values nest at most: as deep as the first parser goes."""
+
+
 class NotStrict(ValueError):
     """Bytes are not JSON that everybody reads alike; one line says why."""
 
@@ -45,6 +49,23 @@ def strict_json(body: bytes) -> Any:
     if msgspec.json.encode(value) == body:
         return value
     return _read_again(body)
+
+
+def strict_lines(body: bytes) -> list[Any]:
+    """Return the values of JSON texts, each in a line that ends.
+
+    Raises:
+        NotStrict: As `strict_json`; or if the last line does not end.
+    """
+    if body and not body.endswith(b"\n"):
+        raise NotStrict("its texts are cut off")
+    try:
+        values = msgspec.json.Decoder(str).decode_lines(body)
+        if msgspec.json.Encoder().encode_lines(values) == body:
+            return list(values)
+    except ValueError:  # something else than texts, or what is wrong is said below
+        pass
+    return [strict_json(line) for line in body.split(b"\n")[:-1]]
 
 
 def _read_again(body: bytes) -> Any:

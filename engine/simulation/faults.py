@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from random import Random
 
-from engine.core.codec import encode_command
+from msgspec import Raw
+
+from engine.archive.manifest import counts_of
+from engine.core.codec import encode_command, encode_state
 from engine.core.commands import Ping
 from engine.core.signals import AgentUnusable, AgentUsable, StateReady
 from engine.core.transfer.document import references_in
@@ -95,7 +98,7 @@ def _import(world: World, draw: Random) -> str:
     """Let an archive of the same team come in beside it, all at once."""
     if len(world.state.agents) > MOST_AGENTS or not world.state.supervisors:
         return "nothing is imported"
-    document, texts = world.exported()
+    state, texts = world.exported()
     ready = StateReady(
         order_id=f"import{draw.randrange(10**9)}",
         sender="simulated",
@@ -103,9 +106,11 @@ def _import(world: World, draw: Random) -> str:
         path="archive.zip",
         sha256="0",
         paused=draw.random() < 0.5,
-        state=document,
+        state=Raw(encode_state(state)),
         texts=texts,
-        granted=dict.fromkeys(references_in(document), ""),
+        counts=counts_of(state, len(texts)),
+        references=references_in(state),
+        granted=dict.fromkeys(references_in(state), ""),
     )
     world.signal(ready)
     return f"the team as it is comes in once more{', paused' if ready.paused else ''}"

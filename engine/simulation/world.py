@@ -4,12 +4,12 @@ from random import Random
 from typing import Any
 
 from engine.clock import Clock, VirtualClock
+from engine.core.codec import decode_state, encode_state
 from engine.core.commands import ImportState, Order
 from engine.core.fact import JsonValue
 from engine.core.signals import Signal, StateUnusable, StepFinished
 from engine.core.state import State
-from engine.core.transfer.document import Document
-from engine.core.transfer.exporting import document_of
+from engine.core.transfer.exporting import make_document
 from engine.host import Host
 from engine.host.batch import Batch, Then
 from engine.runtimes.task import Task
@@ -74,9 +74,10 @@ class World:
         if self.host is not None:
             self.host.signal(signal)
 
-    def exported(self) -> tuple[Document, list[JsonValue]]:
+    def exported(self) -> tuple[State, list[JsonValue]]:
         """Return the team as the journal has it, as an archive holds it."""
-        return document_of(self.books.state, self.books.text)
+        state = decode_state(encode_state(self.books.state))
+        return state, make_document(state, self.books.text)
 
     def queue(self, row: CommandRow) -> None:
         """Put a command on disk, and wake the engine as the file's watcher would."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
+from msgspec import Raw
 
 from engine.archive.reading import complete_state, read_state
 from engine.core.code import of_program
@@ -20,13 +21,13 @@ from engine.core.commands import Command, Order
 from engine.core.context import Context
 from engine.core.errors import NotTrusted
 from engine.core.events import CommandApplied, CommandRefused, Event, RunFinished
-from engine.core.fact import JsonValue
+from engine.core.fact import JsonValue, changed
 from engine.core.fold import fold
 from engine.core.signals import Signal, StateReady
 from engine.core.state import RunSummary, State
 from engine.core.step import step
-from engine.core.transfer.document import bound_in, entities, references_in, text_refs
-from engine.core.transfer.exporting import document_of
+from engine.core.transfer.document import bound_in, references_in, text_refs
+from engine.core.transfer.exporting import make_document
 from engine.core.values import Held
 from engine.errors import CommandRefusedError, Defect
 from engine.folding import IMPORTS, finished_run, summary_in
@@ -156,8 +157,8 @@ async def complete_state_of(state: State, text: Callable[[Held], Awaitable[JsonV
     body = encode_state(state)
     copy = await anyio.to_thread.run_sync(decode_state, body)
     texts = {(ref.seq, ref.path): await text(ref) for ref in text_refs(copy)}
-    document, found = await anyio.to_thread.run_sync(document_of, copy, lambda ref: texts[ref.seq, ref.path])
-    return complete_state(document, found)
+    found = await anyio.to_thread.run_sync(make_document, copy, lambda ref: texts[ref.seq, ref.path])
+    return complete_state(copy, found)
 
 
 def state_ready(
@@ -170,12 +171,12 @@ def state_ready(
         callables: What takes the places of references that were bound to this process; others have to be `trusted`.
     """
     archive = read_state(value)
-    root = next((one for one in entities(archive.document, "supervisors") if one.get("parent_id") is None), None)
-    if root is not None:
-        root["name"] = name
-    for reference in bound_in(archive.document):
+    state = archive.state
+    for root in state.roots[:1]:
+        state.supervisors[root.id] = changed(root, name=name)
+    for reference in bound_in(state):
         callables.adopt(reference)
-    allowed, needed = set(trusted), references_in(archive.document)
+    allowed, needed = set(trusted), references_in(state)
     missing = sorted(one for one in needed if one not in allowed and not callables.adopt(one))
     if missing:
         reason = f"it calls code that is not trusted: {', '.join(missing)}; allow it with trusted=[…]"
@@ -187,7 +188,9 @@ def state_ready(
         path="",
         sha256="",
         paused=paused,
-        state=archive.document,
+        state=Raw(encode_state(state)),
         texts=archive.texts,
+        counts=archive.manifest.counts,
+        references=needed,
         granted=dict.fromkeys(needed, ""),
     )

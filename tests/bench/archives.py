@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
+from msgspec import Raw
 
 from engine.archive import export_archive, read_archive
 from engine.core.codec import encode_state
@@ -125,7 +126,7 @@ def _imported(path: Path) -> State:
     archive = read_archive(path)
     state, context = State(), Context(now_ms=1_000, jitter=0.5)
     step(state, EngineBegan(pid=1, token=1, version="bench"), context)
-    references = sorted({str(spec.run) for spec in archive.state.specs.values()})
+    references = archive.contents.references
     ready = StateReady(
         order_id="c1",
         sender="bench",
@@ -133,8 +134,10 @@ def _imported(path: Path) -> State:
         path=str(path),
         sha256="0",
         paused=True,
-        state=archive.document,
+        state=Raw(archive.body),
         texts=archive.texts,
+        counts=archive.contents.counts,
+        references=references,
         granted=dict.fromkeys(references, ""),
     )
     step(state, ready, context)

@@ -14,6 +14,7 @@ from engine.archive import ImportRefused, export_archive, plan_import
 from engine.archive.checking import Allowance, opened
 from engine.archive.cutting import PIECE_BYTES
 from engine.archive.manifest import MOST, MOST_AT_WORK, MOST_BYTES, too_many
+from engine.archive.reading import Contents
 from engine.core.codec import encode_command
 from engine.core.commands import ImportState, Ping, Submit
 from engine.core.spec import AgentSpec
@@ -226,7 +227,9 @@ def test_a_child_that_needs_too_much_is_ended_and_says_so_in_one_line(
 
 async def test_an_import_that_is_given_up_leaves_no_process_behind(archive: Path) -> None:
     with opened(archive, None, at_work=True) as pieces:
-        assert next(pieces)["counts"]["runs"] == RUNS
+        held = next(pieces)
+        assert isinstance(held, Contents)
+        assert held.counts["runs"] == RUNS
         children = children_of_this_process()
 
     assert await soon(lambda: gone(children))

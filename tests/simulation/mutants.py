@@ -12,23 +12,24 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import anyio
+import msgspec
 from msgspec import Struct
 from pydantic import JsonValue
 
 from engine.archive import ImportRefused
-from engine.archive.reading import complete_state, read_state
-from engine.core.codec import decode_state, encode_state
+from engine.archive.reading import read_state
+from engine.core.codec import decode_document, decode_state, encode_state
 from engine.core.commands import Cancel, Submit
 from engine.core.fact import names
 from engine.core.fold import fold
 from engine.core.legality import assert_legal
 from engine.core.state import Agent, Escalation, Ledger, Queue, Run, RunSummary, State, Supervisor, Task, Timer
-from engine.core.transfer.document import Document
-from engine.core.transfer.exporting import document_of
+from engine.core.transfer.exporting import make_document
 from engine.simulation.history import History
 from engine.simulation.plan import Plan
 from engine.simulation.report import plan_of
 from engine.texts import walk
+from tests.exports import Document, as_value, plain
 from tests.simulation.test_archive_laws import imported, let_go_on, waits_for_nobody
 
 KINDS: dict[str, type] = {
@@ -78,7 +79,9 @@ def moments(seed: int, count: int) -> Iterator[tuple[Document, list[JsonValue]]]
             bodies.append(encode_state(state))
     bodies.sort(key=len)
     for body in bodies[-1 : -1 - 5 * count : -5]:
-        yield document_of(decode_state(body), lambda ref: walk(events[ref.seq - 1], ref.path))
+        state = decode_state(body)
+        texts = make_document(state, lambda ref: walk(events[ref.seq - 1], ref.path))
+        yield plain(state), texts
 
 
 def mutant(document: Document, draw: Random) -> Document:
@@ -210,7 +213,7 @@ def is_taken(document: Document, texts: list[JsonValue]) -> bool:
     """Return whether an archive is let in; False when it is refused, in one line."""
     line = ""
     try:
-        read_state(complete_state(document, texts))
+        read_state(as_value(document, texts))
     except ImportRefused as refused:
         line = str(refused)
     assert line.isprintable()
@@ -219,7 +222,7 @@ def is_taken(document: Document, texts: list[JsonValue]) -> bool:
 
 def assert_can_be_worked_with(document: Document, texts: list[JsonValue]) -> None:
     """Check that a team is legal, comes to rest, takes requests, and that all its work can be cancelled."""
-    twin = imported((document, texts), paused=True)
+    twin = imported((decode_document(msgspec.json.encode(document)), texts), paused=True)
     assert_legal(twin.state)
     let_go_on(twin)
     for supervisor_id in list(twin.state.supervisors):
@@ -228,7 +231,7 @@ def assert_can_be_worked_with(document: Document, texts: list[JsonValue]) -> Non
     assert_legal(twin.state)
     assert all(waits_for_nobody(twin.state, run_id) for run_id in twin.state.runs)
 
-    twin = imported((document, texts), paused=True)
+    twin = imported((decode_document(msgspec.json.encode(document)), texts), paused=True)
     for run in list(twin.state.runs.values()):
         if not run.cancelling:
             twin.order(Cancel(target=run.id))

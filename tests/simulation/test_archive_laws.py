@@ -1,15 +1,14 @@
 """Laws of carrying a state elsewhere, for every history: nothing is lost, nothing runs twice, nothing is mixed up."""
 
-from copy import deepcopy
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from engine.archive.cutting import pieces
-from engine.archive.reading import complete_state, read_state
-from engine.core.codec import decode_state, encode_state
+from engine.archive.cutting import Part, Rest, pieces
+from engine.archive.reading import Contents, complete_state, read_state
+from engine.core.codec import decode_document, decode_state, encode_state
 from engine.core.commands import Answer, Pause, Resume, Submit
 from engine.core.fact import names
 from engine.core.hierarchy import below_of
@@ -30,46 +29,26 @@ from engine.core.state import (
     TaskStatus,
     Timer,
 )
-from engine.core.transfer.admission import admit
-from engine.core.transfer.document import Document, references_in, text_refs
-from engine.core.transfer.exporting import at_rest, document_of, state_sha256
+from engine.core.transfer.admission import check, try_out
+from engine.core.transfer.document import references_in, state_sha256, text_refs
+from engine.core.transfer.exporting import rest
 from engine.core.transfer.ids import FIELDS
-from engine.core.transfer.importing import compacted, raised, state_from
+from engine.core.transfer.importing import compact, raise_ids
 from engine.texts import walk
 from tests.chance import release, worlds
+from tests.exports import exported, plain, ready
 from tests.world import World, agent, team_world
 
 some = settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
-def exported(world: World, used_up: State | None = None) -> tuple[Document, list[JsonValue]]:
-    """Export the state of a world, or a copy of it that is not needed any more."""
-    state = used_up if used_up is not None else world.state
-    return document_of(state, lambda ref: walk(world.journal[ref.seq - 1], ref.path), keep=used_up is None)
-
-
-def imported(found: tuple[Document, list[JsonValue]], *, into: World | None = None, paused: bool = False) -> World:
+def imported(found: tuple[State, list[JsonValue]], *, into: World | None = None, paused: bool = False) -> World:
     """Take a state into a world, an empty one where none is given."""
     world = into if into is not None else World()
     world.say(EngineBegan(pid=2, token=3, version="test"))
-    world.say(ready(found, paused=paused))
+    world.say(ready(*found, paused=paused))
     assert "state_imported" in {event.type for event in world.journal}
     return world
-
-
-def ready(found: tuple[Document, list[JsonValue]], *, paused: bool) -> StateReady:
-    document, texts = found
-    return StateReady(
-        order_id="import",
-        sender="test",
-        role="operator",
-        path="team.zip",
-        sha256="0",
-        paused=paused,
-        state=document,
-        texts=texts,
-        granted=dict.fromkeys(references_in(document), ""),
-    )
 
 
 def let_go_on(world: World) -> None:
@@ -80,27 +59,31 @@ def let_go_on(world: World) -> None:
 
 @some
 @given(worlds())
-def test_an_export_changes_nothing_and_every_state_is_sound_in_it(world: World) -> None:
-    before = encode_state(world.state)
+def test_every_state_is_sound_in_an_export(world: World) -> None:
+    state, texts = exported(world)
 
-    document, texts = exported(world)
-
-    assert encode_state(world.state) == before
-    assert exported(world, used_up=decode_state(before)) == (document, texts)
-    archive = read_state(complete_state(document, texts))
-    assert archive.document == document
+    archive = read_state(complete_state(state, texts))
+    assert archive.state == state
+    assert decode_document(archive.body) == state
 
 
 @some
 @given(worlds())
 def test_a_state_is_the_same_after_a_round_trip(world: World) -> None:
-    document, texts = exported(world)
+    state, texts = exported(world)
 
-    again, texts_again = exported(imported((document, texts), paused=True))
+    again, texts_again = exported(imported((state, texts), paused=True))
 
     if not at_rest_follows_up(world.state):
-        assert state_sha256(again, texts_again) == state_sha256(document, texts)
+        assert state_sha256(again, texts_again) == state_sha256(state, texts)
         assert sorted(map(str, texts_again)) == sorted(map(str, texts))
+
+
+def at_rest(world: World) -> State:
+    """Return the state as it would be with every attempt lost."""
+    state = decode_state(encode_state(world.state))
+    rest(state)
+    return state
 
 
 def at_rest_follows_up(state: State) -> bool:
@@ -111,7 +94,7 @@ def at_rest_follows_up(state: State) -> bool:
 @some
 @given(worlds())
 def test_what_is_done_is_not_done_again_elsewhere_and_all_the_rest_is(world: World) -> None:
-    rests = at_rest(world.state)
+    rests = at_rest(world)
     ended = {task.id for task in rests.tasks.values() if task.ended}
 
     twin = imported(exported(world))
@@ -140,7 +123,7 @@ def test_two_teams_in_one_database_are_not_mixed_up(world: World) -> None:
     host.crash()  # nothing of it is at work, so that the engine that takes in the other does not begin it again
     own = encode_state(State(agents=dict(host.state.agents), supervisors=dict(host.state.supervisors)))
     ids = {*host.state.supervisors, *host.state.agents, *host.state.runs, *host.state.tasks}
-    rests = at_rest(world.state)
+    rests = at_rest(world)
     counts = [len(kind) for kind in (rests.supervisors, rests.agents, rests.runs)]
 
     imported(exported(world), into=host, paused=True)
@@ -152,28 +135,30 @@ def test_two_teams_in_one_database_are_not_mixed_up(world: World) -> None:
         supervisors={key: value for key, value in host.state.supervisors.items() if key in ids},
     )
     assert encode_state(kept) == own
-    document, texts = exported(host)
-    admit(document, state_from(document, 0), len(texts))
+    state, texts = exported(host)
+    check(state, len(texts))
+    try_out(state)
     assert len({root.name for root in host.state.roots}) == 1 + len(rests.roots)
 
 
-def taken_in_parts(found: tuple[Document, list[JsonValue]], *, into: World | None = None) -> World:
+def taken_in_parts(found: tuple[State, list[JsonValue]], *, into: World | None = None) -> World:
     """Take in a state as an archive comes in: what it holds, its parts, the rest."""
     world = into if into is not None else World()
     world.say(EngineBegan(pid=2, token=3, version="test"))
     archive = read_state(complete_state(*found))
     order: dict[str, Any] = {"order_id": "import", "sender": "test", "role": "operator"}
-    granted = dict.fromkeys(references_in(archive.document), "")
+    granted = dict.fromkeys(references_in(archive.state), "")
     file: dict[str, Any] = {"path": "team.zip", "sha256": "0", "granted": granted}
     for piece in pieces(archive, at_work=into is not None):
-        if "counts" in piece:
-            held = {name: piece[name] for name in ("counts", "last", "references")}
+        if isinstance(piece, Contents):
+            held: dict[str, Any] = {"counts": piece.counts, "last": piece.last, "references": piece.references}
             world.say(ArchiveChecked(**order, **file, **held))
-        elif "rest" in piece:
-            world.say(StateReady(**order, **file, paused=True, state=piece["rest"], texts=[]))
+        elif isinstance(piece, Rest):
+            world.say(StateReady(**order, **file, paused=True, state=piece.state, texts=[]))
         else:
+            assert isinstance(piece, Part)
             before = len(world.state.tasks)
-            world.say(PartRead(**order, state=piece["state"], texts=piece["texts"]))
+            world.say(PartRead(**order, state=piece.state, texts=piece.texts))
             assert len(world.state.tasks) == before
     assert world.state.incoming is None
     assert_legal(world.state)
@@ -185,7 +170,7 @@ def taken_in_parts(found: tuple[Document, list[JsonValue]], *, into: World | Non
 def test_in_parts_comes_in_what_comes_in_as_a_whole(world: World) -> None:
     found = exported(world)
 
-    whole, parts = imported(deepcopy(found), paused=True), taken_in_parts(deepcopy(found))
+    whole, parts = imported(found, paused=True), taken_in_parts(found)
 
     assert {event.type for event in parts.journal} >= {"import_began", "state_imported"}
     assert state_sha256(*exported(parts)) == state_sha256(*exported(whole))
@@ -199,8 +184,8 @@ def test_in_parts_into_a_team_at_work_comes_in_what_comes_in_as_a_whole(world: W
     for host in hosts:
         host.order(Submit(request="parse it"))
 
-    whole = imported(deepcopy(found), into=hosts[0], paused=True)
-    parts = taken_in_parts(deepcopy(found), into=hosts[1])
+    whole = imported(found, into=hosts[0], paused=True)
+    parts = taken_in_parts(found, into=hosts[1])
 
     assert list(parts.state.tasks) == list(whole.state.tasks)
     assert state_sha256(*exported(parts)) == state_sha256(*exported(whole))
@@ -209,34 +194,34 @@ def test_in_parts_into_a_team_at_work_comes_in_what_comes_in_as_a_whole(world: W
 @some
 @given(worlds(max_turns=100))
 def test_renaming_is_only_renaming(world: World) -> None:
-    document, texts = exported(world)
+    old, texts = exported(world)
+    new = decode_state(encode_state(old))
     there: dict[str, str] = {}
 
-    other = raised(compacted(document), dict.fromkeys("sarte", 1000), taken=())
+    compact(new)
+    raise_ids(new, dict.fromkeys("sarte", 1000), taken=())
 
-    old, new = state_from(document, 0), state_from(other, 0)
     for kind in ("supervisors", "agents", "runs", "tasks"):
         there |= dict(zip(getattr(old, kind), getattr(new, kind), strict=True))
     assert not set(there) & set(there.values())
     assert {there[task.id]: there[task.run_id] for task in old.tasks.values()} == {
         task.id: task.run_id for task in new.tasks.values()
     }
-    admit(other, new, len(texts))
+    check(new, len(texts))
+    try_out(new)
 
 
 @some
 @given(worlds(max_turns=120), st.data())
 def test_every_part_of_every_state_stands_by_itself_and_its_work_goes_on(world: World, data: st.DataObject) -> None:
     top = data.draw(st.sampled_from(sorted(one.id for one in world.state.supervisors.values() if not one.leaving)))
-    before = encode_state(world.state)
     below = {one.id for one in below_of(world.state, world.state.supervisors[top])}
     agents = {one.id for one in world.state.agents.values() if one.supervisor_id in below}
     runs = {one.id for one in world.state.runs.values() if one.supervisor_id in below}
 
-    document, texts = document_of(world.state, lambda ref: walk(world.journal[ref.seq - 1], ref.path), only=top)
+    found, texts = exported(world, only=top)
 
-    assert encode_state(world.state) == before
-    part = read_state(complete_state(document, texts)).state
+    part = read_state(complete_state(found, texts)).state
     leave = {one.id for one in world.state.agents.values() if one.removing is not None}
     leave |= {one.id for one in world.state.supervisors.values() if one.leaving is not None}
     # Who is being removed is gone where nothing but what is at work had kept it.
@@ -245,7 +230,7 @@ def test_every_part_of_every_state_stands_by_itself_and_its_work_goes_on(world: 
     assert set(part.agents) <= agents
     assert {*part.runs, *(one.id for one in part.finished)} >= runs
     assert [root.id for root in part.roots] == [top]
-    twin = imported((document, texts))
+    twin = imported((found, texts))
     assert_legal(twin.state)
     let_go_on(twin)
     assert all(waits_for_nobody(twin.state, run.id) for run in twin.state.runs.values())
@@ -313,8 +298,8 @@ def test_texts_stand_once_and_the_event_that_imports_them_is_where_they_are_foun
     world.order(Submit(request=long))
     world.succeed(next(iter(world.started)), long * 2)
 
-    document, texts = exported(world)
-    twin = imported((document, texts))
+    state, texts = exported(world)
+    twin = imported((state, texts))
 
     assert texts == [long, long * 2]
     refs = {(ref.seq, ref.path) for ref in text_refs(twin.state)}
@@ -322,9 +307,10 @@ def test_texts_stand_once_and_the_event_that_imports_them_is_where_they_are_foun
 
 
 def test_what_is_said_of_one_file_stays_there() -> None:
-    document, _ = exported(team_world(agent("ada")))
+    state, _ = exported(team_world(agent("ada")))
 
-    assert not {"seq", "engine", "team", "trusted", "commands", "offers"} & document.keys()
+    assert plain(state).keys().isdisjoint({"seq", "engine", "team", "trusted", "code", "declared"})
+    assert state.commands == {}
 
 
 def test_failure_policies_are_carried_as_what_they_are() -> None:

@@ -10,29 +10,21 @@ from engine.core.errors import Refused
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
-from engine.core.signals import EngineBegan, StateReady
+from engine.core.signals import EngineBegan
 from engine.core.spec import Retry
 from engine.core.state import RunStatus, State
-from engine.core.transfer.document import references_in
-from engine.core.transfer.exporting import document_of
-from engine.texts import walk
+from tests.exports import exported, ready
 from tests.story import applied, attempt, attempts, ended, submitted, works
 from tests.world import World, agent, team_world
 
 
 def part(world: World, supervisor_id: str) -> tuple[State, World]:
     """Return what an archive of a part holds, and an empty team that took it in."""
-    found = document_of(world.state, lambda ref: walk(world.journal[ref.seq - 1], ref.path), only=supervisor_id)
-    document, texts = found
-    checked = read_state(complete_state(document, texts)).state
+    state, texts = exported(world, only=supervisor_id)
+    checked = read_state(complete_state(state, texts)).state
     twin = World()
     twin.say(EngineBegan(pid=2, token=3, version="test"))
-    twin.say(
-        StateReady(
-            order_id="import", sender="test", role="operator", path="part.zip", sha256="0", paused=False,
-            state=document, texts=texts, granted=dict.fromkeys(references_in(document), ""),
-        )
-    )  # fmt: skip
+    twin.say(ready(state, texts))
     assert_legal(twin.state)
     return checked, twin
 
@@ -154,13 +146,7 @@ def test_no_run_is_given_the_id_of_a_finished_one_that_came_in() -> None:
     world = team_world(agent("ada"))
     submitted(world)
     world.settle()
-    document, texts = document_of(world.state, lambda ref: walk(world.journal[ref.seq - 1], ref.path))
-    world.say(
-        StateReady(
-            order_id="import", sender="test", role="operator", path="all.zip", sha256="0", paused=False,
-            state=document, texts=texts, granted=dict.fromkeys(references_in(document), ""),
-        )
-    )  # fmt: skip
+    world.say(ready(*exported(world)))
     assert {run.id for run in world.state.finished} == {"r1", "r2"}
 
     assert submitted(world) == "r3"

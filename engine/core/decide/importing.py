@@ -1,5 +1,8 @@
 """States that come in from elsewhere: in one piece, or an archive in parts so that nobody waits for the whole of it."""
 
+from msgspec import Raw
+
+from engine.core.codec import decode_state, encode_state
 from engine.core.commands import ImportState
 from engine.core.context import Context
 from engine.core.decide.applied import Applied
@@ -17,8 +20,7 @@ from engine.core.events import (
 from engine.core.fact import changed
 from engine.core.signals import ArchiveChecked, PartRead, StateReady, StateUnusable
 from engine.core.state import State
-from engine.core.transfer.document import Document, entities, references_in
-from engine.core.transfer.importing import compacted, raised
+from engine.core.transfer.importing import compact, raise_ids
 
 KINDS = ("agents", "supervisors", "runs", "tasks")
 """What is counted for who asked."""
@@ -48,33 +50,31 @@ def part_read(state: State, signal: PartRead, ctx: Context) -> list[Event]:
     incoming = state.incoming
     if incoming is None or incoming.command_id != signal.order_id:
         return []
-    assert isinstance(signal.state, dict)
-    taken = {root.name for root in (*state.roots, *incoming.state.roots)}
-    part = raised(signal.state, incoming.above, taken=taken)
-    if "finished" in part:
-        return [SummariesImported(state=part, texts=signal.texts)]
-    return [PartImported(state=part, texts=signal.texts)]
+    part = decode_state(signal.state)
+    raise_ids(part, incoming.above, taken={root.name for root in (*state.roots, *incoming.state.roots)})
+    kind = SummariesImported if part.finished else PartImported
+    return [kind(state=Raw(encode_state(part)), texts=signal.texts)]
 
 
 def state_ready(state: State, signal: StateReady, ctx: Context) -> list[Event]:
     """Take in a checked state, or end an archive whose parts are all there."""
     if signal.order_id in state.commands:
         return []
-    assert isinstance(signal.state, dict)
     incoming = state.incoming
     if incoming is not None and incoming.command_id == signal.order_id:
         counts = {kind: len(getattr(incoming.state, kind)) for kind in KINDS}
-        document = raised(signal.state, incoming.above, taken=())
-        return [_imported(signal, document), _applied(signal, counts)]
+        return [_imported(signal, signal.state), _applied(signal, counts)]
     try:
-        trust = _trusted(state, signal, references_in(signal.state), ctx)
+        trust = _trusted(state, signal, signal.references, ctx)
     except Refused as refusal:
         return [_refused(signal, refusal.code, refusal.reason)]
     document = signal.state
     if state.minted:
-        document = raised(compacted(document), state.minted, taken={root.name for root in state.roots})
-    counts = {kind: len(entities(signal.state, kind)) for kind in KINDS}
-    return [*trust, _imported(signal, document), _applied(signal, counts)]
+        brought = decode_state(document)
+        compact(brought)
+        raise_ids(brought, state.minted, taken={root.name for root in state.roots})
+        document = Raw(encode_state(brought))
+    return [*trust, _imported(signal, document), _applied(signal, signal.counts)]
 
 
 def state_unusable(state: State, signal: StateUnusable, ctx: Context) -> list[Event]:
@@ -96,7 +96,7 @@ def _trusted(state: State, signal: ArchiveChecked | StateReady, references: list
     return trusted(state, references, changed(ctx, granted=signal.granted))
 
 
-def _imported(signal: StateReady, document: Document) -> Event:
+def _imported(signal: StateReady, document: Raw) -> Event:
     return StateImported(
         path=signal.path, sha256=signal.sha256, paused=signal.paused, state=document, texts=signal.texts
     )
@@ -109,7 +109,7 @@ def _applied(signal: StateReady, counts: dict[str, int]) -> Event:
         sender=signal.sender,
         role=signal.role,
         summary=f"imported {_counted(counts['agents'], 'agent')} and {_counted(counts['runs'], 'open run')}",
-        result={**counts, "paused": signal.paused},
+        result={**{kind: counts[kind] for kind in KINDS}, "paused": signal.paused},
     )
 
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from msgspec import field
+from msgspec import Raw, field
 
 from engine.core.fact import JsonValue, fact
 
@@ -122,7 +122,7 @@ class PartImported:
 
     type: Literal["part_imported"] = "part_imported"
     at_ms: int = 0
-    state: JsonValue
+    state: Raw
     """A piece of the state document, its ids raised already; its references count the texts of all parts."""
     texts: list[JsonValue]
 
@@ -133,7 +133,7 @@ class SummariesImported:
 
     type: Literal["summaries_imported"] = "summaries_imported"
     at_ms: int = 0
-    state: JsonValue
+    state: Raw
     """A piece of the state document with nothing but them."""
     texts: list[JsonValue]
     """Those that they refer to, and no others do."""
@@ -148,6 +148,6 @@ class StateImported:
     path: str
     sha256: str
     paused: bool
-    state: JsonValue
+    state: Raw
     """The state document; its references to texts are places in `texts`."""
     texts: list[JsonValue]

@@ -9,6 +9,7 @@ from engine.core.fold.slots import refresh_agent, tell_all
 from engine.core.fold.team import note_code
 from engine.core.fold.timers import timer_id
 from engine.core.state import SUMMARIES, Incoming, State
+from engine.core.transfer.document import KINDS
 from engine.core.transfer.importing import part_from, state_from
 
 
@@ -46,13 +47,8 @@ def end_import(state: State, event: StateImported) -> None:
     fold_import(state, last, paused=event.paused)
 
 
-_KINDS = (
-    "specs", "registry", "supervisors", "agents", "queues", "runs", "tasks", "timers", "escalations", "ledgers",
-)  # fmt: skip
-
-
 def _gather(into: State, part: State) -> None:
-    for kind in _KINDS:
+    for kind in KINDS:
         getattr(into, kind).update(getattr(part, kind))
 
 

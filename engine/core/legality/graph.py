@@ -45,8 +45,8 @@ def edges_are_known_at_both_ends(state: State) -> Iterator[str]:
         is_node = task.parent_id is not None and state.tasks[task.parent_id].kind == "group"
         if not is_node and (task.after or task.before or task.sees):
             yield f"{task.id} is part of no graph, and in an order with others"
-    for group in state.tasks.values():
-        nodes = group.children if group.kind == "group" else []
+    for group in (task for task in state.tasks.values() if task.kind == "group"):
+        nodes = group.children
         edges: set[tuple[str, str]] = set()
         count, inside = 0, set(nodes)
         for task_id in nodes:
@@ -62,7 +62,7 @@ def edges_are_known_at_both_ends(state: State) -> Iterator[str]:
 
 def graphs_go_in_no_circle(state: State) -> Iterator[str]:
     """No task of a graph waits for itself, by whatever way; one that has ended waits for nothing."""
-    for group in state.tasks.values():
+    for group in (task for task in state.tasks.values() if task.children):
         nodes = (state.tasks[child] for child in group.children)
         waits = {node.id: len(node.after) for node in nodes if node.after and not node.ended}
         free = [child for child in group.children if child not in waits] if waits else []
@@ -87,6 +87,8 @@ def calls_know_what_they_asked_for(state: State) -> Iterator[str]:
     for task in state.tasks.values():
         if task.calls and task.kind != "agent":
             yield f"{task.id} is no agent's work and has asked for some"
+        if not (task.calls or task.children or task.id in adopted):
+            continue
         asked = {child: key for key, call in task.calls.items() for child in call.children}
         if sum(len(call.children) for call in task.calls.values()) != len(asked):
             yield f"{task.id} asked for a task twice"

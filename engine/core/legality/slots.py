@@ -67,11 +67,12 @@ def slots_are_counted_at_every_level(state: State) -> Iterator[str]:
 
 def queues_know_who_serves_them(state: State) -> Iterator[str]:
     """An agent serves its two own queues, and those by capability, of its supervisor or shared, that know it."""
+    served = {(key, agent_id) for key, queue in state.queues.items() for agent_id in queue.agents}
     for agent in state.agents.values():
         if agent.queues[:2] != [f"agent:{agent.id}", f"back:{agent.id}"] or len(set(agent.queues)) != len(agent.queues):
             yield f"{agent.id} has not its own two queues, or one queue twice"
         for key in agent.queues:
-            if key not in state.queues or agent.id not in state.queues[key].agents:
+            if (key, agent.id) not in served:
                 yield f"{agent.id} serves {key!a}, which does not know it"
     for key, queue in state.queues.items():
         kind, _, owner = key.partition(":")

@@ -71,7 +71,7 @@ def agents_have_possible_settings(state: State) -> Iterator[str]:
         trial = agent.probation
         if not NAME.fullmatch(agent.name):
             yield f"{agent.id} has the name {agent.name!a}"
-        if agent.spec not in state.specs or agent.previous not in (None, *state.specs):
+        if agent.spec not in state.specs or (agent.previous is not None and agent.previous not in state.specs):
             yield f"{agent.id} has a spec that is not there"
         if not 1 <= agent.proven <= agent.generation or not 1 <= agent.drained <= agent.generation:
             yield f"{agent.id} is of generation {agent.generation}, proven {agent.proven}, drained {agent.drained}"

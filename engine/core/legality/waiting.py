@@ -114,12 +114,13 @@ def _run_of(state: State, subject: str) -> str | None:
 
 def what_is_held_is_asked_about(state: State) -> Iterator[str]:
     """Whoever may not go on because of a budget has spent it, and a person is asked, once."""
-    asked = [one.subject for one in state.escalations.values() if one.kind == "budget"]
-    if len(set(asked)) != len(asked):
+    subjects = [one.subject for one in state.escalations.values() if one.kind == "budget"]
+    asked = set(subjects)
+    if len(asked) != len(subjects):
         yield "a person is asked twice about one budget"
     members: list[Agent | Supervisor] = [*state.agents.values(), *state.supervisors.values()]
-    subjects: list[Subject] = [*(one for one in _work(state) if not is_over(state, one)), *members]
-    for subject in subjects:
+    work: list[Subject] = [one for one in _work(state) if one.held != (one.id in asked) and not is_over(state, one)]
+    for subject in (*work, *members):
         if subject.held != (subject.id in asked):
             yield f"{subject.id} is {'held and nobody is asked' if subject.held else 'asked about and not held'}"
     for member in members:

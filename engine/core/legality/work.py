@@ -33,23 +33,24 @@ def ended_tasks_are_at_rest(state: State) -> Iterator[str]:
 
 def tasks_count_what_they_wait_for(state: State) -> Iterator[str]:
     """The numbers of what blocks a task, and of what it asked for, are right."""
+    is_open = {task.id for task in state.tasks.values() if not task.ended}.__contains__
     for task in state.tasks.values():
-        blockers = sum(not state.tasks[one].ended for one in task.after)
-        if not task.ended and task.blockers != blockers:
+        blockers = sum(map(is_open, task.after))
+        if task.blockers != blockers and not task.ended:
             yield f"{task.id} says that {task.blockers} block it; {blockers} do"
-        if task.open != sum(not state.tasks[one].ended for one in task.children):
+        if task.open != sum(map(is_open, task.children)):
             yield f"{task.id} says that {task.open} of its children are open"
         for call in task.calls.values():
-            if call.open != sum(not state.tasks[one].ended for one in call.children):
+            if call.open != sum(map(is_open, call.children)):
                 yield f"{task.id} says that {call.open} of the call {call.key} are open"
 
 
 def backing_off_has_a_timer(state: State) -> Iterator[str]:
     """A task that is to be tried again has a timer, and no other has one for that."""
+    set_for = {key.removeprefix("retry:") for key in state.timers if key.startswith("retry:")}
     for task in state.tasks.values():
-        is_set = f"retry:{task.id}" in state.timers
-        if is_set != (task.status is TaskStatus.RETRYING):
-            yield f"{task.id} is {task.status}, and its timer {'is' if is_set else 'is not'} set"
+        if (task.id in set_for) != (task.status is TaskStatus.RETRYING):
+            yield f"{task.id} is {task.status}, and its timer {'is' if task.id in set_for else 'is not'} set"
 
 
 def runs_know_the_time_that_is_being_spent(state: State) -> Iterator[str]:

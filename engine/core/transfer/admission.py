@@ -7,22 +7,34 @@ says what is wrong first.
 """
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 from typing import Any
 
+from msgspec import Struct
+
+from engine.core.codec import open_fields
 from engine.core.commands import Cancel, Order
 from engine.core.context import Context
 from engine.core.errors import Refused
 from engine.core.fact import JsonValue, fields
 from engine.core.fold.importing import fold_import
-from engine.core.legality import LAWS_OF_TREES, faults_of
+from engine.core.legality import LAWS, LAWS_OF_TREES, faults_of
 from engine.core.signals import EngineBegan
 from engine.core.spec import spec_hash
 from engine.core.state import SUMMARIES, RunStatus, State
 from engine.core.step import step
 from engine.core.strategies.guard import check_pattern
-from engine.core.transfer.document import DERIVED, INDEXES, OF_ONE_FILE, Document, entities, text_refs
+from engine.core.strict_json import MOST_LEVELS
+from engine.core.transfer.document import (
+    DERIVED,
+    INDEXES,
+    KINDS,
+    OF_ONE_FILE,
+    default_of,
+    others_than_default,
+    text_refs,
+)
 from engine.core.transfer.ids import ID, LETTERS, wrong_ids
 from engine.core.values import Usage
 
@@ -38,46 +50,70 @@ class Inadmissible(ValueError):
     """A state document contradicts itself, or could not be carried on."""
 
 
-def admit(document: Document, state: State, texts: int) -> None:
-    """Return when a decoded state document may come in.
+def check(state: State, texts: int) -> None:
+    """Return when nothing that a state says is impossible by itself; whether all of it fits is for `try_out`.
 
     Args:
-        document: The document.
-        state: What it decodes to; used up.
+        state: What was read.
         texts: How many texts come with it.
 
     Raises:
-        Inadmissible: If it may not; the message names the first thing that is wrong.
+        Inadmissible: If something is; the message names the first thing that is wrong.
     """
-    for fault in (*_of_form(document), *wrong_ids(document)):
-        raise Inadmissible(fault)
-    for fault in (*_texts(state, texts), *_numbers(state), *_specs(state), *_guards(state), *_finished(state)):
-        raise Inadmissible(fault)
+    for law in (_of_form, _values, wrong_ids, partial(_texts, texts=texts), _numbers, _specs, _guards, _finished):
+        for fault in law(state):
+            raise Inadmissible(fault)
+
+
+def try_out(state: State) -> None:
+    """Return when an engine can carry on a state that was checked, and everything in it can be cancelled.
+
+    Args:
+        state: The state; used up.
+
+    Raises:
+        Inadmissible: If it may not come in; the message names the first thing that is wrong.
+    """
     try:
-        found = next(_tried(state), None)
+        fault = next(_tried(state), None)
     except Exception as error:  # nothing about the state can be relied on: whatever it breaks is its fault
         raise Inadmissible(f"it cannot be carried on ({type(error).__name__}: {str(error)[:80]!a})") from error
-    if found is not None:
-        raise Inadmissible(found)
+    if fault is not None:
+        raise Inadmissible(fault)
 
 
-def _of_form(document: Document) -> Iterator[str]:
+def _of_form(state: State) -> Iterator[str]:
     for name in (*OF_ONE_FILE, *INDEXES):
-        if name in document:
+        if getattr(state, name) != default_of(State, name):
             yield f"it holds {name!a}, which belongs to one database alone"
     for kind, names in DERIVED.items():
-        for entity in entities(document, kind):
-            if not entity.keys().isdisjoint(names):
-                found = next(name for name in names if name in entity)
-                yield f"it holds {found!a} of {kind}, which is worked out and never written"
-    for letter, number in _minted(document).items():
+        for entity in others_than_default(state, kind):
+            found = next(name for name in names if getattr(entity, name) != default_of(type(entity), name))
+            yield f"it holds {found!a} of {kind}, which is worked out and never written"
+    for letter, number in state.minted.items():
         if letter not in LETTERS or not 0 <= number < _LARGEST:
             yield f"ids of {letter[:80]!a} cannot have been given"
 
 
-def _minted(document: Document) -> dict[str, Any]:
-    found = document.get("minted", {})
-    return found if isinstance(found, dict) else {}
+def _values(state: State) -> Iterator[str]:
+    """Refuse values that nest more deeply than JSON that everybody reads."""
+    for kind in (*KINDS, "finished"):
+        there = getattr(state, kind)
+        entities = list(there.values()) if isinstance(there, dict) else there
+        for name in open_fields(type(entities[0])) if entities and isinstance(entities[0], Struct) else ():
+            for value in filter(None, map(attrgetter(name), entities)):
+                if type(value) is not str and _is_deep(value, MOST_LEVELS):
+                    yield f"{kind} hold a value that is nested too deeply"
+
+
+def _is_deep(value: Any, levels: int) -> bool:
+    if isinstance(value, dict):
+        inside: Any = value.values()
+    elif isinstance(value, Struct):
+        inside = [getattr(value, name) for name in open_fields(type(value))]
+    else:
+        inside = value if isinstance(value, list | tuple) else ()
+    return not levels or any(_is_deep(one, levels - 1) for one in inside)
 
 
 def _texts(state: State, texts: int) -> Iterator[str]:
@@ -141,8 +177,9 @@ def _guards(state: State) -> Iterator[str]:
     """Refuse patterns that no command would take, wherever a graph keeps them to look at outputs."""
     try:
         for task in state.tasks.values():
-            for pattern in _patterns({**task.settings, **(task.check.args if task.check is not None else {})}):
-                check_pattern(task.id, pattern)
+            for values in (task.settings, task.check.args if task.check is not None else None):
+                for pattern in _patterns(values) if values else ():
+                    check_pattern(task.id, pattern)
     except Refused as refusal:
         yield refusal.reason
 
@@ -170,7 +207,7 @@ def _tried(imported: State) -> Iterator[str]:
     trial, now = State(at_ms=imported.at_ms), Context(now_ms=imported.at_ms, jitter=0.0)
     fold_import(trial, imported, paused=True)
     step(trial, EngineBegan(pid=0, token=0, version=""), now)
-    yield from _said(faults_of(trial))
+    yield from _said(faults_of(trial, [law for law in LAWS if law not in LAWS_OF_TREES]))
     for run in list(trial.runs.values()):
         if not run.cancelling:
             step(trial, Order(id=f"cancel {run.id}", command=Cancel(target=run.id), sender=""), now)

@@ -1,11 +1,15 @@
-"""Where ids stand in a state document, by the kind of entity: one table, for making ids anew and for checking them."""
+"""Where ids stand in a state, by the kind of entity: one table, for making ids anew and for checking them."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from operator import attrgetter
 from typing import Any, TypeAlias
 
+from msgspec.structs import force_setattr
+
 from engine.core.fact import fact
-from engine.core.transfer.document import Document, Fields, entities
+from engine.core.state import Call, State
 
 NewId: TypeAlias = Callable[[str], str]
 ID = re.compile(r"[a-z][1-9][0-9]{0,14}")
@@ -13,12 +17,12 @@ LETTERS = {"s": "supervisors", "a": "agents", "r": "runs", "t": "tasks", "e": "e
 """The first letter of the ids of each kind of entity."""
 
 
-def _one(value: str | None, new_id: NewId) -> str | None:
-    return None if value is None else new_id(value)
+def _one(value: str, new_id: NewId) -> str:
+    return new_id(value)
 
 
-def _many(values: list[str] | None, new_id: NewId) -> list[str] | None:
-    return None if values is None else [new_id(value) for value in values]
+def _many(values: Any, new_id: NewId) -> Any:
+    return type(values)(map(new_id, values))
 
 
 def _keys(values: dict[str, Any], new_id: NewId) -> dict[str, Any]:
@@ -29,18 +33,30 @@ def _values(values: dict[str, str], new_id: NewId) -> dict[str, str]:
     return {key: new_id(value) for key, value in values.items()}
 
 
-def _queue(key: str | None, new_id: NewId) -> str | None:
-    if key is None:
-        return None
+def _all_values(values: Iterable[dict[str, str]]) -> Iterator[str]:
+    return chain.from_iterable(value.values() for value in values)
+
+
+def _queue(key: str, new_id: NewId) -> str:
+    before, owner, after = _owner(key)
+    return f"{before}:{new_id(owner)}{after}"
+
+
+def _owner(key: str) -> tuple[str, str, str]:
+    """Return the id in the key of a queue, and what stands before and after it."""
     kind, owner, *capability = key.split(":", 2)
     owner, plus, depth = owner.partition("+")
     if plus and (kind != "able" or not depth.isdecimal()):
         raise ValueError(f"{key[:80]!a}, which is no queue")
-    return ":".join([kind, f"{new_id(owner)}{plus}{depth}", *capability])
+    return kind, owner, f"{plus}{depth}" + "".join(f":{one}" for one in capability)
 
 
-def _queues(values: list[str], new_id: NewId) -> list[str | None]:
+def _queues(values: list[str], new_id: NewId) -> list[str]:
     return [_queue(value, new_id) for value in values]
+
+
+def _owners(keys: Iterable[str]) -> Iterator[str]:
+    return (_owner(key)[1] for key in set(keys))
 
 
 def _timer(key: str, new_id: NewId) -> str:
@@ -48,140 +64,117 @@ def _timer(key: str, new_id: NewId) -> str:
     return f"{kind}:{new_id(subject)}"
 
 
-def _calls(calls: dict[str, Fields], new_id: NewId) -> dict[str, Fields]:
-    return {key: call | {"children": [new_id(child) for child in call["children"]]} for key, call in calls.items()}
+def _calls(calls: dict[str, Call], new_id: NewId) -> dict[str, Call]:
+    for call in calls.values():
+        call.children[:] = map(new_id, call.children)
+    return calls
 
 
 @fact
 class Ids:
     """How ids stand in a field."""
 
-    each: Callable[[Any, NewId], Any]
-    """Returns the field's value with every id in it put through a function."""
     of: str
     """Letters of what they may name."""
+    each: Callable[[Any, NewId], Any] = _one
+    """Returns the field's value with every id in it put through a function."""
+    found: Callable[[Any], Iterable[str]] = iter
+    """Returns the ids in many values of the field."""
     gone: bool = False
     """What they name may be there no more, or never have been."""
 
 
-_OWNERS = Ids(each=_queue, of="sa")
+def _list_of(letters: str, *, gone: bool = False) -> Ids:
+    return Ids(of=letters, each=_many, found=chain.from_iterable, gone=gone)
+
+
+_QUEUE = Ids(of="sa", each=_queue, found=_owners)
+_QUEUE_ONCE = Ids(of="sa", each=_queue, found=_owners, gone=True)
 FIELDS: dict[str, dict[str, Ids]] = {
-    "supervisors": {
-        "id": Ids(each=_one, of="s"),
-        "parent_id": Ids(each=_one, of="s"),
-        "members": Ids(each=_many, of="sa"),
-    },
+    "supervisors": {"id": Ids(of="s"), "parent_id": Ids(of="s"), "members": _list_of("sa")},
     "agents": {
-        "id": Ids(each=_one, of="a"),
-        "supervisor_id": Ids(each=_one, of="s"),
-        "queues": Ids(each=_queues, of="sa"),
+        "id": Ids(of="a"),
+        "supervisor_id": Ids(of="s"),
+        "queues": Ids(of="sa", each=_queues, found=lambda values: _owners(chain.from_iterable(values))),
     },
-    "queues": {
-        "key": _OWNERS,
-        "supervisor_id": Ids(each=_one, of="s"),
-        "agents": Ids(each=_many, of="a"),
-    },
+    "queues": {"key": _QUEUE, "supervisor_id": Ids(of="s"), "agents": _list_of("a")},
     "runs": {
-        "id": Ids(each=_one, of="r"),
-        "supervisor_id": Ids(each=_one, of="s"),
-        "root_id": Ids(each=_one, of="t"),
-        "tasks": Ids(each=_keys, of="t"),
-        "after": Ids(each=_many, of="r"),
-        "before": Ids(each=_many, of="r"),
+        "id": Ids(of="r"),
+        "supervisor_id": Ids(of="s"),
+        "root_id": Ids(of="t"),
+        "tasks": Ids(of="t", each=_keys, found=chain.from_iterable),
+        "after": _list_of("r"),
+        "before": _list_of("r"),
     },
     "tasks": {
-        "escalation_id": Ids(each=_one, of="e"),
-        "id": Ids(each=_one, of="t"),
-        "run_id": Ids(each=_one, of="r"),
-        "parent_id": Ids(each=_one, of="t"),
-        "asked_by": Ids(each=_one, of="t"),
-        "supervisor_id": Ids(each=_one, of="s", gone=True),
-        "queue": Ids(each=_queue, of="sa", gone=True),
-        "worker_id": Ids(each=_one, of="sa", gone=True),
-        "agent_id": Ids(each=_one, of="a", gone=True),
-        "after": Ids(each=_many, of="t"),
-        "sees": Ids(each=_many, of="t"),
-        "before": Ids(each=_many, of="t"),
-        "children": Ids(each=_many, of="t"),
-        "outcome_id": Ids(each=_one, of="t"),
-        "calls": Ids(each=_calls, of="t"),
-        "called": Ids(each=_values, of="sa", gone=True),
-        "failed_on": Ids(each=_many, of="a", gone=True),
-        "came_from": Ids(each=_queue, of="sa", gone=True),
+        "escalation_id": Ids(of="e"),
+        "id": Ids(of="t"),
+        "run_id": Ids(of="r"),
+        "parent_id": Ids(of="t"),
+        "asked_by": Ids(of="t"),
+        "supervisor_id": Ids(of="s", gone=True),
+        "queue": _QUEUE_ONCE,
+        "worker_id": Ids(of="sa", gone=True),
+        "agent_id": Ids(of="a", gone=True),
+        "after": _list_of("t"),
+        "sees": _list_of("t"),
+        "before": _list_of("t"),
+        "children": _list_of("t"),
+        "outcome_id": Ids(of="t"),
+        "calls": Ids(
+            of="t",
+            each=_calls,
+            found=lambda values: (one for calls in values for call in calls.values() for one in call.children),
+        ),
+        "called": Ids(of="sa", each=_values, found=_all_values, gone=True),
+        "failed_on": _list_of("a", gone=True),
+        "came_from": _QUEUE_ONCE,
     },
     "timers": {
-        "id": Ids(each=_timer, of="sarte"),
-        "subject": Ids(each=_one, of="sarte"),
+        "id": Ids(of="sarte", each=_timer, found=lambda keys: (key.partition(":")[2] for key in keys)),
+        "subject": Ids(of="sarte"),
     },
-    "escalations": {
-        "id": Ids(each=_one, of="e"),
-        "subject": Ids(each=_one, of="sart"),
-        "run_id": Ids(each=_one, of="r"),
-    },
-    "ledgers": {"id": Ids(each=_one, of="sart")},
-    "finished": {
-        "id": Ids(each=_one, of="r", gone=True),
-        "supervisor_id": Ids(each=_one, of="s", gone=True),
-    },
+    "escalations": {"id": Ids(of="e"), "subject": Ids(of="sart"), "run_id": Ids(of="r")},
+    "ledgers": {"id": Ids(of="sart")},
+    "finished": {"id": Ids(of="r", gone=True), "supervisor_id": Ids(of="s", gone=True)},
 }
 """Where ids stand, by the kind of entity; a test holds this against the fields of the state."""
 _KEYS: dict[str, Callable[[Any, NewId], Any]] = {"queues": _queue, "timers": _timer}
 """How the keys are made of entities whose id is not one letter and a number."""
 
 
-def with_ids(document: Document, new_id: NewId) -> Document:
-    """Return a copy of a document, or of a part of one, with every id put through `new_id`."""
-    copy = dict(document)
-    for kind, found in document.items():
-        if kind not in FIELDS:
-            continue
-        if isinstance(found, dict):
+def rename(state: State, new_id: NewId) -> None:
+    """Put every id in a state, or in a part of one, through `new_id`; nobody else may have its entities."""
+    for kind, named in FIELDS.items():
+        there = getattr(state, kind)
+        for entity in there.values() if isinstance(there, dict) else there:
+            for name, ids in named.items():
+                value = getattr(entity, name)
+                if value:
+                    force_setattr(entity, name, ids.each(value, new_id))
+        if isinstance(there, dict):
             key_of = _KEYS.get(kind, _one)
-            copy[kind] = {key_of(key, new_id): _entity(kind, entity, new_id) for key, entity in found.items()}
-        elif isinstance(found, list):
-            copy[kind] = [_entity(kind, entity, new_id) for entity in found]
-    return copy
+            setattr(state, kind, {key_of(key, new_id): entity for key, entity in there.items()})
 
 
-def _entity(kind: str, entity: Any, new_id: NewId) -> Fields:
-    fields = FIELDS[kind]
-    return {name: fields[name].each(value, new_id) if name in fields else value for name, value in entity.items()}
-
-
-class _Wrong(Exception):
-    """An id that names nothing."""
-
-
-def wrong_ids(document: Document) -> Iterator[str]:
-    """Yield what is wrong with the ids of a document: entities under other ids than theirs, ids that name nothing."""
-    known = {letter: set(_entities(document, kind)) for letter, kind in LETTERS.items()}
-    for kind in FIELDS:
-        for key, entity in _entities(document, kind).items():
-            if key != entity.get("id", entity.get("key")):
+def wrong_ids(state: State) -> Iterator[str]:
+    """Yield what is wrong with the ids of a state: entities under other ids than theirs, ids that name nothing."""
+    known = {letter: getattr(state, kind) for letter, kind in LETTERS.items()}
+    for kind, named in FIELDS.items():
+        there = getattr(state, kind)
+        entities = list(there.values()) if isinstance(there, dict) else there
+        if isinstance(there, dict):
+            own = [entity.key if kind == "queues" else entity.id for entity in entities]
+            if own != list(there):
+                key = next(key for key, one in zip(there, own, strict=True) if key != one)
                 yield f"{key[:80]!a} is the id of another entity"
-    for kind, fields in FIELDS.items():
-        for name, ids in fields.items():
-            check = _checking({letter: None if ids.gone else known[letter] for letter in ids.of})
-            for entity in entities(document, kind):
-                try:
-                    if name in entity:
-                        ids.each(entity[name], check)
-                except (_Wrong, ValueError) as wrong:
-                    yield f"{name} of {str(entity.get('id', entity.get('key')))[:80]!a} names {wrong}"
-
-
-def _entities(document: Document, kind: str) -> dict[str, Any]:
-    found = document.get(kind)
-    return found if isinstance(found, dict) else {}
-
-
-def _checking(known: dict[str, set[str] | None]) -> NewId:
-    """Return what takes every id that may stand in a field; one that may be gone has to look like an id."""
-
-    def check(value: str) -> str:
-        there = known.get(value[:1], ())
-        if not ID.fullmatch(value) or (there is not None and value not in there):
-            raise _Wrong(f"{value[:80]!a}, which is not there")
-        return value
-
-    return check
+        for name, ids in named.items():
+            is_new = name == "id" and kind in LETTERS.values()
+            values = [value for value in map(attrgetter(name), entities) if value is not None]
+            try:
+                left = set(ids.found(values)).difference(*(() if is_new else known[letter] for letter in ids.of))
+                for one in left:
+                    if not (is_new or ids.gone) or one[:1] not in ids.of or not ID.fullmatch(one):
+                        yield f"{name} of one of its {kind} names {one[:80]!a}, which is not there"
+            except ValueError as wrong:
+                yield f"{name} of one of its {kind} names {wrong}"

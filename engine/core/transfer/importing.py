@@ -1,28 +1,26 @@
-"""Taking in a state document where ids and names are in use already: both are made anew.
+"""Taking in a state where ids and names are in use already: both are made anew.
 
-Pure functions of the document. What the event does to the state is in `fold.importing`; whether a document may come in
-is checked before, in `admission`, so nothing is checked here.
+Functions of a state, or of a part of one, that was decoded for them alone. What the event does to the team is in
+`fold.importing`; whether a document may come in is checked before, in `admission`, so nothing is checked here.
 """
 
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
-from msgspec.structs import force_setattr
+from msgspec import Raw
 
-from engine.core.codec import state_of
-from engine.core.fact import JsonValue
+from engine.core.codec import decode_state
 from engine.core.state import State
-from engine.core.transfer.document import Document, entities, text_refs
-from engine.core.transfer.ids import with_ids
+from engine.core.transfer.document import number_of, point_to, text_refs
+from engine.core.transfer.ids import rename
 from engine.core.validation.bounds import NAME
 
 _LONGEST_NAME = 64
 
 
-def compacted(document: Document) -> Document:
-    """Return a copy of a state document whose ids of each letter count from 1, in the order of the document."""
+def compact(state: State) -> None:
+    """Let the ids of each letter count from 1, in the order in which they stand in a document."""
     given: dict[str, str] = {}
     count: Counter[str] = Counter()
 
@@ -32,13 +30,12 @@ def compacted(document: Document) -> Document:
             given[old] = f"{old[:1]}{count[old[:1]]}"
         return given[old]
 
-    copy = with_ids(document, new_id)
-    copy["minted"] = dict(count)
-    return copy
+    rename(state, new_id)
+    state.minted = dict(count)
 
 
-def raised(part: Document, above: Mapping[str, int], *, taken: Collection[str]) -> Document:
-    """Return a state document, or a part of one, whose ids were never given where they are taken in.
+def raise_ids(part: State, above: Mapping[str, int], *, taken: Collection[str]) -> None:
+    """Give the entities of a document, or of a part of one, ids that were never given where they are taken in.
 
     Args:
         part: Any of its entities.
@@ -46,13 +43,11 @@ def raised(part: Document, above: Mapping[str, int], *, taken: Collection[str]) 
         taken: Names of root supervisors that are in use; a root with one of them gets a number.
     """
     if not above:
-        return part
-    copy = with_ids(part, lambda old: f"{old[:1]}{int(old[1:]) + above.get(old[:1], 0)}")
-    copy.pop("minted", None)
-    for supervisor in entities(copy, "supervisors"):
-        if supervisor.get("parent_id") is None:
-            supervisor["name"] = free_name(supervisor["name"], taken)
-    return copy
+        return
+    rename(part, lambda old: f"{old[:1]}{int(old[1:]) + above.get(old[:1], 0)}")
+    part.minted = {}
+    for root in part.roots:
+        root.name = free_name(root.name, taken)
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
@@ -66,7 +61,7 @@ def free_name(name: str, taken: Collection[str]) -> str:
     return free
 
 
-def state_from(document: JsonValue, seq: int) -> State:
+def state_from(document: Raw, seq: int) -> State:
     """Return the state of a document, its texts being those that event `seq` carries.
 
     Raises:
@@ -75,7 +70,7 @@ def state_from(document: JsonValue, seq: int) -> State:
     return part_from(document, [(0, seq)])
 
 
-def part_from(part: JsonValue, texts: Sequence[tuple[int, int]]) -> State:
+def part_from(part: Raw, texts: Sequence[tuple[int, int]]) -> State:
     """Return the entities of a part of a document.
 
     Args:
@@ -85,13 +80,10 @@ def part_from(part: JsonValue, texts: Sequence[tuple[int, int]]) -> State:
     Raises:
         ValueError: If it is not part of a state document.
     """
-    state = state_of(part)
+    state = decode_state(part)
     firsts = [first for first, _ in texts]
-    ref: Any
     for ref in text_refs(state):
-        number = int(ref.path.removeprefix("texts."))
+        number = number_of(ref)
         first, seq = texts[bisect_right(firsts, number) - 1]
-        # It was made a moment ago, and nobody else has it.
-        force_setattr(ref, "seq", seq)
-        force_setattr(ref, "path", f"texts.{number - first}")
+        point_to(ref, seq, number - first)
     return state

@@ -4,6 +4,7 @@ from dataclasses import fields
 from typing import Any
 
 from engine.core import events
+from engine.core.codec import decode_state
 from engine.core.spec import spec_hash
 from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.registry import When, law
@@ -54,8 +55,8 @@ def new_ids(event: Any) -> list[str]:
         case events.Escalated():
             return [event.escalation_id]
         case events.StateImported():
-            document: Any = event.state
-            return sorted((key for kind in _KINDS for key in document.get(kind, ())), key=_number)
+            brought = decode_state(event.state)
+            return sorted((key for kind in _KINDS for key in getattr(brought, kind)), key=_number)
         case events.Delegated():
             return [child.task_id for child in event.children]
         case events.GroupPlanned():
