@@ -1,4 +1,8 @@
-"""The state that a file holds, folded by a reader in the calling thread; for everybody but the engine itself."""
+"""The state that a file holds, folded by a reader in the calling thread; for everybody but the engine itself.
+
+Everything here raises StoreError where there is no database of ours or it cannot be read, and CoreError where its
+journal cannot be folded.
+"""
 
 import os
 from collections.abc import Iterator
@@ -17,32 +21,19 @@ IMPORTS = (kind_of(StateImported), kind_of(SummariesImported))
 
 
 def folded(path: str | os.PathLike[str]) -> State:
-    """Return the state as of the newest event of the database at `path`.
-
-    Raises:
-        StoreError: If there is no database of ours.
-        CoreError: If its journal cannot be folded.
-    """
+    """Return the state as of the newest event of the database at `path`."""
     with Reader(path) as reader:
         return folded_from(reader)
 
 
 def folded_at(path: str | os.PathLike[str], seq: int) -> State:
-    """Return the state as it was after event `seq`, or as of the newest where the journal ends before it.
-
-    Raises:
-        StoreError, CoreError: As `folded`.
-    """
+    """Return the state as it was after event `seq`, or as of the newest where the journal ends before it."""
     with Reader(path) as reader:
         return folded_from(reader, seq)
 
 
 def folded_from(reader: Reader, seq: int | None = None) -> State:
-    """Return the state that an open file holds, as of event `seq` or of the newest.
-
-    Raises:
-        StoreError, CoreError: As `folded`.
-    """
+    """Return the state that an open file holds, as of event `seq` or of the newest."""
     state = _snapshot(reader, seq)
     for records in pages(reader, state.seq, seq):
         fold(state, events_of(records))
@@ -71,11 +62,7 @@ def pages(reader: Reader, after_seq: int, until_seq: int | None = None) -> Itera
 
 
 def finished_run(reader: Reader, run_id: str) -> RunSummary | None:
-    """Return the summary of a run that ended in this file, or before it was imported; None if none did.
-
-    Raises:
-        StoreError, CoreError: If the journal cannot be read.
-    """
+    """Return the summary of a run that ended in this file, or before it was imported; None if none did."""
     records = reader.records(0, 1, kinds=[kind_of(RunFinished)], run_id=run_id)
     return summary_in(records or reader.records(0, PAGE, kinds=IMPORTS, contains=run_id), run_id)
 

@@ -18,6 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+import msgspec
+
 from engine.closure import Folder, files_of
 from engine.core.state import State
 from engine.errors import Unusable
@@ -88,30 +90,20 @@ class Allowed:
 
 
 class TrustList:
-    """The files that a user allowed, kept in one JSON file of mode 0600."""
+    """The files that a user allowed, kept in one JSON file of mode 0600.
+
+    Every call raises UnusableTrustList where the list is damaged, cannot be written, or others may write to it.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def entries(self) -> list[Allowed]:
-        """Return what is allowed, the latest first.
-
-        Raises:
-            UnusableTrustList: If the list is damaged, or others may write to it.
-        """
+        """Return what is allowed, the latest first."""
         return sorted(self._read().values(), key=lambda entry: entry.at_ms, reverse=True)
 
     def is_trusted(self, path: Path, sha256: str, files: Mapping[str, str]) -> bool:
-        """Return whether the team file at `path` with this content may run its code.
-
-        Args:
-            path: The file.
-            sha256: Of its text.
-            files: The hash of each file that its references import.
-
-        Raises:
-            UnusableTrustList: As `entries`.
-        """
+        """Return whether the team file at `path` with this text may run its code; `files` as in `allow`."""
         found = self._read().get(_key(path, sha256, ""))
         return found is not None and found.holds(files)
 
@@ -120,7 +112,6 @@ class TrustList:
 
         Raises:
             UntrustedFile: If it may not.
-            UnusableTrustList: As `entries`.
         """
         if not references or self.is_trusted(path, sha256, files):
             return
@@ -139,9 +130,6 @@ class TrustList:
             folder: Where their code stands, if it is not installed.
             db: The engine's database.
             team: The team file that it works for.
-
-        Raises:
-            UnusableTrustList: As `entries`.
         """
         scopes = {("", str(team)) if team is not None else None, (str(db), "") if db is not None else None}
         entries = [one for one in self._read().values() if (one.db, "" if one.db else one.path) in scopes]
@@ -157,15 +145,9 @@ class TrustList:
         return found
 
     def allow(
-        self,
-        path: Path,
-        sha256: str,
-        *,
-        references: Sequence[str],
-        at_ms: int,
-        files: Mapping[str, str],
+        self, path: Path, sha256: str, *, references: Sequence[str], at_ms: int, files: Mapping[str, str],
         db: Path | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Let a file run its code; an earlier content of the same file is forgotten.
 
         Args:
@@ -176,9 +158,6 @@ class TrustList:
             files: The hash of each file that the references import.
             db: The database that this is for; None for a team file. What the same file brought to it earlier stays
                 allowed: agents of it may be at work there.
-
-        Raises:
-            UnusableTrustList: If the list cannot be written.
         """
         of = "" if db is None else str(db)
         with self._changing() as entries:
@@ -190,11 +169,7 @@ class TrustList:
             entries[_key(path, sha256, of)] = Allowed(str(path), sha256, list(references), at_ms, dict(files), of)
 
     def revoke(self, path: Path) -> bool:
-        """Forget a file; False if it was not trusted.
-
-        Raises:
-            UnusableTrustList: If the list cannot be written.
-        """
+        """Forget a file; False if it was not trusted."""
         with self._changing() as entries:
             known = [key for key, entry in entries.items() if entry.path == str(path)]
             for key in known:
@@ -268,18 +243,7 @@ def _check_owner(path: Path, found: os.stat_result) -> None:
 def _entries(content: bytes, path: Path) -> dict[str, Allowed]:
     """Return the entries of a list under their keys."""
     try:
-        files = json.loads(content)["files"]
-        entries = [
-            Allowed(
-                str(entry["path"]),
-                str(entry["sha256"]),
-                list(map(str, entry["references"])),
-                int(entry["at_ms"]),
-                {str(name): str(content) for name, content in entry.get("files", {}).items()},
-                str(entry.get("db", "")),
-            )
-            for entry in files.values()
-        ]
+        entries = msgspec.convert(list(json.loads(content)["files"].values()), list[Allowed])
         return {_key(Path(entry.path), entry.sha256, entry.db): entry for entry in entries}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise UnusableTrustList(path, "is damaged") from error
@@ -298,11 +262,7 @@ def code_folder(state: State, otherwise: Path) -> Path:
 
 
 def needs_trust(allowed: TrustList, references: Sequence[str], state: State, db: Path | None) -> list[str]:
-    """Return which of some references the user's list does not allow for a database.
-
-    Raises:
-        UnusableTrustList: If the list cannot be read.
-    """
+    """Return which of some references the user's list does not allow for a database."""
     team = Path(state.team.path) if state.team is not None else None
     folder = Folder(code_folder(state, Path.cwd()))
     granted = allowed.granted(references, folder, db=None if db is None else db.resolve(), team=team)
@@ -310,15 +270,9 @@ def needs_trust(allowed: TrustList, references: Sequence[str], state: State, db:
 
 
 def grant(
-    allowed: TrustList,
-    references: Sequence[str],
-    state: State,
-    *,
-    db: Path,
-    path: Path,
-    sha256: str,
+    allowed: TrustList, references: Sequence[str], state: State, *, db: Path, path: Path, sha256: str,
     folder: Path | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Allow references for a database, with the code that stands behind them now.
 
     Args:
@@ -331,7 +285,6 @@ def grant(
         folder: Where its engine was started, where no team file says where its code stands; here by default.
 
     Raises:
-        UnusableTrustList: If the list cannot be written.
         Unusable: If the code cannot be read.
     """
     code = Folder(code_folder(state, folder or Path.cwd()))

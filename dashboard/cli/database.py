@@ -69,11 +69,7 @@ def data_folder() -> Path:
 
 
 def made_data_folder() -> Path:
-    """Return the data folder, made where it was missing.
-
-    Raises:
-        Failure: If it cannot be made.
-    """
+    """Return the data folder, made where it was missing."""
     folder = data_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -98,15 +94,7 @@ def database_of(ctx: click.Context, *, changes: bool) -> Path:
     """Return the database that a subcommand is about.
 
     It is the one of `--db`, else of QUARTERDECK_DB, else of the current folder or the nearest folder above it, else the
-    only one with an engine at work.
-
-    Args:
-        ctx: Of the subcommand.
-        changes: It changes the team, or gives it work: then a person confirms the last of these.
-
-    Raises:
-        Failure: If nothing says which.
-        Abort: If the person does not mean it.
+    only one with an engine at work: one that `changes` the team, or gives it work, has a person confirm that.
     """
     named = given_database(ctx) or _database_here()
     if named is None:
@@ -134,11 +122,7 @@ def database_of_file(team: Path) -> Path | None:
 
 
 def team_database(ctx: click.Context, file: "TeamFile") -> Path:
-    """Return the database of a team file, which may be still to be made: two files with teams of one name have two.
-
-    Raises:
-        StoreError: If no engine can open it, or make it; then nothing was made.
-    """
+    """Return the database of a team file, which may be still to be made: two files with teams of one name have two."""
     db = given_database(ctx) or database_of_file(file.path)
     if db is None:
         db = data_folder() / f"{file.name}-{mark_of(file.path)}.db"
@@ -150,11 +134,7 @@ def team_database(ctx: click.Context, file: "TeamFile") -> Path:
 
 
 def check_database(db: Path) -> None:
-    """Check that an engine is at work on a database, or could be.
-
-    Raises:
-        StoreError: If none can open it, or make it; then nothing was made.
-    """
+    """Check that an engine is at work on a database, or could be; else a StoreError, and nothing was made."""
     if not is_alive(db):
         check_place(db)
 
@@ -173,9 +153,8 @@ def naming_team(failure: Failure, db: Path) -> Failure:
     if not state.roots or failure.code == "usage":
         return failure
     about = {**naming(db, state), **failure.about}
-    return Failure(
-        failure.code, failure.message, failure.hint, failure.exit_status, details=failure.details, about=about
-    )
+    failure.about = about
+    return failure
 
 
 def naming(db: Path, state: State | None = None) -> dict[str, str]:

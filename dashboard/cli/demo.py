@@ -47,7 +47,10 @@ def demo(
         fail("usage", "give a folder or --stdlib, not both", "see: quarterdeck demo --help")
     settings = ctx.ensure_object(Settings)
     chosen, named = _folder(folder, stdlib=stdlib)
-    db = given_database(ctx) or _database_for(named)
+    db = given_database(ctx)
+    if db is None:
+        db = made_data_folder() / "demo" / f"{named}.db"
+        db.parent.mkdir(exist_ok=True, mode=0o700)
     check_database(db)
     launched = _launched(db, chosen, stdlib=stdlib)
     looking = not (detach or no_dashboard or settings.json or output is not None) and has_terminal()
@@ -61,7 +64,8 @@ def demo(
     if looking:
         return open_dashboard(db, demo=True, debug=settings.debug)
     if detach:
-        emit(ctx, launched.body() | {"run_id": run_id}, _said(chosen, launched, run_id))
+        told = f"the crew reads {chosen}: run {run_id}, engine {launched.pid} on {launched.db}"
+        emit(ctx, launched.body() | {"run_id": run_id}, [told, *ways_back(launched.db)])
         return DONE
     return _waited(ctx, launched, run_id, output)
 
@@ -80,12 +84,6 @@ def _folder(given: Path | None, *, stdlib: bool) -> tuple[Path, str]:
         fail("usage", f"{given} is not a folder", "name a folder of source code, or take --stdlib")
     # The folder's name says to a person which one it is, the hash tells equal names apart.
     return folder, f"{folder.name.encode('ascii', 'ignore').decode()[:100] or 'root'}-{mark_of(folder)}"
-
-
-def _database_for(named: str) -> Path:
-    folder = made_data_folder() / "demo"
-    folder.mkdir(exist_ok=True, mode=0o700)
-    return folder / f"{named}.db"
 
 
 def _launched(db: Path, folder: Path, *, stdlib: bool) -> Launched:
@@ -136,10 +134,3 @@ def _waited(ctx: click.Context, launched: Launched, run_id: str, output: Path | 
     say(f'the crew waits for the next request: quarterdeck run "audit …" --db {launched.db}')
     say(*ways_back(launched.db))
     return status
-
-
-def _said(folder: Path, launched: Launched, run_id: str) -> list[str]:
-    return [
-        f"the crew reads {folder}: run {run_id}, engine {launched.pid} on {launched.db}",
-        *ways_back(launched.db),
-    ]

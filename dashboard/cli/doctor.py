@@ -5,7 +5,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
@@ -52,7 +52,7 @@ def doctor(ctx: click.Context, *, verifying: bool) -> int:
         "v": 1,
         "kind": "doctor",
         "ok": all(finding.level != "fault" for finding in findings),
-        "items": [{"level": each.level, "what": each.what, "message": each.message} for each in findings],
+        "items": [asdict(each) for each in findings],
     }
     marks = {"ok": "ok   ", "note": "note ", "fault": "FAULT"}
     emit(ctx, body, [f"{marks[each.level]}  {each.what}: {each.message}" for each in findings])
@@ -113,9 +113,13 @@ def _databases(found: list[Found], *, verifying: bool) -> Iterator[Finding]:
         if each.error is None:
             yield from _lost(each.path)
             yield from _from_the_future(each.path)
-            yield from _standing_still(each)
+            for standby in each.standbys:
+                if standby.hung:
+                    said = f"engine {standby.pid} stands by and does not answer: end it with: kill -9 {standby.pid}"
+                    yield Finding("note", str(each.path), said)
             yield from _queued(each)
-            yield from _leftovers(each)
+            for path in sorted(each.path.parent.glob(f"{each.path.name}-new-*")):
+                yield Finding("note", str(path), "is left over from a crash: delete it")
             if verifying:
                 yield _chain_of(each.path)
 
@@ -162,13 +166,6 @@ def _from_the_future(path: Path) -> Iterator[Finding]:
         yield Finding("note", f"{path} (time)", f"{said}: {hint}")
 
 
-def _standing_still(found: Found) -> Iterator[Finding]:
-    for standby in found.standbys:
-        if standby.hung:
-            said = f"engine {standby.pid} stands by and does not answer: end it with: kill -9 {standby.pid}"
-            yield Finding("note", str(found.path), said)
-
-
 def _queued(found: Found) -> Iterator[Finding]:
     try:
         with InboxClient(found.path) as inbox:
@@ -177,13 +174,8 @@ def _queued(found: Found) -> Iterator[Finding]:
         yield Finding("fault", f"{found.path}-inbox", str(error))
         return
     if waiting and not found.alive:
-        said = f"{waiting} command{'s' if waiting != 1 else ''} wait for an engine"
+        said = f"{counted(waiting, 'command')} wait for an engine"
         yield Finding("note", f"{found.path}-inbox", f"{said}: quarterdeck engine --db {found.path} carries them out")
-
-
-def _leftovers(found: Found) -> Iterator[Finding]:
-    for path in sorted(found.path.parent.glob(f"{found.path.name}-new-*")):
-        yield Finding("note", str(path), "is left over from a crash: delete it")
 
 
 def _chain_of(path: Path) -> Finding:
@@ -193,7 +185,5 @@ def _chain_of(path: Path) -> Finding:
         return Finding("fault", f"{path} (chain)", str(error))
     if result.ok:
         return Finding("ok", f"{path} (chain)", f"{counted(result.checked, 'event')}, each as written")
-    said = f"event {result.bad_seq:,} is not as it was written ({result.reason})"
-    return Finding(
-        "fault", f"{path} (chain)", f"{said}: restore the file from a copy; {result.checked:,} before are whole"
-    )
+    said = f"event {result.bad_seq:,} is not as it was written ({result.reason}): restore the file from a copy"
+    return Finding("fault", f"{path} (chain)", f"{said}; {result.checked:,} before are whole")

@@ -14,11 +14,10 @@ from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
 from dashboard.cli.trust import ensure_trusted, trust_list
 from dashboard.cli.up import agreed, answers, check_same_team, is_loaded, planned
 from dashboard.process import Announcer
-from engine.core.commands import LoadTeam, Winner
+from engine.core.commands import Winner
 from engine.core.fact import changed
-from engine.core.state import State
 from engine.folding import folded
-from engine.teamfile import TeamFile, read_team
+from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
 from store import Durability
 
@@ -76,13 +75,16 @@ def engine(
     With --standby it waits beside the engine at work and takes over when that one is gone, whatever ended it; only
     'quarterdeck stop' stops the whole team, and ends those that stand by too.
     """
-    _check_options(
-        standby=standby,
-        handing_over=handing_over,
-        after=takeover_after,
-        grace=grace,
-        others=takeover or team is not None,
-    )
+    others = takeover or team is not None
+    for wrong, said in (
+        (standby and (handing_over or others),
+         "--standby needs nothing but the database: give it without --team, --takeover, --hand-over"),
+        (handing_over and others, "--hand-over is for the engine at work: give it without --team and --takeover"),
+        (takeover_after is not None and not standby, "--takeover-after goes with --standby"),
+        (grace is not None and not handing_over, "--grace goes with --hand-over"),
+    ):  # fmt: skip
+        if wrong:
+            raise click.UsageError(said)
     if handing_over:
         from dashboard.cli.ending import GRACE_S, hand_over
 
@@ -102,8 +104,13 @@ def engine(
     state = folded(db) if db.is_file() and db.stat().st_size else None
     load = None if file is None or code is None else changed(file.load_command(), on_conflict=on_conflict)
     if load is not None and code is not None and state is not None:
-        load = _agreed(ctx, db, state, load, code, prune=prune, keep=keep)
-    _go_to_folder(state, file)
+        check_same_team(ctx, db, state, Path(load.path))
+        if not is_loaded(state, load, code.digests):
+            load = agreed(ctx, db, load, planned(state, load, code.digests), prune=prune, keep=keep)
+    folder = file.folder if file is not None else None if state is None or state.team is None else state.team.folder
+    if folder is not None:  # what its agents open by a relative name is the same each time
+        with suppress(OSError):
+            os.chdir(folder)
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
 
     import anyio  # with the host, 0.2 s that wrong arguments do not cost
@@ -113,24 +120,17 @@ def engine(
     if state is not None and not (standby or without_code):
         refuse_code_elsewhere(state, db)
     terms = Terms(
-        db=db,
-        load=load,
-        digests={} if code is None else code.digests,
-        allowed=trust_list(),
-        takeover=takeover,
-        durability=durability,
-        while_fd=while_fd,
-        standby=standby,
-        takeover_after_s=takeover_after,
-        json=ctx.ensure_object(Settings).json,
-        accept_loss=accept_loss,
-        without_code=without_code,
-    )
-    serving = Serving(
-        terms,
-        lambda: _announce(ctx, db, None if standby else announcer, serving.took_over_from),
-        lambda: _announce_standby(ctx, db, announcer),
-    )
+        db=db, load=load, digests={} if code is None else code.digests, allowed=trust_list(), takeover=takeover,
+        durability=durability, while_fd=while_fd, standby=standby, takeover_after_s=takeover_after,
+        json=ctx.ensure_object(Settings).json, accept_loss=accept_loss, without_code=without_code,
+    )  # fmt: skip
+
+    def at_work() -> None:
+        before = serving.took_over_from
+        did = "is at work" if before is None else f"took over from engine {before} and is at work"
+        _announce(ctx, db, None if standby else announcer, "engine", did)
+
+    serving = Serving(terms, at_work, lambda: _announce(ctx, db, announcer, "standby", "stands by"))
     anyio.run(serving.serve)
     if serving.team_was_stopped:
         say(f"the team was stopped: engine {os.getpid()} stands by no more")
@@ -139,55 +139,11 @@ def engine(
     return INTERRUPTED if serving.ended_by is signal.SIGINT else DONE
 
 
-def _agreed(
-    ctx: click.Context, db: Path, state: State, load: LoadTeam, code: TeamCode, *, prune: bool, keep: bool
-) -> LoadTeam:  # fmt: skip
-    """Return what loads a file into a team that is there, as the operator wants it."""
-    check_same_team(ctx, db, state, Path(load.path))
-    if is_loaded(state, load, code.digests):
-        return load
-    return agreed(ctx, db, load, planned(state, load, code.digests), prune=prune, keep=keep)
-
-
-def _announce(ctx: click.Context, db: Path, announcer: Announcer | None, before: int | None) -> None:
+def _announce(ctx: click.Context, db: Path, announcer: Announcer | None, kind: str, did: str) -> None:
+    """Say that the engine is up, or stands by: through the pipe of who started it, in JSON, or in words."""
     if announcer is not None:
         announcer.up()
     elif ctx.ensure_object(Settings).json:
-        emit(ctx, {"v": 1, "kind": "engine", **naming(db), "pid": os.getpid()}, None)
+        emit(ctx, {"v": 1, "kind": kind, **naming(db), "pid": os.getpid()}, None)
     else:
-        did = "is at work" if before is None else f"took over from engine {before} and is at work"
         say(f"engine {os.getpid()} {did} on {db}; Ctrl-C ends it")
-
-
-def _announce_standby(ctx: click.Context, db: Path, announcer: Announcer | None) -> None:
-    if announcer is not None:
-        announcer.up()
-    elif ctx.ensure_object(Settings).json:
-        emit(ctx, {"v": 1, "kind": "standby", **naming(db), "pid": os.getpid()}, None)
-    else:
-        say(f"engine {os.getpid()} stands by on {db}; Ctrl-C ends it")
-
-
-def _check_options(
-    *, standby: bool, handing_over: bool, after: float | None, grace: float | None, others: bool
-) -> None:
-    if standby and (handing_over or others):
-        raise click.UsageError(
-            "--standby needs nothing but the database: give it without --team, --takeover, --hand-over"
-        )
-    if handing_over and others:
-        raise click.UsageError("--hand-over is for the engine at work: give it without --team and --takeover")
-    if after is not None and not standby:
-        raise click.UsageError("--takeover-after goes with --standby")
-    if grace is not None and not handing_over:
-        raise click.UsageError("--grace goes with --hand-over")
-
-
-def _go_to_folder(state: State | None, file: TeamFile | None) -> None:
-    """Run in the folder of the team, so that what its agents open by a relative name is the same each time."""
-    folder = None if file is None else file.folder
-    if folder is None and state is not None and state.team is not None:
-        folder = Path(state.team.folder)
-    if folder is not None:
-        with suppress(OSError):
-            os.chdir(folder)

@@ -41,16 +41,13 @@ def init(ctx: click.Context, folder: Path) -> None:
                 path.unlink()
         raise
     body = {"v": 1, "kind": "init", "folder": str(folder.absolute()), "files": [str(path) for path in written]}
-    emit(ctx, body, _next_steps(written, folder))
-
-
-def _next_steps(written: list[Path], folder: Path) -> list[str]:
     there = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
-    return [
+    told = [
         f"wrote {' and '.join(str(path) for path in written)}",
         f"start it:  {there}quarterdeck up team.yaml",
         'then:      quarterdeck run "Report on the texts in this folder"',
     ]
+    emit(ctx, body, told)
 
 
 @click.command("check")
@@ -76,10 +73,14 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
     if trusting:
         allow(code)
     trusted = not file.references or trust_list().is_trusted(file.path, file.sha256, code.files)
-    problems = _missing_code(code) if trusted else []
+    with redirect_stdout(sys.stderr):  # what the team's modules print when they are imported is no result of ours
+        problems = code.unresolved() if trusted else []
     if problems:
         return _faulty(ctx, team, TeamFileError(team, problems), file)
-    emit(ctx, _body(team, [], file, trusted=trusted), _all_is_well(file, team, trusted=trusted))
+    told = [f"{team}: {said}" for said in ("all is well", *file.warnings)]
+    if not trusted:
+        told.append(f"its code was not looked at, because it is not trusted: quarterdeck trust {team}")
+    emit(ctx, _body(team, [], file, trusted=trusted), told)
     return DONE
 
 
@@ -100,19 +101,10 @@ def check_code(file: TeamFile) -> None:
         found = json.loads(done.stdout.splitlines()[-1])["problems"]
     except (IndexError, ValueError, KeyError, TypeError):
         last = (done.stderr.splitlines() or ["it said nothing"])[-1]
-        fail(
-            "code_failed",
-            f"the code of {file.path} could not be looked at: {last}",
-            f"see: quarterdeck check {file.path}",
-        )
+        said = f"the code of {file.path} could not be looked at: {last}"
+        fail("code_failed", said, f"see: quarterdeck check {file.path}")
     if found:
         raise TeamFileError(file.path, [Problem(each["line"], each["field"], each["message"]) for each in found])
-
-
-def _missing_code(code: TeamCode) -> list[Problem]:
-    # What the team's modules print when they are imported is no result of ours.
-    with redirect_stdout(sys.stderr):
-        return code.unresolved()
 
 
 def _faulty(ctx: click.Context, team: Path, error: TeamFileError, file: TeamFile | None = None) -> int:
@@ -133,11 +125,3 @@ def _body(team: Path, problems: list[Problem], file: TeamFile | None, *, trusted
         "references": file.references if file else [],
         "trusted": trusted,
     }
-
-
-def _all_is_well(file: TeamFile, team: Path, *, trusted: bool) -> list[str]:
-    lines = [f"{team}: all is well"]
-    lines += [f"{team}: {warning}" for warning in file.warnings]
-    if not trusted:
-        lines.append(f"its code was not looked at, because it is not trusted: quarterdeck trust {team}")
-    return lines

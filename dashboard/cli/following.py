@@ -80,7 +80,10 @@ def events(
 
 def _past(reader: Reader, wanted: _Wanted, since: str | None, limit: int | None, *, follow: bool) -> Iterator[Record]:
     """Yield what there is already: the last `limit`, of those after `since` where it is given."""
-    after_seq = 0 if since is None else _seq_before(reader, since)
+    after_seq = 0
+    if since is not None:
+        is_seq = since.isascii() and since.isdigit()
+        after_seq = int(since[:18]) if is_seq else _last_before(reader, _moment_ms(since, now_in(reader)))
     if since is None and limit is None:
         limit = SHOWN_BEFORE_FOLLOWING if follow else SHOWN
     if limit is not None:
@@ -102,17 +105,8 @@ def _follow(tail: Tail, wanted: _Wanted, write: Callable[[Record], None]) -> Non
 
 
 def _write_json(record: Record) -> None:
-    write_json(
-        {
-            "seq": record.seq,
-            "at_ms": record.at_ms,
-            "kind": record.kind,
-            "run_id": record.run_id,
-            "task_id": record.task_id,
-            "agent_id": record.agent_id,
-            "body": json.loads(record.body),
-        }
-    )
+    said = {name: getattr(record, name) for name in ("seq", "at_ms", "kind", "run_id", "task_id", "agent_id")}
+    write_json({**said, "body": json.loads(record.body)})
 
 
 class _Sentences:
@@ -164,13 +158,6 @@ def _agent_id(state: State, named: str | None) -> str | None:
         fail(refused.code, refused.reason, "", WRONG_USAGE)
 
 
-def _seq_before(reader: Reader, since: str) -> int:
-    """Return the seq after which events begin that `--since` asks for."""
-    if since.isascii() and since.isdigit():
-        return int(since[:18])
-    return _last_before(reader, _moment_ms(since, now_in(reader)))
-
-
 def _moment_ms(since: str, now_ms: int) -> int:
     amount, unit = since[:-1], since[-1:]
     if unit in _UNITS_MS and amount.isascii() and amount.isdigit() and len(amount) < 10:
@@ -180,9 +167,7 @@ def _moment_ms(since: str, now_ms: int) -> int:
         said = datetime.fromisoformat(since if "-" in since else f"{now.date()}T{since}")
         return int((said if said.tzinfo is not None else said.astimezone()).timestamp() * 1000)
     except (ValueError, OverflowError, OSError):
-        fail(
-            "usage", f"{since!r} is neither a seq nor a time", "such as 812, 10m, 12:04, 2026-01-31T12:04", WRONG_USAGE
-        )
+        fail("usage", f"{since!r} is neither a seq nor a time", "such as 812, 10m, 12:04, 2026-01-31T12:04")
 
 
 def _last_before(reader: Reader, at_ms: int) -> int:

@@ -50,42 +50,26 @@ class Failure(Exception):
     Attributes:
         code: The kind of failure, such as `no_database`.
         message: What and why, in one line; several lines where a file has several faults.
-        hint: What to do next.
-        exit_status: One of the statuses above.
+        hint: What to do next; empty where the message says it.
+        exit_status: 1 the work failed, 2 wrong usage, 3 refused, 4 no engine answered.
         details: Lines that stand below.
         about: More fields for `--json`, such as which team it is about.
     """
 
     def __init__(
-        self, code: str, message: str, hint: str, exit_status: int, *, details: Sequence[str] = (),
+        self, code: str, message: str, hint: str = "", exit_status: int = WRONG_USAGE, *, details: Sequence[str] = (),
         about: Mapping[str, object] | None = None,
     ) -> None:  # fmt: skip
         super().__init__(message)
-        self.code = code
-        self.message = message
-        self.hint = hint
-        self.exit_status = exit_status
-        self.details = details
-        self.about = about or {}
+        self.code, self.message, self.hint, self.exit_status = code, message, hint, exit_status
+        self.details, self.about = details, about or {}
 
 
 def fail(
     code: str, message: str, hint: str = "", exit_status: int = WRONG_USAGE, *, details: Sequence[str] = (),
     about: Mapping[str, object] | None = None,
 ) -> NoReturn:  # fmt: skip
-    """End the subcommand with one line on stderr.
-
-    Args:
-        code: The kind of failure, for `--json`.
-        message: What and why.
-        hint: What to do next; empty where the message says it.
-        exit_status: 1 the work failed, 2 wrong usage, 3 refused, 4 no engine answered.
-        details: Lines that stand below it.
-        about: More fields for `--json`, such as which team it is about.
-
-    Raises:
-        Failure: Always.
-    """
+    """End the subcommand with a `Failure` of these, one line on stderr."""
     raise Failure(code, message, hint, exit_status, details=details, about=about)
 
 
@@ -163,15 +147,8 @@ def show_failure(failure: Failure, *, as_json: bool) -> None:
         import json
 
         message = "\n".join([failure.message, *failure.details])
-        body = {
-            "v": 1,
-            "kind": "error",
-            "code": failure.code,
-            "message": message,
-            "hint": failure.hint,
-            **failure.about,
-        }
-        _write(sys.stderr, json.dumps(body, ensure_ascii=True))
+        body = {"v": 1, "kind": "error", "code": failure.code, "message": message, "hint": failure.hint}
+        _write(sys.stderr, json.dumps(body | dict(failure.about), ensure_ascii=True))
         return
     hint = f"; {failure.hint}" if failure.hint else ""
     team = f"team {failure.about['team']}" if "team" in failure.about else ""

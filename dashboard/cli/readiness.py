@@ -111,10 +111,6 @@ class Readiness:
                 os.chdir(folder)
         self._preloading.follow(loadable(self.state))
 
-    def last_look(self) -> None:
-        """Look once more, for the turn has come."""
-        self.look()
-
     def close(self) -> None:
         """Forget everything."""
         if self._reader is not None:

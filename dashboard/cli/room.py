@@ -39,15 +39,8 @@ def open_room(ctx: click.Context, *, readonly: bool) -> int:
 def open_dashboard(db: Path, *, readonly: bool = False, demo: bool = False, debug: bool = False) -> int:
     """Open the dashboard on a database; nothing is drawn where there is no terminal.
 
-    Args:
-        db: The team's database.
-        readonly: Look only.
-        demo: Suggest what to try, and ask whether the engine goes on when it is left.
-        debug: Show where an error came from.
-
-    Raises:
-        Failure: If there is no terminal.
-        StoreError: If the file cannot be used.
+    With `demo` it suggests what to try, and asks whether the engine goes on when it is left; with `debug` it shows
+    where an error came from.
     """
     with Reader(db):  # whatever is wrong with the file is said before the screen is taken
         pass

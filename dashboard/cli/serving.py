@@ -9,8 +9,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -36,13 +37,16 @@ UNSTICK_S = 3.0
 """How long a loop may take to notice that the store is lost before its process is ended all the same."""
 
 
-def end_lost(loss: Deposed | FileLost, db: Path, *, as_json: bool) -> NoReturn:
+def end_lost(loss: StoreError, db: Path, *, as_json: bool) -> NoReturn:
     """Say why this process is no engine any more, and end it at once.
 
     Nothing is left to be written, code of agents in threads must not go on beside the next engine, and closing a lost
     file would take away the write-ahead log that stands at its path now, which is another database's.
     """
-    _end(_described(loss, db), as_json=as_json)
+    failure = _described(loss, db)
+    show_failure(failure, as_json=as_json)
+    sys.stderr.flush()
+    os._exit(failure.exit_status)
 
 
 def end_when_stuck(store: Store, *, as_json: bool) -> None:
@@ -57,7 +61,7 @@ def end_when_stuck(store: Store, *, as_json: bool) -> None:
         store.lease.wait_until_lost()
         time.sleep(UNSTICK_S)
         if store.lease.loss is not None:
-            _end(_described(store.lease.loss, db), as_json=as_json)
+            end_lost(store.lease.loss, db, as_json=as_json)
 
     threading.Thread(target=watch, name="engine-loss", daemon=True).start()
 
@@ -73,12 +77,6 @@ def _described(loss: StoreError, db: Path) -> Failure:
     who = "another engine" if now is None else f"engine {now.pid}"
     said = f"this engine, {os.getpid()}, was deposed: {who} took over with token {loss.found}"
     return Failure("deposed", f"{said}; it writes no more, and nothing that was acknowledged is lost", "", WORK_FAILED)
-
-
-def _end(failure: Failure, *, as_json: bool) -> NoReturn:
-    show_failure(failure, as_json=as_json)
-    sys.stderr.flush()
-    os._exit(failure.exit_status)
 
 
 END_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -154,7 +152,7 @@ class Serving:
         self._refuse_code_elsewhere(readiness.state)
         self._waiting()
         while (turn := await self._turn(standby, readiness)) is not None:
-            await anyio.to_thread.run_sync(readiness.last_look)
+            await anyio.to_thread.run_sync(readiness.look)
             if readiness.team_was_stopped:
                 turn.give_up()
                 self.team_was_stopped = True
@@ -190,15 +188,11 @@ class Serving:
     async def _watch_waiting(self, waiting: anyio.CancelScope) -> None:
         async with anyio.create_task_group() as group:
             if self._terms.while_fd is not None:
-                group.start_soon(self._watch_pipe, self._terms.while_fd, waiting.cancel)
+                group.start_soon(_when_closed, self._terms.while_fd, waiting.cancel)
             with anyio.open_signal_receiver(*END_SIGNALS) as signals:
                 async for number in signals:
                     self.ended_by = signal.Signals(number)
                     waiting.cancel()
-
-    async def _watch_pipe(self, descriptor: int, then: Callable[[], None]) -> None:
-        await anyio.wait_readable(descriptor)
-        then()
 
     async def _lead(
         self, turn: Turn | None = None, readiness: Readiness | None = None, standby: Standby | None = None
@@ -206,11 +200,7 @@ class Serving:
         terms = self._terms
         async with (
             open_store(
-                terms.db,
-                takeover=terms.takeover,
-                durability=terms.durability,
-                turn=turn,
-                accept_loss=terms.accept_loss,
+                terms.db, takeover=terms.takeover, durability=terms.durability, turn=turn, accept_loss=terms.accept_loss
             ) as store,
             anyio.create_task_group() as group,
         ):
@@ -222,7 +212,7 @@ class Serving:
             group.start_soon(self._watch_signals, host)
             await group.start(self._live, host, group)
             if terms.while_fd is not None:
-                group.start_soon(self._watch_starter, host, terms.while_fd)
+                group.start_soon(_when_closed, terms.while_fd, partial(host.stop, "whoever started it has ended"))
             if terms.load is not None and not is_loaded(host.state, terms.load, terms.digests):
                 applied = await host.order(terms.load, sender=sender_of("quarterdeck engine"))
                 log.info("%s", applied.summary)
@@ -247,17 +237,16 @@ class Serving:
                 log.info("%s: the engine ends; again ends it at once", self.ended_by.name)
                 await host.stop(self.ended_by.name)
 
-    async def _watch_starter(self, host: Host, descriptor: int) -> None:
-        await anyio.wait_readable(descriptor)
-        await host.stop("whoever started it has ended")
+
+async def _when_closed(descriptor: int, then: Callable[[], Awaitable[None] | None]) -> None:
+    """Call `then` once a pipe is closed at its other end."""
+    await anyio.wait_readable(descriptor)
+    if (waited := then()) is not None:
+        await waited
 
 
 def refuse_code_elsewhere(state: State, db: Path) -> None:
-    """Refuse to be the engine of a team whose code only the program has that made it.
-
-    Raises:
-        Failure: If it is such a team.
-    """
+    """Refuse to be the engine of a team whose code only the program has that made it."""
     line = program_line(state)
     if line is not None:
         hint = f"or let its agents wait here: quarterdeck engine --without-code --db {db}"

@@ -48,7 +48,7 @@ def simulate(ctx: click.Context, team: Path | None, *, seeds: int, seed: int | N
     spec = file.load_command().team if file is not None else None
     chosen = range(1, seeds + 1) if seed is None else [seed]
     report = run(chosen, spec, hours=hours, progress=_progress(len(chosen)))
-    replay = _replay(team, report, hours)
+    replay = None if report.broken is None else _replay(team, report.broken.plan.seed, hours)
     emit(ctx, _body(report, team, replay), lambda: _told(report, replay))
     return WORK_FAILED if report.broken is not None else DONE
 
@@ -65,11 +65,8 @@ def _progress(seeds: int) -> "Callable[[Report], None]":
     return told
 
 
-def _replay(team: Path | None, report: "Report", hours: float) -> str | None:
-    if report.broken is None:
-        return None
+def _replay(team: Path | None, seed: int, hours: float) -> str:
     length = "" if hours == 6.0 else f" --hours {hours:g}"
-    seed = report.broken.plan.seed
     if team is None:
         return f"make simulate SEED={seed}" if not length else f"quarterdeck simulate --seed {seed}{length}"
     return f"quarterdeck simulate {team} --seed {seed}{length}"
@@ -83,13 +80,8 @@ def _body(report: "Report", team: Path | None, replay: str | None) -> dict[str, 
         "seeds": report.seeds,
         "hours": round(report.hours, 3),
         "wall_s": round(report.wall_s, 3),
-        "events": report.events,
-        "engines": report.engines,
-        "commands": report.commands,
-        "refused": report.refused,
-        "refusals": dict(report.refusals),
-        "runs": dict(report.runs),
-        "tasks": dict(report.tasks),
+        **{name: getattr(report, name) for name in ("events", "engines", "commands", "refused")},
+        **{name: dict(getattr(report, name)) for name in ("refusals", "runs", "tasks")},
         "attempts": report.attempts,
         "retries": report.retries,
         "wait_p95_ms": report.wait_ms(0.95),
@@ -103,11 +95,9 @@ def _body(report: "Report", team: Path | None, replay: str | None) -> dict[str, 
         "faults": dict(report.faults),
         "failures": [
             {
-                "agent": cause.agent,
+                **{name: getattr(cause, name) for name in ("agent", "example", "advice")},
                 "cause": cause.kind,
                 "tasks": count,
-                "example": cause.example,
-                "advice": cause.advice,
             }
             for cause, count in _worst(report)
         ],
@@ -133,14 +123,19 @@ def _broken(past: "Past", replay: str | None) -> dict[str, Any]:
 
 def _told(report: "Report", replay: str | None) -> list[str]:
     rate = report.hours / report.wall_s * 60 if report.wall_s else 0.0
-    ends = ", ".join(f"{count:,} {name}" for name, count in sorted(report.tasks.items())) or "none"
+    most = ", ".join(f"{kind} ({count:,})" for kind, count in report.refusals.most_common(3))
+    refused = f", {report.refused:,} refused: {most}" if report.refused else ""
+    runs, tasks = (
+        ", ".join(f"{count:,} {name}" for name, count in sorted(ended.items())) or "none"
+        for ended in (report.runs, report.tasks)
+    )
     rows: list[tuple[str, str]] = [
         ("simulated", f"{report.hours:,.1f} h in {counted(report.seeds, 'history', 'histories')}"),
         ("", f"{report.wall_s:.1f} s of real time, {rate:,.0f} h a minute, {report.events:,} events"),
         ("engines", f"{report.engines:,} started, {report.engines - report.seeds:,} of them after a crash or a stop"),
-        ("commands", _commands(report)),
-        ("runs", ", ".join(f"{count:,} {name}" for name, count in sorted(report.runs.items())) or "none"),
-        ("tasks", ends),
+        ("commands", f"{report.commands:,}, {report.accepted:.0%} accepted{refused}"),
+        ("runs", runs),
+        ("tasks", tasks),
         ("attempts", f"{report.attempts:,}, {report.retries:,} of them retries"),
         ("trouble", f"in {counted(report.wrong.total(), 'attempt')}: {_told_of(report.wrong)}"),
         ("", f"around the team: {_told_of(report.faults)}"),
@@ -162,12 +157,6 @@ def _told(report: "Report", replay: str | None) -> list[str]:
         rows[-1] = ("invariants", "BROKEN")
     lines = [f"{name:<13}{text}" for name, text in rows if name or text]
     return [*lines, *(_broken_lines(report.broken, replay) if report.broken is not None else [])]
-
-
-def _commands(report: "Report") -> str:
-    most = ", ".join(f"{kind} ({count:,})" for kind, count in report.refusals.most_common(3))
-    refused = f", {report.refused:,} refused: {most}" if report.refused else ""
-    return f"{report.commands:,}, {report.accepted:.0%} accepted{refused}"
 
 
 def _failures(report: "Report") -> list[tuple[str, str]]:

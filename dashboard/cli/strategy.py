@@ -52,8 +52,8 @@ def strategy(
     if not dry_run:
         return order(ctx, sending, [command])
     state = state_of(sending)
-    body, told = _plan(state, command)
-    emit(ctx, body | naming(sending.path, state), told)
+    event = switched(state, command)
+    emit(ctx, _body(state, event) | naming(sending.path, state), _told(state, event))
     return DONE
 
 
@@ -68,27 +68,13 @@ def _setting(said: str) -> tuple[str, JsonValue]:
     return key, value
 
 
-def _plan(state: State, command: SwitchStrategy) -> tuple[Item, list[str]]:
-    """Return what `command` would keep, cancel and plan anew, as JSON and in words.
-
-    Raises:
-        Refused: If the engine would refuse it.
-    """
-    event = switched(state, command)
-    return _body(state, event), _told(state, event)
-
-
 def _body(state: State, event: StrategySwitched) -> Item:
     return {
         "v": 1,
         "kind": "strategy",
         "dry_run": True,
         "seq": state.seq,
-        "supervisor_id": event.supervisor_id,
-        "previous": event.previous,
-        "mode": event.mode,
-        "aggregation": event.aggregation,
-        "aggregator": event.aggregator,
+        **{name: getattr(event, name) for name in ("supervisor_id", "previous", "mode", "aggregation", "aggregator")},
         "items": [
             {
                 "run_id": change.run_id,
@@ -117,28 +103,20 @@ def _told(state: State, event: StrategySwitched) -> list[str]:
 
 def _lines_of(state: State, change: GroupChange) -> list[str]:
     kept = [task_id for task_id in change.kept if state.tasks[task_id].ended]
-    going_on = [task_id for task_id in change.kept if task_id not in kept]
-    added = [node.title for node in change.added]
-    removed = _titles(state, change.removed)
-    return [
-        line
-        for count, line in (
-            (len(kept), f"stays done   {_titles(state, kept)}"),
-            (len(going_on), f"goes on      {_titles(state, going_on)}"),
-            (len(change.cancelled), f"is stopped   {_titles(state, change.cancelled)}"),
-            (len(_replanned(change)), f"re-planned   {_titles(state, _replanned(change))}"),
-            (len(added), f"added        {', '.join(added)}"),
-            (len(change.removed), f"left out     {removed}"),
-        )
-        if count
-    ] or [f"{counted(0, 'task')} to plan anew"]
+    ids = {
+        "stays done": kept,
+        "goes on": [task_id for task_id in change.kept if task_id not in kept],
+        "is stopped": change.cancelled,
+        "re-planned": _replanned(change),
+    }
+    titles = {what: [state.tasks[one].title for one in found] for what, found in ids.items()}
+    titles["added"] = [node.title for node in change.added]
+    titles["left out"] = [state.tasks[one].title for one in change.removed]
+    lines = [f"{what:<13}{', '.join(found)}" for what, found in titles.items() if found]
+    return lines or [f"{counted(0, 'task')} to plan anew"]
 
 
 def _replanned(change: GroupChange) -> list[str]:
     """Nodes that have not started and whose place is another now."""
     fixed = {*change.kept, *change.cancelled}
     return [task_id for task_id in change.after if task_id not in fixed]
-
-
-def _titles(state: State, task_ids: list[str]) -> str:
-    return ", ".join(state.tasks[task_id].title for task_id in task_ids)

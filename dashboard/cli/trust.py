@@ -5,6 +5,7 @@ A team file is allowed as a whole; what files with specs and archives name is al
 
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from dashboard.cli.database import data_folder
 from dashboard.cli.ordering import Sending, state_of
 from dashboard.cli.output import REFUSED, WRONG_USAGE, Table, emit, fail, is_interactive, say
 from dashboard.specfile import SpecFile
+from dashboard.views.amounts import counted
 from engine.core.code import references_of
 from engine.core.state import State
 from engine.folding import folded
@@ -60,15 +62,10 @@ def allow(code: TeamCode) -> None:
 
 
 def ensure_trusted(code: TeamCode, *, allowed: bool) -> None:
-    """Return once a team file may run its code; on a terminal the person is asked.
-
-    Args:
-        code: What it runs.
-        allowed: `--trust` was given.
+    """Return once a team file may run its code: `--trust` allowed it, it is on the list, or the person says so.
 
     Raises:
         UntrustedFile: If it may not, and nobody can be asked.
-        Failure: If the person does not want it.
     """
     file = code.team
     if not file.references:
@@ -104,21 +101,7 @@ def _allow_database(ctx: click.Context, db: Path) -> None:
 
 def _show_list(ctx: click.Context) -> None:
     entries = trust_list().entries()
-    body = {
-        "v": 1,
-        "kind": "trust",
-        "items": [
-            {
-                "path": entry.path,
-                "sha256": entry.sha256,
-                "references": entry.references,
-                "files": entry.files,
-                "db": entry.db or None,
-                "at_ms": entry.at_ms,
-            }
-            for entry in entries
-        ],
-    }
+    body = {"v": 1, "kind": "trust", "items": [asdict(entry) | {"db": entry.db or None} for entry in entries]}
     rows = [(entry.path, entry.sha256[:12], len(entry.references), len(entry.files), entry.db) for entry in entries]
     emit(ctx, body, Table(("FILE", "CONTENT", "REFERENCES", "FILES", "FOR"), rows, empty="no file is trusted"))
 
@@ -140,31 +123,18 @@ def _counted(references: list[str], files: list[str]) -> str:
     if not references:
         return "no code of yours"
     of = f", from {', '.join(files)}" if files else ""
-    return f"{len(references)} function{'s' if len(references) != 1 else ''}: {', '.join(references)}{of}"
+    return f"{counted(len(references), 'function')}: {', '.join(references)}{of}"
 
 
 def ensure_granted(sending: Sending, file: SpecFile, *, trust: bool) -> None:
-    """Return once all the code that a file names is allowed.
-
-    Raises:
-        Failure: If it is not, exit 3.
-    """
+    """Return once all the code that a file names is allowed; else exit 3."""
     allow_code(file.references, state_of(sending), db=sending.path, path=file.path, sha256=file.sha256, trust=trust)
 
 
 def allow_code(references: Sequence[str], state: State, *, db: Path, path: Path, sha256: str, trust: bool) -> None:
-    """Put references on this user's list for a database, once `--trust` or an answer says so.
+    """Put references on this user's list for a database that holds `state`, once `--trust` or an answer says so.
 
-    Args:
-        references: What is to be imported.
-        state: What the database holds.
-        db: The database.
-        path: What names them, for the question.
-        sha256: Of its content.
-        trust: `--trust` was given.
-
-    Raises:
-        Failure: If they are not allowed, exit 3.
+    `path` is the file that names them, with the hash of its content. Where they are not allowed, exit 3.
     """
     needed = needs_trust(trust_list(), references, state, db)
     if not needed:

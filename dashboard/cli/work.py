@@ -88,20 +88,8 @@ def inbox(ctx: click.Context) -> None:
     with Reader(db) as reader:
         state, now_ms = folded_from(reader), now_in(reader)
     waiting = list(state.escalations.values())
-    items = [
-        {
-            "id": one.id,
-            "about": one.kind,
-            "subject": one.subject,
-            "run_id": one.run_id,
-            "question": one.question,
-            "options": one.options,
-            "default": one.default,
-            "due_ms": one.due_ms,
-            "asked_ms": one.asked_ms,
-        }
-        for one in waiting
-    ]
+    fields = ("subject", "run_id", "question", "options", "default", "due_ms", "asked_ms")
+    items = [{"id": one.id, "about": one.kind, **{name: getattr(one, name) for name in fields}} for one in waiting]
 
     def shown() -> Table:
         rows = [

@@ -154,12 +154,7 @@ def _halstead_word(node: ast.AST) -> str:
 
 
 def maintainability(volume: float, complexity: float, lines: float) -> float:
-    """An index from 0 (nobody dares) to 100, from averages over the functions of a module.
-
-    Args:
-        volume: Mean Halstead volume, in bits.
-        complexity: Mean cyclomatic complexity.
-        lines: Mean lines of code.
+    """An index from 0 (nobody dares) to 100, from averages over the functions of a module; the volume is in bits.
 
     Source: P. Oman and J. Hagemeister, "Metrics for Assessing a Software System's Maintainability", ICSM 1992, with
     the three-metric coefficients and scaled to 0..100.
@@ -193,7 +188,7 @@ def unused_arguments(tree: ast.Module) -> list[tuple[int, str, str]]:
     """
     found = []
     for name, function in functions(tree):
-        if "." in name or function.decorator_list or _is_stub(function):
+        if "." in name or function.decorator_list or all(map(_says_nothing, function.body)):
             continue
         mentioned = {
             node.id for statement in function.body for node in ast.walk(statement) if isinstance(node, ast.Name)
@@ -201,7 +196,7 @@ def unused_arguments(tree: ast.Module) -> list[tuple[int, str, str]]:
         if "locals" not in mentioned:
             found += [
                 (argument.lineno, name, argument.arg)
-                for argument in _parameters(function)
+                for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
                 if argument.arg not in mentioned and not argument.arg.startswith("_")
             ]
     return found
@@ -228,17 +223,8 @@ def _used_names(tree: ast.Module) -> set[str]:
     return used
 
 
-def _is_stub(function: Function) -> bool:
-    return all(map(_says_nothing, function.body))
-
-
 def _says_nothing(statement: ast.stmt) -> bool:
     if isinstance(statement, ast.Return):
         return statement.value is None or isinstance(statement.value, ast.Constant | ast.Name)
     constant = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     return constant or isinstance(statement, ast.Pass | ast.Raise)
-
-
-def _parameters(function: Function) -> list[ast.arg]:
-    arguments = function.args
-    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]

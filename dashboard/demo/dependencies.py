@@ -68,10 +68,6 @@ def is_manifest(name: str) -> bool:
 def declared_in(folder: str, names: Iterable[str]) -> dict[str, Any]:
     """Read manifests; blocking.
 
-    Args:
-        folder: The audited folder, in the form of `name_text`.
-        names: Manifests inside it.
-
     Returns:
         `{"items": [{"name", "version", "kind", "file"}], "failures": [{"file", "error"}]}`.
     """
@@ -100,7 +96,10 @@ def requirements(name: str, text: str) -> Iterator[tuple[str, str, str]]:
         for group in ("dependencies", "devDependencies", "peerDependencies"):
             yield from ((n, str(v), "npm") for n, v in data.get(group, {}).items())
     elif base == "Cargo.toml":
-        yield from _cargo(tomllib.loads(text))
+        data = tomllib.loads(text)
+        for group in ("dependencies", "dev-dependencies", "build-dependencies"):
+            for n, wanted in data.get(group, {}).items():
+                yield n, str(wanted.get("version", "") if isinstance(wanted, dict) else wanted), "cargo"
     elif base == "go.mod":
         yield from ((match[1], match[2], "go") for match in _GO_REQUIRE.finditer(text))
     else:
@@ -108,12 +107,6 @@ def requirements(name: str, text: str) -> Iterator[tuple[str, str, str]]:
             match = _REQUIREMENT.match(line)
             if match and not line.lstrip().startswith(("-", "#", "git+", "http")):
                 yield match[1], re.sub(r"\s*(\\|--hash).*", "", match[2]).strip(), "python"
-
-
-def _cargo(data: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    for group in ("dependencies", "dev-dependencies", "build-dependencies"):
-        for name, wanted in data.get(group, {}).items():
-            yield name, str(wanted.get("version", "")) if isinstance(wanted, dict) else str(wanted), "cargo"
 
 
 def _python_lines(base: str, text: str) -> Iterator[str]:
@@ -145,19 +138,14 @@ def canonical(name: str) -> str:
 
 
 def compared(declared: list[dict[str, str]], outside: dict[str, int], *, firm: Collection[str]) -> dict[str, Any]:
-    """Hold declarations against imports.
-
-    Args:
-        declared: Items of `declared_in`.
-        outside: Outside packages by import name, with the number of files that import them.
-        firm: Those of them that some file cannot do without.
+    """Hold items of `declared_in` against outside packages by import name, of which `firm` cannot be done without.
 
     Returns:
         Counts, `undeclared` (firmly imported, not declared), `unseen` (declared, never imported), `loose` (no version
         at all) and `twice` (declared with different conditions).
     """
     python = {canonical(item["name"]) for item in declared if item["kind"] == "python"}
-    used = {_package_of(name): name for name in outside}
+    used = {IMPORT_NAMES.get(canonical(name), canonical(name)): name for name in outside}
     missing = sorted(name for package, name in used.items() if name in firm and not _covers(python, package))
     versions: dict[str, set[str]] = {}
     for item in declared:
@@ -170,11 +158,6 @@ def compared(declared: list[dict[str, str]], outside: dict[str, int], *, firm: C
         "loose": sorted({item["name"] for item in declared if item["version"] in ("", "*", "latest")})[:20],
         "twice": sorted(name.partition(" ")[2] for name, found in versions.items() if len(found - {""}) > 1)[:20],
     }
-
-
-def _package_of(import_name: str) -> str:
-    name = canonical(import_name)
-    return IMPORT_NAMES.get(name, name)
 
 
 def _covers(packages: set[str], package: str) -> bool:

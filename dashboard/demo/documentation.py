@@ -44,16 +44,19 @@ def _prose(folder: str, name: str) -> dict[str, Any]:
         "file": name,
         "kind": "prose",
         "words": len(text.split()),
-        "headings": len(_HEADING.findall(text)),
         "problems": problems[:KEPT],
     }
 
 
 def _dead_links(folder: str, name: str, text: str) -> Iterator[tuple[int, str]]:
     """Links to files and headings of this folder that are not there; addresses elsewhere are not asked."""
-    anchors = {_anchor(heading) for heading in _HEADING.findall(text)}
+    headings = [re.sub(r"[^\w\- ]", "", heading.strip().lower()) for heading in _HEADING.findall(text)]
+    anchors = {heading.replace(" ", "-") for heading in headings}  # the fragments that forges give them
     root = Path(os_name(folder))
-    for match in _LINK.finditer(_without_code(text)):
+    # Code blocks and spans are blanked out, keeping every offset.
+    plain = re.sub(r"(?ms)^ {0,3}(```|~~~).*?^ {0,3}\1", lambda code: re.sub(r"[^\n]", " ", code[0]), text)
+    plain = re.sub(r"`[^`\n]{1,500}`", lambda code: " " * len(code[0]), plain)
+    for match in _LINK.finditer(plain):
         target, _, anchor = match[1].partition("#")
         line = text.count("\n", 0, match.start()) + 1
         if re.match(r"[a-zA-Z][\w+.-]*:|//", target):
@@ -68,17 +71,6 @@ def _dead_links(folder: str, name: str, text: str) -> Iterator[tuple[int, str]]:
             continue
         if not os.path.lexists(root / path):
             yield line, f"dead link to {name_text(path)[:120]}"
-
-
-def _without_code(text: str) -> str:
-    """Blank out code blocks and spans, keeping every offset."""
-    blank = re.sub(r"(?ms)^ {0,3}(```|~~~).*?^ {0,3}\1", lambda code: re.sub(r"[^\n]", " ", code[0]), text)
-    return re.sub(r"`[^`\n]{1,500}`", lambda code: " " * len(code[0]), blank)
-
-
-def _anchor(heading: str) -> str:
-    """The fragment that forges give a heading."""
-    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
 def _docstrings(folder: str, name: str) -> dict[str, Any]:
@@ -136,15 +128,12 @@ def parameters(function: Function) -> set[str]:
 
 
 def summary(entries: list[dict[str, Any]], *, names: list[str]) -> dict[str, Any]:
-    """Join the entries of all files.
-
-    Args:
-        entries: As `read` gives them.
-        names: Every file of the folder; tells whether a readme is there.
-    """
+    """Join the entries of all files; `names` of every file of the folder tell whether a readme is there."""
     prose = [entry for entry in entries if entry["kind"] == "prose"]
     python = [entry for entry in entries if entry["kind"] == "python" and not entry["test"]]
     problems = [{"file": e["file"], "line": line, "what": what} for e in entries for line, what in e["problems"]]
+    # Dead links first: readers meet them.
+    problems.sort(key=lambda row: (not row["what"].startswith("dead"), row["file"], row["line"]))
     bare = [{"file": e["file"], "line": line, "name": name, "lines": n} for e in python for line, name, n in e["bare"]]
     tops = {name.lower().partition(".")[0] for name in names if "/" not in name}
     return {
@@ -158,11 +147,6 @@ def summary(entries: list[dict[str, Any]], *, names: list[str]) -> dict[str, Any
         "absent": [what for what in ("readme", "licen[cs]e|copying", "changelog|changes|history|news")
                    if not any(re.fullmatch(what, top) for top in tops)],
         "problem_count": len(problems),
-        "problems": sorted(problems, key=_problem_order)[:30],
+        "problems": problems[:30],
         "bare": sorted(bare, key=lambda row: (-row["lines"], row["file"]))[:15],
     }  # fmt: skip
-
-
-def _problem_order(row: dict[str, Any]) -> tuple[bool, str, int]:
-    """Dead links first: readers meet them."""
-    return not row["what"].startswith("dead"), row["file"], row["line"]

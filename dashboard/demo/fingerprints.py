@@ -45,8 +45,7 @@ def prints(value: dict[str, Any]) -> dict[str, Any]:
 def judge(value: dict[str, Any]) -> dict[str, Any]:
     """Measure the passages that two files share.
 
-    Args:
-        value: `{"folder", "left", "right", "seeds": [[i, j], ...]}`; seeds are token indices of equal fingerprints.
+    `value` is `{"folder", "left", "right", "seeds": [[i, j], ...]}`, token indices of equal fingerprints.
 
     Returns:
         `{"left", "right", "passages": [{"tokens", "left": [first, last line], "right": [...]}]}`, the longest first.
@@ -66,13 +65,10 @@ def _apart(passages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Drop what lies inside a longer passage on either side: text that repeats itself matches in every shift."""
     kept: list[dict[str, Any]] = []
     for passage in passages:
-        if not any(_overlap(passage[side], other[side]) for other in kept for side in ("left", "right")):
+        sides = [(passage[side], other[side]) for other in kept for side in ("left", "right")]
+        if not any(one[0] < other[1] and other[0] < one[1] for one, other in sides):
             kept.append(passage)
     return kept
-
-
-def _overlap(one: list[int], other: list[int]) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
 
 
 def pack(pairs: list[tuple[int, int]]) -> str:
@@ -156,13 +152,9 @@ def _rolling(tokens: Sequence[int]) -> list[int]:
 def shared(
     left: Sequence[int], right: Sequence[int], seeds: Sequence[Sequence[int]], *, same: bool
 ) -> list[tuple[int, int, int]]:
-    """Longest equal runs around the seeds as (start left, start right, length); each run once.
+    """Longest equal runs of token hashes around the seeds as (start left, start right, length); each run once.
 
-    Args:
-        left: Token hashes of one file.
-        right: Token hashes of the other.
-        seeds: Pairs of indices where equal windows were seen.
-        same: Both are one file; then a run never overlaps itself.
+    Of `same` files a run never overlaps itself.
     """
     runs: list[tuple[int, int, int]] = []
     for i, j in sorted((seed[0], seed[1]) for seed in seeds):
@@ -190,14 +182,7 @@ _SEEDS = 40
 
 
 def suspects(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The pairs of files that share fingerprints, most first.
-
-    Args:
-        entries: As the worker `fingerprints.prints` gives them.
-
-    Returns:
-        `{"left", "right", "seeds": [[i, j], ...]}` each; of a fingerprint in many places, neighbours only.
-    """
+    """The pairs of files that share fingerprints, most first; of a fingerprint in many places, neighbours only."""
     places: dict[int, list[tuple[str, int]]] = defaultdict(list)
     for entry in sorted(entries, key=lambda entry: str(entry["file"])):
         for hashed, at in unpack(entry["prints"]):
@@ -210,25 +195,15 @@ def suspects(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 seeds[left, right].append([i, j])
     ranked = sorted(seeds.items(), key=lambda item: (-len(item[1]), item[0]))
     return [
-        {"left": left, "right": right, "seeds": _spread(pairs)}
+        {"left": left, "right": right, "seeds": pairs[:: max(1, len(pairs) // _SEEDS)][:_SEEDS]}  # from all over them
         for (left, right), pairs in ranked[:MAX_PAIRS]
-    ]  # fmt: skip
-
-
-def _spread(pairs: list[list[int]]) -> list[list[int]]:
-    """At most 40 of the seeds, from all over the files."""
-    step = max(1, len(pairs) // _SEEDS)
-    return pairs[::step][:_SEEDS]
+    ]
 
 
 def summary(entries: list[dict[str, Any]], judged: list[dict[str, Any]]) -> dict[str, Any]:
     """Copies of at least MIN_TOKENS tokens, the longest first, and how much code is copied in all."""
     rows = [
-        {
-            "tokens": passage["tokens"],
-            "left": [pair["left"], *passage["left"]],
-            "right": [pair["right"], *passage["right"]],
-        }
+        {"tokens": passage["tokens"], **{side: [pair[side], *passage[side]] for side in ("left", "right")}}
         for pair in judged
         for passage in pair["passages"]
         if passage["tokens"] >= MIN_TOKENS
@@ -240,7 +215,6 @@ def summary(entries: list[dict[str, Any]], judged: list[dict[str, Any]]) -> dict
             lines.update((file, line) for line in range(first, last + 1))
     return {
         "files": len(entries),
-        "tokens": sum(entry["tokens"] for entry in entries),
         "compared": len(judged),
         "copies": len(rows),
         "copied_lines": len(lines),

@@ -33,11 +33,7 @@ _VARIABLES = {
 
 
 class GitFailed(Exception):
-    """Git could not answer: not installed, not a repository, one it does not trust, or too slow.
-
-    Attributes:
-        reason: Git's own last line, or what went wrong before it ran.
-    """
+    """Git could not answer: not installed, not a repository, one it does not trust, or too slow; it says why."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"git: {reason}")
@@ -45,16 +41,7 @@ class GitFailed(Exception):
 
 
 def run_git(folder: Path, *arguments: str, timeout_s: float = 60.0) -> bytes:
-    """What `git ARGUMENTS` prints when run in `folder`; blocking.
-
-    Args:
-        folder: Where to run.
-        arguments: The subcommand and its options.
-        timeout_s: Longest wait, in seconds.
-
-    Raises:
-        GitFailed: It did not run, did not end in time, or ended with another status than 0.
-    """
+    """What `git ARGUMENTS` prints when run in `folder`; blocking. Raises GitFailed if it fails or takes too long."""
     settings = [part for setting in _SETTINGS for part in ("-c", setting)]
     environment = {key: text for key, text in os.environ.items() if not key.startswith("GIT_")} | _VARIABLES
     command = ["git", "--no-pager", *settings, "-C", str(folder), *arguments]
@@ -105,15 +92,7 @@ class Commit:
 
 
 def read(folder: str, under: str) -> dict[str, Any]:
-    """The history below a folder; blocking.
-
-    Args:
-        folder: The audited folder, as the operating system names it.
-        under: A folder or file inside it, relative; empty for all.
-
-    Returns:
-        What `summary` says, or `{"why_not": reason}` where there is no history to read.
-    """
+    """What `summary` says of a folder or file inside a folder; blocking. `{"why_not"}` where there is no history."""
     try:
         log = run_git(
             Path(folder), "log", "--no-merges", f"--max-count={MAX_COMMITS}", "--relative", "-z", "--numstat",
@@ -145,11 +124,7 @@ def commits_in(log: bytes) -> Iterator[Commit]:
 
 
 def summary(commits: list[Commit]) -> dict[str, Any]:
-    """Totals, churn by file, and pairs of files that change together.
-
-    Args:
-        commits: At least one, in any order.
-    """
+    """Totals, churn by file, and pairs of files that change together, of at least one commit."""
     touched: Counter[str] = Counter()
     lines: Counter[str] = Counter()
     authors: dict[str, set[str]] = defaultdict(set)

@@ -102,7 +102,6 @@ def summary(entries: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "firm": sorted({top for entry in entries for top in entry["firm"]} & outside.keys()),
         "outside": dict(sorted(outside.items(), key=lambda item: (-item[1], item[0]))[:60]),
-        "standard": len(standard),
         "most_imported": [{"file": modules[name], "by": n} for name, n in imported.most_common(8)],
         "cycles": [[modules[name] for name in cycle] for cycle in found[:10]],
         "cycle_count": len(found),
@@ -121,10 +120,7 @@ def _nearest(name: str, beside: str, modules: dict[str, str]) -> str:
 
 
 def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """Groups of modules that import each other in a circle, the smallest first.
-
-    Args:
-        graph: Module to the modules that it imports.
+    """Groups of modules that import each other in a circle, the smallest first; `graph` has what each imports.
 
     Source: R. Tarjan, "Depth-First Search and Linear Graph Algorithms", SIAM Journal on Computing 1, 1972; without
     recursion.

@@ -1,29 +1,14 @@
 """Putting hostile text into Markdown: names and findings come from the folder, and the folder from anybody. Pure."""
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 
-_UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-
-
-def visible(text: str) -> str:
-    r"""Text on one line in which no character moves the cursor, hides or turns others around; those read `\x1b`."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        _escaped(character) if unicodedata.category(character) in _UNSAFE else character for character in text
-    )
-
-
-def _escaped(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+from dashboard.clean import clean
 
 
 def code(text: str) -> str:
     """A code span; a name with backticks gets a longer fence."""
-    shown = visible(text)
+    shown = clean(text)
     if "`" not in shown:
         return f"`{shown}`"
     fence = "`" * (max(map(len, re.findall(r"`+", shown))) + 1)
@@ -32,7 +17,7 @@ def code(text: str) -> str:
 
 def prose(text: str) -> str:
     """Plain words of unknown origin, with what Markdown would take as markup escaped."""
-    return re.sub(r"([\\`*_\[\]<>#~])", r"\\\1", visible(text))
+    return re.sub(r"([\\`*_\[\]<>#~])", r"\\\1", clean(text))
 
 
 def place(file: str, line: int | None = None) -> str:
@@ -42,17 +27,13 @@ def place(file: str, line: int | None = None) -> str:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table; numbers are right-aligned, empty without rows. Cells are Markdown already."""
-    body = [[_cell(str(cell)) for cell in row] for row in rows]
+    # Pipes are escaped; one behind a backslash is spelled out, because the two would cancel each other.
+    body = [[re.sub(r"(?<=\\)\|", "x7c", str(cell)).replace("|", "\\|") for cell in row] for row in rows]
     if not body:
         return ""
     numeric = [all(re.fullmatch(r"[\d., %–-]*", row[at]) for row in body) for at in range(len(head))]
     rule = ["---:" if number else "---" for number in numeric]
     return "\n".join(f"| {' | '.join(row)} |" for row in [list(head), rule, *body]) + "\n"
-
-
-def _cell(text: str) -> str:
-    """Pipes escaped; one behind a backslash is spelled out, because the two would cancel each other."""
-    return re.sub(r"(?<=\\)\|", "x7c", text).replace("|", "\\|")
 
 
 def bullets(lines: Iterable[str]) -> str:

@@ -19,13 +19,9 @@ CHAPTERS: Final = (
 
 
 def report(findings: dict[str, Section]) -> str:
-    """Write the report.
+    """Write the report from sections by name, as the leads put them out; a chapter whose section is missing says so.
 
-    Args:
-        findings: Section by name, as the leads put them out; a chapter whose section is missing says so.
-
-    Returns:
-        Markdown in which no name or text from the folder is markup or reaches a terminal as a control sequence.
+    It is Markdown in which no name or text from the folder is markup or reaches a terminal as a control sequence.
     """
     under = findings.get("map", {}).get("under", "")
     title = f"# Audit of {code(under)}" if under else "# Audit"
@@ -41,13 +37,9 @@ def report(findings: dict[str, Section]) -> str:
 
 
 def sections_in(value: Any) -> dict[str, Section]:
-    """Every section inside the outputs of earlier nodes, however they were joined on the way.
+    """Every section inside the outputs of earlier nodes by its name, of two with one name the later.
 
-    Args:
-        value: JSON value; texts are searched for JSON objects, because a supervisor may have joined outputs as text.
-
-    Returns:
-        Section by name; of two with one name, the later.
+    Texts are searched for JSON objects, because a supervisor may have joined outputs as text.
     """
     return {str(found["section"]): found for found in _sections(value)}
 

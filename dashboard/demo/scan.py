@@ -2,9 +2,8 @@
 
 import hashlib
 import math
-import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -17,6 +16,8 @@ _BOMS = {b"\xef\xbb\xbf": "UTF-8 with BOM", b"\xff\xfe": "UTF-16 LE", b"\xfe\xff
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1b\b\v")
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _INVISIBLE = re.compile("[\u200b\u200c\u200d\u2060\u00ad]|(?<!^)\ufeff")
+_PLACES = re.compile(r"\s*(\(.*\)|in line \d+|U\+\w+|\\x\w\w|\b\d+ (?=lines))\s*")
+_HARMLESS = ("trailing blanks", "no newline", "CRLF line")
 _CONTROL = re.compile("[\x01-\x08\x0e-\x1f\x7f]")
 
 LANGUAGES: Final[dict[str, str]] = {
@@ -146,12 +147,13 @@ def _oddities(data: bytes) -> list[str]:
     """What a reviewer would want to be told about a text, most dangerous first."""
     text = data.decode("utf-8", "replace")
     notes = []
-    if found := _BIDI.search(text):
-        notes.append(f"bidirectional control U+{ord(found[0]):04X} in line {text.count(chr(10), 0, found.start()) + 1}")
-    if found := _INVISIBLE.search(text):
-        notes.append(f"invisible character U+{ord(found[0]):04X} in line {text.count(chr(10), 0, found.start()) + 1}")
-    if found := _CONTROL.search(text):
-        notes.append(f"control character \\x{ord(found[0]):02x} in line {text.count(chr(10), 0, found.start()) + 1}")
+    for shape, what, sign in (
+        (_BIDI, "bidirectional control", "U+{:04X}"),
+        (_INVISIBLE, "invisible character", "U+{:04X}"),
+        (_CONTROL, "control character", "\\x{:02x}"),
+    ):
+        if found := shape.search(text):
+            notes.append(f"{what} {sign.format(ord(found[0]))} in line {text.count(chr(10), 0, found.start()) + 1}")
     crlf, lf = data.count(b"\r\n"), data.count(b"\n")
     if 0 < crlf < lf:
         notes.append(f"mixed line endings ({crlf} CRLF, {lf - crlf} LF)")
@@ -168,20 +170,10 @@ def _oddities(data: bytes) -> list[str]:
 
 
 def summary(entries: list[dict[str, Any]], *, folders: int) -> dict[str, Any]:
-    """Join the entries of all files into what the report needs.
-
-    Args:
-        entries: As `fast` and `thorough` give them, mixed.
-        folders: How many folders the walk went into.
-    """
-    languages: dict[str, dict[str, int]] = {}
+    """Join the entries of all files, of both workers, into what the report needs."""
+    languages: dict[str, Counter[str]] = defaultdict(Counter)
     for entry in entries:
-        row = languages.setdefault(
-            entry["language"], dict.fromkeys(("files", "bytes", "lines", "blank", "comments"), 0)
-        )
-        row["files"] += 1
-        for key in ("bytes", "lines", "blank", "comments"):
-            row[key] += entry[key]
+        languages[entry["language"]].update(files=1, **{key: entry[key] for key in ("bytes", "lines", "comments")})
     by_size = sorted(entries, key=lambda entry: (-entry["bytes"], entry["file"]))
     notes = [{"file": entry["file"], "note": note} for entry in entries for note in entry["notes"]]
     return {
@@ -189,26 +181,19 @@ def summary(entries: list[dict[str, Any]], *, folders: int) -> dict[str, Any]:
         "folders": folders,
         "bytes": sum(entry["bytes"] for entry in entries),
         "lines": sum(entry["lines"] for entry in entries),
-        "languages": dict(sorted(languages.items(), key=lambda item: (-item[1]["bytes"], item[0]))),
+        "languages": {
+            name: dict(row) for name, row in sorted(languages.items(), key=lambda item: (-item[1]["bytes"], item[0]))
+        },
         "encodings": dict(Counter(entry["encoding"] for entry in entries).most_common()),
         "largest": [{key: entry[key] for key in ("file", "bytes", "lines")} for entry in by_size[:10]],
         "thorough": sum("sha" in entry for entry in entries),
-        "notes": sorted(notes, key=_note_order)[:40],
-        "note_kinds": dict(Counter(_note_kind(row["note"]) for row in notes).most_common()),
+        # Blanks and missing newlines are common and harmless: last.
+        "notes": sorted(notes, key=lambda row: (any(word in row["note"] for word in _HARMLESS), row["file"]))[:40],
+        "note_kinds": dict(Counter(_PLACES.sub(" ", row["note"]).strip() for row in notes).most_common()),
         "same": _same_content(entries),
         "packed": [entry["file"] for entry in entries if entry.get("entropy", 0) > 7.5][:10],
         "modules": _modules(entries),
     }
-
-
-def _note_kind(note: str) -> str:
-    return re.sub(r"\s*(\(.*\)|in line \d+|U\+\w+|\\x\w\w|\b\d+ (?=lines))\s*", " ", note).strip()
-
-
-def _note_order(row: dict[str, str]) -> tuple[int, str]:
-    """Blanks and missing newlines are common and harmless: last."""
-    harmless = ("trailing blanks", "no newline", "CRLF line")
-    return any(word in row["note"] for word in harmless), row["file"]
 
 
 def _same_content(entries: list[dict[str, Any]]) -> list[list[str]]:
@@ -223,10 +208,8 @@ def _same_content(entries: list[dict[str, Any]]) -> list[list[str]]:
 
 def _modules(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The largest folders of the top level, by lines."""
-    rows: dict[str, dict[str, Any]] = {}
+    lines: Counter[str] = Counter()
     for entry in entries:
         head, _, rest = entry["file"].partition("/")
-        row = rows.setdefault(head if rest else ".", {"name": head if rest else ".", "files": 0, "lines": 0})
-        row["files"] += 1
-        row["lines"] += entry["lines"]
-    return sorted(rows.values(), key=lambda row: (-row["lines"], os.fspath(row["name"])))[:12]
+        lines[head if rest else "."] += entry["lines"]
+    return [{"name": name, "lines": n} for name, n in sorted(lines.items(), key=lambda item: (-item[1], item[0]))[:12]]

@@ -38,12 +38,7 @@ def os_name(text: str) -> str:
 
 
 class SourceRefused(Exception):
-    """A file could not be read or understood.
-
-    Attributes:
-        name: The file, relative to the audited folder.
-        reason: Why, in one line.
-    """
+    """A file, relative to the audited folder, could not be read or understood; the reason is one line."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"{name}: {reason}")
@@ -70,15 +65,7 @@ class PythonSource:
 
 
 def read_bytes(folder: str, name: str) -> bytes:
-    """The content of a regular file.
-
-    Args:
-        folder: The audited folder, in the form of `name_text`.
-        name: The file, relative to it, in the form of `name_text`.
-
-    Raises:
-        SourceRefused: It is gone, not a regular file, not readable or too large.
-    """
+    """The content of a regular file below a folder, both in the form of `name_text`; raises SourceRefused."""
     try:
         descriptor = os.open(Path(os_name(folder), os_name(name)), _FLAGS)
     except OSError as error:
@@ -95,13 +82,7 @@ def read_bytes(folder: str, name: str) -> bytes:
 def decode_python(name: str, data: bytes, *, guess: bool) -> tuple[str, str, bool]:
     """Text, encoding and whether the encoding was guessed.
 
-    Args:
-        name: The file, for the message of a failure.
-        data: Its content.
-        guess: Take Latin-1 where the declared encoding (or UTF-8) does not fit, instead of failing.
-
-    Raises:
-        SourceRefused: The bytes do not fit the encoding and `guess` is false.
+    Where the declared encoding (or UTF-8) does not fit, Latin-1 is taken if `guess` says so; else it is refused.
     """
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
@@ -113,18 +94,16 @@ def decode_python(name: str, data: bytes, *, guess: bool) -> tuple[str, str, boo
 
 
 def read_python(folder: str, name: str, *, guess: bool = True) -> PythonSource:
-    """Read and parse one Python file.
-
-    Raises:
-        SourceRefused: It cannot be read, decoded or parsed; the reason names the line.
-    """
+    """Read and parse one Python file; the reason of SourceRefused names the line."""
     text, encoding, guessed = decode_python(name, read_bytes(folder, name), guess=guess)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             tree = ast.parse(text.replace("\r\n", "\n").replace("\r", "\n"))
         except SyntaxError as error:
-            raise SourceRefused(name, _syntax_reason(error)) from error
+            older = any(word in error.msg for word in ("print", "exec", "multiple exception"))
+            said = f"syntax error in line {error.lineno or 0}: {error.msg}{' (Python 2?)' if older else ''}"
+            raise SourceRefused(name, said) from error
         except ValueError as error:
             raise SourceRefused(name, f"not Python: {error}") from error
         except (RecursionError, MemoryError) as error:
@@ -133,23 +112,11 @@ def read_python(folder: str, name: str, *, guess: bool = True) -> PythonSource:
     return PythonSource(name, text, tree, encoding, guessed, complaints)
 
 
-def _syntax_reason(error: SyntaxError) -> str:
-    hint = " (Python 2?)" if "print" in error.msg or "exec" in error.msg or "multiple exception" in error.msg else ""
-    return f"syntax error in line {error.lineno or 0}: {error.msg}{hint}"
-
-
 def over_files(value: dict[str, Any], look: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
-    """Look at each file of a work item.
+    """Look at each file of a work item, `{"folder", "files": [...]}`.
 
-    Args:
-        value: `{"folder": ..., "files": [...]}`, names in the form of `name_text`.
-        look: Called with folder and name.
-
-    Returns:
-        `{"entries": [...], "failures": [{"file", "error"}]}`.
-
-    Raises:
-        SourceRefused: No file of the item could be looked at; so an item of one file fails as that file does.
+    Returns `{"entries", "failures": [{"file", "error"}]}`; an item of which no file could be looked at fails as its
+    first file does.
     """
     entries: list[dict[str, Any]] = []
     refused: list[SourceRefused] = []

@@ -17,14 +17,7 @@ _FUNCTION = "def area(width, height):\n\tif width < 0:\n        return 0\n\tretu
 
 
 def write_odd_files(folder: Path) -> list[str]:
-    """Fill a folder with odd files; blocking.
-
-    Args:
-        folder: Made if it is missing.
-
-    Returns:
-        What this file system or system would not take (names that are not UTF-8, pipes, links).
-    """
+    """Fill a folder with odd files; blocking. Return what this system would not take (some names, pipes, links)."""
     folder.mkdir(parents=True, exist_ok=True)
     for shipped in sorted(_SHIPPED.glob("*.txt")):
         (folder / shipped.name.removesuffix(".txt")).write_bytes(shipped.read_bytes())
@@ -96,30 +89,18 @@ COST_RATIO = 1.5
 """Seconds of the whole crew on a byte, over those of the probe, whose file is denser than most; measured."""
 
 _PROBE = "argparse.py"
-_LEFT_OUT = {
-    "site-packages",
-    "dist-packages",
-    "__pycache__",
-    "pydoc_data",
-    "lib-dynload",
-    "ensurepip",
-    "lib2to3",
-    "msilib",
-}
+_LEFT_OUT = frozenset(
+    ("site-packages", "dist-packages", "__pycache__", "pydoc_data", "lib-dynload", "ensurepip", "lib2to3", "msilib")
+)
 _LAST = ("distutils", "idlelib", "test", "turtledemo", "encodings")
 _MIN_FILES, _MAX_FILES = 200, 700
 
 
 class FolderTaken(Exception):
-    """The folder for the demo's files holds something else, which is not deleted.
-
-    Attributes:
-        folder: The folder.
-    """
+    """The folder for the demo's files holds something else, which is not deleted."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(f"{folder} is not empty and was not made by the demo; move it away")
-        self.folder = folder
 
 
 def stdlib_folder(
@@ -178,13 +159,7 @@ def probe_speed(library: Path, clock: Callable[[], float]) -> float:
 
 
 def bytes_for(audit_s: float, *, processes: int, bytes_per_s: float) -> int:
-    """How many bytes of source keep the crew busy for a time.
-
-    Args:
-        audit_s: The time, in seconds.
-        processes: Worker processes that share the work.
-        bytes_per_s: What `probe_speed` says.
-    """
+    """How many bytes of source keep some worker processes busy for a time, at what `probe_speed` says of each."""
     return int(audit_s * processes * bytes_per_s / COST_RATIO)
 
 

@@ -8,21 +8,23 @@ from pathlib import Path
 from dashboard.demo.source import name_text, os_name
 from dashboard.demo.walk import walk
 
-_FILLERS = {
-    "the",
-    "package",
-    "folder",
-    "module",
-    "directory",
-    "file",
-    "please",
-    "of",
-    "all",
-    "everything",
-    "again",
-    "only",
-    "just",
-}
+_FILLERS = frozenset(
+    (
+        "the",
+        "package",
+        "folder",
+        "module",
+        "directory",
+        "file",
+        "please",
+        "of",
+        "all",
+        "everything",
+        "again",
+        "only",
+        "just",
+    )
+)
 
 
 class RequestRefused(Exception):
@@ -30,12 +32,7 @@ class RequestRefused(Exception):
 
 
 class NoSuchTarget(RequestRefused):
-    """Nothing in the folder has the name that was asked for.
-
-    Attributes:
-        asked: The name.
-        near: Names that look like it.
-    """
+    """Nothing in the folder has the name that was asked for; some have a name that is near."""
 
     def __init__(self, asked: str, near: list[str]) -> None:
         hint = f"; near: {', '.join(near)}" if near else ""
@@ -67,16 +64,9 @@ class Target:
 
 
 def target_of(request: str, folder: str) -> Target:
-    """Find what a request asks to audit; blocking.
+    """Find what a request asks to audit in the crew's folder; blocking.
 
-    Args:
-        request: `audit`, or `audit NAME` with a path inside the folder, a dotted module or just a name.
-        folder: The crew's folder.
-
-    Raises:
-        RequestRefused: Not such a request.
-        OutsideFolder: The path leaves the folder.
-        NoSuchTarget: The name is not there; its message has the nearest ones.
+    It is `audit`, or `audit NAME` with a path inside the folder, a dotted module or just a name; else it is refused.
     """
     root = Path(os.path.realpath(folder))
     verb, _, rest = request.strip().partition(" ")

@@ -15,15 +15,11 @@ from dashboard.demo.source import MAX_FILE_BYTES, name_text
 
 MAX_FILES = 20_000
 LEFT_OUT = {
-    ".git": "version control's own files",
-    ".hg": "version control's own files",
-    ".svn": "version control's own files",
+    **dict.fromkeys((".git", ".hg", ".svn"), "version control's own files"),
+    **dict.fromkeys((".mypy_cache", ".pytest_cache", ".ruff_cache"), "a tool's cache"),
     ".venv": "a virtual environment",
     "node_modules": "installed packages",
     "__pycache__": "compiled code",
-    ".mypy_cache": "a tool's cache",
-    ".pytest_cache": "a tool's cache",
-    ".ruff_cache": "a tool's cache",
     ".tox": "a tool's environments",
 }
 _KINDS = {
@@ -32,15 +28,6 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
-
-
-@dataclass(slots=True, frozen=True)
-class FileEntry:
-    """A file to audit."""
-
-    name: str
-    """Relative to the audited folder, in the form of `name_text`."""
-    size_bytes: int
 
 
 @dataclass(slots=True, frozen=True)
@@ -55,13 +42,14 @@ class Skipped:
 class Listing:
     """What a walk found, in a stable order."""
 
-    files: list[FileEntry] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    """Relative to the audited folder, in the form of `name_text`."""
     skipped: list[Skipped] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
 
     def names(self, *suffixes: str) -> list[str]:
         """Files that end with one of the suffixes; all of them without any."""
-        return [file.name for file in self.files if not suffixes or file.name.lower().endswith(suffixes)]
+        return [name for name in self.files if not suffixes or name.lower().endswith(suffixes)]
 
 
 @dataclass(slots=True, frozen=True)
@@ -82,15 +70,10 @@ class _Ignored:
 
 
 def walk(folder: Path, under: str = "", *, max_files: int = MAX_FILES) -> Listing:
-    """List what is to be audited below `folder`; blocking.
+    """List what is to be audited below `folder`, or below a folder or file inside it; blocking.
 
-    Args:
-        folder: An existing folder.
-        under: A folder or file inside it, relative; empty for all. What is named is audited even if ignored.
-        max_files: Files beyond this count are skipped, and said.
-
-    Raises:
-        OSError: The folder itself cannot be read.
+    What `under` names is audited even if ignored. Files beyond `max_files` are skipped, and said. Raises OSError if the
+    folder itself cannot be read.
     """
     listing = Listing()
     if under and not (folder / under).is_dir():
@@ -155,7 +138,7 @@ def _take(listing: Listing, folder: Path, name: str, max_files: int) -> None:
         if not reason and len(listing.files) >= max_files:
             reason = f"beyond the first {max_files} files"
         if not reason:
-            listing.files.append(FileEntry(name_text(name), status.st_size))
+            listing.files.append(name_text(name))
             return
     listing.skipped.append(Skipped(name_text(name), reason))
 

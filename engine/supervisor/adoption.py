@@ -77,13 +77,8 @@ class Adoption:
     def commands(self, state: State, command: Command, *, settings: bool = True) -> list[Command]:
         """Return what the core is to decide in place of `command`; nothing where all of it is there.
 
-        Args:
-            state: The team as it is.
-            command: What the program says.
-            settings: Supervisors that are there get the settings that it declares; else they keep theirs.
-
-        Raises:
-            Unusable: If something that is to be called cannot be.
+        With `settings`, supervisors that are there get those that it declares; else they keep theirs. Raises Unusable
+        if something that is to be called cannot be.
         """
         if isinstance(command, AddAgent | AddSupervisor):
             return self._declared(state, command, settings=settings)
@@ -99,7 +94,9 @@ class Adoption:
     def _declared(self, state: State, command: Added, *, settings: bool) -> list[Command]:
         place = _place_of(state, command)
         if place is None or not (self._left.intersection(place.found) or place.name in self._removed):
-            return [self._added(command)]
+            if isinstance(command, AddAgent):
+                return [changed(self._with_references(command), declared=self._declares)]
+            return [changed(command, team=self._referred(State(), command.team, {}), declared=self._declares)]
         self._removed.discard(place.name)
         self._left.difference_update(place.found)
         member = self._referred(state, place.team, place.ids)
@@ -117,11 +114,6 @@ class Adoption:
             if change.since is not None:
                 log.warning("%s", sentence(change))
         return [declare] if merge.events else []
-
-    def _added(self, command: Added) -> Command:
-        if isinstance(command, AddAgent):
-            return changed(self._with_references(command), declared=self._declares)
-        return changed(command, team=self._referred(State(), command.team, {}), declared=self._declares)
 
     def _referred(self, state: State, team: SupervisorSpec, ids: Mapping[Path, str], path: Path = ()) -> SupervisorSpec:
         """Return a description with references in place of callables; those of agents that are there stay theirs."""
@@ -193,11 +185,7 @@ def _placed(state: State, top: Supervisor, team: SupervisorSpec, member: Describ
 def tree_of(state: State, supervisor: Supervisor, callables: Callables, *, name: str | None = None) -> SupervisorSpec:
     """Return what a program would have to declare to get `supervisor` with everything under it, callables in it.
 
-    Args:
-        state: Where it stands.
-        supervisor: The top.
-        callables: What its references stand for.
-        name: Of the top, in place of its own.
+    The top is called `name`, where that is given.
     """
     team = described(state, supervisor.id, callables.restored)
     assert isinstance(team, SupervisorSpec)

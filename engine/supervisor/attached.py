@@ -79,15 +79,7 @@ class AttachedSupervisor(Requests, Changes, Views):
 
 
 class RemoteEngine(EngineLink):
-    """An engine in another process.
-
-    Args:
-        path: The team's file.
-
-    Raises:
-        StoreError: If there is no database of ours.
-        CoreError: If its journal cannot be folded.
-    """
+    """An engine in another process, behind the team's file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
@@ -97,7 +89,7 @@ class RemoteEngine(EngineLink):
         self._is_stale = False
         """The file has lost events that were folded; the next call begins with what it holds."""
         self._follower: _Follower | None = None
-        self._texts = Texts(self._body)
+        self._texts = Texts(lambda seq: anyio.to_thread.run_sync(body_in, self._path, seq))
         self._listeners = Listeners()
         self._sending: dict[asyncio.Future[None], CommandRow] = {}
         """Commands that are not written into the inbox yet."""
@@ -196,9 +188,6 @@ class RemoteEngine(EngineLink):
     def events(self) -> Subscription:
         """Return the events from now on, for as long as the context of `running` is open and an engine is there."""
         return self._listeners.add(BUFFERED)
-
-    async def _body(self, seq: int) -> bytes:
-        return await anyio.to_thread.run_sync(body_in, self._path, seq)
 
     # Following the file
 

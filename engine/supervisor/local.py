@@ -141,11 +141,11 @@ class LocalEngine(EngineLink):
 
     def add_nodes(self, nodes: Iterable[Node]) -> None:
         """Add supervisors of the program that stand in the state already."""
-        self._find(nodes, self.state)
         self.nodes += nodes
+        self._find_nodes(self.state)
 
-    def _find(self, nodes: Iterable[Node], state: State) -> None:
-        for node in nodes:
+    def _find_nodes(self, state: State) -> None:
+        for node in self.nodes:
             node._find(state)
 
     # What the state does not hold
@@ -180,12 +180,15 @@ class LocalEngine(EngineLink):
 
     async def order(self, make: Make) -> Applied:
         """Carry out a command, here where nobody is at work and else by an engine; with callables in its specs."""
-        if self._is_idle and not self._needs_engine(command := checked_command(make)):
-            for spec in _specs_of(self.state, command):
-                await self._check(self.callables.referred(spec))
-            with self._guard.lock:
-                if self._is_idle:  # another task may have started an engine meanwhile
-                    return self._decided_offline(checked_command(make))
+        if self._is_idle:
+            specs = _specs_of(self.state, command := checked_command(make))
+            # What makes work, or brings code that only an engine can check, needs one.
+            if not isinstance(command, _NEED_AN_ENGINE) and all(spec.run_in != "process" for spec in specs):
+                for spec in specs:
+                    await self._check(self.callables.referred(spec))
+                with self._guard.lock:
+                    if self._is_idle:  # another task may have started an engine meanwhile
+                        return self._decided_offline(checked_command(make))
         return await super().order(make)
 
     async def send(self, command: Command) -> Applied:
@@ -207,22 +210,13 @@ class LocalEngine(EngineLink):
         self._pending.put(make)
 
     async def flushed(self) -> None:
-        """Return once what was posted is carried out.
-
-        Raises:
-            CommandRefusedError, Unusable: Why the first of it was not.
-        """
+        """Return once what was posted is carried out; raises why the first of it was not."""
         await self._pending.flushed()
 
     @property
     def _is_idle(self) -> bool:
         """True while nobody is at work and nobody else could be, so that a change needs no engine."""
         return self._store is None and not (self._guard.users or self._offline.state.runs or self._pending)
-
-    def _needs_engine(self, command: Command) -> bool:
-        """Return whether a command makes work, or brings code that only an engine can check."""
-        specs = _specs_of(self.state, command)
-        return isinstance(command, _NEED_AN_ENGINE) or any(spec.run_in == "process" for spec in specs)
 
     def _decided_offline(self, command: Command) -> Applied:
         return self._decided(self._offline, self._adoption, command)
@@ -298,7 +292,7 @@ class LocalEngine(EngineLink):
                 journal, adoption = self._taken_in(signal, OfflineJournal(state))
                 await journal.pour_into(store)
             self._offline.state, self._adoption, self._undeclared = journal.state, adoption, None
-        self._find(self.nodes, self._offline.state)
+        self._find_nodes(self._offline.state)
 
     def _taken_in(self, signal: StateReady, journal: OfflineJournal) -> tuple[OfflineJournal, Adoption]:
         """Return what a checked state comes to, with what the program has declared so far on top of it."""
@@ -343,7 +337,7 @@ class LocalEngine(EngineLink):
         self._adoption.begin(state)
         if any(root.name == team.team.name for root in state.roots):
             self._offline.state = state
-            self._find(self.nodes, state)
+            self._find_nodes(state)
             for command in (team, *self.posted):
                 with suppress(CommandRefusedError):  # raised again when it is carried out
                     self._adoption.bind_ahead(state, command)
@@ -375,7 +369,7 @@ class LocalEngine(EngineLink):
         if self._undeclared is not None:
             await self._ordered(host, self._undeclared)
             self._undeclared = None
-            self._find(self.nodes, host.state)
+            self._find_nodes(host.state)
         for agent in list(host.state.agents.values()):
             if agent.away and not self.is_ours(agent.id):
                 continue

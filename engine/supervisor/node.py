@@ -82,12 +82,7 @@ class EngineLink(ABC):
 
     @abstractmethod
     async def run_ended(self, run_id: str) -> RunSummary:
-        """Return the summary of a run once it has its outcome.
-
-        Raises:
-            UnknownRun: If there is none.
-            HostStopped: If the engine ended first.
-        """
+        """Return the summary of a run once it has its outcome; raises UnknownRun, or HostStopped if it ends first."""
 
     @abstractmethod
     async def finished_run(self, run_id: str) -> RunSummary | None:
@@ -105,11 +100,7 @@ class EngineLink(ABC):
         """Bring the state up to date with what others have done to the team."""
 
     def check_complete(self) -> None:  # noqa: B027  # a team of another process is not described by this program
-        """Check that every supervisor has the members that it names, once this program has described its team.
-
-        Raises:
-            CommandRefusedError: If one is missing.
-        """
+        """Check that every supervisor has the members that it names; raises CommandRefusedError if one is missing."""
 
     def is_ours(self, member_id: str) -> bool:
         """Return whether a member was made or taken over by this program, and not only left by an earlier one."""
@@ -177,12 +168,7 @@ class Node:
     def _any_target(self, name: str | None, find: Callable[..., Member | Work] = find_any) -> str:
         """Return the target for a name: the supervisor itself (None), one of its own, else of the whole tree.
 
-        Args:
-            name: None for the supervisor itself.
-            find: Which kinds of objects are meant.
-
-        Raises:
-            CommandRefusedError: If it may mean several of its own.
+        `find` says which kinds of objects are meant. Raises CommandRefusedError if it may mean several of its own.
         """
         if name is None:
             return self._target

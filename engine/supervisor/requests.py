@@ -138,19 +138,14 @@ class Requests(Node):
             raise UnknownRun(id)
         if isinstance(ended, Task):
             below = [state.tasks[child_id].status for child_id in ended.children]
-            counts = len(below), below.count(TaskStatus.DONE), below.count(TaskStatus.FAILED)
+            tasks, done, failed = len(below), below.count(TaskStatus.DONE), below.count(TaskStatus.FAILED)
         else:
-            counts = ended.tasks, ended.done, ended.failed
+            tasks, done, failed = ended.tasks, ended.done, ended.failed
+        output = await self._engine.text(ended.output)
         return WorkStatus(
-            id=id,
-            status=ended.status,
-            title=ended.title,
-            tasks=counts[0],
-            done=counts[1],
-            failed=counts[2],
-            output=await self._engine.text(ended.output),
+            id=id, status=ended.status, title=ended.title, tasks=tasks, done=done, failed=failed, output=output,
             error=ended.error,
-        )
+        )  # fmt: skip
 
     async def cancel(self, id: str, reason: str = "cancelled by the program") -> Applied:
         """Stop a run or a task at its next steps; what is done stays.

@@ -17,9 +17,7 @@ Life: TypeAlias = Callable[[Callable[[], None], anyio.Event], Awaitable[None]]
 class LoopGuard:
     """Counts the users of a supervisor, and refuses users of another event loop meanwhile.
 
-    Args:
-        what: What is used, for the message.
-        instead: What a program does that calls from another loop.
+    The message says `what` is used, and what a program does `instead` that calls from another loop.
     """
 
     def __init__(self, what: str, *, instead: str) -> None:
@@ -33,11 +31,7 @@ class LoopGuard:
 
     @contextmanager
     def used(self) -> Iterator[None]:
-        """Use it from the running loop.
-
-        Raises:
-            WrongLoop: If it is in use from another.
-        """
+        """Use it from the running loop; raises WrongLoop if it is in use from another."""
         with self.lock:
             loop = asyncio.get_running_loop()
             if self.users and loop is not self._loop:
@@ -51,11 +45,7 @@ class LoopGuard:
                 self.users -= 1
 
     def check(self) -> None:
-        """Check that it is not in use from the event loop of another thread.
-
-        Raises:
-            WrongLoop: If it is.
-        """
+        """Raise WrongLoop if it is in use from the event loop of another thread."""
         with self.lock:
             if self.users and threading.current_thread() is not self._thread:
                 raise self._refusal()

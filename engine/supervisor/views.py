@@ -141,10 +141,8 @@ class AgentSpecs(MutableSequence[AgentSpec]):
         """Remove agents once they have finished what they are at."""
         now = self._now()
         for now_id, spec in now[index] if isinstance(index, slice) else [now[index]]:
-            self._node._engine.post(partial(self._removal, now_id, spec.name))
-
-    def _removal(self, now_id: str, name: str) -> RemoveMember:
-        return RemoveMember(target=self._target(now_id, name), mode="drain")
+            target = partial(self._target, now_id, spec.name)
+            self._node._engine.post(lambda target=target: RemoveMember(target=target(), mode="drain"))  # type: ignore[misc]
 
     def _target(self, now_id: str, name: str) -> str:
         """Return what names an agent; of one that is still to be added what it stands under until then."""

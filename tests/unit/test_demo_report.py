@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dashboard.demo import dependencies, documentation, fingerprints, hazards, history, imports, parse, scan
 from dashboard.demo.fingerprints import pack
 from dashboard.demo.history import Commit
-from dashboard.demo.markdown import code, count, size, table, visible
+from dashboard.demo.markdown import code, count, size, table
 from dashboard.demo.report import report, sections_in
 
 HOSTILE = st.text(st.sampled_from("ab/.|`*_[]<>#\\\n\r\x1b\x07\u202e\u200b\ud800é"), min_size=1, max_size=12)
@@ -144,9 +144,9 @@ def test_sections_are_found_however_outputs_were_joined() -> None:
 
 
 @given(st.text())
-def test_visible_text_is_one_printable_line(text: str) -> None:
-    assert len(visible(text).splitlines()) <= 1
-    assert not any(unicodedata.category(character) in ("Cc", "Cf", "Cs") for character in visible(text))
+def test_text_in_a_code_span_is_one_printable_line(text: str) -> None:
+    assert len(code(text).splitlines()) <= 1
+    assert not any(unicodedata.category(character) in ("Cc", "Cf", "Cs") for character in code(text))
 
 
 def test_names_with_backticks_get_a_longer_fence() -> None:
