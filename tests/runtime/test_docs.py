@@ -161,30 +161,6 @@ def test_every_subcommand_is_told_by_what_it_is_for() -> None:
     assert set(COMMANDS) - told <= {"demo"}
 
 
-def source_tree() -> str:
-    found = re.search(r"^```\n(engine/\n.*?)^```$", page("reference/layout.md"), re.DOTALL | re.MULTILINE)
-    assert found is not None
-    return found[1]
-
-
-def test_every_file_that_the_source_tree_names_is_there() -> None:
-    there = {
-        path.name
-        for package in ("quarterdeck", "engine", "store", "dashboard", "screenshots")
-        for path in (ROOT / package).rglob("*.py")
-    }
-
-    assert set(re.findall(r"(?<![*\w])\w+\.py", source_tree())) - there == set()
-
-
-@pytest.mark.parametrize("package", ["engine", "engine/core", "engine/core/decide", "store"])
-def test_the_source_tree_has_a_place_for_every_file(package: str) -> None:
-    named = set(re.findall(r"\w+", source_tree()))
-    files = [path.stem for path in (ROOT / package).glob("*.py") if path.stem != "__init__"]
-
-    assert [stem for stem in files if stem not in named] == []
-
-
 @pytest.mark.parametrize(("prefix", "kind"), [("task", Task), ("input", TaskInput), ("ctx", Context)])
 def test_everything_that_a_function_can_use_is_told_and_nothing_else(prefix: str, kind: type) -> None:
     told = set(re.findall(rf"^\| `(?:await )?{prefix}\.(\w+)", page("reference/function-agents.md"), re.MULTILINE))
