@@ -21,6 +21,7 @@ from engine.core.errors import CoreError
 from engine.core.events import Event
 from engine.core.fold import fold
 from engine.core.state import State
+from engine.folding import ends_of
 from store import Mark, Reader, Record, Tail, mark_at
 from store.errors import ReadRowsLost, StoreError
 from store.records import EngineInfo, StandbyInfo
@@ -238,6 +239,13 @@ class Feed:
         self._troubles["file"] = f"the file {what}: this is its last state; open it again: {self.path}"
         self._stop.set()
         return True
+
+
+def entries_of(reader: Reader, records: list[Record], names: Names) -> list[Entry]:
+    """Return records with their events; `names` learns the titles that they need. In the thread of `reader`."""
+    events = decode_events([(record.seq, record.kind, record.body) for record in records])
+    names.learn([*ends_of(reader, names.unknown(records)), *events])
+    return list(map(Entry.of, records, events))
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

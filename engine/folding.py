@@ -5,7 +5,7 @@ journal cannot be folded.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from engine.core.codec import decode_events, decode_state, kind_of
 from engine.core.events import Event, RunFinished, StateImported, SummariesImported
@@ -63,8 +63,17 @@ def pages(reader: Reader, after_seq: int, until_seq: int | None = None) -> Itera
 
 def finished_run(reader: Reader, run_id: str) -> RunSummary | None:
     """Return the summary of a run that ended in this file, or before it was imported; None if none did."""
-    records = reader.records(0, 1, kinds=[kind_of(RunFinished)], run_id=run_id)
+    records = _end_of(reader, run_id)
     return summary_in(records or reader.records(0, PAGE, kinds=IMPORTS, contains=run_id), run_id)
+
+
+def _end_of(reader: Reader, run_id: str) -> list[Record]:
+    return reader.records_before(reader.last_seq() + 1, 1, kinds=[kind_of(RunFinished)], run_id=run_id)
+
+
+def ends_of(reader: Reader, run_ids: Iterable[str]) -> list[Event]:
+    """Return how runs ended, which says what their tasks were called; nothing of those that have not."""
+    return events_of([record for run_id in run_ids for record in _end_of(reader, run_id)])
 
 
 def summary_in(records: list[Record], run_id: str) -> RunSummary | None:

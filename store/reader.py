@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Unpack
 
+from store.blocks import blocks_in, ranges_with
 from store.compression import unpacked
 from store.connection import translated
 from store.creation import about_of
@@ -25,7 +26,7 @@ from store.migrations.database import DATABASE
 from store.migrations.live import LIVE
 from store.process import Process, boot_id
 from store.recognition import open_recognised
-from store.records import EngineInfo, Record, StandbyInfo
+from store.records import BlockSummary, EngineInfo, Record, StandbyInfo
 from store.standbys import standbys_beside
 from store.statements import NEWEST_SEQ, RECORD_COLUMNS, SNAPSHOT_AT_OR_BEFORE, Conditions, condition_of
 
@@ -85,11 +86,19 @@ class Reader:
 
     def records(self, after_seq: int, limit: int = 500, **conditions: Unpack[Conditions]) -> list[Record]:
         """Records after `after_seq` that meet every condition given, oldest first, at most `limit` of them."""
-        return self._page("seq > :from", "seq", after_seq, limit, conditions)
+        return self._page(after_seq + 1, NEWEST_SEQ, limit, conditions)
 
     def records_before(self, seq: int, limit: int = 500, **conditions: Unpack[Conditions]) -> list[Record]:
         """The `limit` records nearest before `seq` that meet every condition given, newest last."""
-        return self._page("seq < :from", "seq DESC", seq, limit, conditions)[::-1]
+        return self._page(1, seq - 1, limit, conditions, newest_first=True)[::-1]
+
+    def blocks(self, first: int = 0, last: int | None = None) -> list[BlockSummary]:
+        """What happened when: the summary of each block from `first` to `last`, or to the newest event.
+
+        Blocks in which nothing is, before the first event that is still there, are left out. 5 ms for a million events.
+        """
+        with translated(self.path):
+            return blocks_in(self._connection, first, last)
 
     def record(self, seq: int) -> Record:
         """One record.
@@ -172,12 +181,23 @@ class Reader:
         """Size of the database with its write-ahead log."""
         return sum(path.stat().st_size for path in (self.path, self._files.wal) if path.exists())
 
-    def _page(self, first_term: str, order: str, start: int, limit: int, conditions: Conditions) -> list[Record]:
+    def _page(
+        self, low: int, high: int, limit: int, conditions: Conditions, *, newest_first: bool = False
+    ) -> list[Record]:
+        """Records between two seqs, both included; blocks without any of the kinds that are wanted are skipped."""
         condition, parameters = condition_of(conditions)
-        found = self._rows(
-            f"SELECT {RECORD_COLUMNS} FROM journal WHERE {first_term}{condition} ORDER BY {order} LIMIT :limit",
-            {"from": start, "limit": limit, **parameters},
-        )
+        order = "seq DESC" if newest_first else "seq"
+        ask = f"SELECT {RECORD_COLUMNS} FROM journal WHERE seq BETWEEN :low AND :high{condition}"
+        ranges, found = [(low, high)], list[Any]()
+        kinds = conditions.get("kinds")
+        if kinds is not None and conditions.get("run_id") is None:
+            with translated(self.path):
+                ranges = ranges_with(self._connection, kinds, low, high)
+        for first, last in reversed(ranges) if newest_first else ranges:
+            bounds = {"low": first, "high": last, "limit": limit - len(found)}
+            found += self._rows(f"{ask} ORDER BY {order} LIMIT :limit", {**bounds, **parameters})
+            if len(found) == limit:
+                break
         return list(starmap(Record, found))
 
     def _rows(self, sql: str, parameters: Any = ()) -> list[Any]:

@@ -142,6 +142,19 @@ class StandbyInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class BlockSummary:
+    """What happened in `BLOCK` events that follow each other, or in those since the last full block."""
+
+    number: int
+    """It holds the events `number * BLOCK + 1` to `(number + 1) * BLOCK`, as far as they are there."""
+    counts: dict[str, int]
+    """How many events, by kind."""
+    first_ms: int
+    """Time of the first, in UTC milliseconds."""
+    last_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class VerifyResult:
     """What a walk along the hash chain found."""
 

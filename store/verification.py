@@ -3,6 +3,7 @@
 import os
 import sqlite3
 
+from store.blocks import Recount
 from store.chain import linked
 from store.connection import translated
 from store.errors import CorruptFile
@@ -56,7 +57,7 @@ def verify(path: str | os.PathLike[str]) -> VerifyResult:
 
 
 def _walk(connection: sqlite3.Connection, last_seq: int, last_hash: bytes) -> VerifyResult:
-    checked = 0
+    checked, recount = 0, Recount(connection)
     while True:
         try:
             page = connection.execute(_NEXT, (last_seq,)).fetchall()
@@ -70,6 +71,8 @@ def _walk(connection: sqlite3.Connection, last_seq: int, last_hash: bytes) -> Ve
                 return VerifyResult(checked, record.seq, "altered: its hash does not fit")
             last_seq = record.seq
             checked += 1
+            if recount.differs(record):
+                return VerifyResult(checked, record.seq, "the summary of the block that it ends is another one")
         if len(page) < _PAGE:
             return _end(connection, checked, last_seq)
 

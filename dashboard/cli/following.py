@@ -24,7 +24,7 @@ from engine.core.errors import AmbiguousName, UnknownAgent
 from engine.core.events import KINDS
 from engine.core.queries.targets import find_agent
 from engine.core.state import State
-from engine.folding import events_of, folded_from
+from engine.folding import ends_of, events_of, folded_from
 from store import Reader, Record, Tail
 
 SHOWN = 50
@@ -116,24 +116,20 @@ class _Sentences:
         self._reader = reader
         self._names = Names()
         self._names.learn_state(state)
-        self._looked_up = {*state.agents, *state.runs}
+        self._looked_up = {*state.agents}
         self._now_ms = now_in(reader)
 
     def write(self, record: Record) -> None:
         (event,) = events_of([record])
-        self._look_up(record.agent_id, ("agent_added",), agent_id=record.agent_id)
-        self._look_up(record.run_id, ("run_submitted", "group_planned", "delegated"), run_id=record.run_id)
-        self._names.learn([event])
+        if record.agent_id is not None and record.agent_id not in self._looked_up:
+            self._looked_up.add(record.agent_id)
+            added = self._reader.records(0, 1, kinds=("agent_added",), agent_id=record.agent_id)
+            self._names.learn(events_of(added))
+        runs = set(self._names.unknown([record])) - self._looked_up
+        self._looked_up |= runs
+        self._names.learn([*ends_of(self._reader, runs), event])
         said = clean(sentence(event, self._names).text)
         write_lines([f"{record.seq:>9,}  {moment(record.at_ms, self._now_ms)}  {said}"])
-
-    def _look_up(
-        self, an_id: str | None, kinds: Collection[str], *, agent_id: str | None = None, run_id: str | None = None
-    ) -> None:
-        if an_id is not None and an_id not in self._looked_up:
-            self._looked_up.add(an_id)
-            found = self._reader.records(0, 1 if agent_id else _PAGE, kinds=kinds, agent_id=agent_id, run_id=run_id)
-            self._names.learn(events_of(found))
 
 
 def _kinds_named(kinds: tuple[str, ...]) -> list[str] | None:

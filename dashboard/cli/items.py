@@ -119,4 +119,4 @@ def name_of(state: State, member_id: str | None) -> str | None:
 
 def usage_item(usage: Usage) -> Item:
     """Return what was used."""
-    return _said(usage, "tokens_in tokens_out cost_usd")
+    return _said(usage, "tokens_in tokens_out tokens_cached cost_usd")

@@ -6,6 +6,7 @@ from textual.binding import Binding
 from textual.timer import Timer
 from textual.widget import Widget
 
+from dashboard.feed import entries_of
 from dashboard.screens.frame import Frame
 from dashboard.screens.pages import FixedText, TextScreen
 from dashboard.views.event_log import BLOCK, Entry, Filter, FoundLog, WholeLog
@@ -14,8 +15,8 @@ from dashboard.views.pages import event_page
 from dashboard.views.rows import Cell
 from dashboard.views.sentences import sentence
 from dashboard.widgets.table import Log, Table
-from engine.core.codec import decode_events
 from store import Reader, Record
+from store.statements import Conditions
 
 SEARCH_EVERY_MS = 500
 """A filter looks for new events at most this often."""
@@ -73,13 +74,15 @@ class EventsScreen(Frame):
             return
         self._reading = True
 
+        names = self.deck.feed.names
+
         def read(reader: Reader) -> list[tuple[int, list[Entry]]]:
-            return [(block, _entries(reader.records(block * BLOCK - 1, BLOCK))) for block in wanted]
+            blocks = [(block, reader.records(block * BLOCK - 1, BLOCK)) for block in wanted]
+            return [(block, entries_of(reader, records, names)) for block, records in blocks]
 
         def then(found: list[tuple[int, list[Entry]]]) -> None:
             self._reading = False
             for block, entries in found:
-                self.deck.feed.names.learn(entry.event for entry in entries)
                 whole.put(block, entries)
             self.show(self.deck.glimpse)
 
@@ -92,16 +95,16 @@ class EventsScreen(Frame):
             return
         self._reading, self._search_ms = True, glimpse.now_ms
 
+        names, conditions = self.deck.feed.names, Conditions(agent_id=asked.agent_id, contains=asked.contains)
+
         def read(reader: Reader) -> tuple[int, list[Entry]]:
             last_seq = reader.last_seq()
             if back:
                 before = oldest_seq if oldest_seq is not None else last_seq + 1
-                return last_seq, _entries(
-                    reader.records_before(before, BLOCK, agent_id=asked.agent_id, contains=asked.contains)
-                )
-            return last_seq, _entries(
-                reader.records(after_seq or 0, BLOCK, agent_id=asked.agent_id, contains=asked.contains)
-            )
+                records = reader.records_before(before, BLOCK, **conditions)
+            else:
+                records = reader.records(after_seq or 0, BLOCK, **conditions)
+            return last_seq, entries_of(reader, records, names)
 
         def then(found: tuple[int, list[Entry]]) -> None:
             self._reading = False
@@ -141,22 +144,21 @@ class EventsScreen(Frame):
         return facts
 
     def on_table_opened(self, event: Table.Opened) -> None:
-        seq = int(event.key)
+        seq, names = int(event.key), self.deck.feed.names
 
-        def then(record: Record) -> None:
-            (entry,) = _entries([record])
-            told = sentence(entry.event, self.deck.feed.names)
+        def read(reader: Reader) -> tuple[Record, Entry]:
+            record = reader.record(seq)
+            return record, entries_of(reader, [record], names)[0]
+
+        def then(found: tuple[Record, Entry]) -> None:
+            record, entry = found
+            told = sentence(entry.event, names)
             page = event_page(seq, record.at_ms, record.kind, record.body, told, now_ms=self.deck.glimpse.now_ms)
             self.app.push_screen(TextScreen(FixedText("", page)))
 
-        self.deck.read(lambda reader: reader.record(seq), then)
+        self.deck.read(read, then)
 
     def action_follow(self) -> None:
         """Go to the newest event and stay there."""
         self.log_table.to_end()
         self.look(self.deck.glimpse)
-
-
-def _entries(records: list[Record]) -> list[Entry]:
-    events = decode_events([(record.seq, record.kind, record.body) for record in records])
-    return [Entry.of(record, event) for record, event in zip(records, events, strict=True)]

@@ -5,7 +5,9 @@ from typing import Protocol
 
 from textual.widget import Widget
 
+from dashboard.feed import entries_of
 from dashboard.screens.frame import Frame
+from dashboard.views.event_log import Entry
 from dashboard.views.header import Glimpse
 from dashboard.views.names import Texts
 from dashboard.views.pages import History, agent_page, run_page, task_page
@@ -13,7 +15,6 @@ from dashboard.views.rows import Cell
 from dashboard.views.sentences import sentence
 from dashboard.views.targets import Target, target_of
 from dashboard.widgets.pane import Pane
-from engine.core.codec import decode_events
 from engine.core.values import TextRef
 from store import Reader, Record
 
@@ -106,16 +107,17 @@ class TextScreen(Frame):
     def _read(self, glimpse: Glimpse, missing: list[TextRef]) -> None:
         self._reading, self._read_seq = True, glimpse.state.seq
 
-        def read(reader: Reader) -> tuple[dict[int, bytes], list[Record]]:
-            return reader.bodies({ref.seq for ref in missing}), self._page.records(reader, glimpse)
+        def read(reader: Reader) -> tuple[dict[int, bytes], list[Entry]]:
+            records = self._page.records(reader, glimpse)
+            return reader.bodies({ref.seq for ref in missing}), entries_of(reader, records, glimpse.names)
 
-        def then(found: tuple[dict[int, bytes], list[Record]]) -> None:
+        def then(found: tuple[dict[int, bytes], list[Entry]]) -> None:
             self._reading = False
-            bodies, records = found
+            bodies, entries = found
             for ref in missing:
                 self._texts.add(ref, bodies.get(ref.seq))
             if self.is_attached:  # else the page was left meanwhile
-                self._history = told(records, self.deck.glimpse)
+                self._history = told(entries, self.deck.glimpse)
                 self.show(self.deck.glimpse)
 
         self.deck.read(read, then)
@@ -124,11 +126,9 @@ class TextScreen(Frame):
         return target_of(self.state, self._page.key)
 
 
-def told(records: list[Record], glimpse: Glimpse) -> History:
-    """Return records as sentences, the newest first."""
-    events = decode_events([(record.seq, record.kind, record.body) for record in records])
-    pairs = zip(records, events, strict=True)
-    return [(record.seq, record.at_ms, sentence(event, glimpse.names)) for record, event in pairs][::-1]
+def told(entries: list[Entry], glimpse: Glimpse) -> History:
+    """Return events as sentences, the newest first."""
+    return [(one.seq, one.at_ms, sentence(one.event, glimpse.names)) for one in reversed(entries)]
 
 
 READ_EVERY_MS = 500
@@ -163,13 +163,13 @@ class AgentScreen(Frame):
     def _read(self, glimpse: Glimpse) -> None:
         self._reading, self._read_seq, self._read_ms = True, glimpse.state.seq, glimpse.now_ms
 
-        def read(reader: Reader) -> list[Record]:
-            return reader.records_before(2**62, HISTORY, agent_id=self._agent_id)
+        def read(reader: Reader) -> list[Entry]:
+            return entries_of(reader, reader.records_before(_END, HISTORY, agent_id=self._agent_id), glimpse.names)
 
-        def then(records: list[Record]) -> None:
+        def then(entries: list[Entry]) -> None:
             self._reading = False
             if self.is_attached:  # else the page was left meanwhile
-                self._history = told(records, self.deck.glimpse)
+                self._history = told(entries, self.deck.glimpse)
                 self.show(self.deck.glimpse)
 
         self.deck.read(read, then)

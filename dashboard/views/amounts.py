@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from engine.core.values import Usage
 from engine.core.values import counted as counted  # the engine says numbers of things in the same way
 
 UNKNOWN = "–"
@@ -10,6 +11,19 @@ UNKNOWN = "–"
 def count(number: int | None) -> str:
     """A whole number with separators, such as `18,204`."""
     return UNKNOWN if number is None else f"{number:,}"
+
+
+def spent(usage: Usage | None) -> str:
+    """What was spent, such as `1,200 tokens in (400 cached), 80 out, 0.0042 USD`; empty where nothing is known."""
+    if usage is None:
+        return ""
+    cached = f" ({usage.tokens_cached:,} cached)" if usage.tokens_cached is not None else ""
+    said = [
+        f"{usage.tokens_in:,} tokens in{cached}" if usage.tokens_in is not None else "",
+        f"{usage.tokens_out:,} out" if usage.tokens_out is not None else "",
+        f"{usage.cost_usd.normalize():,f} USD" if usage.cost_usd is not None else "",
+    ]
+    return ", ".join(one for one in said if one)
 
 
 def duration(ms: float | None) -> str:

@@ -15,12 +15,14 @@ from engine.core.events import (
     Event,
     GroupGrown,
     GroupPlanned,
+    RunFinished,
     RunSubmitted,
     StrategySwitched,
     SupervisorAdded,
 )
 from engine.core.state import State
 from engine.core.values import Held, TextRef, preview
+from store.records import Record
 
 REMEMBERED = 10_000
 
@@ -39,7 +41,7 @@ class OfAttempt(Protocol):
 
 
 class Names:
-    """Titles and names by id, the last `REMEMBERED` of them."""
+    """Titles and names by id, the last `REMEMBERED` of them; any thread may ask and learn."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, str] = OrderedDict()
@@ -54,6 +56,10 @@ class Names:
         if attempt.agent_id is None or title != self.of(attempt.agent_id):
             return title
         return f"its part of {preview(self.of(attempt.run_id), 24)}"
+
+    def unknown(self, records: Iterable[Record]) -> list[str]:
+        """Return the runs of tasks that records name and that have no title here."""
+        return sorted({one.run_id for one in records if one.run_id and one.task_id and one.task_id not in self._known})
 
     def learn(self, events: Iterable[Event]) -> None:
         """Remember every name that these events give."""
@@ -87,6 +93,10 @@ def _run(event: RunSubmitted) -> list[tuple[str, str]]:
     return [(event.run_id, title), (event.root_id, title)]
 
 
+def _finished(event: RunFinished) -> list[tuple[str, str]]:
+    return [(event.run_id, event.figures.title), *event.titles.items()]
+
+
 def _graph(event: GroupPlanned) -> list[tuple[str, str]]:
     return [(node.task_id, node.title) for node in event.nodes]
 
@@ -107,6 +117,7 @@ _LEARN: dict[type, Callable[[Any], list[tuple[str, str]]]] = {
     AgentAdded: _agent,
     SupervisorAdded: _supervisor,
     RunSubmitted: _run,
+    RunFinished: _finished,
     GroupPlanned: _graph,
     GroupGrown: _added,
     Delegated: _children,

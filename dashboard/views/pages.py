@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
-from dashboard.views.amounts import clock, count, counted, duration, elapsed, median, moment, percent
+from dashboard.views.amounts import clock, count, counted, duration, elapsed, median, moment, percent, spent
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import of_agent, of_run, of_task
 from dashboard.views.limits import limit_lines
@@ -17,6 +17,7 @@ from engine.core.queries.bound import AWAY
 from engine.core.queries.targets import at
 from engine.core.scheduler import Schedule
 from engine.core.state import Agent, Run, State, Task
+from engine.core.values import Usage
 
 BLANK = Cell("")
 LABEL = 12
@@ -52,7 +53,7 @@ def agent_page(
         ),
         _field("p50", f"{duration(median(agent.durations_ms))} of the last {len(agent.durations_ms)}"),
     ]
-    cells += [*_standing(state, agent), *_limits(state, agent_id, now_ms)]
+    cells += [*_spent(agent.usage), *_standing(state, agent), *_limits(state, agent_id, now_ms)]
     if agent.error is not None:
         cells.append(_field("error", agent.error, "error"))
     if agent.away:
@@ -111,6 +112,7 @@ def task_page(
         _field("agent", agent.name if agent is not None else "–"),
         _field("attempts", str(task.attempts)),
         *_times(task, now_ms),
+        *_spent(task.usage),
     ]
     if not task.ended:
         cells += _limits(state, task_id, now_ms)
@@ -140,6 +142,10 @@ def _standing(state: State, agent: Agent) -> Iterable[Cell]:
     if pool is not None:
         grows = f"one more when {pool.grow_at} tasks wait for each, one less after {pool.idle_s:g} s without work"
         yield _field("pool", f"{agent.size} of {pool.min}..{pool.max} instances; {grows}")
+
+
+def _spent(usage: Usage | None) -> list[Cell]:
+    return [_field("spent", told)] if (told := spent(usage)) else []
 
 
 def _limits(state: State, subject_id: str, now_ms: int) -> list[Cell]:
@@ -187,7 +193,7 @@ def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int, working: b
         _field("tasks", f"{found.done:,} of {total:,} done, {found.failed:,} failed"),
         _field("took", f"{took}  from {moment(found.started_ms, now_ms)}"),
     ]
-    cells += [*(_terms(state, run) if run is not None else ()), *_limits(state, run_id, now_ms)]
+    cells += [*_spent(found.usage), *(_terms(state, run) if run is not None else ()), *_limits(state, run_id, now_ms)]
     if ended is not None and ended.error is not None:
         cells.append(_field("error", ended.error, "error"))
     output = texts.of(ended.output) if ended is not None else ""

@@ -4,6 +4,7 @@ Where a sentence is the same for every event of a kind it is written down in `SE
 it; an id is told as the name that `Names` knows, a time as a person reads it.
 """
 
+import json
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from dashboard.views.amounts import counted, duration
 from dashboard.views.names import Names
 from engine.core import events as on
 from engine.core.events import Event
+from engine.core.fact import JsonValue
 from engine.core.values import preview
 
 
@@ -54,6 +56,8 @@ _LEAVES = {
 }
 _GOES = {"drain": "once its work is done", "abort": "its work is stopped"}
 _ENDED = {"done": "is done", "failed": "has failed", "cancelled": "was cancelled", "skipped": "was skipped"}
+_NOTHING: tuple[JsonValue, ...] = (None, [], {}, [[], {}])
+"""Inputs of steps that say nothing."""
 _UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens", "cost_usd": "USD", None: ""}
 _THEN = {"stop": "it stops", "ask": "a person is asked", "fail": "it ends now"}
 
@@ -260,7 +264,9 @@ def _begun(event: on.AttemptStarted, names: Names) -> str:
 
 def _step(event: on.StepRecorded, names: Names) -> str:
     took = duration(event.duration_ms)
-    return f"{names.of(event.agent_id)} finished step {event.name} of {names.work(event)} in {took}"
+    given = "" if event.input in _NOTHING else f" {preview(json.dumps(event.input, ensure_ascii=False), 60)}"
+    what = {"code": "step ", "tool": ""}.get(event.what, f"{event.what} ")
+    return f"{names.of(event.agent_id)} finished {what}{event.name}{given} of {names.work(event)} in {took}"
 
 
 def _done(event: on.AttemptDone, names: Names) -> str:

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Raw, field
 
+from engine.core.events.attempt import StepKind
 from engine.core.fact import JsonValue, fact
 from engine.core.values import Usage
 
@@ -40,8 +41,11 @@ class StepFinished:
 
     task_id: str
     attempt: int
+    what: StepKind = "code"
     name: str
     key: str
+    input: JsonValue = None
+    """What it was called with, as `shown.shown` made it."""
     output: JsonValue
     duration_ms: int = 0
     usage: Usage = field(default_factory=Usage)

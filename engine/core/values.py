@@ -65,6 +65,8 @@ class Usage:
 
     tokens_in: int | None = None
     tokens_out: int | None = None
+    tokens_cached: int | None = None
+    """Of `tokens_in`, those that the provider read from its cache, at a lower price."""
     cost_usd: Decimal | None = None
     time_ms: int = 0
 
@@ -73,6 +75,7 @@ class Usage:
         return Usage(
             tokens_in=_sum(self.tokens_in, other.tokens_in),
             tokens_out=_sum(self.tokens_out, other.tokens_out),
+            tokens_cached=_sum(self.tokens_cached, other.tokens_cached),
             cost_usd=_money(self.cost_usd, other.cost_usd),
             time_ms=self.time_ms + other.time_ms,
         )

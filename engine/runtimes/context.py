@@ -6,22 +6,22 @@ returns; so a function that runs again after a crash gets the same answers witho
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from decimal import Decimal, InvalidOperation
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import anyio.from_thread
 from anyio.lowlevel import EventLoopToken
 
+from engine.core.events.attempt import StepKind
 from engine.core.fact import JsonValue
+from engine.core.signals import StepFinished
 from engine.core.validation.bounds import LONGEST_S
-from engine.core.values import Usage
 from engine.errors import DelegationFailed, EngineError
 from engine.runtimes.task import Task
 from engine.runtimes.tools import is_idempotent, takes_key
-from engine.runtimes.values import clean, json_value
-from engine.runtimes.work import Answered, Work
+from engine.runtimes.values import Amounts, clean, json_value, shown_input, usage_of
+from engine.runtimes.work import Answered, Work, of_attempt
 
 
 class UnknownTool(EngineError):
@@ -98,6 +98,7 @@ class Context:
             f"tool:{name}",
             partial(tool, *args, **named),
             [list(args), named],
+            what="tool",
             tool=None if is_idempotent(tool) else name,
         )
 
@@ -153,24 +154,13 @@ class Context:
         self._work.raise_if_stopping()
         self._work.progress(done, total, clean(str(note)))
 
-    def spent(
-        self,
-        *,
-        tokens_in: int | None = None,
-        tokens_out: int | None = None,
-        cost_usd: Decimal | float | str | None = None,
-    ) -> None:
+    def spent(self, **amounts: Unpack[Amounts]) -> None:
         """Say what was spent since it was last said; it counts with the step that ends next, or with the attempt.
-
-        Args:
-            tokens_in: Tokens that a model was given; None where that is not known.
-            tokens_out: Tokens that it answered with.
-            cost_usd: Money, in US dollars.
 
         Raises:
             ValueError: If an amount is below 0, or not one that can be.
         """
-        self._work.spend(usage_of(tokens_in, tokens_out, cost_usd))
+        self._work.spend(usage_of(amounts))
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the engine's clock."""
@@ -183,11 +173,14 @@ class Context:
             raise UnknownTool(name, self._tools)
         return self._tools[name]
 
-    async def _step(self, name: str, call: Callable[..., Any], value: object, *, tool: str | None = None) -> JsonValue:
+    async def _step(
+        self, name: str, call: Callable[..., Any], value: object, *, what: StepKind = "code", tool: str | None = None
+    ) -> JsonValue:
         """Do a step, or answer it from the journal; `tool` is the name of a tool that must not be called twice."""
         work = self._work
         work.raise_if_stopping()
-        key = work.key(name, json_value(value))
+        given = json_value(value)
+        key = work.key(name, given)
         if work.is_recorded(key):
             return await work.recorded(key)
         began_ms = work.now_ms()
@@ -202,7 +195,18 @@ class Context:
                 if tool is not None:
                     await work.tool_raised(key, error)
                 raise
-        await work.record(name, key, output, work.now_ms() - began_ms)
+        await work.record(
+            StepFinished(
+                **of_attempt(work.effect),
+                what=what,
+                name=name,
+                key=key,
+                input=shown_input(given),
+                output=output,
+                duration_ms=work.now_ms() - began_ms,
+                usage=work.take_spent(),
+            )
+        )
         return output
 
 
@@ -255,16 +259,9 @@ class BlockingContext:
         """As `Context.progress`."""
         anyio.from_thread.run_sync(self._context.progress, done, total, note, token=self._token)
 
-    def spent(
-        self,
-        *,
-        tokens_in: int | None = None,
-        tokens_out: int | None = None,
-        cost_usd: Decimal | float | str | None = None,
-    ) -> None:
+    def spent(self, **amounts: Unpack[Amounts]) -> None:
         """As `Context.spent`."""
-        said = partial(self._context.spent, tokens_in=tokens_in, tokens_out=tokens_out, cost_usd=cost_usd)
-        anyio.from_thread.run_sync(said, token=self._token)
+        anyio.from_thread.run_sync(partial(self._context.spent, **amounts), token=self._token)
 
     def sleep(self, seconds: float) -> None:
         """As `Context.sleep`."""
@@ -272,30 +269,6 @@ class BlockingContext:
 
     def _wait(self, function: Callable[..., Any], *args: object) -> Any:
         return anyio.from_thread.run(function, *args, token=self._token)
-
-
-MOST = 10**12
-"""More tokens, or dollars, than anything can spend."""
-
-
-def usage_of(tokens_in: int | None, tokens_out: int | None, cost_usd: Decimal | float | str | None) -> Usage:
-    """Return what was spent.
-
-    Raises:
-        ValueError: If an amount is below 0, or not one that can be.
-    """
-    for name, tokens in (("tokens_in", tokens_in), ("tokens_out", tokens_out)):
-        if tokens is not None and not (isinstance(tokens, int) and 0 <= tokens < MOST):
-            raise ValueError(f"{name} must be a whole number, 0 or more, not {tokens!r}")
-    cost = None
-    if cost_usd is not None:
-        try:
-            cost = Decimal(str(cost_usd))
-        except InvalidOperation:
-            raise ValueError(f"cost_usd must be an amount of dollars, not {cost_usd!r}") from None
-        if not (cost.is_finite() and 0 <= cost < MOST and abs(cost.adjusted()) < 30):
-            raise ValueError(f"cost_usd must be an amount of dollars, 0 or more, not {cost_usd!r}")
-    return Usage(tokens_in=tokens_in, tokens_out=tokens_out, cost_usd=cost)
 
 
 def _text(call: str, name: str, value: object) -> str:

@@ -55,6 +55,7 @@ class Spending(_Part):
 
     tokens_in: Annotated[int, Field(ge=0, le=10**9)] | None = None
     tokens_out: Annotated[int, Field(ge=0, le=10**9)] | None = None
+    tokens_cached: Annotated[int, Field(ge=0, le=10**9)] | None = None
     cost_usd: Annotated[Decimal, Field(ge=0, le=10**6)] | None = None
 
 
@@ -203,7 +204,7 @@ async def _wait(rule: Rule, work: Work, context: Context) -> None:
 
 def _spend(spending: Spending | None, context: Context) -> None:
     if spending is not None:
-        context.spent(tokens_in=spending.tokens_in, tokens_out=spending.tokens_out, cost_usd=spending.cost_usd)
+        context.spent(**vars(spending))
 
 
 def _step_of(step: ScriptedStep, context: Context, said: Mapping[str, str]) -> Any:

@@ -4,8 +4,13 @@ import math
 import os
 import re
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from typing import Any, TypedDict
 
 from engine.core.fact import JsonValue
+from engine.core.shown import shown
+from engine.core.values import Usage
 from engine.errors import AgentCrashed, CallFailed, NotJson, ProcessDied, Unusable
 from engine.runtimes.child import traits_of, words_of
 
@@ -21,6 +26,8 @@ MOST_TYPES = 32
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
 _SECRET_CHARACTERS = 8
+_LAST: dict[str, Any] = {"environment": None, "secrets": []}
+"""The environment when it was looked at last, and its secrets."""
 
 
 def json_value(value: object) -> JsonValue:
@@ -88,6 +95,46 @@ def _number(value: float, path: str) -> float:
     return value
 
 
+MOST = 10**12
+"""More tokens, or dollars, than anything can spend."""
+
+
+class Amounts(TypedDict, total=False):
+    """What was spent; None, or left out, where it is not known."""
+
+    tokens_in: int | None
+    """Tokens that a model was given."""
+    tokens_out: int | None
+    """Tokens that it answered with."""
+    tokens_cached: int | None
+    """Of `tokens_in`, those that the provider read from its cache."""
+    cost_usd: Decimal | float | str | None
+    """Money, in US dollars."""
+
+
+def usage_of(amounts: Amounts) -> Usage:
+    """Return what was spent.
+
+    Raises:
+        ValueError: If an amount is below 0, or not one that can be.
+    """
+    given, answered, cached = amounts.get("tokens_in"), amounts.get("tokens_out"), amounts.get("tokens_cached")
+    for name, tokens in (("tokens_in", given), ("tokens_out", answered), ("tokens_cached", cached)):
+        if tokens is not None and not (isinstance(tokens, int) and 0 <= tokens < MOST):
+            raise ValueError(f"{name} must be a whole number, 0 or more, not {tokens!r}")
+    if (cached or 0) > (given or 0):
+        raise ValueError(f"tokens_cached is a part of tokens_in, and {cached} is more than {given}")
+    cost, cost_usd = None, amounts.get("cost_usd")
+    if cost_usd is not None:
+        try:
+            cost = Decimal(str(cost_usd))
+        except InvalidOperation:
+            raise ValueError(f"cost_usd must be an amount of dollars, not {cost_usd!r}") from None
+        if not (cost.is_finite() and 0 <= cost < MOST and abs(cost.adjusted()) < 30):
+            raise ValueError(f"cost_usd must be an amount of dollars, 0 or more, not {cost_usd!r}")
+    return Usage(tokens_in=given, tokens_out=answered, tokens_cached=cached, cost_usd=cost)
+
+
 def clean(text: str) -> str:
     """Return `text` with every half of a character (a lone surrogate) replaced, so that it can be written as UTF-8."""
     try:
@@ -112,10 +159,30 @@ def with_class(error: BaseException) -> str:
 
 def without_secrets(text: str) -> str:
     """Return `text` with the name in place of each secret of the environment."""
-    for name, value in os.environ.items():
-        if len(value) >= _SECRET_CHARACTERS and _SECRET_NAME.search(name):
-            text = text.replace(value, f"[{name}]")
+    return _hide(_secrets(), text)
+
+
+def shown_input(value: JsonValue) -> JsonValue:
+    """Return what is kept of the input of a step, for a person to read (`shown.shown`)."""
+    return shown(value, partial(_hide, _secrets()))
+
+
+def _hide(secrets: list[tuple[str, str]], text: str) -> str:
+    for name, value in secrets:
+        text = text.replace(value, f"[{name}]")
     return text
+
+
+def _secrets() -> list[tuple[str, str]]:
+    """Return names and values of the secrets that the environment holds now, longer ones first."""
+    # Reading a variable decodes it, 0.4 µs each; so what is under `os.environ` is compared with the last time as it is.
+    now = getattr(os.environ, "_data", None)
+    if now is None or now != _LAST["environment"]:
+        found = [(name, value) for name, value in os.environ.items() if _SECRET_NAME.search(name)]
+        found = sorted((one for one in found if len(one[1]) >= _SECRET_CHARACTERS), key=lambda one: -len(one[1]))
+        _LAST.update(environment=dict(now or {}), secrets=found)
+    secrets: list[tuple[str, str]] = _LAST["secrets"]
+    return secrets
 
 
 def type_name(error: BaseException) -> str:

@@ -185,22 +185,14 @@ class Work:
 
     # What it reports
 
-    async def record(self, name: str, key: str, output: JsonValue, duration_ms: int) -> None:
+    async def record(self, step: StepFinished) -> None:
         """Journal a finished step; returns once it is on disk.
 
         Raises:
             AttemptInterrupted: If the attempt is asked to stop meanwhile; the step is recorded all the same. If its
                 end was reported: then the step is not.
         """
-        signal = StepFinished(
-            **of_attempt(self.effect),
-            name=name,
-            key=key,
-            output=output,
-            duration_ms=duration_ms,
-            usage=self.take_spent(),
-        )
-        await self._written(signal)
+        await self._written(step)
 
     async def tool_began(self, name: str, key: str) -> None:
         """Journal that a tool is about to be called which must not be called twice; returns once it is on disk.

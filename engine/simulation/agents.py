@@ -160,6 +160,8 @@ def _spend(scene: Scene) -> None:
         "tokens_out": draw.choice([None, 15, 900]),
         "cost_usd": draw.choice([None, "0", "0.0003", "0.02"]),
     }
+    if amounts["tokens_out"]:
+        amounts["tokens_cached"] = (amounts["tokens_in"] or 0) // 3
     scene.context.spent(**amounts)
 
 

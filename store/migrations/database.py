@@ -2,6 +2,9 @@
 
 from store.migrations import Kind
 
+BLOCK = 1_000
+"""Events that are summed up together, once the last of them is there."""
+
 _VERSION_1 = (
     "CREATE TABLE about (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID",
     """CREATE TABLE lease (
@@ -33,4 +36,21 @@ _VERSION_1 = (
 
 _VERSION_2: tuple[str, ...] = ()  # bodies of events are tagged in another way
 
-DATABASE = Kind("database", 0x51444A31, (_VERSION_1, _VERSION_2), disposable=False, oldest=2)
+_VERSION_3 = (
+    """CREATE TABLE blocks (
+        kind TEXT NOT NULL,
+        block INTEGER NOT NULL,
+        count INTEGER NOT NULL,
+        first_ms INTEGER NOT NULL,
+        last_ms INTEGER NOT NULL,
+        PRIMARY KEY (kind, block)
+    ) WITHOUT ROWID""",
+    # In the statement that appends, so in its transaction; 0.3 ms once in a block.
+    f"""CREATE TRIGGER block_is_full AFTER INSERT ON journal WHEN NEW.seq % {BLOCK} = 0 BEGIN
+        INSERT INTO blocks
+        SELECT kind, NEW.seq / {BLOCK} - 1, count(*), min(at_ms), max(at_ms)
+          FROM journal WHERE seq > NEW.seq - {BLOCK} AND seq <= NEW.seq GROUP BY kind;
+    END""",
+)
+
+DATABASE = Kind("database", 0x51444A31, (_VERSION_1, _VERSION_2, _VERSION_3), disposable=False, oldest=3)

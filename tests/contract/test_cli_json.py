@@ -27,10 +27,11 @@ NOT_COMPARED = {"bytes", "command_id", "since_ms", "pid", "state_sha256"}
 
 KEYS = {
     "agents": "id name supervisor type status generation specialties task_id queue done failed success_rate p50_ms "
-    "tokens_in tokens_out cost_usd instances",
+    "tokens_in tokens_out tokens_cached cost_usd instances",
     "tasks": "id run_id title status waits_for agent_id agent attempt priority deadline_ms created_ms started_ms "
     "ended_ms error",
-    "runs": "id request status strategy tasks_total tasks_done started_ms ended_ms tokens_in tokens_out cost_usd",
+    "runs": "id request status strategy tasks_total tasks_done started_ms ended_ms tokens_in tokens_out tokens_cached "
+    "cost_usd",
     "ps": "id name parent strategy status agents running waiting depth hand_overs hand_over_ms",
 }
 """The fields of an item by kind, in their order, as docs/reference/command-line.md has them."""

@@ -114,7 +114,8 @@ def another_programs_database_in_wal_mode(path: Path) -> None:
 
 
 def with_our_number_and_a_foreign_schema(path: Path) -> None:
-    execute(path, f"PRAGMA application_id = {DATABASE.application_id}; PRAGMA user_version = 2; CREATE TABLE t (x)")
+    ours = f"PRAGMA application_id = {DATABASE.application_id}; PRAGMA user_version = {DATABASE.newest}"
+    execute(path, f"{ours}; CREATE TABLE t (x)")
 
 
 def with_our_number_alone(path: Path) -> None:
@@ -207,7 +208,7 @@ async def test_a_file_of_a_later_version_is_refused_with_both_numbers(tmp_path: 
 
     said = await refused(path, NewerFile)
     assert isinstance(said, NewerFile)
-    assert (said.found, said.known) == (7, 2)
+    assert (said.found, said.known) == (7, DATABASE.newest)
 
 
 async def test_a_file_of_an_earlier_version_is_refused_with_both_numbers(tmp_path: Path) -> None:
@@ -217,7 +218,7 @@ async def test_a_file_of_an_earlier_version_is_refused_with_both_numbers(tmp_pat
 
     said = await refused(path, OlderFile)
     assert isinstance(said, OlderFile)
-    assert (said.found, said.oldest) == (1, 2)
+    assert (said.found, said.oldest) == (1, DATABASE.oldest)
     assert "\n" not in str(said)
 
 

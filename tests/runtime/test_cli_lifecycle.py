@@ -136,7 +136,8 @@ def test_a_request_is_answered_on_stdout_alone_and_in_the_promised_shape(console
 
     assert json.loads(answer.stdout) == {
         "v": 1, "kind": "run", "run_id": "r1", "status": "done", "output": "second: first: hello", "tasks": 2,
-        "usage": {"tokens_in": None, "tokens_out": None, "cost_usd": None}, "seq": json.loads(answer.stdout)["seq"],
+        "usage": {"tokens_in": None, "tokens_out": None, "tokens_cached": None, "cost_usd": None},
+        "seq": json.loads(answer.stdout)["seq"],
         "db": str(console.database("slow")), "team": "slow",
     }  # fmt: skip
     assert (console.folder / "out.txt").read_text() == "second: first: hello\n"

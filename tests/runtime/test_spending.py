@@ -34,11 +34,11 @@ async def test_what_a_function_says_that_it_spent_is_told_with_its_steps_and_the
 ) -> None:
     async def work(task: Any, ctx: Any) -> str:
         async def ask() -> str:
-            ctx.spent(tokens_in=100, tokens_out=20, cost_usd="0.01")
+            ctx.spent(tokens_in=100, tokens_out=20, tokens_cached=60, cost_usd="0.01")
             return "said"
 
         await ctx.step("ask", ask)
-        ctx.spent(tokens_in=1, cost_usd=0.5)
+        ctx.spent(tokens_in=1, tokens_cached=1, cost_usd=0.5)
         ctx.spent(tokens_out=2)
         return "done"
 
@@ -47,8 +47,10 @@ async def test_what_a_function_says_that_it_spent_is_told_with_its_steps_and_the
         (step,) = await running.journal("step_recorded")
         usage = running.state.finished[-1].usage
 
-    assert b'"tokens_in":100,"tokens_out":20,"cost_usd":"0.01"' in step.body
-    assert (usage.tokens_in, usage.tokens_out, usage.cost_usd) == (101, 22, Decimal("0.51"))
+    assert b'"tokens_in":100,"tokens_out":20,"tokens_cached":60,"cost_usd":"0.01"' in step.body
+    assert usage == Usage(
+        tokens_in=101, tokens_out=22, tokens_cached=61, cost_usd=Decimal("0.51"), time_ms=usage.time_ms
+    )
 
 
 async def test_a_thread_says_what_it_spends_and_so_does_an_attempt_that_fails(engine: Engines) -> None:
@@ -62,7 +64,15 @@ async def test_a_thread_says_what_it_spends_and_so_does_an_attempt_that_fails(en
 
 
 @pytest.mark.parametrize(
-    "said", [{"tokens_in": -1}, {"cost_usd": "much"}, {"cost_usd": float("nan")}, {"tokens_out": 1.5}]
+    "said",
+    [
+        {"tokens_in": -1},
+        {"cost_usd": "much"},
+        {"cost_usd": float("nan")},
+        {"tokens_out": 1.5},
+        {"tokens_in": 5, "tokens_cached": 6},
+        {"tokens_cached": 1},
+    ],
 )
 async def test_what_cannot_be_spent_is_refused(engine: Engines, said: dict[str, Any]) -> None:
     async def work(task: Any, ctx: Any) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from engine import AgentSpec, CommandRefusedError, Context, DynamicSupervisor, NotEmpty, Task, Unusable
 from engine.archive import ImportRefused
+from engine.archive.manifest import VERSION
 from engine.supervisor.offline import state_ready
 from tests.runtime.engines import running
 
@@ -220,7 +221,7 @@ async def test_an_agent_whose_code_ended_with_its_process_says_so_and_may_be_sai
     assert twin.list_active_agents() == ["gone"]
 
 
-@pytest.mark.parametrize("value", [{}, {"format": "quarterdeck-archive", "version": 2, "state": {}, "texts": 1}])
+@pytest.mark.parametrize("value", [{}, {"format": "quarterdeck-archive", "version": VERSION, "state": {}, "texts": 1}])
 async def test_a_value_that_is_no_state_is_refused(value: dict[str, Any]) -> None:
     with pytest.raises(ImportRefused):
         await DynamicSupervisor("twin").deserialize_state(value)

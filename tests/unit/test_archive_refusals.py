@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.archive import ImportRefused, export_archive, read_archive
+from engine.archive.manifest import VERSION
 from engine.core.strict_json import NotStrict, strict_json
 from tests.databases import busy_world, write_database
 
@@ -120,8 +121,8 @@ SHAPES: dict[str, tuple[Callable[[dict[str, bytes]], bytes], str]] = {
     "a wrong checksum": (lambda parts: _torn(zipped(parts), name=b"state.json", at=16, value=7), "damaged"),
     "a wrong size": (lambda parts: _torn(zipped(parts), name=b"state.json", at=24, value=9), "damaged"),
     "a changed part": (lambda parts: zipped(parts | {"state.json": b"{}"}), "changed after it was written"),
-    "a newer format": (lambda parts: sealed(parts, version=4), "newer quarterdeck"),
-    "an older format": (lambda parts: sealed(parts, version=2), "older quarterdeck"),
+    "a newer format": (lambda parts: sealed(parts, version=VERSION + 1), "newer quarterdeck"),
+    "an older format": (lambda parts: sealed(parts, version=VERSION - 1), "older quarterdeck"),
     "another format": (lambda parts: sealed(parts, format="other"), "not an archive"),
     "a manifest that is none": (lambda parts: zipped(parts | {"manifest.json": b"[]"}), "no object"),
     "a claim too many": (lambda parts: sealed(parts, more=1), "more"),
@@ -209,6 +210,7 @@ MEANINGS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a number beyond measure": lambda s: _of(s, "tasks").update(created_ms=2**60),
     "a time after all clocks": lambda s: _of(s, "tasks", 1).update(ended_ms=2**52),
     "a cost without end": lambda s: s.update(usage={"cost_usd": "1E+999999"}),
+    "more cached than given": lambda s: s.update(usage={"tokens_in": 3, "tokens_cached": 4}),
     "a cost that is none": lambda s: s.update(usage={"cost_usd": "NaN"}),
     "no queue of its own": lambda s: _of(s, "agents").update(queues=[]),
     "a queue of an unknown kind":

@@ -1,16 +1,22 @@
 """How rows are fitted, counted, timed and found."""
 
+from decimal import Decimal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.views.amounts import count, counted, duration, median, percent, remaining, size, stopwatch
+from dashboard.views.amounts import count, counted, duration, median, percent, remaining, size, spent, stopwatch
 from dashboard.views.event_log import BLOCK, Entry, WholeLog
 from dashboard.views.names import REMEMBERED, Names
 from dashboard.views.rows import GAP, Column, fitted, matches
 from dashboard.views.switching import Node, drawn
-from engine.core.events import EngineStopped, SpecUnregistered
+from engine.core.commands import Submit
+from engine.core.events import EngineStopped, GroupPlanned, RunFinished, SpecUnregistered
 from engine.core.events import RunSubmitted as Submitted
+from engine.core.values import Usage
+from store import Record
+from tests.world import agent, team_world
 
 columns = st.lists(
     st.builds(Column, st.just("X"), st.integers(1, 40), grow=st.integers(0, 3), drop=st.integers(0, 5)),
@@ -62,6 +68,13 @@ def test_a_time_is_said_in_two_units_at_most(ms: float | None, said: str) -> Non
 
 
 def test_amounts_read_as_a_person_writes_them() -> None:
+    usage = Usage(tokens_in=1_200, tokens_out=80, tokens_cached=400, cost_usd=Decimal("0.0042"))
+    assert [spent(usage), spent(Usage(tokens_out=3)), spent(Usage(time_ms=9)), spent(None)] == [
+        "1,200 tokens in (400 cached), 80 out, 0.0042 USD",
+        "3 out",
+        "",
+        "",
+    ]
     assert [count(18_204), count(None), counted(1, "task"), counted(12, "task")] == [
         "18,204",
         "–",
@@ -141,3 +154,21 @@ def test_a_chain_is_one_line_and_a_fan_has_its_brackets() -> None:
         "         ├▶ ● c ─┤",
         "         └▶ ● d ─┘",
     ]
+
+
+def test_tasks_of_a_run_that_has_ended_are_named_by_the_event_of_its_end() -> None:
+    world = team_world(agent("ada", "parse"), agent("bob", "write"))
+    world.order(Submit(request="read the tides"))
+    world.settle()
+    names = Names()
+    names.learn([event for event in world.journal if isinstance(event, RunFinished)])
+    steps = [event for event in world.journal if isinstance(event, GroupPlanned)]
+
+    assert not world.state.tasks
+    assert [names.of(node.task_id) for node in steps[0].nodes] == [node.title for node in steps[0].nodes]
+    assert names.of("r1") == "read the tides"
+    assert names.unknown([record_of("r1", "t1"), record_of("r2", "t99")]) == ["r2"]
+
+
+def record_of(run_id: str, task_id: str) -> Record:
+    return Record(1, 1, "task_skipped", b"{}", run_id, task_id, None)

@@ -54,6 +54,7 @@ from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused, Event
 from engine.core.fact import changed
 from engine.core.prompts import Prompt
+from engine.core.shown import args_of
 from engine.core.signals import Signal
 from engine.core.state import State
 from engine.core.validation.records import checked
@@ -192,5 +193,6 @@ def _decide_order(state: State, order: Order, ctx: Context) -> list[Event]:
         role=order.role,
         summary=applied.summary,
         result=applied.result,
+        args=args_of(order.command),
     )
     return [*applied.events, done]

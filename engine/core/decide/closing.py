@@ -117,6 +117,7 @@ def finish_run(state: State, prompt: FinishRun, ctx: Context) -> list[Event]:
             figures=_figures(run),
             error=root.error,
             following=list(run.before),
+            titles={task_id: state.tasks[task_id].title for task_id in run.tasks},
         )
     ]
 

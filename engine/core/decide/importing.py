@@ -110,6 +110,7 @@ def _applied(signal: StateReady, counts: dict[str, int]) -> Event:
         role=signal.role,
         summary=f"imported {_counted(counts['agents'], 'agent')} and {_counted(counts['runs'], 'open run')}",
         result={**{kind: counts[kind] for kind in KINDS}, "paused": signal.paused},
+        args={"path": signal.path, "sha256": signal.sha256, "paused": signal.paused},
     )
 
 

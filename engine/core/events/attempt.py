@@ -1,11 +1,14 @@
 """Facts about attempts: begun, a step recorded, ended in one of four ways."""
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec import field
 
 from engine.core.fact import JsonValue, fact
 from engine.core.values import Usage
+
+StepKind: TypeAlias = Literal["code", "model", "tool", "compact"]
+"""What a step was: a piece of the agent's code, a call of a model or a tool, or the shortening of a conversation."""
 
 
 @fact
@@ -45,9 +48,12 @@ class StepRecorded:
     task_id: str
     attempt: int
     agent_id: str | None
+    what: StepKind = "code"
     name: str
     key: str
     """Name, hash of the input and the how-manieth with both."""
+    input: JsonValue = None
+    """What it was called with, for a person to read: short, and without secrets (`shown.shown`)."""
     output: JsonValue
     duration_ms: int
     usage: Usage = field(default_factory=Usage)

@@ -72,6 +72,8 @@ class CommandApplied:
     summary: str
     """What it did, in a few words."""
     result: dict[str, JsonValue] = field(default_factory=dict)
+    args: dict[str, JsonValue] = field(default_factory=dict)
+    """What the command said, where that was not the default: short, and without secrets (`shown.args_of`)."""
 
 
 @fact

@@ -151,3 +151,5 @@ class RunFinished:
     error: str | None = None
     following: list[str] = field(default_factory=list)
     """Open runs that waited for it."""
+    titles: dict[str, str] = field(default_factory=dict)
+    """Of its tasks, by id: earlier events name them, and the state forgets them now."""

@@ -78,6 +78,8 @@ def _add(total: Usage, usage: Usage) -> None:
         total.tokens_in = usage.tokens_in + (total.tokens_in or 0)
     if usage.tokens_out is not None:
         total.tokens_out = usage.tokens_out + (total.tokens_out or 0)
+    if usage.tokens_cached is not None:
+        total.tokens_cached = usage.tokens_cached + (total.tokens_cached or 0)
     if usage.cost_usd is not None:
         total.cost_usd = usage.cost_usd + (total.cost_usd or 0)
 

@@ -159,10 +159,12 @@ def _numbers_of(cls: type) -> list[str]:
 
 
 def _usage(usage: Usage) -> Iterator[str]:
-    cost = usage.cost_usd
-    spent = (usage.tokens_in or 0, usage.tokens_out or 0, usage.time_ms)
+    cost, cached = usage.cost_usd, usage.tokens_cached or 0
+    spent = (usage.tokens_in or 0, usage.tokens_out or 0, cached, usage.time_ms)
     if min(spent) < 0 or max(spent) >= _LARGEST:
         yield "usage below 0 or beyond measure"
+    if cached > (usage.tokens_in or 0):
+        yield "more tokens from a cache than were given"
     if cost is not None and not (cost.is_finite() and 0 <= cost < 10**12 and abs(cost.adjusted()) < 100):
         yield "a cost that nothing can have"
 

@@ -45,6 +45,14 @@ def nothing_of_a_finished_run_is_open(books: Chronicle, event: events.RunFinishe
     return None
 
 
+@law(events.RunFinished)
+def a_finished_run_names_its_tasks(books: Chronicle, event: events.RunFinished) -> str | None:
+    """The end of a run says the titles of all its tasks, which the state forgets with it."""
+    run = books.work.runs[event.run_id]
+    wanted = {task_id: books.work.jobs[task_id].title for task_id in run.tasks} | {run.root_id: event.figures.title}
+    return None if event.titles == wanted else f"{event.run_id} ends with titles {event.titles}; there are {wanted}"
+
+
 @law(
     events.AttemptResumed,
     events.AttemptDone,

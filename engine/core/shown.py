@@ -1,0 +1,101 @@
+"""What is kept of values only so that a person can read them later: short, whatever their size, and without secrets.
+
+What the engine itself needs is kept elsewhere and whole: a step's input is told apart by its hash, and what a command
+changes is in the events that it makes.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from engine.core.fact import JsonValue, fields
+
+CHARACTERS = 2_000
+"""About how many characters all texts, names and numbers of one value may have together."""
+TEXT_CHARACTERS = 400
+"""Of one text."""
+ITEMS = 20
+"""Of one list or object."""
+DEPTH = 8
+HIDDEN = "[hidden]"
+_SECRET = re.compile(r"(key|token|secret|password|passwd|credential|authorization)s?$", re.IGNORECASE)
+"""Fields whose texts are not kept; `call_key` and `key_env` name what is no secret."""
+_NO_SECRETS = frozenset({"call_key", "idempotency_key"})
+
+
+def shown(value: Any, clean: Callable[[str], str] = str) -> JsonValue:
+    """Return what is kept of `value`, JSON or a record: long texts cut, and of long lists the beginning.
+
+    Args:
+        value: A record is shown as an object of the fields that are not at their default.
+        clean: Takes secrets out of each text, before it is cut.
+    """
+    return _Short(clean).of(value, 0)
+
+
+def args_of(command: Any) -> dict[str, JsonValue]:
+    """Return what is kept of a command: its fields that are not at their default."""
+    return _Short(str).record(command, 0)
+
+
+class _Short:
+    """One value on its way; counts what is left of its characters."""
+
+    def __init__(self, clean: Callable[[str], str]) -> None:
+        self._left = CHARACTERS
+        self._clean = clean
+
+    def of(self, value: Any, depth: int) -> JsonValue:
+        if isinstance(value, str):
+            return self._text(self._clean(value))
+        if value is None or isinstance(value, bool | float):
+            self._left -= 8
+            return value
+        if isinstance(value, int):
+            self._left -= 8
+            return value if -(2**63) < value < 2**63 else self._text(f"{value:.3e}" if abs(value) < 10**300 else "…")
+        if depth >= DEPTH:
+            return "…"
+        if isinstance(value, Struct):
+            return self.record(value, depth)
+        if isinstance(value, dict):
+            return self._object(value, depth)
+        if isinstance(value, list | tuple):
+            found: list[JsonValue] = []
+            for item in value:
+                if len(found) == ITEMS or self._left <= 0:
+                    found.append(f"… {len(value) - len(found):,} more")
+                    break
+                found.append(self.of(item, depth + 1))
+            return found
+        return self._text(str(value))
+
+    def record(self, record: Any, depth: int) -> dict[str, JsonValue]:
+        said = {one.name: getattr(record, one.name) for one in fields(type(record))}
+        tag = type(record).__struct_config__.tag if depth else None
+        told = {} if tag is None else {"type": tag}
+        defaults = {one.name: _default(one) for one in fields(type(record))}
+        return self._object({**told, **{name: each for name, each in said.items() if each != defaults[name]}}, depth)
+
+    def _object(self, value: dict[str, Any], depth: int) -> dict[str, JsonValue]:
+        found: dict[str, JsonValue] = {}
+        for key, item in value.items():
+            if len(found) == ITEMS or self._left <= 0:
+                found["…"] = f"{len(value) - len(found):,} more"
+                break
+            name = self._clean(str(key))[:TEXT_CHARACTERS]
+            self._left -= len(name)
+            is_secret = isinstance(item, str) and name not in _NO_SECRETS and _SECRET.search(name)
+            found[name] = HIDDEN if is_secret else self.of(item, depth + 1)
+        return found
+
+    def _text(self, text: str) -> str:
+        room = max(0, min(TEXT_CHARACTERS, self._left))
+        self._left -= min(len(text), room)
+        return text if len(text) <= room else f"{text[:room]}… ({len(text):,} characters)"
+
+
+def _default(field: Any) -> Any:
+    return field.default_factory() if callable(field.default_factory) else field.default

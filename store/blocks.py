@@ -1,0 +1,79 @@
+"""What happened when, summed up: of every `BLOCK` events how many there are of each kind, and their times.
+
+A trigger writes the summary of a block in the statement that appends its last event (`migrations/database.py`); those
+of the block that is not full yet are counted when it is asked for. So a reader draws the whole of a journal, counts its
+events and skips to those of a rare kind without walking it.
+"""
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Collection
+from itertools import groupby
+from operator import itemgetter
+
+from store.migrations.database import BLOCK
+from store.records import BlockSummary, Record
+
+_FULL = "SELECT block, kind, count, first_ms, last_ms FROM blocks WHERE block >= ? AND block < ? ORDER BY block, kind"
+_OPEN = """
+SELECT :block, kind, count(*), min(at_ms), max(at_ms) FROM journal WHERE seq > :after AND seq <= :last
+ GROUP BY kind ORDER BY kind
+"""
+_WITH_KINDS = """
+SELECT DISTINCT block FROM blocks
+ WHERE kind IN (SELECT value FROM json_each(?)) AND block >= ? AND block < ? ORDER BY block
+"""
+_STORED = "SELECT kind, count FROM blocks WHERE block = ?"
+_LAST_SEQ = "SELECT ifnull(max(seq), 0) FROM journal"
+
+
+def blocks_in(connection: sqlite3.Connection, first: int, last: int | None) -> list[BlockSummary]:
+    """Return the summaries of blocks `first` to `last`, both included; None is up to the newest event."""
+    (last_seq,) = connection.execute(_LAST_SEQ).fetchone()
+    # All before the block of the newest event are full, and nothing of them changes.
+    full = last_seq // BLOCK
+    rows = connection.execute(_FULL, (first, full if last is None else min(full, last + 1))).fetchall()
+    if first <= full and (last is None or last >= full):
+        rows += connection.execute(_OPEN, {"block": full, "after": full * BLOCK, "last": last_seq}).fetchall()
+    return [
+        BlockSummary(
+            number=number,
+            counts={kind: count for _, kind, count, _, _ in of_block},
+            first_ms=min(first_ms for *_, first_ms, _ in of_block),
+            last_ms=max(last_ms for *_, last_ms in of_block),
+        )
+        for number, of_block in ((number, list(found)) for number, found in groupby(rows, itemgetter(0)))
+    ]
+
+
+def ranges_with(connection: sqlite3.Connection, kinds: Collection[str], low: int, high: int) -> list[tuple[int, int]]:
+    """Return where events of some kinds can be: pairs of seqs, both included, in order, between `low` and `high`."""
+    (last_seq,) = connection.execute(_LAST_SEQ).fetchone()
+    full, high = last_seq // BLOCK, min(high, last_seq)
+    wanted = (json.dumps(list(kinds)), max(0, low - 1) // BLOCK, min(full, (high - 1) // BLOCK + 1))
+    ranges: list[tuple[int, int]] = []
+    for number in [*(block for (block,) in connection.execute(_WITH_KINDS, wanted).fetchall()), full]:
+        first, last = max(low, number * BLOCK + 1), min(high, (number + 1) * BLOCK)
+        if ranges and ranges[-1][1] == first - 1:
+            first = ranges.pop()[0]
+        if first <= last:
+            ranges.append((first, last))
+    return ranges
+
+
+class Recount:
+    """Counts events again as they are read, from the first to the last, and compares with what is stored."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._counts: Counter[str] = Counter()
+
+    def differs(self, record: Record) -> bool:
+        """Count a record; True where it is the last of a block whose summary is another one."""
+        self._counts[record.kind] += 1
+        if record.seq % BLOCK:
+            return False
+        stored = dict(self._connection.execute(_STORED, (record.seq // BLOCK - 1,)).fetchall())
+        counted, self._counts = dict(self._counts), Counter()
+        return stored != counted
