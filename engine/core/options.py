@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import field
-from pydantic import Field
 
 from engine.core.fact import JsonValue
 from engine.core.limits import Limits
 from engine.core.policies.records import Chain, Circuit, Restart
 from engine.core.validation.bounds import Label, Members, Name, NoneToADay, Priority, Share, Slots
 from engine.core.validation.records import Written
+from engine.core.validation.rules import Within
 
 Balance: TypeAlias = Literal["round_robin", "least_load", "weight", "performance"]
 BALANCES: tuple[Balance, ...] = ("round_robin", "least_load", "weight", "performance")
@@ -28,7 +28,7 @@ class Preempt(Written, kw_only=True):
     """When the less urgent attempt stops: at its next step, at once, or never."""
     urgent: Priority = 0
     """Tasks of this priority and above (0 is the highest) take slots."""
-    limit: Annotated[int, Field(ge=0, le=100)] = 3
+    limit: Annotated[int, Within(ge=0, le=100)] = 3
     """How often one task may be made to wait."""
 
 

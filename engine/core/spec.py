@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import field
-from pydantic import Field
 
 from engine.core.errors import BadValue
 from engine.core.fact import JsonValue, changed, fact
@@ -29,7 +28,7 @@ from engine.core.validation.bounds import (
     Weight,
 )
 from engine.core.validation.records import Written
-from engine.core.validation.rules import Means
+from engine.core.validation.rules import Means, Within
 
 BOUND = "bound:"
 """How references begin that stand for a callable of one running program, which no other can import."""
@@ -74,8 +73,8 @@ class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
     agent_type: Label | None = None
     """The runtime that executes it; `function` where `run` is given, else `SimpleAgent`."""
     description: Text = ""
-    specialties: Annotated[Sequence[Label], Field(max_length=100)] = ()
-    tools: Annotated[Sequence[Code], Field(max_length=200)] = ()
+    specialties: Annotated[Sequence[Label], Within(max_length=100)] = ()
+    tools: Annotated[Sequence[Code], Within(max_length=200)] = ()
     run: Code | None = None
     """A callable, or its symbolic reference `module:qualname`."""
     model: Label | Sequence[Label] | None = None

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import msgspec
-from pydantic_core import from_json
 
 MOST_VALUES = 4_000_000
 """Values in all parts of an archive; more would take more memory than any team."""
@@ -42,6 +41,8 @@ def strict_json(body: bytes) -> Any:
     Raises:
         NotStrict: If it is not one, or one that reads differently in different programs.
     """
+    from pydantic_core import from_json  # 10 ms that only who reads archives needs
+
     try:
         value = from_json(body, allow_inf_nan=False)
     except ValueError as error:

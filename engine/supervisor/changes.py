@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
-
 from engine.core.commands import (
     AddAgent,
     ChangeCapabilities,
@@ -24,14 +22,14 @@ from engine.core.queries.suiting import candidate_of
 from engine.core.queries.targets import at, find_supervisor
 from engine.core.spec import AgentSpec
 from engine.core.strategies import strategy_named
-from engine.core.validation.rules import Says
+from engine.core.validation.rules import Says, Within
 from engine.host.orders import Applied
 from engine.registry import SpecifiedAgent
 from engine.supervisor.arguments import check_names, checks_arguments, spec_of
 from engine.supervisor.node import Node
 
 Settings: TypeAlias = Mapping[str, Any]
-Trial: TypeAlias = Annotated[tuple[int, int], Field(min_length=2, max_length=2), Says("two whole numbers")]
+Trial: TypeAlias = Annotated[tuple[int, int], Within(min_length=2, max_length=2), Says("two whole numbers")]
 SwapMode: TypeAlias = Literal["drain", "migrate", "abort"]
 
 _COORDINATION = ("mode", "aggregation", "aggregator", "preserve_agent_states", "scope", "settings", "lead", "run")

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
 from pydantic_core import PydanticCustomError
 
 from engine.core.validation.bounds import Attempts, Depth, Dollars, Priority, Seconds, Share, Slots, Tokens, UpToADay
@@ -23,7 +23,7 @@ class AmountsBlock(Block):
     attempts: Annotated[Attempts | None, Field(description="Attempts begun, retries included.")] = None
     time_s: Annotated[Seconds | None, Field(description="Time at work, summed over attempts, in seconds.")] = None
     tokens: Annotated[Tokens | None, Field(description="Tokens in and out.")] = None
-    cost_usd: Annotated[Dollars | None, Field(description="Money, in US dollars.")] = None
+    cost_usd: Annotated[Annotated[Dollars, Strict(False)] | None, Field(description="Money, in US dollars.")] = None
     warn_at: Annotated[Share, Field(description="The share of it that is warned about.")] = 0.8
     then: Annotated[
         Literal["stop", "ask", "fail"],

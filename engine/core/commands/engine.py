@@ -2,9 +2,8 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from engine.core.fact import fact
+from engine.core.validation.rules import Within
 
 
 @fact
@@ -23,7 +22,7 @@ class HandOver:
     type: Literal["hand_over"] = "hand_over"
     token: int | None = None
     """The lease token of the engine that is meant."""
-    grace_s: Annotated[float, Field(ge=0, le=600)] = 2.0
+    grace_s: Annotated[float, Within(ge=0, le=600)] = 2.0
     """How long attempts may go on to the end of their step, in seconds; what is cut off is done again by the next."""
 
 

@@ -7,15 +7,13 @@ and one that has nothing left to give hands over to the next. A task whose chain
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field
-
 from engine.core.errors import BadValue
 from engine.core.validation.bounds import Label, Seconds, UpToADay
 from engine.core.validation.records import Written
-from engine.core.validation.rules import Also, OutOfPlace
+from engine.core.validation.rules import Also, OutOfPlace, Within
 
-Several: TypeAlias = Annotated[int, Field(ge=1, le=100)]
-Names: TypeAlias = Annotated[Sequence[Label], Field(max_length=50)]
+Several: TypeAlias = Annotated[int, Within(ge=1, le=100)]
+Names: TypeAlias = Annotated[Sequence[Label], Within(max_length=50)]
 
 
 class Policy(Written, tag_field="type", tag=str.lower):
@@ -34,9 +32,9 @@ class Retry(Policy):
     long to wait (`retry_after_s`), the back-off is never shorter.
     """
 
-    retries: Annotated[int, Field(ge=0, le=100)] = 3
+    retries: Annotated[int, Within(ge=0, le=100)] = 3
     """How many times to try again after the first attempt."""
-    base_s: Annotated[float, Field(gt=0, le=3600)] = 0.5
+    base_s: Annotated[float, Within(gt=0, le=3600)] = 0.5
     """Ceiling of the first back-off, in seconds."""
     cap_s: UpToADay = 30.0
     """Largest ceiling, in seconds."""
@@ -87,7 +85,7 @@ def _ends_with_its_last(chain: Sequence[FailurePolicy]) -> None:
             raise OutOfPlace(f"comes after {policy.type}, which is always the last; remove it", after, (place + 1,))
 
 
-Chain: TypeAlias = Annotated[Sequence[FailurePolicy], Field(max_length=10), Also(_ends_with_its_last)]
+Chain: TypeAlias = Annotated[Sequence[FailurePolicy], Within(max_length=10), Also(_ends_with_its_last)]
 """Policies in the order in which they are asked; nothing stands behind one that never hands over."""
 
 
@@ -99,7 +97,7 @@ class Restart(Written):
 
     strategy: Literal["one_for_one", "one_for_all", "rest_for_one"] = "one_for_one"
     """Who is started anew: the one that crashed, all of them, or it and those declared after it."""
-    intensity: Annotated[int, Field(ge=0, le=1000)] = 3
+    intensity: Annotated[int, Within(ge=0, le=1000)] = 3
     """How many restarts within `period_s` are allowed; one more, and the supervisor itself fails."""
     period_s: UpToADay = 60.0
 
@@ -110,7 +108,7 @@ class Circuit(Written):
     Source: M. Nygard, "Release It!", 2007, the circuit breaker.
     """
 
-    failures: Annotated[int, Field(ge=1, le=1000)] = 5
+    failures: Annotated[int, Within(ge=1, le=1000)] = 5
     """Failed attempts in a row that open it."""
     cool_s: UpToADay = 30.0
     """How long it stays open before one attempt is let through, in seconds."""

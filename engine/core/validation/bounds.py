@@ -8,9 +8,7 @@ import re
 from decimal import Decimal
 from typing import Annotated, TypeAlias
 
-from pydantic import Field
-
-from engine.core.validation.rules import Says
+from engine.core.validation.rules import Says, Within
 
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
 NAME = re.compile(NAME_PATTERN)
@@ -22,29 +20,29 @@ LOWEST_PRIORITY = 9
 """Priorities go from 0, the most urgent, to this one."""
 
 Name: TypeAlias = Annotated[
-    str, Field(pattern=NAME_PATTERN), Says("a letter, then up to 63 letters, digits, '_' or '-'")
+    str, Within(pattern=NAME_PATTERN), Says("a letter, then up to 63 letters, digits, '_' or '-'")
 ]
-Participants: TypeAlias = Annotated[list[Name], Field(min_length=1)]
-Label: TypeAlias = Annotated[str, Field(min_length=1, max_length=200)]
-Reference: TypeAlias = Annotated[str, Field(min_length=1, max_length=500)]
+Participants: TypeAlias = Annotated[list[Name], Within(min_length=1)]
+Label: TypeAlias = Annotated[str, Within(min_length=1, max_length=200)]
+Reference: TypeAlias = Annotated[str, Within(min_length=1, max_length=500)]
 """`module:qualname`, or what stands for a callable of the running process."""
-Text: TypeAlias = Annotated[str, Field(max_length=100_000)]
-Seconds: TypeAlias = Annotated[float, Field(gt=0, le=LONGEST_S)]
-UpToADay: TypeAlias = Annotated[float, Field(gt=0, le=DAY_S)]
+Text: TypeAlias = Annotated[str, Within(max_length=100_000)]
+Seconds: TypeAlias = Annotated[float, Within(gt=0, le=LONGEST_S)]
+UpToADay: TypeAlias = Annotated[float, Within(gt=0, le=DAY_S)]
 """Seconds."""
-NoneToADay: TypeAlias = Annotated[float, Field(ge=0, le=DAY_S)]
+NoneToADay: TypeAlias = Annotated[float, Within(ge=0, le=DAY_S)]
 """Seconds."""
-Share: TypeAlias = Annotated[float, Field(gt=0, le=1)]
-Weight: TypeAlias = Annotated[float, Field(ge=0.001, le=1_000_000)]
+Share: TypeAlias = Annotated[float, Within(gt=0, le=1)]
+Weight: TypeAlias = Annotated[float, Within(ge=0.001, le=1_000_000)]
 """Bounded below too: what is dealt out by weights is counted in whole numbers."""
 Priority: TypeAlias = Annotated[
-    int, Field(ge=0, le=LOWEST_PRIORITY), Says(f"a whole number from 0, the most urgent, to {LOWEST_PRIORITY}")
+    int, Within(ge=0, le=LOWEST_PRIORITY), Says(f"a whole number from 0, the most urgent, to {LOWEST_PRIORITY}")
 ]
-Slots: TypeAlias = Annotated[int, Field(ge=1, le=10_000)]
-Members: TypeAlias = Annotated[int, Field(ge=1, le=100_000)]
-Matches: TypeAlias = Annotated[int, Field(ge=1, le=100)]
-Attempts: TypeAlias = Annotated[int, Field(ge=1, le=10**9)]
-Tokens: TypeAlias = Annotated[int, Field(ge=1, le=10**12)]
-Dollars: TypeAlias = Annotated[Decimal, Field(ge=Decimal("0.000001"), le=10**9, strict=False)]
-Rows: TypeAlias = Annotated[int, Field(ge=0, le=10**12)]
-Depth: TypeAlias = Annotated[int, Field(ge=1, le=64)]
+Slots: TypeAlias = Annotated[int, Within(ge=1, le=10_000)]
+Members: TypeAlias = Annotated[int, Within(ge=1, le=100_000)]
+Matches: TypeAlias = Annotated[int, Within(ge=1, le=100)]
+Attempts: TypeAlias = Annotated[int, Within(ge=1, le=10**9)]
+Tokens: TypeAlias = Annotated[int, Within(ge=1, le=10**12)]
+Dollars: TypeAlias = Annotated[Decimal, Within(ge=Decimal("0.000001"), le=10**9)]
+Rows: TypeAlias = Annotated[int, Within(ge=0, le=10**12)]
+Depth: TypeAlias = Annotated[int, Within(ge=1, le=64)]

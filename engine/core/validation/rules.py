@@ -1,16 +1,16 @@
 """From annotations to checks: what the type of a field says of its values, in Python as at the JSON boundary.
 
-One rule holds inside: the annotation is all there is. pydantic reads it where JSON and YAML come in, and a law holds
-the two against each other.
+One rule holds inside: the annotation is all there is. pydantic reads it where team files come in, and a law holds the
+two against each other.
 """
 
 import math
 import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, Union, get_args, get_origin
 
 from engine.core.fact import JsonValue
 
@@ -82,6 +82,50 @@ class Says:
     words: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Within:
+    """Beside a type: which numbers, or which lengths and texts, its values may have."""
+
+    gt: Any = None
+    ge: Any = None
+    le: Any = None
+    min_length: int | None = None
+    max_length: int | None = None
+    pattern: str | None = None
+    """A regular expression that the whole text matches."""
+
+    __is_annotated_types_grouped_metadata__: ClassVar[Literal[True]] = True
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the same for pydantic, which asks where a model has such a field."""
+        from pydantic import Field  # 40 ms that only who reads team files needs
+
+        yield from Field(**asdict(self)).metadata
+
+    def hold(self, number: Any) -> bool:
+        """Tell whether a number lies within; NaN lies nowhere."""
+        return (
+            (self.gt is None or number > self.gt)
+            and (self.ge is None or number >= self.ge)
+            and (self.le is None or number <= self.le)
+        )
+
+    def has_room(self, length: int) -> bool:
+        """Tell whether a text or a list may be so long."""
+        return (self.min_length or 0) <= length and (self.max_length is None or length <= self.max_length)
+
+    @property
+    def words(self) -> str:
+        """What is said of a number behind what it is, such as `, 1 or more`."""
+        if self.ge is not None:
+            return f", {self.ge:,} or more" if self.le is None else f", {self.ge:,} to {self.le:,}"
+        low = "" if self.gt is None else f" above {self.gt:,}"
+        return low if self.le is None else f"{low} and at most {self.le:,}"
+
+
+_ANY = Within()
+
+
 @dataclass(frozen=True, slots=True)
 class Means:
     """Beside `Any`, which is what a decoder makes of it: the type that it stands for."""
@@ -114,13 +158,13 @@ def _rule(hint: Any, beside: tuple[Any, ...]) -> Rule:
     if origin is Literal:
         return _one_of(args)
     if hint in _PLAIN:
-        return _PLAIN[hint](_Bounds.of(beside))
+        return _PLAIN[hint](_within(beside))
     if hint in (Any, object):
         return Rule("anything", _as_it_is)
     if hint is Callable or origin is Callable:
         return Rule("a function", _callable)
     if origin in (list, tuple, Sequence, Iterable):
-        return _sequence(origin, rule_for(args[0]), _Bounds.of(beside))
+        return _sequence(origin, rule_for(args[0]), _within(beside))
     if origin in (dict, Mapping):
         return _mapping(rule_for(args[0]), rule_for(args[1]))
     return _instance(origin or hint)
@@ -143,51 +187,11 @@ def _with_more(rule: Rule, beside: tuple[Any, ...]) -> Rule:
     return rule if words == rule.wanted and not looks else Rule(words, check)
 
 
-@dataclass(frozen=True, slots=True)
-class _Bounds:
-    """What stands beside a type, as `pydantic.Field` and its like say it."""
-
-    gt: Any = None
-    ge: Any = None
-    le: Any = None
-    min_length: int | None = None
-    max_length: int | None = None
-    pattern: str | None = None
-
-    @classmethod
-    def of(cls, beside: tuple[Any, ...]) -> "_Bounds":
-        said: dict[str, Any] = {}
-        for one in _flat(beside):
-            for name in (each.name for each in fields(cls)):
-                if (value := getattr(one, name, None)) is not None:
-                    said[name] = value
-        return cls(**said)
-
-    def hold(self, number: Any) -> bool:
-        """Tell whether a number lies within; NaN lies nowhere."""
-        return (
-            (self.gt is None or number > self.gt)
-            and (self.ge is None or number >= self.ge)
-            and (self.le is None or number <= self.le)
-        )
-
-    def has_room(self, length: int) -> bool:
-        return (self.min_length or 0) <= length and (self.max_length is None or length <= self.max_length)
-
-    @property
-    def words(self) -> str:
-        if self.ge is not None:
-            return f", {self.ge:,} or more" if self.le is None else f", {self.ge:,} to {self.le:,}"
-        low = "" if self.gt is None else f" above {self.gt:,}"
-        return low if self.le is None else f"{low} and at most {self.le:,}"
+def _within(beside: tuple[Any, ...]) -> Within:
+    return next((one for one in beside if isinstance(one, Within)), _ANY)
 
 
-def _flat(beside: tuple[Any, ...]) -> Iterator[Any]:
-    for one in beside:
-        yield from _flat(tuple(one.metadata)) if hasattr(one, "metadata") else (one,)
-
-
-def _whole(bounds: _Bounds) -> Rule:
+def _whole(bounds: Within) -> Rule:
     wanted = f"a whole number{bounds.words}"
 
     def check(value: Any) -> int:
@@ -198,7 +202,7 @@ def _whole(bounds: _Bounds) -> Rule:
     return Rule(wanted, check)
 
 
-def _number(bounds: _Bounds) -> Rule:
+def _number(bounds: Within) -> Rule:
     wanted = f"a number{bounds.words}"
 
     def check(value: Any) -> float:
@@ -215,7 +219,7 @@ def _number(bounds: _Bounds) -> Rule:
     return Rule(wanted, check)
 
 
-def _decimal(bounds: _Bounds) -> Rule:
+def _decimal(bounds: Within) -> Rule:
     wanted = f"an amount{bounds.words}"
 
     def check(value: Any) -> Decimal:
@@ -232,7 +236,7 @@ def _decimal(bounds: _Bounds) -> Rule:
     return Rule(wanted, check)
 
 
-def _text(bounds: _Bounds) -> Rule:
+def _text(bounds: Within) -> Rule:
     wanted = "a text"
     if bounds.max_length is not None:
         least = f"{bounds.min_length} to " if bounds.min_length else "at most "
@@ -258,15 +262,15 @@ def _is_unicode(value: str) -> bool:
     return True
 
 
-def _flag(bounds: _Bounds) -> Rule:
+def _flag(bounds: Within) -> Rule:
     return _instance(bool, "True or False")
 
 
-def _nothing(bounds: _Bounds) -> Rule:
+def _nothing(bounds: Within) -> Rule:
     return _instance(types.NoneType, "None")
 
 
-_PLAIN: dict[Any, Callable[[_Bounds], Rule]] = {
+_PLAIN: dict[Any, Callable[[Within], Rule]] = {
     bool: _flag,
     int: _whole,
     float: _number,
@@ -317,7 +321,7 @@ def _union(rules: list[Rule]) -> Rule:
     return Rule(wanted, check)
 
 
-def _sequence(origin: Any, item: Rule, bounds: _Bounds) -> Rule:
+def _sequence(origin: Any, item: Rule, bounds: Within) -> Rule:
     most = "" if bounds.max_length is None else f" of at most {bounds.max_length:,}"
     wanted, made = f"a list{most}{', not empty' if bounds.min_length else ''}", list if origin is list else tuple
 
@@ -363,7 +367,7 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-_TEXT = _text(_Bounds())
+_TEXT = _text(_ANY)
 
 
 def _json(value: Any, depth: int = 0) -> Any:
