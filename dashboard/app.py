@@ -17,11 +17,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 from textual.worker import WorkerFailed
 
+from dashboard import dialogs
 from dashboard.actions import PLACES
 from dashboard.clean import clean
-from dashboard.deck import Deck
-from dashboard.dialogs.dialog import Dialog
-from dashboard.dialogs.engine import LeaveDialog
+from dashboard.deck import Deck, Looking
 from dashboard.feed import Feed
 from dashboard.screens.events import EventsScreen
 from dashboard.screens.frame import Frame
@@ -62,6 +61,8 @@ def warm() -> None:
     """Import what the first dialog needs, in a thread, once the first frame is there."""
     import engine.core.decide  # noqa: F401
 
+    dialogs.load()
+
 
 def wall_ms() -> int:
     """Now, in UTC milliseconds."""
@@ -72,7 +73,7 @@ class QuarterdeckApp(Deck):
     """The dashboard of one database."""
 
     TITLE = "Quarterdeck"
-    CSS_PATH = [_HERE / "screens" / "screens.tcss", _HERE / "dialogs" / "dialogs.tcss"]
+    CSS_PATH = _HERE / "screens" / "screens.tcss"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [Binding("ctrl+c,ctrl+q", "leave", "quit", show=False, priority=True)]
 
@@ -156,7 +157,7 @@ class QuarterdeckApp(Deck):
         if not self.is_running:  # it closes, and its screens are taken apart
             return
         for screen in reversed(self.screen_stack):
-            if isinstance(screen, Frame | Dialog) and screen.is_mounted:
+            if isinstance(screen, Looking) and screen.has_begun:
                 screen.look(self.glimpse)
             if not screen.is_modal:
                 break
@@ -206,7 +207,7 @@ class QuarterdeckApp(Deck):
     def on_key(self, event: events.Key) -> None:
         """Give what was typed ahead to the line or the dialog that it was meant for, and that was not open yet."""
         line = self.focused
-        if isinstance(self.screen, Dialog) and not self.screen.has_begun:
+        if isinstance(self.screen, Looking) and not self.screen.has_begun:
             self.screen.typed_ahead.append(event)
             event.prevent_default()
         elif isinstance(line, Input) and event.is_printable and event.character is not None:
@@ -228,10 +229,10 @@ class QuarterdeckApp(Deck):
         info = self.feed.engine
         asks = self._ask_engine and info is not None and info.alive
         # Before the first screen is there, a question would open below it.
-        if not asks or isinstance(self.screen, LeaveDialog) or not isinstance(self.screen, Frame | ModalScreen):
+        if not asks or not isinstance(self.screen, Frame | ModalScreen) or isinstance(self.screen, dialogs.LeaveDialog):
             self.exit(0)
         else:
-            self.push_screen(LeaveDialog())
+            self.push_screen(dialogs.LeaveDialog())
 
 
 def run_dashboard(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from textual import events
 from textual.app import App
 from textual.widget import Widget
 
@@ -192,6 +193,18 @@ class Deck(App[int]):
             self.call_from_thread(self.exit, 0)
 
         self.run_worker(stopping, thread=True, exit_on_error=True)
+
+
+class Looking:
+    """Mixed into every screen and dialog: shows the team as it was last looked at."""
+
+    has_begun = True
+    """False until it can take keys."""
+    typed_ahead: list[events.Key]
+    """Keys that came before that."""
+
+    def look(self, glimpse: Glimpse) -> None:
+        """Bring up to date what it shows; called when the team has changed."""
 
 
 def deck_of(widget: Widget) -> Deck:

@@ -6,16 +6,18 @@ in the table of `dashboard.actions`.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias, get_args
+from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from textual.screen import Screen
 
-from dashboard.deck import Deck, deck_of
-from dashboard.dialogs.dialog import Answer, Dialog
+from dashboard.deck import Deck, Looking, deck_of
 from dashboard.views.targets import Target, agent_behind, named, supervisor_behind
 from engine.core.errors import Refused
 from engine.core.queries.targets import words
 from engine.core.state import State, SwapMode
+
+if TYPE_CHECKING:
+    from dashboard.dialogs.dialog import Dialog
 
 FLAGS = frozenset({"now"})
 """Options without a value."""
@@ -45,7 +47,7 @@ class Spoken:
         return (self.options or {}).get(name)
 
 
-class Acting(Screen[None]):
+class Acting(Looking, Screen[None]):
     """A screen on which an operator acts."""
 
     @property
@@ -85,10 +87,9 @@ class Acting(Screen[None]):
         """Say why nothing is done."""
         self.deck.say(text, "warn")
 
-    def ask(self, dialog: Dialog) -> None:
+    def ask(self, dialog: "Dialog") -> None:
         """Open a dialog, and send the command that it answers with."""
-        answered: Callable[[Answer], None] = self.deck.order
-        self.app.push_screen(dialog, answered)
+        self.app.push_screen(dialog, self.deck.order)
 
     def asked(self, name: str | None) -> Target | None:
         """Return what a name means, or what is under the cursor; say so where that is nothing."""

@@ -2,13 +2,11 @@
 
 from functools import partial
 
+from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, members, one_of, supervisors
-from dashboard.dialogs.dialog import Answer
-from dashboard.dialogs.strategy import StrategyDialog
-from dashboard.dialogs.swap import RollbackDialog, SwapDialog
 from dashboard.views.targets import is_in_trouble
 from dashboard.views.typed import Mistyped, settings_of
-from engine.core.commands import Pause, Resume
+from engine.core.commands import Command, Pause, Resume
 from engine.core.state import State
 from engine.core.strategies import STRATEGIES
 
@@ -21,13 +19,13 @@ def _swap(at: Acting, said: Spoken) -> None:
     found: list[str | None] = [*marked] or [at.asked_agent(name) for name in names or (None,)]
     agent_ids = [agent_id for agent_id in dict.fromkeys(found) if agent_id is not None]
 
-    def swapped(command: Answer) -> None:
+    def swapped(command: Command | None) -> None:
         if command is not None:
             at.unmark()
         at.deck.order(command)
 
     if agent_ids and None not in found:
-        dialog = SwapDialog(*agent_ids, choice=with_ or said.word(1), mode=said.option("mode"))
+        dialog = dialogs.SwapDialog(*agent_ids, choice=with_ or said.word(1), mode=said.option("mode"))
         at.app.push_screen(dialog, swapped)
 
 
@@ -39,7 +37,7 @@ def _rollback(at: Acting, said: Spoken) -> None:
     if agent.previous is None:
         at.warn(f"{agent.name} is what it was from the start; nothing to roll back to")
     else:
-        at.ask(RollbackDialog(agent_id, said.option("mode")))
+        at.ask(dialogs.RollbackDialog(agent_id, said.option("mode")))
 
 
 def _strategy(at: Acting, said: Spoken) -> None:
@@ -52,7 +50,7 @@ def _strategy(at: Acting, said: Spoken) -> None:
     except Mistyped as error:
         at.warn(str(error))
         return
-    at.ask(StrategyDialog(supervisor_id, said.word(1), settings=settings, lead=said.option("lead"), run=run))
+    at.ask(dialogs.StrategyDialog(supervisor_id, said.word(1), settings=settings, lead=said.option("lead"), run=run))
 
 
 def _pause(stop: bool | None, at: Acting, said: Spoken) -> None:

@@ -3,9 +3,8 @@
 from functools import partial
 from pathlib import Path
 
+from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, one_of
-from dashboard.dialogs.engine import EngineDialog, LeadingDialog
-from dashboard.dialogs.files import ExportDialog, ImportDialog
 from dashboard.views.digest import needs_person
 from dashboard.views.header import program_line
 from dashboard.views.inbox import place_of
@@ -39,11 +38,11 @@ def _engine(at: Acting, _said: Spoken) -> None:
     if situation.trouble is not None:
         at.deck.say(situation.trouble, "error")
     elif info is not None and info.alive and not info.hung:
-        at.ask(LeadingDialog())
+        at.ask(dialogs.LeadingDialog())
     elif (line := program_line(at.state)) is not None:
         at.warn(line)
     elif at.deck.may():
-        at.app.push_screen(EngineDialog())
+        at.app.push_screen(dialogs.EngineDialog())
 
 
 def _hand_over(at: Acting, said: Spoken) -> None:
@@ -51,7 +50,7 @@ def _hand_over(at: Acting, said: Spoken) -> None:
     if info is None or not info.alive or info.hung:
         at.warn("no engine answers that could hand over; E starts one")
     else:
-        at.ask(LeadingDialog(said.option("grace"), hands_over=True))
+        at.ask(dialogs.LeadingDialog(said.option("grace"), hands_over=True))
 
 
 def _export(at: Acting, said: Spoken) -> None:
@@ -59,7 +58,7 @@ def _export(at: Acting, said: Spoken) -> None:
     if path is not None:
         at.deck.export(Path(path).expanduser())
     else:
-        at.app.push_screen(ExportDialog(at.deck.path))
+        at.app.push_screen(dialogs.ExportDialog(at.deck.path))
 
 
 def _go(place: str, at: Acting, _said: Spoken) -> None:
@@ -81,7 +80,7 @@ ROOM = (
         shown="x  i", told="export to an archive, import one", says="write the whole state to an archive",
     ),
     Action(
-        name="import", key="i", does=lambda at, said: at.ask(ImportDialog(at.deck.path, said.word() or "")),
+        name="import", key="i", does=lambda at, said: at.ask(dialogs.ImportDialog(at.deck.path, said.word() or "")),
         writes=True, arguments="[FILE]", says="take in an archive; shows first what it would do",
     ),
     *(

@@ -3,16 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, members, open_work, supervisors
-from dashboard.dialogs.dialog import Confirm, ConfirmCancel
-from dashboard.dialogs.line import Line, LineDialog
-from dashboard.dialogs.members import MoveDialog, RemoveDialog
-from dashboard.dialogs.request import RequestDialog
 from dashboard.views.amounts import counted, duration
 from dashboard.views.limits import limit_lines
 from dashboard.views.rows import Cell
 from dashboard.views.targets import Target, receiver
-from dashboard.views.typed import Mistyped, length_s, settings_of, words_of
+from dashboard.views.typed import Line, Mistyped, length_s, settings_of, words_of
 from engine.core.commands import (
     AddAgent,
     AddSupervisor,
@@ -37,7 +34,7 @@ def _move(on: Acting, said: Spoken) -> None:
     if target is None:
         return
     if target.kind in ("agent", "supervisor"):
-        on.ask(MoveDialog(target.id, said.word(1)))
+        on.ask(dialogs.MoveDialog(target.id, said.word(1)))
     else:
         on.warn(f"{target.said} is not a member of the team; a gives a task to another agent")
 
@@ -45,7 +42,7 @@ def _move(on: Acting, said: Spoken) -> None:
 def _capability(on: Acting, said: Spoken) -> None:
     agent_id = on.asked_agent(said.word())
     if agent_id is not None:
-        on.ask(LineDialog(CAPABILITY, agent_id, said.rest_as_line(1)))
+        on.ask(dialogs.LineDialog(CAPABILITY, agent_id, said.rest_as_line(1)))
 
 
 def _able_now(state: State, agent_id: str, _now_ms: int) -> Sequence[Cell]:
@@ -78,7 +75,7 @@ def _signed(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def _set(on: Acting, said: Spoken) -> None:
     supervisor_id, _ = on.asked_supervisor(said.word())
     if supervisor_id is not None:
-        on.ask(LineDialog(SETTING, supervisor_id, said.rest_as_line(1)))
+        on.ask(dialogs.LineDialog(SETTING, supervisor_id, said.rest_as_line(1)))
 
 
 def _settings_now(state: State, supervisor_id: str, now_ms: int) -> Sequence[Cell]:
@@ -199,7 +196,7 @@ def _cancel_work(on: Acting, target: Target) -> None:
     else:
         told = "it stops at its next step; what waits for it goes on without its output or is skipped"
     question, lines = f"Cancel {target.kind} “{target.name}”", (told, "What is done stays done.")
-    on.ask(ConfirmCancel(question, lines, f"Cancel the {target.kind}", Cancel(target=target.id)))
+    on.ask(dialogs.ConfirmCancel(question, lines, f"Cancel the {target.kind}", Cancel(target=target.id)))
 
 
 def _remove(on: Acting, said: Spoken) -> None:
@@ -214,10 +211,10 @@ def _remove(on: Acting, said: Spoken) -> None:
 
 def _remove_member(on: Acting, target: Target) -> None:
     if target.kind == "agent":
-        on.ask(RemoveDialog(target.id))
+        on.ask(dialogs.RemoveDialog(target.id))
         return
     told = ("It goes only when nobody is under it.", "Its name may be used again, its events stay.")
-    on.ask(Confirm(f"Remove supervisor “{target.name}”", told, "Remove it", RemoveMember(target=target.at)))
+    on.ask(dialogs.Confirm(f"Remove supervisor “{target.name}”", told, "Remove it", RemoveMember(target=target.at)))
 
 
 def _request(on: Acting, said: Spoken) -> None:
@@ -225,7 +222,7 @@ def _request(on: Acting, said: Spoken) -> None:
     if request is not None:
         on.deck.order(Submit(request=request))
     else:
-        on.ask(RequestDialog(receiver(on.state, on.target())))
+        on.ask(dialogs.RequestDialog(receiver(on.state, on.target())))
 
 
 def _add(on: Acting, said: Spoken) -> None:
@@ -255,7 +252,9 @@ def _add(on: Acting, said: Spoken) -> None:
         answered(wanted)
         return
     told = (f"It runs {', '.join(found.references)}.", "Adding it trusts that code: look at it first.")
-    on.app.push_screen(Confirm(f"Add what stands in {file.name}", told, "Add and trust it", wanted[0]), answered)
+    on.app.push_screen(
+        dialogs.Confirm(f"Add what stands in {file.name}", told, "Add and trust it", wanted[0]), answered
+    )
 
 
 TEAM = (

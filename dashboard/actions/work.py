@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from functools import partial
 
+from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, one_of, open_work
-from dashboard.dialogs.answer import AnswerDialog
-from dashboard.dialogs.line import Line, LineDialog
-from dashboard.dialogs.members import ReassignDialog
 from dashboard.views.amounts import moment, remaining
 from dashboard.views.inbox import question_of
 from dashboard.views.rows import Cell
-from dashboard.views.typed import Mistyped, length_s
+from dashboard.views.typed import Line, Mistyped, length_s
 from engine.core.budget import deadline_of
 from engine.core.commands import Command, RetryWork, SetDeadline, SetPriority
 from engine.core.options import DEFAULT_PRIORITY
@@ -35,7 +33,7 @@ def _ask_for(line: Line, what: str, at: Acting, said: Spoken) -> None:
         return
     task = at.state.tasks.get(target.id)
     if target.id in at.state.runs or (task is not None and not task.ended):
-        at.ask(LineDialog(line, target.id, said.word(1) or ""))
+        at.ask(dialogs.LineDialog(line, target.id, said.word(1) or ""))
         return
     ended = task is not None or target.kind == "run"
     at.warn(f"{target.said} {'has ended already' if ended else f'has no {what}; a run or a task has'}")
@@ -89,7 +87,7 @@ def _reassign(at: Acting, said: Spoken) -> None:
     if task is None or task.kind != "agent" or task.ended:
         at.warn(f"{target.said} cannot be given to another agent; an open task of an agent can")
         return
-    at.ask(ReassignDialog(task.id, said.word(1), now=said.option("now") is not None))
+    at.ask(dialogs.ReassignDialog(task.id, said.word(1), now=said.option("now") is not None))
 
 
 def _answer(at: Acting, said: Spoken) -> None:
@@ -101,7 +99,7 @@ def _answer(at: Acting, said: Spoken) -> None:
     if found is None:
         at.warn("no question waits for an answer here; 8 shows those there are")
         return
-    at.ask(AnswerDialog(found.id, said.word(1), said.option("output") or ""))
+    at.ask(dialogs.AnswerDialog(found.id, said.word(1), said.option("output") or ""))
 
 
 def _tasks(state: State, _before: str) -> list[str]:

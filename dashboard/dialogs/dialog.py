@@ -4,6 +4,7 @@ It answers with a command or with nothing; sending is the app's.
 """
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from rich.text import Text
@@ -17,7 +18,7 @@ from textual.widgets import Button, Input, OptionList
 from textual.widgets.option_list import Option
 
 from dashboard.clean import clean
-from dashboard.deck import Deck, deck_of
+from dashboard.deck import Deck, Looking, deck_of
 from dashboard.views.header import Glimpse
 from dashboard.views.outcomes import Rehearsal, rehearsed
 from dashboard.views.rows import Cell
@@ -28,6 +29,7 @@ from engine.core.commands import Cancel, Command
 from engine.core.fact import changed
 from engine.core.state import State
 
+CSS = Path(__file__).with_name("dialogs.tcss")
 Answer = Command | None
 
 
@@ -52,8 +54,10 @@ class Problem(Pane, can_focus=False):
     DEFAULT_CSS = "Problem { height: auto; }"
 
 
-class Dialog(ModalScreen[Answer]):
+class Dialog(Looking, ModalScreen[Answer]):
     """A question about one object."""
+
+    CSS_PATH = CSS
 
     BINDINGS = [
         Binding("escape", "decline", "cancel", show=False),
@@ -69,9 +73,7 @@ class Dialog(ModalScreen[Answer]):
     def __init__(self) -> None:
         super().__init__()
         self.has_begun = False
-        """False until it can take keys."""
-        self.typed_ahead: list[events.Key] = []
-        """Keys that came before that."""
+        self.typed_ahead = []
 
     @property
     def deck(self) -> Deck:
@@ -233,6 +235,28 @@ class ConfirmCancel(Confirm):
     def answer(self) -> Answer:
         said = self.query_one(Input).value.strip()
         return changed(self._cancel, reason=said) if said else self._cancel
+
+
+class HelpScreen(ModalScreen[None]):
+    """Shows what can be pressed and typed."""
+
+    CSS_PATH = CSS
+    BINDINGS = [Binding("escape,q,question_mark,enter", "dismiss", "close", show=False)]
+
+    def __init__(self, place: str, lines: Sequence[Cell]) -> None:
+        super().__init__()
+        self._place, self._lines = place, lines
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="dialog"):
+            yield Bar(id="title")
+            yield Pane(id="told")
+            yield Bar(id="bottom")
+
+    def on_mount(self) -> None:
+        self.query_one("#title", Bar).show([Cell(f"Keys of {self._place}", "strong")], [Cell("esc closes", "muted")])
+        self.query_one("#told", Pane).show(self._lines)
+        self.query_one("#told", Pane).focus()
 
 
 class Choices(OptionList):

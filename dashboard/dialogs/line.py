@@ -1,7 +1,6 @@
 """A dialog of one line: what is typed is read at once, and what it would do is said below it."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from textual.widget import Widget
 from textual.widgets import Input
@@ -9,27 +8,9 @@ from textual.widgets import Input
 from dashboard.dialogs.dialog import Answer, Dialog, Told
 from dashboard.views.header import Glimpse
 from dashboard.views.outcomes import rehearsed
-from dashboard.views.rows import Cell
 from dashboard.views.targets import target_of
-from dashboard.views.typed import Mistyped
+from dashboard.views.typed import Line, Mistyped
 from engine.core.commands import Command
-from engine.core.state import State
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A question about one object that one typed line answers."""
-
-    title: str
-    """What is asked; `{}` stands for the object."""
-    placeholder: str
-    """What may be typed."""
-    about: Callable[[State, str, int], Sequence[Cell]]
-    """State, id and the time in ms to how it is now, and what would become of it."""
-    meant: Callable[[str, str], Command | None]
-    """Id and text to what a line means, None of one that says nothing yet; raises `Mistyped`."""
-    does: str = "Set it"
-    """What the button says."""
 
 
 class LineDialog(Dialog):

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.widget import Widget
 
+from dashboard import dialogs
 from dashboard.actions import (
     BY_KEY,
     BY_NAME,
@@ -23,8 +24,6 @@ from dashboard.actions import (
     hint,
     understand,
 )
-from dashboard.dialogs.help import HelpScreen
-from dashboard.views import header
 from dashboard.views.header import Glimpse
 from dashboard.views.rows import Cell
 from dashboard.widgets.bar import Bar, Says
@@ -68,7 +67,7 @@ class Frame(Acting):
         yield from self.body()
         yield Says(id="status")
         yield Keys(id="keys")
-        yield Prompt(self._complete)
+        yield Prompt(self._complete, self._prompt_typed)
 
     def body(self) -> Iterable[Widget]:
         """The widgets between tabs and status."""
@@ -83,19 +82,15 @@ class Frame(Acting):
         if not self.is_mounted:
             return
         self.show(glimpse)  # first: the frame says how much of it there is
-        right = header.condition(glimpse.state, glimpse.situation, glimpse.counts)
-        self.query_one("#header", Bar).show(header.where(glimpse.state, glimpse.situation), right)
+        self.query_one("#header", Bar).show(*glimpse.header)
         self.query_one("#tabs", Bar).show(self._tabs(), self.beside_tabs())
         self.query_one("#status", Bar).show([self._status(glimpse)], [Cell(f"seq {glimpse.state.seq:,}", "faint")])
-        own, everywhere = self.keys(), ((":", "command"), ("?", "keys"))
-        self.query_one("#keys", Keys).show(_told(own), _told(everywhere))
 
     def _status(self, glimpse: Glimpse) -> Cell:
         prompt = self.query_one(Prompt)
         if prompt.is_open and prompt.purpose == "command" and prompt.text:
             return Cell(self._advice(prompt.text), "muted")
-        banner = header.banner(glimpse.state, glimpse.situation, glimpse.live.get("engine.banner"))
-        return self.deck.message or banner or self.deck.tip or Cell("")
+        return self.deck.message or glimpse.banner or self.deck.tip or Cell("")
 
     def keys(self) -> list[tuple[str, str]]:
         """The keys that the last line names."""
@@ -104,7 +99,9 @@ class Frame(Acting):
 
     def explain(self) -> None:
         headings = [column.title for table in self.query(Table) for column in table.rows.columns]
-        self.app.push_screen(HelpScreen(self.PLACE or "this page", help_lines([*map(_key_of, self.KEYS)], headings)))
+        self.app.push_screen(
+            dialogs.HelpScreen(self.PLACE or "this page", help_lines([*map(_key_of, self.KEYS)], headings))
+        )
 
     def beside_tabs(self) -> list[Cell]:
         """What stands at the right of the tabs: the filter, and what the screen adds."""
@@ -126,6 +123,7 @@ class Frame(Acting):
         return completions(line, self.state)
 
     def on_mount(self) -> None:
+        self.query_one("#keys", Keys).show(_told(self.keys()), _told([(":", "command"), ("?", "keys")]))
         self.look(self.deck.glimpse)
 
     def on_screen_resume(self) -> None:
@@ -173,9 +171,9 @@ class Frame(Acting):
         """Filter by what has been typed so far."""
         self.filter(needle)
 
-    def on_prompt_typed(self, event: Prompt.Typed) -> None:
-        if event.purpose == "filter":
-            self.filter_typed(event.text)
+    def _prompt_typed(self, purpose: str, text: str) -> None:
+        if purpose == "filter":
+            self.filter_typed(text)
         else:
             self.look(self.deck.glimpse)
 

@@ -74,6 +74,7 @@ class NetworkScreen(TableScreen):
         agent = self.state.agents.get(key or "")
         supervisor_id = agent.supervisor_id if agent is not None else (key or "").removeprefix("fold:")
         self._opened ^= {supervisor_id}
+        self._next_ms = 0
         self.look(self.deck.glimpse)
 
 

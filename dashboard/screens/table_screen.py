@@ -1,6 +1,5 @@
 """A screen whose body is one table."""
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import ClassVar
@@ -14,10 +13,8 @@ from dashboard.views.rows import Cell, Listing, in_order_of
 from dashboard.views.targets import Target, target_of
 from dashboard.widgets.table import Table
 
-CHEAP_MS = 10
-"""A listing that took no longer is made at every look."""
-SHARE = 10
-"""Making a listing may take one part in so many of the time: a long one is made less often."""
+LONG, ROWS_A_MS = 1_000, 25
+"""From how many rows on a listing is not made at every look, but after a millisecond for every so many of them."""
 
 
 class TableScreen(Frame):
@@ -55,7 +52,6 @@ class TableScreen(Frame):
         return self.query_one("#body", Table)
 
     def show(self, glimpse: Glimpse) -> None:
-        began_s = time.thread_time()  # its own work alone: a busy machine must not look like a long listing
         if glimpse.now_ms < self._next_ms:
             return
         listing = self.listing(glimpse)
@@ -65,8 +61,7 @@ class TableScreen(Frame):
             listing = in_order_of(listing, self.table.rows.keys)
         self._shown, self._total = len(listing.keys), listing.total if listing.total is not None else len(listing.keys)
         self.table.show(listing, glimpse.now_ms)
-        took_ms = round((time.thread_time() - began_s) * 1000)
-        self._next_ms = glimpse.now_ms + (took_ms * SHARE if took_ms > CHEAP_MS else 0)
+        self._next_ms = glimpse.now_ms + (self._total // ROWS_A_MS if self._total > LONG else 0)
 
     @property
     def is_held(self) -> bool:

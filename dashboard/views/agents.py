@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from dashboard.views.amounts import count, duration, median, percent
 from dashboard.views.digest import Digest
-from dashboard.views.rows import Cell, Column, Listing, matches
+from dashboard.views.rows import Cell, Column, Listing
 from dashboard.views.work import now_of_agent, state_of_agent
 from engine.core.state import Agent, AgentStatus, State
 
@@ -66,7 +66,7 @@ def agents(
 ) -> Listing:
     """Return every agent as a row; keys are their ids."""
     rank = ORDERS[order]
-    found = [agent for agent in state.agents.values() if _matches(state, agent, needle)]
+    found = _found(state, needle)
     found.sort(key=lambda agent: rank(agent, counts))
 
     def make(key: str) -> tuple[Cell, ...]:
@@ -77,12 +77,26 @@ def agents(
     return Listing(columns=COLUMNS, keys=[agent.id for agent in found], make=make, empty=empty, total=len(state.agents))
 
 
-def _matches(state: State, agent: Agent, needle: str) -> bool:
-    if matches(needle, agent.name):  # most are told by their names: the rest is dearer
-        return True
-    spec, above = state.specs.get(agent.spec), state.supervisors.get(agent.supervisor_id)
-    specialties = spec.specialties if spec is not None else ()
-    return matches(needle, agent.name, agent.status.value, above.name if above else None, *specialties)
+def _found(state: State, needle: str) -> list[Agent]:
+    """Return the agents whose name, supervisor, specialties or state holds every word of a filter."""
+    words = needle.casefold().split()
+    if not words:
+        return list(state.agents.values())
+    states = "\0".join(AgentStatus)
+    around: dict[tuple[str, str], str] = {}
+    found = []
+    for agent in state.agents.values():
+        place = agent.spec, agent.supervisor_id
+        text = agent.name.casefold() + (around.get(place) or around.setdefault(place, _around(state, *place)))
+        left = [word for word in words if word not in text]
+        if not left or all(word in states and word in agent.status.value for word in left):
+            found.append(agent)
+    return found
+
+
+def _around(state: State, spec_id: str, supervisor_id: str) -> str:
+    spec, above = state.specs.get(spec_id), state.supervisors.get(supervisor_id)
+    return "\0".join(["", above.name if above else "", *(spec.specialties if spec is not None else ())]).casefold()
 
 
 def _cells(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], now_ms: int) -> tuple[Cell, ...]:

@@ -26,6 +26,8 @@ class Digest:
     """Agents at work by supervisor, all below it included."""
     agents_of: Counter[str] = field(default_factory=Counter)
     errors_of: Counter[str] = field(default_factory=Counter)
+    needs_person: list[str] = field(default_factory=list)
+    """As `needs_person` returns it."""
     working: bool = True
     """Whether an engine is at work; without one nothing that is under way goes on."""
     _waits: Waits | None = None
@@ -39,7 +41,7 @@ class Digest:
 
 def digest(state: State, *, working: bool = True) -> Digest:
     """Count what the rows of one look need; `working` tells whether an engine is at work on the team."""
-    out = Digest(working=working)
+    out = Digest(working=working, needs_person=needs_person(state))
     for queue in state.queues.values():
         length = queue.ready
         if length:

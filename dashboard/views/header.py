@@ -3,9 +3,10 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from dashboard.views.amounts import clock, counted, moment, stopwatch
-from dashboard.views.digest import Digest, needs_person
+from dashboard.views.digest import Digest
 from dashboard.views.names import Names
 from dashboard.views.rows import Cell
 from engine.core.queries.bound import bound_elsewhere
@@ -77,7 +78,7 @@ def where(state: State, situation: Situation) -> list[Cell]:
 
 def condition(state: State, situation: Situation, counts: Digest) -> list[Cell]:
     """The right side: engine, rate, queue, people; those first that may not fall away."""
-    waiting = needs_person(state)
+    waiting = counts.needs_person
     cells = [engine(state, situation)]
     if waiting:
         cells.append(Cell(f"⚑ {len(waiting):,} need{'s' if len(waiting) == 1 else ''} you", "attention"))
@@ -226,7 +227,7 @@ def leading_lines(state: State, situation: Situation) -> list[Cell]:
     return lines
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Glimpse:
     """The state as of now, with its sums and what stands outside of it."""
 
@@ -245,3 +246,13 @@ class Glimpse:
     def working(self) -> bool:
         """False once it is known that no engine holds the file; what is open stands still then."""
         return self.counts.working
+
+    @cached_property
+    def header(self) -> tuple[list[Cell], list[Cell]]:
+        """Both sides of the first line."""
+        return where(self.state, self.situation), condition(self.state, self.situation, self.counts)
+
+    @cached_property
+    def banner(self) -> Cell | None:
+        """What a person must know at once."""
+        return banner(self.state, self.situation, self.live.get("engine.banner"))

@@ -11,8 +11,7 @@ GAP = 2
 """Blank characters between two columns."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """One value of a row."""
 
     text: str

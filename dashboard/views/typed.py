@@ -3,11 +3,32 @@
 import json
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
+from dashboard.views.rows import Cell
+from engine.core.commands import Command
 from engine.core.errors import BadValue
 from engine.core.fact import JsonValue
 from engine.core.limits import Limits
+from engine.core.state import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A question about one object that one typed line answers."""
+
+    title: str
+    """What is asked; `{}` stands for the object."""
+    placeholder: str
+    """What may be typed."""
+    about: Callable[[State, str, int], Sequence[Cell]]
+    """State, id and the time in ms to how it is now, and what would become of it."""
+    meant: Callable[[str, str], Command | None]
+    """Id and text to what a line means, None of one that says nothing yet; raises `Mistyped`."""
+    does: str = "Set it"
+    """What the button says."""
+
 
 _LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s*([smhd]?)")
 _UNITS_S = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}

@@ -7,7 +7,9 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
+from textual.geometry import Size
 from textual.message import Message
+from textual.reactive import Reactive
 from textual.suggester import Suggester
 from textual.widgets import Input, Static
 
@@ -25,12 +27,22 @@ class _Completing(Suggester):
 
 
 class _Line(Input):
+    virtual_size = Reactive(Size(0, 0))
+    """Without a layout of the whole screen at each key: the line is as wide as the screen, however long its text."""
     BINDINGS = [
         Binding("tab", "accept", "complete", show=False, priority=True),
         Binding("escape", "leave", "leave", show=False),
         Binding("up", "recall(-1)", "before", show=False),
         Binding("down", "recall(1)", "after", show=False),
     ]
+
+    def __init__(self, changed: Callable[[str], None]) -> None:
+        super().__init__(id="line", select_on_focus=False)
+        self._changed = changed
+
+    def watch_value(self, value: str) -> None:
+        """Tell at once; messages would come after the frame in which the key is seen."""
+        self._changed(value)
 
     def action_accept(self) -> None:
         """Take the suggestion as it stands, as the right arrow at the end does."""
@@ -45,7 +57,7 @@ class _Line(Input):
 
 
 class Prompt(Horizontal):
-    """Ask for one line; post `Typed` while it changes, `Given` at enter, `Left` at escape."""
+    """Ask for one line; call `typed` while it changes, post `Given` at enter, `Left` at escape."""
 
     DEFAULT_CSS = """
     Prompt {
@@ -59,16 +71,13 @@ class Prompt(Horizontal):
     }
     """
 
-    class Typed(Message):
-        """The line changed."""
+    class Given(Message):
+        """The line was finished with enter."""
 
         def __init__(self, purpose: Purpose, text: str) -> None:
             super().__init__()
             self.purpose = purpose
             self.text = text
-
-    class Given(Typed):
-        """The line was finished with enter."""
 
     class Left(Message):
         """Escape was pressed."""
@@ -80,16 +89,17 @@ class Prompt(Horizontal):
             super().__init__()
             self.by = by
 
-    def __init__(self, complete: Callable[[str], list[str]]) -> None:
+    def __init__(self, complete: Callable[[str], list[str]], typed: Callable[[Purpose, str], None]) -> None:
+        """Complete commands by `complete`; `typed` is called at once, so that a key and what it does are one frame."""
         super().__init__(id="prompt")
-        self._complete = complete
+        self._complete, self._typed = complete, typed
         self._said: list[str] = []
         self._place = 0
         self.purpose: Purpose = "command"
 
     def compose(self) -> ComposeResult:
         yield Static("", id="mark", markup=False)
-        yield _Line(id="line", select_on_focus=False)
+        yield _Line(self._changed)
 
     def open(self, purpose: Purpose, text: str = "") -> None:
         """Ask for a line that begins with `text`."""
@@ -119,10 +129,9 @@ class Prompt(Horizontal):
         """True while it asks."""
         return self.has_class("-open")
 
-    def on_input_changed(self, event: Input.Changed) -> None:
-        event.stop()
+    def _changed(self, text: str) -> None:
         if self.is_open:
-            self.post_message(self.Typed(self.purpose, event.value))
+            self._typed(self.purpose, text)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

@@ -4,7 +4,7 @@ What changed since the last look is brighter for two seconds. When the order cha
 the row on its line of the screen, so that a key never acts on a row that is out of sight.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from rich.segment import Segment
 from rich.style import Style
@@ -14,14 +14,17 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
-from dashboard.views.rows import GAP, Cell, Column, Listing, Rows, fitted
+from dashboard.views.rows import EMPTY, GAP, Cell, Column, Listing, Rows, fitted
 from dashboard.widgets.tones import Toned, fit
 
 FRESH_MS = 2_000
 """How long a changed cell is brighter."""
 HEADINGS = 1
 """Lines above the rows."""
+KEPT = 2_000
+"""Drawn lines that are kept to be shown again."""
 
 
 class Table(Toned, ScrollView, can_focus=True):
@@ -68,11 +71,15 @@ class Table(Toned, ScrollView, can_focus=True):
         self.placed = False
         """Whether the operator has put the cursor where it is."""
         self._now_ms = 0
-        self._seen: dict[str, tuple[str, ...]] = {}
+        self._seen: dict[str, tuple[Cell, ...]] = {}
         self._fresh: dict[str, dict[int, int]] = {}
         """Of rows in sight, the cells that changed, and until when each is brighter."""
         self._room_for: tuple[Sequence[Column], int] = ((), 0)
         self._rooms: list[tuple[int, int]] = []
+        self._strips: dict[object, Strip] = {}
+        """Lines as they were drawn, by all that they are made of."""
+        self._painted: dict[int, Strip] = {}
+        """Lines that stand on the screen."""
         self.marked: dict[str, None] = {}
         """Keys of rows that were marked, in the order of marking."""
 
@@ -88,18 +95,38 @@ class Table(Toned, ScrollView, can_focus=True):
 
     def show(self, listing: Rows, now_ms: int) -> None:
         """Show these rows as of `now_ms`; only lines that differ are painted again."""
-        whole = self._layout_of(listing) != self._layout_of(self.rows)
         self.rows, self._now_ms = listing, now_ms
-        self.virtual_size = Size(self.size.width, len(listing.keys) + HEADINGS)
+        self._take_room(len(listing.keys))
         before = self.line
         self._find_cursor()
         self._keep_in_sight(before)
-        changed = self._notice()
-        if whole or before != self.line or not len(listing.keys):
-            self.refresh()
-        else:
-            for line in changed:
-                self.refresh(Region(0, line, self.size.width, 1))
+        self._notice()
+        self._repaint()
+
+    def _take_room(self, rows: int) -> None:
+        """Scroll over so many rows; the screen is laid out anew only where the scroll bar comes or goes."""
+        size = Size(self.size.width, rows + HEADINGS)
+        if size == self.virtual_size:
+            return
+        if (size.height > self.size.height) != self.show_vertical_scrollbar:
+            self.virtual_size = size
+            return
+        self.set_reactive(Widget.virtual_size, size)
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.window_virtual_size = size.height
+        if self.scroll_offset.y > self.max_scroll_y:
+            self.scroll_to(y=self.max_scroll_y, animate=False, force=True, immediate=True)
+
+    def _repaint(self) -> None:
+        """Have those lines painted that are not what stands on the screen."""
+        painted, first, size = self._painted, None, self.size
+        lines = self._lines(range(size.height))
+        for y, line in enumerate([*lines, None]):
+            if line is not None and line is not painted.get(y):
+                first = y if first is None else first
+            elif first is not None:
+                self.refresh(Region(0, first, size.width, y - first))
+                first = None
 
     def select(self, key: str) -> bool:
         """Put the cursor on a row; False when there is none with that key."""
@@ -108,10 +135,6 @@ class Table(Toned, ScrollView, can_focus=True):
             return False
         self.place(index)
         return True
-
-    def _layout_of(self, listing: Rows) -> tuple[object, ...]:
-        top = self.scroll_offset.y
-        return (tuple(listing.columns), tuple(listing.keys[top : top + self.room]), len(listing.keys) == 0)
 
     def _find_cursor(self) -> None:
         """Stay on the same row; where it is gone, on the same line."""
@@ -128,71 +151,88 @@ class Table(Toned, ScrollView, can_focus=True):
         if self.line != before and top <= before < top + self.room:
             self.scroll_to(y=max(0, top + self.line - before), animate=False, force=True, immediate=True)
 
-    def _notice(self) -> list[int]:
-        """Compare what is visible with what was; return the lines to paint again."""
-        top, seen, lines = self.scroll_offset.y, {}, []
+    def _notice(self) -> None:
+        """Compare what is visible with what was: what changed is brighter for a while."""
+        top, seen = self.scroll_offset.y, {}
         for index in range(top, min(top + self.room, len(self.rows.keys))):
-            key, cells = self.rows.keys[index], self.rows.cells(index)
-            texts = tuple(cell.text + cell.tone for cell in cells)
-            seen[key] = texts
+            key, cells = self.rows.keys[index], tuple(self.rows.cells(index))
+            seen[key] = cells
             old = self._seen.get(key)
-            if old is not None and old != texts:
-                self._brighten(key, old, texts)
-            if old != texts or self._faded(key):
-                lines.append(index - top + HEADINGS)
-        self._seen = seen
-        self._fresh = {key: places for key, places in self._fresh.items() if places and key in seen}
-        return lines
+            if old is not None and old != cells:
+                self._brighten(key, old, cells)
+        self._seen, now_ms = seen, self._now_ms
+        left = {key: {at: until for at, until in fresh.items() if until > now_ms} for key, fresh in self._fresh.items()}
+        self._fresh = {key: fresh for key, fresh in left.items() if fresh and key in seen}
 
-    def _brighten(self, key: str, old: tuple[str, ...], new: tuple[str, ...]) -> None:
+    def _brighten(self, key: str, old: Sequence[Cell], new: Sequence[Cell]) -> None:
         for place, (before, after) in enumerate(zip(old, new, strict=False)):
-            if before != after and not self.rows.columns[place].calm:
+            if before[:2] != after[:2] and not self.rows.columns[place].calm:
                 self._fresh.setdefault(key, {})[place] = self._now_ms + FRESH_MS
 
-    def _faded(self, key: str) -> bool:
-        fresh = self._fresh.get(key, {})
-        over = [place for place, until_ms in fresh.items() if until_ms <= self._now_ms]
-        for place in over:
-            del fresh[place]
-        return bool(over)
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return lines without the borders and paddings of CSS: there are none, and looking for them takes long."""
+        strips = self._lines(crop.line_range)
+        self._painted.update(zip(crop.line_range, strips, strict=True))
+        for each in self.get_line_filters():
+            background = self.background_colors[1]
+            strips = [strip.apply_filter(each, background) for strip in strips]
+        cropped = crop.column_span != (0, self.size.width)
+        return [strip.crop(*crop.column_span) for strip in strips] if cropped else strips
 
     def render_line(self, y: int) -> Strip:
-        width = self.size.width
-        if y < HEADINGS:
-            return self._heading(width)
-        index = y - HEADINGS + self.scroll_offset.y
-        if index >= len(self.rows.keys):
-            return self._below(y, width)
-        return self._row(index, width)
+        return self._lines([y])[0]
+
+    def _lines(self, places: Sequence[int]) -> list[Strip]:
+        width, top, rows = self.size.width, self.scroll_offset.y - HEADINGS, len(self.rows.keys)
+        selected = "selected" if self.has_focus else "away"
+        return [
+            self._heading(width) if y < HEADINGS
+            else self._below(y, width) if (index := y + top) >= rows
+            else self._row(index, width, selected if index == self.line else "")
+            for y in places
+        ]  # fmt: skip
 
     def _heading(self, width: int) -> Strip:
-        style = self.rich_style + self.tone("heading")
-        cells = [Cell(column.title) for column in self.rows.columns]
-        return self._line_of(cells, style, width, key=None)
+        return self._line_of(tuple(Cell(column.title) for column in self.rows.columns), "heading", width, key=None)
 
-    def _row(self, index: int, width: int) -> Strip:
-        style = self.rich_style
-        if index == self.line:
-            style += self.tone("selected" if self.has_focus else "away")
-        return self._line_of(self.rows.cells(index), style, width, key=self.rows.keys[index])
+    def _row(self, index: int, width: int, tone: str) -> Strip:
+        return self._line_of(tuple(self.rows.cells(index)), tone, width, key=self.rows.keys[index])
 
     def _fitted(self, width: int) -> list[tuple[int, int]]:
         """Return the columns that fit; worked out once for all lines."""
         asked = (self.rows.columns, width)
         if self._room_for != asked:
             self._room_for, self._rooms = asked, fitted(*asked)
+            self._strips.clear()
         return self._rooms
 
-    def _line_of(self, cells: Sequence[Cell], style: Style, width: int, *, key: str | None) -> Strip:
-        columns, bright = self.rows.columns, self._fresh.get(key or "", {})
-        mark = Segment("▪", style + self.tone("accent")) if key in self.marked else Segment(" ", style)
-        segments = [mark]
-        for place, (index, room) in enumerate(self._fitted(width - 2)):
+    def notify_style_update(self) -> None:
+        self._strips.clear()
+        super().notify_style_update()
+
+    def _line_of(self, cells: tuple[Cell, ...], tone: str, width: int, *, key: str | None) -> Strip:
+        """Return a line; the same one as before where nothing of it has changed."""
+        rooms = self._fitted(width - 2)
+        bright, marked = frozenset(self._fresh.get(key or "", ())), key in self.marked
+        asked = (cells, tone, bright, marked)
+        strip = self._strips.get(asked)
+        if strip is None:
+            if len(self._strips) >= KEPT:
+                self._strips.clear()
+            strip = self._strips[asked] = self._drawn(cells, tone, bright, rooms=rooms, marked=marked)
+        return strip
+
+    def _drawn(
+        self, cells: Sequence[Cell], tone: str, bright: Set[int], *, rooms: Sequence[tuple[int, int]], marked: bool
+    ) -> Strip:
+        columns, style = self.rows.columns, self.rich_style + self.tone(tone)
+        segments = [Segment("▪", style + self.tone("accent")) if marked else Segment(" ", style)]
+        for place, (index, room) in enumerate(rooms):
             if place:
                 segments.append(Segment(" " * GAP, style))
-            cell = cells[index] if index < len(cells) else Cell("")
+            cell = cells[index] if index < len(cells) else EMPTY
             segments += self._cell(cell, columns[index], room, style, fresh=index in bright)
-        return Strip(segments).adjust_cell_length(width, style)
+        return Strip(segments).adjust_cell_length(self.size.width, style)
 
     def _cell(self, cell: Cell, column: Column, room: int, style: Style, *, fresh: bool) -> list[Segment]:
         toned = style + self.tone(cell.tone)
@@ -208,13 +248,15 @@ class Table(Toned, ScrollView, can_focus=True):
 
     def _below(self, y: int, width: int) -> Strip:
         """What stands under the last row: nothing, or of an empty table what would be here."""
-        style = self.rich_style
         line = y - HEADINGS - max(1, self.room // 3)
-        if len(self.rows.keys) or not 0 <= line < len(self.rows.empty):
-            return Strip([Segment(" " * width, style)])
-        text = fit(self.rows.empty[line], max(0, width - 6))
-        toned = style + self.tone("strong" if line == 0 else "muted")
-        return Strip([Segment("   ", style), Segment(text, toned)]).adjust_cell_length(width, style)
+        is_said = not len(self.rows.keys) and 0 <= line < len(self.rows.empty)
+        text, tone = (self.rows.empty[line], "strong" if line == 0 else "muted") if is_said else ("", "")
+        asked = (text, tone, width)
+        if asked not in self._strips:
+            style = self.rich_style
+            said = [Segment("   ", style), Segment(fit(text, max(0, width - 6)), style + self.tone(tone))]
+            self._strips[asked] = Strip(said if text else []).adjust_cell_length(width, style)
+        return self._strips[asked]
 
     def go_to(self, index: int) -> None:
         """Put the cursor on a row and make it visible."""
@@ -227,18 +269,18 @@ class Table(Toned, ScrollView, can_focus=True):
             self.scroll_to(y=self.line, animate=False)
         elif self.line >= top + self.room:
             self.scroll_to(y=self.line - self.room + 1, animate=False)
-        self.refresh()
+        self._repaint()
 
     def mark(self, key: str) -> None:
         """Mark a row, or take its mark off."""
         if self.marked.pop(key, self) is self:
             self.marked[key] = None
-        self.refresh()
+        self._repaint()
 
     def unmark(self) -> None:
         """Take every mark off."""
         self.marked.clear()
-        self.refresh()
+        self._repaint()
 
     def place(self, index: int) -> None:
         """Put the cursor on a row because the operator wants it there."""
@@ -274,7 +316,7 @@ class Table(Toned, ScrollView, can_focus=True):
         line = max(0, min(max(self.line, top), top + self.room - 1, last))
         if line != self.line and last >= 0:
             self.placed, self.line, self._cursor = True, line, self.rows.keys[line]
-            self.refresh()
+            self._repaint()
 
     def on_resize(self) -> None:
         """Keep the cursor on the screen; what is in sight now is what the next look is compared with."""
@@ -283,10 +325,10 @@ class Table(Toned, ScrollView, can_focus=True):
         self.call_after_refresh(self.go_to, self.line)
 
     def on_focus(self) -> None:
-        self.refresh()
+        self._repaint()
 
     def on_blur(self) -> None:
-        self.refresh()
+        self._repaint()
 
 
 class Log(Table):
