@@ -14,9 +14,8 @@ from dashboard.views.amounts import counted, duration
 if TYPE_CHECKING:
     from collections import Counter
 
-    from engine.simulation.causes import Cause
-    from engine.simulation.past import Past
-    from engine.simulation.report import Report
+    from engine.simulation.plan import Past
+    from engine.simulation.report import Cause, Report
 
 SAY_EVERY_S = 5.0
 SEEDS = 20

@@ -123,7 +123,7 @@ class Chronicle(Ledger):
             self.joins[event.task_id, event.attempt] = joined
 
     def _worker(self, job: Job) -> str:
-        member = self.team.member(job.agent_id or job.worker_id or "")
+        member = self.team.find(job.agent_id or job.worker_id or "")
         return job.title if member is None else member.name
 
     def _look_at_outcomes(self, run_id: str, event: Event) -> None:

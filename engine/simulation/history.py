@@ -27,8 +27,7 @@ from engine.simulation.disk import EngineKilled, Mishaps
 from engine.simulation.faults import FAULTS, mend
 from engine.simulation.laws import LAWS, SAMPLE, When
 from engine.simulation.operators import considered
-from engine.simulation.past import Past, in_words
-from engine.simulation.plan import HOUR_MS, Decision, Plan
+from engine.simulation.plan import HOUR_MS, Decision, Past, Plan, in_words
 from engine.simulation.world import START_MS, ObservedHost, World
 from store import CommandRow, Deposed, StoreError
 

@@ -28,8 +28,7 @@ from engine.core.fact import changed, names
 from engine.core.limits import Limits
 from engine.core.queries.targets import at
 from engine.core.state import State, Supervisor
-from engine.simulation.coordination import drawn_mode, drawn_settings
-from engine.simulation.crew import drawn_chain, drawn_options
+from engine.simulation.crew import drawn_chain, drawn_mode, drawn_options, drawn_settings
 from engine.simulation.drawing import BY_NAME, SKILLS, WRONG, drawn, one_of, words_for
 
 LONG = "a request that is longer than what the state keeps, so that it is read from the journal each time. " * 3

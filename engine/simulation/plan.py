@@ -1,4 +1,4 @@
-"""A plan: every decision that chance takes in one history, drawn from its seed before anything happens.
+"""A plan: every decision that chance takes in one history, drawn from its seed before anything happens; and its past.
 
 One rule holds inside: each decision carries a draw of its own, and an agent's behaviour hangs on what it is asked and
 not on what happened before; so a decision that is left out leaves the others as they were, and a history can be cut
@@ -7,8 +7,13 @@ down to what breaks it.
 
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
-from engine.core.commands import SupervisorSpec
+from engine.core.commands import Command, SupervisorSpec
+from engine.core.events import Event
+from engine.core.fact import fields
+from engine.core.values import preview
+from engine.simulation.chronicle import Chronicle
 
 HOUR_MS = 3_600_000
 REQUEST = "submit"
@@ -114,3 +119,65 @@ def _requests(draw: Random, count: int, hours: float, rush: float) -> list[float
             found.append(moment_ms)
             moment_ms += draw.expovariate(1 / RUSH_MS)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """An invariant that did not hold."""
+
+    law: str
+    """Name of the function that says it, or of what the history saw."""
+    says: str
+    """What should have held, for a person."""
+    what: str
+    """What was instead."""
+    seq: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Something that happened from outside, in words."""
+
+    at_ms: int
+    """Since the history began."""
+    seq: int
+    """The last event before it."""
+    words: str
+
+
+@dataclass(slots=True)
+class Past:
+    """What a history came to."""
+
+    plan: Plan
+    broken: Broken | None
+    lines: list[Line]
+    wrong: dict[str, str]
+    """What went wrong in which attempts."""
+    books: Chronicle
+    digest: str
+    """Of the whole journal: the same for the same plan."""
+    hours: float
+    """Simulated, to the last event."""
+    events: list[Event]
+    """The journal."""
+    engines: int
+    """How many engines there were, one after the other."""
+    left: list[str]
+    """What waits for ever although nothing is wrong with the engine, with the reason."""
+
+
+def in_words(command: Command) -> str:
+    """Return a command in one line: its name, and what of it is not as always."""
+    said = []
+    for one in fields(type(command)):
+        value = getattr(command, one.name)
+        if value not in (one.default, None, [], {}):
+            said.append(f"{one.name}={_short(value)}")
+    return " ".join([str(command.type).replace("_", " "), *said])
+
+
+def _short(value: Any) -> str:
+    name = getattr(value, "name", None)
+    return str(name) if name is not None else preview(value if isinstance(value, str | dict) else repr(value), 60)

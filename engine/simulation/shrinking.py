@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from engine.simulation.history import live_through
-from engine.simulation.past import Past
-from engine.simulation.plan import Decision, Plan
+from engine.simulation.plan import Decision, Past, Plan
 
 MOST_RUNS = 250
 MOST_SECONDS = 40.0

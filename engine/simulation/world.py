@@ -18,8 +18,7 @@ from engine.simulation.chronicle import Chronicle
 from engine.simulation.disk import Disk, Mishaps
 from engine.simulation.laws import LAWS, Law, When
 from engine.simulation.operators import drawn_command
-from engine.simulation.past import Broken, Line
-from engine.simulation.plan import Plan
+from engine.simulation.plan import Broken, Line, Plan
 from store import CommandRow
 from store.opening import Store
 

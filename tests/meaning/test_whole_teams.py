@@ -25,8 +25,7 @@ from engine.core.declared import described
 from engine.core.fact import changed, names
 from engine.core.options import SupervisorOptions
 from engine.core.transfer.document import state_sha256
-from engine.simulation.coordination import drawn_mode
-from engine.simulation.crew import OF_CODE, drawn_options, drawn_spec
+from engine.simulation.crew import OF_CODE, drawn_mode, drawn_options, drawn_spec
 from tests.patience import PATIENCE_S
 
 T = TypeVar("T")

@@ -99,7 +99,7 @@ def _waits_for(state: State, question: Escalation) -> bool:
     if question.run_id != (task.run_id if task is not None else _run_of(state, question.subject)):
         return False
     if question.kind == "drain":
-        return question.subject in state.agents
+        return question.subject in state.agents and state.agents[question.subject].draining
     if question.kind == "budget":
         subject = subject_with(state, question.subject)
         return subject is not None and subject.held

@@ -1,12 +1,13 @@
-"""Plans: whose a graph is, what a switch of the strategy keeps, how many answers are enough, who tunes itself."""
+"""Plans: whose a graph is, what a switch keeps, how many answers are enough, who tunes itself, where work waits."""
 
 from engine.core import events
 from engine.core.capability_index import CapabilityIndex
 from engine.core.discovery import Candidate, choose
+from engine.core.queries.takers import FEW
 from engine.core.state import TaskStatus
 from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.failures import is_at_hand
-from engine.simulation.laws.registry import law
+from engine.simulation.laws.registry import When, law
 from engine.simulation.laws.spending import has_something_left
 from engine.simulation.ledger.team import AgentEntry
 from engine.simulation.ledger.work import Job
@@ -18,55 +19,51 @@ WHOLE = ("sequential", "parallel")
 @law(events.GroupPlanned)
 def a_graph_is_for_those_who_take_part(books: Chronicle, event: events.GroupPlanned) -> str | None:
     """A graph is for the members that take part; where they are discovered, for those that have what is asked for."""
-    group = books.work.jobs[event.task_id]
+    team, group = books.team, books.work.jobs[event.task_id]
     supervisor = books.state.supervisors.get(group.worker_id or "")
-    if supervisor is None:
+    if supervisor is None or event.mode not in WHOLE:
         return None
-    members = [one for one in books.team.supervisors[supervisor.id].members if not _leaves(books, one)]
-    wanted = [one for one in members if supervisor.participants is None or _name(books, one) in supervisor.participants]
-    found = {node.worker_id for node in event.nodes if node.worker_id is not None}
-    if event.mode not in WHOLE:
-        return None
-    leaving = {one for one in books.team.supervisors if _leaves(books, one)}  # may still get work from one that leaves
-    others = found - {*wanted, *leaving, *(one for one in members if _name(books, one) == supervisor.aggregator)}
-    default = {one for one in members if _name(books, one) == supervisor.default_agent}
-    if others and found != default:
+    members = [one for one in map(team.member, team.supervisors[supervisor.id].members) if not one.is_leaving]
+    takes_part = supervisor.participants
+    wanted = [one.id for one in members if takes_part is None or one.name in takes_part]
+    apart = [one.id for one in members if one.name == supervisor.aggregator]
+    default = [one.id for one in members if one.name == supervisor.default_agent]
+    found = [node.worker_id for node in event.nodes if node.worker_id is not None]
+    leaving = [one.id for one in team.supervisors.values() if one.is_leaving]  # may still get work from one that leaves
+    others = {*found}.difference(wanted, leaving, apart)
+    if others and {*found} != {*default}:
         return f"the graph {group.id} is for {sorted(others)}; {wanted} take part"
     if supervisor.auto_discover and not supervisor.options.strategies:
-        workers = [node.worker_id for node in event.nodes if node.worker_id is not None]
-        return _discovered_otherwise(books, group, wanted, workers, default=[*default])
-    left = [one for one in wanted if one not in found and _name(books, one) != supervisor.aggregator]
+        chosen = _discovered(books, group, wanted, default=default)
+        if chosen is not None and [one for one in found if one not in apart] != [
+            one for one in chosen if one not in apart
+        ]:
+            request = books.work.runs[group.run_id].request
+            return f"{group.id} asks for {request!r:.60}, which {chosen} answer to, and it is for {found}"
+        return None
+    left = [one for one in wanted if one not in found and one not in apart]
     is_whole = not (supervisor.auto_discover or supervisor.options.strategies)
     return f"the graph {group.id} is not for {left}, who take part" if left and is_whole else None
 
 
-def _discovered_otherwise(
-    books: Chronicle, group: Job, wanted: list[str], found: list[str], *, default: list[str]
-) -> str | None:
-    """Tell where a graph is not for those who are found when everybody's words are read once more.
+def _discovered(books: Chronicle, group: Job, wanted: list[str], *, default: list[str]) -> list[str] | None:
+    """Return who is found when everybody's words are read once more; None where it is not known what was looked for.
 
     Those who can work now are asked first; the default agent need not take part.
     """
-    request = books.work.runs[group.run_id].request
-    supervisor = books.state.supervisors[group.worker_id or ""]
-    teams = [below for one in wanted if one in books.team.supervisors for below in books.team.below(one)]
-    if group.parent_id is not None or not isinstance(request, str) or any(_leaves(books, one) for one in teams):
+    team, request = books.team, books.work.runs[group.run_id].request
+    below = [team.supervisors[each] for one in wanted if one in team.supervisors for each in team.below(one)]
+    if group.parent_id is not None or not isinstance(request, str) or any(one.is_leaving for one in below):
         return None
-    reached = {one: one for one in wanted if one in books.team.agents}
-    for team in (one for one in wanted if one in books.team.supervisors):
-        reached |= {agent.id: team for agent in books.team.under(team) if agent.removing is None}
+    reached = {one: one for one in wanted if one in team.agents}
+    for member in (one for one in wanted if one in team.supervisors):
+        reached |= {agent.id: member for agent in team.under(member) if not agent.is_leaving}
     everybody = {one: _candidate(books, one) for one in reached}
-    first = CapabilityIndex(each for one, each in everybody.items() if _may_begin(books, books.team.agents[one]))
-    choice = choose(request, everybody.values(), limit=supervisor.max_matches, first=first)
-    chosen = dict.fromkeys(reached[match.id] for match in choice.matches) or dict.fromkeys(default)
-    one_apart = [one for one in wanted if _name(books, one) == supervisor.aggregator]
-    if [one for one in found if one not in one_apart] != [one for one in chosen if one not in one_apart]:
-        return f"{group.id} asks for {request!r:.60}, which {[*chosen]} answer to, and it is for {found}"
-    return None
-
-
-def _may_begin(books: Chronicle, agent: AgentEntry) -> bool:
-    return is_at_hand(books, agent) and has_something_left(books, agent)
+    able = (one for one in reached if is_at_hand(books, team.agents[one]))
+    first = CapabilityIndex(everybody[one] for one in able if has_something_left(books, team.agents[one]))
+    limit = books.state.supervisors[group.worker_id or ""].max_matches
+    choice = choose(request, everybody.values(), limit=limit, first=first)
+    return [*dict.fromkeys(reached[match.id] for match in choice.matches)] or default
 
 
 def _candidate(books: Chronicle, agent_id: str) -> Candidate:
@@ -82,16 +79,6 @@ def _candidate(books: Chronicle, agent_id: str) -> Candidate:
         load=len(books.work.at_work(agent_id)),
         age=agent.created_seq,
     )
-
-
-def _name(books: Chronicle, member_id: str) -> str:
-    agent = books.team.agents.get(member_id)
-    return books.team.supervisors[member_id].name if agent is None else agent.name
-
-
-def _leaves(books: Chronicle, member_id: str) -> bool:
-    agent = books.team.agents.get(member_id)
-    return (books.team.supervisors[member_id].leaving if agent is None else agent.removing) is not None
 
 
 @law(events.GroupPlanned)
@@ -152,3 +139,30 @@ def tuning_leaves_open_runs_alone(books: Chronicle, event: events.StrategySwitch
     before = books.events[-1] if books.events else None
     is_tuned = isinstance(before, events.CoordinationTuned) and before.supervisor_id == event.supervisor_id
     return f"{event.supervisor_id} is tuned, and rewires open runs" if is_tuned and event.groups else None
+
+
+@law(When.AFTER_BATCH)
+def what_nobody_near_can_do_goes_elsewhere(books: Chronicle) -> str | None:
+    """No task waits for a capability among those who cannot do it now, while another of its tree has it and can."""
+    for job in books.work.jobs.values():
+        kind, _, rest = (job.queue or "").partition(":")
+        if kind != "able" or not books.work.is_ready(job):
+            continue
+        place, _, capability = rest.partition(":")
+        served = books.team.served.get(job.queue or "", [])
+        if capability.startswith(FEW) or any(_may_take_it(books, books.team.agents[one]) for one in served):
+            continue
+        *_, root = books.team.up(place.partition("+")[0])
+        asker = books.work.jobs.get(job.asked_by or job.parent_id or "")
+        for agent in books.team.under(root.id):
+            has_it = capability.casefold() in {word.casefold() for word in agent.spec.specialties}
+            is_asker = asker is not None and asker.agent_id == agent.id
+            leaves = any(one.leaving for one in books.team.up(agent.supervisor_id))  # and gets nothing from who stays
+            if has_it and not is_asker and not leaves and is_at_hand(books, agent):
+                return f"{job.id} waits in {job.queue}, where nobody can; {agent.id} has {capability!r}, and could"
+    return None
+
+
+def _may_take_it(books: Chronicle, agent: AgentEntry) -> bool:
+    """Tell whether an agent is able, or will be once the attempt that its circuit let through is done."""
+    return is_at_hand(books, agent) or books.failures.circuit(agent.id).stands == "half_open"

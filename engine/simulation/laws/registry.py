@@ -1,8 +1,9 @@
 """When each law is looked at: `@law(...)` names the moments."""
 
 from collections.abc import Callable
+from dataclasses import fields
 from enum import Enum, auto
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from engine.core.events import Event
 
@@ -48,3 +49,10 @@ def law(*moments: type[Event] | When) -> Callable[[L], L]:
         return check
 
     return registered
+
+
+def unlike(found: Any, wanted: Any) -> str:
+    """Return the first field in which what the state says of something differs from what events say."""
+    pairs = ((one.name, getattr(found, one.name), getattr(wanted, one.name)) for one in fields(wanted) if one.compare)
+    name, now, said = next((name, now, said) for name, now, said in pairs if now != said)
+    return f"{name} of {found.id} is {now!r:.80}; events say {said!r:.80}"

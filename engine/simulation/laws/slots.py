@@ -65,35 +65,6 @@ def nobody_is_over_a_limit(books: Chronicle, event: events.AttemptStarted | even
 
 
 @law(When.AFTER_BATCH)
-def slots_are_those_of_attempts(books: Chronicle) -> str | None:
-    """Who is at work, counted from begins and ends alone, is who the state says is at work."""
-    agents = books.state.agents.values()
-    running = {task_id: agent.id for agent in agents for task_id in agent.running}
-    parked = {task_id: agent.id for agent in agents for task_id in agent.parked}
-    for job in books.work.jobs.values():
-        attempt = job.attempt
-        if attempt is None or attempt.agent_id is None:
-            continue
-        found = (parked if attempt.parked else running).pop(job.id, None)
-        if found != attempt.agent_id:
-            where = "waits for its delegations" if attempt.parked else "is at work"
-            return f"{job.id} {where} on {attempt.agent_id}; the state says {found}"
-    left = [*running.items(), *parked.items()]
-    return f"the state has {left} at work, whose attempts have ended" if left else None
-
-
-@law(When.AFTER_BATCH)
-def generations_are_those_of_attempts(books: Chronicle) -> str | None:
-    """The state says of each attempt at work which generation of its agent is at it."""
-    for agent in books.state.agents.values():
-        for task_id, generation in (*agent.running.items(), *agent.parked.items()):
-            attempt = books.work.jobs[task_id].attempt
-            if attempt is not None and attempt.generation != generation:
-                return f"g{attempt.generation} of {agent.id} is at {task_id}; the state says g{generation}"
-    return None
-
-
-@law(When.AFTER_BATCH)
 def whatever_can_start_has_started(books: Chronicle) -> str | None:
     """No task is ready while an agent that may take it has a free slot, and no attempt waits for one that is free."""
     ready = [job for job in books.work.jobs.values() if books.work.is_ready(job)]

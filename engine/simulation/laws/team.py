@@ -1,13 +1,12 @@
 """Who is in the team: members, generations, ids, the engine's token."""
 
-from dataclasses import fields
 from typing import Any
 
 from engine.core import events
 from engine.core.codec import decode_state
 from engine.core.spec import spec_hash
 from engine.simulation.chronicle import Chronicle
-from engine.simulation.laws.registry import When, law
+from engine.simulation.laws.registry import When, law, unlike
 from engine.simulation.ledger.team import AgentEntry, agent_entry, supervisor_entry
 
 
@@ -180,11 +179,8 @@ def the_team_is_what_events_say(books: Chronicle) -> str | None:
         *(agent_entry(state, one) for one in state.agents.values()),
     ]
     for one in found:
-        wanted = team.member(one.id)
-        if one != wanted:
-            names = (field.name for field in fields(one) if getattr(one, field.name) != getattr(wanted, field.name))
-            name = next(names)
-            return f"{name} of {one.id} is {getattr(one, name)}; events say {getattr(wanted, name)}"
+        if one != team.member(one.id):
+            return unlike(one, team.member(one.id))
     for agent in state.agents.values():
         entry = team.agents[agent.id]
         if (agent.spec, agent.max_concurrency) != (spec_hash(entry.spec), entry.slots):

@@ -14,7 +14,7 @@ class WorkLedger(RunBook):
 
     def _on_attempt_started(self, event: events.AttemptStarted) -> None:
         job = self.jobs[event.task_id]
-        job.attempt = Try(event.attempt, event.agent_id, event.generation, event.at_ms)
+        job.attempt = Try(event.attempt, event.agent_id, event.generation)
         job.attempts = event.attempt
         job.agent_id = event.agent_id or job.agent_id
         for above in takewhile(lambda one: one.kind == "group", islice(self.up(job), 1, None)):
@@ -50,6 +50,9 @@ class WorkLedger(RunBook):
         if event.restarted:
             job.steps = {}
             job.calls = {f"{key}@{event.attempt}": children for key, children in job.calls.items()}
+            for key, children in job.calls.items():
+                for child in children:
+                    self.jobs[child].call_key = key
         elif not event.requeued:
             if event.partial is not None:
                 job.output = event.partial

@@ -33,6 +33,11 @@ class SupervisorEntry:
     exhausted: bool = False
     held: bool = False
 
+    @property
+    def is_leaving(self) -> bool:
+        """True while it is being removed."""
+        return self.leaving is not None
+
 
 def supervisor_entry(one: Supervisor) -> SupervisorEntry:
     """Return what a state says of a supervisor, in the same words."""
@@ -67,14 +72,19 @@ class AgentEntry:
     """When it got another instance last."""
 
     @property
+    def parent_id(self) -> str:
+        """Its supervisor."""
+        return self.supervisor_id
+
+    @property
+    def is_leaving(self) -> bool:
+        """True while it is being removed."""
+        return self.removing is not None
+
+    @property
     def slots(self) -> int:
         """How many attempts it may run at once."""
         return self.size * self.spec.max_concurrency
-
-    @property
-    def works(self) -> bool:
-        """True while nothing about the agent itself, its circuit aside, keeps it from beginning something."""
-        return not (self.paused or self.away or self.error is not None or self.removing is not None or self.exhausted)
 
 
 def agent_entry(state: State, one: Agent) -> AgentEntry:
@@ -122,8 +132,12 @@ class TeamLedger(Ledger):
 
     # Questions
 
-    def member(self, member_id: str) -> AgentEntry | SupervisorEntry | None:
-        """Return an agent or a supervisor."""
+    def member(self, member_id: str) -> AgentEntry | SupervisorEntry:
+        """Return an agent or a supervisor that is there."""
+        return self.agents.get(member_id) or self.supervisors[member_id]
+
+    def find(self, member_id: str) -> AgentEntry | SupervisorEntry | None:
+        """Return an agent or a supervisor; None where there is none with this id."""
         return self.agents.get(member_id) or self.supervisors.get(member_id)
 
     def up(self, supervisor_id: str | None) -> Iterator[SupervisorEntry]:
@@ -323,12 +337,12 @@ class TeamLedger(Ledger):
         agents += [one for one in event.agent_ids if one not in agents]
 
     def _on_budget_exhausted(self, event: events.BudgetExhausted) -> None:
-        one = self.member(event.subject)
+        one = self.find(event.subject)
         if one is not None:
             one.exhausted, one.held = True, event.then == "ask"
 
     def _on_budget_extended(self, event: events.BudgetExtended) -> None:
-        one = self.member(event.subject)
+        one = self.find(event.subject)
         if one is not None:
             one.exhausted = one.held = False
 

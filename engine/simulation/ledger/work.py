@@ -8,7 +8,7 @@ from typing import Any
 from engine.core.check import Check, Joining, Takes
 from engine.core.limits import Limits
 from engine.core.spec import AgentSpec, FailurePolicy
-from engine.core.state import State, Task, TaskStatus
+from engine.core.state import Escalation, Run, State, Task, TaskStatus
 from engine.core.values import Held
 from engine.simulation.ledger import Ledger
 
@@ -20,35 +20,34 @@ class Try:
     number: int
     agent_id: str | None
     generation: int
-    started_ms: int
-    spec: AgentSpec | None = None
+    spec: AgentSpec | None = field(default=None, compare=False)
     """What is run, as it was when it began on its generation."""
     parked: bool = False
-    waits: list[str] = field(default_factory=list)
+    waits: list[str] = field(default_factory=list, compare=False)
     """Calls that it is parked for."""
-    asked: set[str] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set, compare=False)
     """Why it was asked to stop, all reasons."""
 
 
 @dataclass(slots=True)
 class Job:
-    """A task."""
+    """A task. What a state does not say in the same words is not compared with it."""
 
     id: str
     run_id: str
     parent_id: str | None
     kind: str
-    title: str
-    worker_id: str | None
-    supervisor_id: str
+    title: str = field(compare=False)
+    worker_id: str | None = field(compare=False)
+    supervisor_id: str = field(compare=False)
     queue: str | None
     priority: int
     created_ms: int
     after: list[str] = field(default_factory=list)
     sees: list[str] | None = None
     takes: Takes = "request"
-    need: int | None = None
-    is_met: bool = False
+    need: int | None = field(default=None, compare=False)
+    is_met: bool = field(default=False, compare=False)
     """As many answers came as it needs, whatever became of the others."""
     join: Joining | None = None
     check: Check | None = None
@@ -64,7 +63,7 @@ class Job:
     """None while it is open."""
     output: Any = None
     """Whole, whatever its size."""
-    error: str | None = None
+    error: str | None = field(default=None, compare=False)
     ended_ms: int | None = None
     attempt: Try | None = None
     attempts: int = 0
@@ -78,20 +77,20 @@ class Job:
     cancelling: bool = False
     exceeded: bool = False
     held: bool = False
-    deadline_ms: int | None = None
+    deadline_ms: int | None = field(default=None, compare=False)
     """Its own."""
     preemptions: int = 0
     planned: bool = False
     """Of a group: its graph was made."""
-    taken: bool = False
+    taken: bool = field(default=False, compare=False)
     """A team took it from what several members share."""
     outcome_id: str | None = None
     """Of a group: the node whose output is its own."""
-    failed: str | None = None
+    failed: str | None = field(default=None, compare=False)
     """Of a group: why it cannot come to a good end."""
     begun_ms: int | None = None
     """Of a group: when the first attempt under it began."""
-    planned_ms: int = 0
+    planned_ms: int = field(default=0, compare=False)
     """Of a group: when its graph was made, which of a request is when the runs that it comes after have ended."""
 
 
@@ -107,7 +106,7 @@ class RunEntry:
     submitted_ms: int
     on_failure: list[FailurePolicy]
     limits: Limits | None
-    category: str | None
+    category: str | None = field(compare=False)
     after: list[str]
     deadline_ms: int | None
     tasks: list[str] = field(default_factory=list)
@@ -260,7 +259,7 @@ class WorkBook(Ledger):
         """Give a task its outcome; nobody is asked about it any more."""
         job = self.jobs[task_id]
         job.outcome, job.error, job.ended_ms = outcome, error, at_ms
-        job.attempt, job.retrying_until_ms = None, None
+        job.attempt, job.retrying_until_ms, job.in_doubt = None, None, False
         self.withdraw(None, task_id)
 
     def pass_by(self, task_id: str, at_ms: int, why: str) -> None:
@@ -290,16 +289,11 @@ class WorkBook(Ledger):
     def adopt(self, state: State) -> None:
         """Take the work that an import brought from the state that it was folded into."""
         for run in state.runs.values():
-            if run.id not in self.runs:
-                self.runs[run.id] = RunEntry(
-                    id=run.id, supervisor_id=run.supervisor_id, root_id=run.root_id, request=self.resolve(run.request),
-                    priority=run.priority, submitted_ms=run.started_ms, on_failure=[*run.on_failure], limits=run.limits,
-                    category=run.category, after=[*run.after], deadline_ms=run.deadline_ms, tasks=[*run.tasks],
-                    paused=run.paused, cancelling=run.cancelling, exceeded=run.exceeded is not None, held=run.held,
-                )  # fmt: skip
-                self.jobs |= {task_id: self._adopted_task(state, state.tasks[task_id]) for task_id in run.tasks}
+            self.runs.setdefault(run.id, self.adopted_run(run))
+        for task in state.tasks.values():
+            self.jobs.setdefault(task.id, self.adopted_task(state, task))
         for one in state.escalations.values():
-            self.questions.setdefault(one.id, Question(one.id, one.kind, one.subject, one.run_id, one.due_ms))
+            self.questions.setdefault(one.id, adopted_question(one))
         for supervisor in state.supervisors.values():
             self.hand_overs.setdefault(supervisor.id, (supervisor.hand_overs, supervisor.hand_over_ms))
         whole = Counter(
@@ -308,8 +302,18 @@ class WorkBook(Ledger):
         whole.subtract(self.count(self.jobs.values()) + Counter(runs=len(self.runs)))
         self.past = whole
 
-    def _adopted_task(self, state: State, task: Task) -> Job:
-        timer = state.timers.get(f"deadline:{task.id}")
+    def adopted_run(self, run: Run) -> RunEntry:
+        """Return what a state says of a run, in the same words."""
+        return RunEntry(
+            id=run.id, supervisor_id=run.supervisor_id, root_id=run.root_id, request=self.resolve(run.request),
+            priority=run.priority, submitted_ms=run.started_ms, on_failure=[*run.on_failure], limits=run.limits,
+            category=run.category, after=[*run.after], deadline_ms=run.deadline_ms, tasks=[*run.tasks],
+            paused=run.paused, cancelling=run.cancelling, exceeded=run.exceeded is not None, held=run.held,
+        )  # fmt: skip
+
+    def adopted_task(self, state: State, task: Task) -> Job:
+        """Return what a state says of a task, in the same words."""
+        timer, now = state.timers.get(f"deadline:{task.id}"), task.attempt
         return Job(
             id=task.id, run_id=task.run_id, parent_id=task.parent_id, kind=task.kind, title=task.title,
             worker_id=task.worker_id, supervisor_id=task.supervisor_id, queue=task.queue, priority=task.priority,
@@ -324,5 +328,11 @@ class WorkBook(Ledger):
             retrying_until_ms=task.retry_at_ms, cancelling=task.cancelling, exceeded=task.exceeded is not None,
             held=task.held, deadline_ms=None if timer is None else timer.due_ms, preemptions=task.preemptions,
             planned=task.mode is not None, outcome_id=task.outcome_id, begun_ms=task.begun_ms,
+            attempt=None if now is None else Try(now.number, now.agent_id, now.generation, parked=now.parked),
             failed=task.error if task.kind == "group" and not task.ended else None,
         )  # fmt: skip
+
+
+def adopted_question(one: Escalation) -> Question:
+    """Return what a state says of a question, in the same words."""
+    return Question(one.id, one.kind, one.subject, one.run_id, one.due_ms)

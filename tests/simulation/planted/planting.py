@@ -20,7 +20,7 @@ import engine
 from engine.simulation import history
 from engine.simulation.history import live_through
 from engine.simulation.laws import LAWS, Law
-from engine.simulation.past import Past
+from engine.simulation.plan import Past
 from engine.simulation.report import plan_of
 
 Patch: TypeAlias = pytest.MonkeyPatch
