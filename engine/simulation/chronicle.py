@@ -99,6 +99,7 @@ class Chronicle(Ledger):
         self.work.take(event)
         self.team.take(event)
         self.turns.follow(event, self.work)
+        self.failures.follow(event, self.work)
         if isinstance(event, AttemptStarted | AttemptMigrated):
             self._begin(event)
         fold(self.state, (event,))

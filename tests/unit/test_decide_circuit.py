@@ -68,6 +68,38 @@ def test_an_attempt_that_is_stopped_says_nothing_and_lets_another_through() -> N
     assert (member(world, "ada").circuit, works(world)) == ("half_open", ["ada"])
 
 
+def test_the_one_attempt_may_delegate_to_its_own_agent() -> None:
+    world = failing(2)
+    submitted(world)
+    world.due(f"circuit:{member(world, 'ada').id}")
+    asker = attempt(world, "ada")
+
+    world.ask(asker, "ada", ["x", "y"])
+    (child,) = [one for one in attempts(world, "ada") if one != asker]
+    assert "circuit_closed" in kinds(world.succeed(child))
+
+    world.settle()
+    assert not world.state.runs
+
+
+def test_the_one_attempt_counts_again_once_the_work_that_it_delegated_is_done() -> None:
+    world = team_world(agent("ada", circuit=TWICE, max_concurrency=2), agent("bob"), participants=["ada"])
+    for _ in range(2):
+        submitted(world)
+        world.fail(attempt(world, "ada"))
+    submitted(world)
+    world.due(f"circuit:{member(world, 'ada').id}")
+    asker = attempt(world, "ada")
+
+    world.ask(asker, "bob", ["x"])
+    assert member(world, "ada").probe is None
+    world.succeed(attempt(world, "bob"))
+    submitted(world)
+
+    assert works(world) == ["ada"]
+    assert "circuit_opened" in kinds(world.fail(asker))
+
+
 def test_a_failover_goes_around_an_open_circuit() -> None:
     crew = [agent(name, "parse", on_failure=[Failover()], circuit=Circuit(1, 10.0)) for name in ("ada", "bob", "cyd")]
     world = team_world(*crew, participants=["ada"])

@@ -174,7 +174,7 @@ class Agent:
     cool_s: float | None = None
     """How long the circuit was opened for when it was opened last; None while it is closed."""
     probe: str | None = None
-    """The task whose attempt was let through."""
+    """The task whose attempt was let through and is at work."""
     restarts: int = 0
     """How often it was started anew."""
     running: dict[str, int] = field(default_factory=dict)

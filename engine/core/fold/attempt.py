@@ -12,7 +12,7 @@ from engine.core.events import (
     AttemptStarted,
     StepRecorded,
 )
-from engine.core.fold.circuit import attempt_began, attempt_over, count_failure
+from engine.core.fold.circuit import attempt_began, count_failure, give_up_probe
 from engine.core.fold.ending import end
 from engine.core.fold.hand_overs import note_first_attempt
 from engine.core.fold.handlers import Handlers
@@ -76,6 +76,8 @@ def _attempt_resumed(state: State, event: AttemptResumed) -> None:
     if attempt.stopping == "migrate" or attempt.waits:  # its new code, if it is let, asks again for what it waits for
         attempt.owed, attempt.waits = [], {}
     begin(state, agent, task, attempt, state.queues[back_queue(agent.id)])
+    if agent.circuit == "half_open":
+        attempt_began(state, agent, task)
 
 
 def _attempt_migrated(state: State, event: AttemptMigrated) -> None:
@@ -133,8 +135,7 @@ def _close(state: State, task: Task, *, stuck: bool = False) -> Agent | None:
         refresh_agent(state, agent)
     else:
         tell_agent(state, agent)
-    if agent.probe is not None:
-        attempt_over(state, agent, task)
+    give_up_probe(state, agent, task)
     return agent
 
 

@@ -14,8 +14,11 @@ def attempt_began(state: State, agent: Agent, task: Task) -> None:
         refresh_agent(state, agent)
 
 
-def attempt_over(state: State, agent: Agent, task: Task) -> None:
-    """Let another attempt through where the one that was let through has ended without a verdict."""
+def give_up_probe(state: State, agent: Agent, task: Task) -> None:
+    """Let another attempt through where the one that was let through has ended or waits for work that it delegated.
+
+    That work may be the agent's own: it would wait for the circuit, and the circuit for it.
+    """
     if agent.probe == task.id:
         agent.probe = None
         refresh_agent(state, agent)

@@ -20,6 +20,7 @@ from engine.core.events import (
     TaskRequeued,
     TaskSkipped,
 )
+from engine.core.fold.circuit import give_up_probe
 from engine.core.fold.ending import begin_anew, end, forget, pass_by
 from engine.core.fold.hand_overs import let_take_again, note_end
 from engine.core.fold.handlers import Handlers
@@ -166,6 +167,7 @@ def park(state: State, task: Task, call_key: str) -> None:
         agent = state.agents[attempt.agent_id]
         agent.parked[task.id] = attempt.generation
         vacate(state, agent, task)
+        give_up_probe(state, agent, task)
 
 
 def _delegated(state: State, event: Delegated) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from engine.core import events
 from engine.core.state import State
 from engine.simulation.ledger import ENDS, Ledger
+from engine.simulation.ledger.work import WorkBook
 
 
 @dataclass(slots=True)
@@ -63,6 +64,14 @@ class FailureLedger(Ledger):
         if isinstance(event, ENDS) and agent_id is not None and self.circuit(agent_id).probe == event.task_id:
             self.circuit(agent_id).probe = None
 
+    def follow(self, event: events.Event, work: WorkBook) -> None:
+        """Let another attempt through where the one that was let through waits for work that it delegated."""
+        if isinstance(event, events.Delegated | events.CallRejoined):
+            attempt = work.jobs[event.task_id].attempt
+            if attempt is not None and attempt.parked and attempt.agent_id is not None:
+                circuit = self.circuit(attempt.agent_id)
+                circuit.probe = None if circuit.probe == event.task_id else circuit.probe
+
     def adopt(self, state: State) -> None:
         """Take what an import brought."""
         for task in state.tasks.values():
@@ -106,11 +115,13 @@ class FailureLedger(Ledger):
         if event.agent_id is not None:
             self.circuit(event.agent_id).in_a_row = 0
 
-    def _on_attempt_started(self, event: events.AttemptStarted) -> None:
+    def _on_attempt_started(self, event: events.AttemptStarted | events.AttemptResumed) -> None:
         if event.agent_id is not None:
             circuit = self.circuit(event.agent_id)
             if circuit.stands == "half_open" and circuit.probe is None:
                 circuit.probe = event.task_id
+
+    _on_attempt_resumed = _on_attempt_started
 
     def _on_retry_scheduled(self, event: events.RetryScheduled) -> None:
         self.pending.pop(event.task_id, None)
