@@ -12,12 +12,11 @@ from pydantic import ValidationError
 
 from engine.core.commands import SupervisorSpec
 from engine.core.spec import AgentSpec
-from engine.teamfile import LARGEST_BYTES, TeamFileError, UnusableTeamFile, known_runtimes, known_strategies, read_team
+from engine.teamfile import TeamFileError, UnusableTeamFile, known_runtimes, known_strategies, read_team, text_of
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
-from engine.teamfile.document import Document, read_document
+from engine.teamfile.document import Document, Loc, read_document
 from engine.teamfile.faults import problems_of
 from engine.teamfile.meaning import Meaning
-from engine.teamfile.problems import Loc
 from engine.teamfile.schema import TeamDocument
 
 _AROUND = {"version": 1, "supervisor": {"name": "file"}}
@@ -45,7 +44,7 @@ def read_spec_file(path: Path) -> SpecFile:
     Raises:
         TeamFileError: If it cannot be used; with every fault.
     """
-    text = _text_of(path)
+    text = text_of(path)
     document = read_document(text, path)
     if isinstance(document.value, dict) and "supervisor" in document.value:
         file = read_team(path)
@@ -93,18 +92,3 @@ def _agents_in(value: Any) -> tuple[Any, int]:
     if isinstance(value, dict) and "agents" in value:
         return value["agents"], 0
     return [value], 2
-
-
-def _text_of(path: Path) -> str:
-    try:
-        if path.exists() and not path.is_file():
-            raise UnusableTeamFile(path, "is not a regular file")
-        if path.stat().st_size > LARGEST_BYTES:
-            raise UnusableTeamFile(path, f"is larger than {LARGEST_BYTES:,} bytes")
-        return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UnusableTeamFile(path, "is not text in UTF-8") from error
-    except FileNotFoundError as error:
-        raise UnusableTeamFile(path, "does not exist") from error
-    except (OSError, ValueError) as error:
-        raise UnusableTeamFile(path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from error

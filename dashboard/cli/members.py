@@ -6,11 +6,10 @@ One rule holds inside: nothing is changed here. Each subcommand builds one comma
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 import click
 
-from dashboard.cli.ordering import Sending, change, state_of
+from dashboard.cli.ordering import Sending, change, plain, state_of
 from dashboard.cli.output import WRONG_USAGE, fail
 from dashboard.cli.times import Length
 from dashboard.cli.trust import ensure_granted
@@ -150,24 +149,18 @@ def add(sending: Callable[[], Sending], file: Path, *, under: str | None, trust:
     return [AddAgent(supervisor=under, spec=spec) for spec in found.agents]
 
 
-@change("remove")
-@click.argument("target")
-@click.option(
-    "--mode",
-    type=click.Choice(["drain", "requeue", "abort"]),
+_leaving = click.Option(
+    ["--mode"], type=click.Choice(["drain", "requeue", "abort"]),
     help="What becomes of its work: it ends, another takes it, it is stopped.",
-)
-def remove(target: str, *, mode: Literal["drain", "requeue", "abort"] | None) -> Command:
-    """Remove the agent TARGET, or a supervisor that has nobody under it."""
-    return RemoveMember(target=target, mode=mode)
-
-
-@change("move")
-@click.argument("target")
-@click.argument("parent")
-def move(target: str, parent: str) -> Command:
-    """Put the agent or supervisor TARGET, with everything under it, under the supervisor PARENT."""
-    return Move(target=target, parent=parent)
+)  # fmt: skip
+remove = plain(
+    "remove", RemoveMember, "target", _leaving,
+    about="Remove the agent TARGET, or a supervisor that has nobody under it.",
+)  # fmt: skip
+move = plain(
+    "move", Move, "target", "parent",
+    about="Put the agent or supervisor TARGET, with everything under it, under the supervisor PARENT.",
+)  # fmt: skip
 
 
 @change("replace", looks=True)
@@ -209,15 +202,10 @@ def set_(
     return ChangeSupervisor(supervisor=supervisor, options=options, max_parallel=max_parallel, max_agents=max_agents)
 
 
-@change("pause")
-@click.argument("target")
-def pause(target: str) -> Command:
-    """Let the agent, supervisor or run TARGET start nothing new; what is at work goes on."""
-    return Pause(target=target)
-
-
-@change("resume")
-@click.argument("target")
-def resume(target: str) -> Command:
-    """Let the paused agent, supervisor or run TARGET go on."""
-    return Resume(target=target)
+pause = plain(
+    "pause",
+    Pause,
+    "target",
+    about="Let the agent, supervisor or run TARGET start nothing new; what is at work goes on.",
+)
+resume = plain("resume", Resume, "target", about="Let the paused agent, supervisor or run TARGET go on.")

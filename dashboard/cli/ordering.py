@@ -78,6 +78,18 @@ def change(name: str, *, looks: bool = False) -> Callable[[Callable[..., Command
     return made_of
 
 
+def plain(name: str, command: Callable[..., Command], *params: click.Parameter | str, about: str) -> click.Command:
+    """Make a subcommand whose arguments (by name) and options are the fields of the command that it sends."""
+
+    def build(**said: object) -> Command:
+        return command(**said)
+
+    build.__doc__ = about
+    made = change(name)(build)
+    made.params[:0] = [click.Argument([each]) if isinstance(each, str) else each for each in params]
+    return made
+
+
 def _remember(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
     ctx.meta[f"{_META}{parameter.name}"] = value
 

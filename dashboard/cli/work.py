@@ -12,7 +12,7 @@ import click
 from dashboard.clean import clean
 from dashboard.cli.database import database_of, naming
 from dashboard.cli.items import name_of
-from dashboard.cli.ordering import Sending, change, state_of
+from dashboard.cli.ordering import Sending, change, plain, state_of
 from dashboard.cli.output import WRONG_USAGE, Table, emit, fail, is_interactive, say
 from dashboard.cli.times import now_in, seconds
 from dashboard.views.amounts import clock, remaining
@@ -47,19 +47,14 @@ def _described(state: State, target: str) -> str:
     return repr(target)
 
 
-@change("retry")
-@click.argument("target")
-def retry(target: str) -> Command:
-    """Try the failed or waiting task TARGET again now; or submit the request of a finished run again."""
-    return RetryWork(target=target)
-
-
-@change("priority")
-@click.argument("target")
-@click.argument("priority", type=click.IntRange(0, LOWEST_PRIORITY))
-def priority(target: str, priority: int) -> Command:
-    """Make the run or task TARGET as urgent as PRIORITY: 0 goes first, 9 last, 5 is usual."""
-    return SetPriority(target=target, priority=priority)
+retry = plain(
+    "retry", RetryWork, "target",
+    about="Try the failed or waiting task TARGET again now; or submit the request of a finished run again.",
+)  # fmt: skip
+priority = plain(
+    "priority", SetPriority, "target", click.Argument(["priority"], type=click.IntRange(0, LOWEST_PRIORITY)),
+    about="Make the run or task TARGET as urgent as PRIORITY: 0 goes first, 9 last, 5 is usual.",
+)  # fmt: skip
 
 
 @change("deadline")
@@ -71,13 +66,11 @@ def deadline(target: str, time: str) -> Command:
     return SetDeadline(target=target, deadline_s=deadline_s)
 
 
-@change("reassign")
-@click.argument("task")
-@click.argument("agent")
-@click.option("--now", is_flag=True, help="Stop what is at work at once, not at its next step.")
-def reassign(task: str, agent: str, *, now: bool) -> Command:
-    """Give TASK to AGENT; where it is at work, its finished steps are kept."""
-    return Reassign(task=task, agent=agent, now=now)
+_now = click.Option(["--now"], is_flag=True, help="Stop what is at work at once, not at its next step.")
+reassign = plain(
+    "reassign", Reassign, "task", "agent", _now,
+    about="Give TASK to AGENT; where it is at work, its finished steps are kept.",
+)  # fmt: skip
 
 
 @click.command("inbox")

@@ -16,8 +16,7 @@ from dashboard.demo import dependencies, documentation, fingerprints, hazards, h
 from dashboard.demo.report import report, sections_in
 from dashboard.demo.scan import CODE, language_of
 from dashboard.demo.source import SourceRefused, read_bytes
-from dashboard.demo.targets import Target, target_of
-from dashboard.demo.walk import Listing, walk
+from dashboard.demo.walk import Listing, Target, target_of, walk
 
 SHOWN_SKIPPED = 120
 

@@ -33,9 +33,8 @@ from engine.folding import events_of, folded_from
 from engine.host.orders import Applied
 from engine.host.subscriptions import BUFFERED, Listeners, Subscription
 from engine.sender import sender_of
-from engine.supervisor.arguments import refusals
 from engine.supervisor.changes import Changes
-from engine.supervisor.node import EngineLink, Make
+from engine.supervisor.node import EngineLink, Make, refusals
 from engine.supervisor.offline import body_in, finished_in
 from engine.supervisor.requests import Requests
 from engine.supervisor.shared import LoopGuard

@@ -25,8 +25,7 @@ from engine.core.strategies import strategy_named
 from engine.core.validation.rules import Says, Within
 from engine.host.orders import Applied
 from engine.registry import SpecifiedAgent
-from engine.supervisor.arguments import check_names, checks_arguments, spec_of
-from engine.supervisor.node import Node
+from engine.supervisor.node import Node, check_names, checks_arguments, spec_of
 
 Settings: TypeAlias = Mapping[str, Any]
 Trial: TypeAlias = Annotated[tuple[int, int], Within(min_length=2, max_length=2), Says("two whole numbers")]

@@ -24,9 +24,9 @@ from engine.errors import AlreadyStarted, NotInThisVersion
 from engine.host.orders import Applied
 from engine.registry import AgentRegistry, SpecifiedAgent
 from engine.supervisor.adoption import tree_of
-from engine.supervisor.arguments import check_names, checks_arguments, spec_of
 from engine.supervisor.changes import Changes
 from engine.supervisor.local import LocalEngine
+from engine.supervisor.node import check_names, checks_arguments, spec_of
 from engine.supervisor.offline import complete_state_of, state_ready
 from engine.supervisor.requests import Requests
 from engine.supervisor.views import AgentSpecs, Views

@@ -42,12 +42,10 @@ from engine.host.host import Host
 from engine.host.orders import Applied
 from engine.host.subscriptions import Subscription
 from engine.supervisor.adoption import Adoption, tree_of
-from engine.supervisor.arguments import checked_command, refusals
 from engine.supervisor.callables import Callables
-from engine.supervisor.node import EngineLink, Make, Node
+from engine.supervisor.node import EngineLink, Make, Node, checked_command, refusals
 from engine.supervisor.offline import OfflineJournal, finished_in, text_in
-from engine.supervisor.pending_commands import PendingCommands
-from engine.supervisor.shared import LoopGuard, Shared
+from engine.supervisor.shared import LoopGuard, PendingCommands, Shared
 from engine.trust import user_list
 from store import Durability, Store, open_store
 

@@ -26,8 +26,7 @@ from engine.host.orders import Applied
 from engine.results import ENDED_OTHERWISE, RunFailed, RunResult, WorkStatus
 from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value
-from engine.supervisor.arguments import check_names, checks_arguments, refusals
-from engine.supervisor.node import Node
+from engine.supervisor.node import Node, check_names, checks_arguments, refusals
 from store import StoreError
 
 STOP_S = 10.0

@@ -13,8 +13,7 @@ from engine.core.queries.targets import at
 from engine.core.spec import AgentSpec
 from engine.metrics import AgentView, SupervisionMetrics, agent_view, metrics_of
 from engine.registry import SpecifiedAgent, create_agent_from_spec
-from engine.supervisor.arguments import refusals, spec_of
-from engine.supervisor.node import Node
+from engine.supervisor.node import Node, refusals, spec_of
 
 
 class Views(Node):

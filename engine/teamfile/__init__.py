@@ -15,10 +15,9 @@ from pydantic import ValidationError
 from engine.core.commands import LoadTeam
 from engine.core.strategies import STRATEGIES
 from engine.teamfile.build import agent_spec, references_of, supervisor_spec
-from engine.teamfile.document import Document, read_document
+from engine.teamfile.document import Document, Loc, Problem, TeamFileError, UnusableTeamFile, read_document
 from engine.teamfile.faults import problems_of, right_part
 from engine.teamfile.meaning import DEEP, Meaning, depth_of
-from engine.teamfile.problems import Loc, Problem, TeamFileError, UnusableTeamFile
 from engine.teamfile.schema import TeamDocument, json_schema
 
 LARGEST_BYTES = 1_000_000
@@ -83,7 +82,9 @@ def read_team(path: str | os.PathLike[str]) -> TeamFile:
         UnusableTeamFile: If what stands there cannot be a team file.
         TeamFileError: If it has faults; all of them.
     """
-    return parse_team(_text_of(Path(path)), Path(path))
+    return parse_team(
+        text_of(Path(path), missing="does not exist; quarterdeck init writes one to start from"), Path(path)
+    )
 
 
 def parse_team(text: str, path: Path) -> TeamFile:
@@ -130,17 +131,26 @@ def _checked(document: Document) -> tuple[TeamDocument | None, list[Problem]]:
     return team, problems
 
 
-def _text_of(path: Path) -> str:
-    """Return the text of a regular file; a pipe or a device is refused before it can block."""
+def text_of(path: Path, *, missing: str = "does not exist") -> str:
+    """Return the text of a regular file; a pipe or a device is refused before it can block.
+
+    Raises:
+        UnusableTeamFile: If there is no such text; `missing` is said where there is no file.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError as error:
+        raise UnusableTeamFile(path, missing) from error
     except (OSError, ValueError) as error:
-        raise UnusableTeamFile(path, _why_not(path, error)) from error
+        is_socket = isinstance(error, OSError) and path.is_socket()
+        reason = f"cannot be read ({getattr(error, 'strerror', None) or error})"
+        raise UnusableTeamFile(path, "is not a regular file" if is_socket else reason) from error
     try:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
             raise UnusableTeamFile(path, f"is {'a folder' if stat.S_ISDIR(mode) else 'not a regular file'}")
-        content = _read(descriptor, LARGEST_BYTES + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            content = file.read(LARGEST_BYTES + 1)
     finally:
         os.close(descriptor)
     if len(content) > LARGEST_BYTES:
@@ -153,22 +163,6 @@ def _text_of(path: Path) -> str:
     if "\0" in text:
         raise UnusableTeamFile(path, "is not text")
     return text
-
-
-def _read(descriptor: int, limit: int) -> bytes:
-    content = b""
-    while len(content) < limit and (more := os.read(descriptor, limit - len(content))):
-        content += more
-    return content
-
-
-def _why_not(path: Path, error: OSError | ValueError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "does not exist; quarterdeck init writes one to start from"
-    if isinstance(error, OSError) and stat.S_ISSOCK(path.stat().st_mode if path.exists() else 0):
-        return "is not a regular file"
-    reason = error.strerror if isinstance(error, OSError) else str(error)
-    return f"cannot be read ({reason})"
 
 
 def known_strategies() -> list[str]:

@@ -9,9 +9,8 @@ from engine.core.fact import names
 from engine.core.limits import Limits
 from engine.core.options import Preempt, SupervisorOptions
 from engine.core.spec import AgentSpec, Circuit, Pool, Restart
-from engine.teamfile.bounds import AmountsBlock
 from engine.teamfile.meaning import agents_of, type_of
-from engine.teamfile.policies import policy_of
+from engine.teamfile.policies import AmountsBlock, policy_of
 from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument
 
 _RECORDS = {"pool": Pool, "preempt": Preempt, "restart": Restart, "circuit": Circuit}

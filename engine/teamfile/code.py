@@ -7,9 +7,9 @@ from engine.closure import Folder, digest_of, files_of
 from engine.errors import Unusable
 from engine.references import Origin, resolve
 from engine.teamfile import TeamFile
+from engine.teamfile.document import Loc, Problem, printable
 from engine.teamfile.faults import field
 from engine.teamfile.meaning import agents_of
-from engine.teamfile.problems import Loc, Problem, printable
 
 
 class TeamCode:

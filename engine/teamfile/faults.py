@@ -11,10 +11,16 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from engine.runtimes.scripted import Rule, Script, ScriptedDelegation, ScriptedMap, ScriptedStep
-from engine.teamfile.bounds import CircuitBlock, LimitsBlock, PoolBlock, PreemptBlock, RestartBlock
-from engine.teamfile.document import Document
-from engine.teamfile.policies import BLOCKS, RetryPolicy
-from engine.teamfile.problems import Loc, Problem, or_nearest, printable, value_shown
+from engine.teamfile.document import Document, Loc, Problem, or_nearest, printable, value_shown
+from engine.teamfile.policies import (
+    BLOCKS,
+    CircuitBlock,
+    LimitsBlock,
+    PoolBlock,
+    PreemptBlock,
+    RestartBlock,
+    RetryPolicy,
+)
 from engine.teamfile.schema import LATER, AgentBlock, SupervisorBlock, TeamBlock, TeamDocument
 
 _WRONG_TYPE = {

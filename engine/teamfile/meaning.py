@@ -14,10 +14,9 @@ from engine.core.options import SupervisorOptions
 from engine.core.spec import Pool
 from engine.core.strategies import check_settings
 from engine.runtimes.scripted import Script
-from engine.teamfile.document import Document
+from engine.teamfile.document import Document, Loc, Problem, or_nearest
 from engine.teamfile.faults import field, problems_of
 from engine.teamfile.policies import Policy, policy_of
-from engine.teamfile.problems import Loc, Problem, or_nearest
 from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument
 
 T = TypeVar("T")

@@ -23,16 +23,16 @@ from engine.core.validation.bounds import (
     Text,
     Weight,
 )
-from engine.teamfile.bounds import (
+from engine.teamfile.policies import (
     AgentLimitsBlock,
     Block,
     CircuitBlock,
     LimitsBlock,
+    Policy,
     PoolBounds,
     PreemptBlock,
     RestartBlock,
 )
-from engine.teamfile.policies import Policy
 
 REFERENCE_PATTERN = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
 

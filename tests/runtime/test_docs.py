@@ -16,9 +16,8 @@ from engine.core.strategies.guard import KINDS
 from engine.runtimes.context import BlockingContext, Context
 from engine.runtimes.task import Task, TaskInput
 from engine.teamfile import read_team
-from engine.teamfile.bounds import Block
 from engine.teamfile.document import read_document
-from engine.teamfile.policies import EscalateBlock, FailoverBlock, RetryBlock
+from engine.teamfile.policies import Block, EscalateBlock, FailoverBlock, RetryBlock
 from engine.teamfile.schema import json_schema
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.demo.targets import NoSuchTarget, OutsideFolder, RequestRefused, target_of
+from dashboard.demo.walk import NoSuchTarget, OutsideFolder, RequestRefused, target_of
 
 
 @pytest.fixture
