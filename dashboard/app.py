@@ -35,12 +35,12 @@ from engine.strategies_plugins import installed_strategies
 from store import Reader
 
 FLUSH_S = 0.1
-"""What has arrived is folded this often, in seconds, and shown at once after a silence."""
+"""How often arrived events are folded, in seconds; after a silence they are shown at once."""
 LOOK_S = 0.2
-"""The least time between two looks while things happen all the time: a look costs as much as 500 events."""
+"""Shortest time between two redraws under load, in seconds: a redraw costs as much as folding 500 events."""
 WARM_S = 1.0
 COLLECT_S = 60.0
-"""How often all garbage is looked for, in seconds; it takes some 50 ms, and by itself the collector would not."""
+"""How often a full garbage collection runs, in seconds; it takes about 50 ms, and automatic ones are off."""
 SLICE_S, CATCHING_UP_S = 0.015, 0.05
 """Longest time of a flush that goes into folding: in general, and while the file is being read from far behind."""
 FAR_BEHIND = 5_000
@@ -116,7 +116,7 @@ class QuarterdeckApp(Deck):
         self.set_interval(COLLECT_S, self.collect)
 
     def collect(self) -> None:
-        """Free what stands in cycles, such as nodes of old styles: half a megabyte for each screen shown again."""
+        """Collect reference cycles, such as nodes of old styles: half a megabyte each time a screen is shown again."""
         gc.collect()
 
     def on_unmount(self) -> None:
@@ -154,7 +154,7 @@ class QuarterdeckApp(Deck):
 
     def show(self) -> None:
         """Let every screen that can be seen look at the team."""
-        if not self.is_running:  # it closes, and its screens are taken apart
+        if not self.is_running:  # shutting down: its screens are being removed
             return
         for screen in reversed(self.screen_stack):
             if isinstance(screen, Looking) and screen.has_begun:
@@ -205,7 +205,7 @@ class QuarterdeckApp(Deck):
             frame.table.select(selected)
 
     def on_key(self, event: events.Key) -> None:
-        """Give what was typed ahead to the line or the dialog that it was meant for, and that was not open yet."""
+        """Pass keys typed ahead to the input line or dialog that has just opened."""
         line = self.focused
         if isinstance(self.screen, Looking) and not self.screen.has_begun:
             self.screen.typed_ahead.append(event)
@@ -215,7 +215,7 @@ class QuarterdeckApp(Deck):
             event.prevent_default()
 
     def _fatal_error(self) -> None:
-        """A defect of ours is one line, and the team goes on."""
+        """Report a bug of the dashboard in one line; the team keeps running."""
         if self._shows_defects:
             super()._fatal_error()
             return
@@ -228,7 +228,7 @@ class QuarterdeckApp(Deck):
         """Quit; where this program started the engine, ask first whether it goes on."""
         info = self.feed.engine
         asks = self._ask_engine and info is not None and info.alive
-        # Before the first screen is there, a question would open below it.
+        # Before the first screen exists, the dialog would open below it.
         if not asks or not isinstance(self.screen, Frame | ModalScreen) or isinstance(self.screen, dialogs.LeaveDialog):
             self.exit(0)
         else:

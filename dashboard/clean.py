@@ -1,7 +1,7 @@
-r"""The one boundary between what agents say and the terminal: what comes out here can be drawn.
+r"""Makes untrusted text safe to print: the only way from agents' text to the terminal.
 
-Everything that comes from the state, an event or a file passes `clean` before it becomes part of a line. What a
-terminal would obey, hide or turn around is shown as an escape (`\x1b`, `\u202e`), so that a person sees that it was
+Everything from the state, an event or a file passes `clean` before it becomes part of a line. What a
+terminal would execute, hide or reverse is shown as an escape (`\x1b`, `\u202e`), so that a person sees that it was
 there.
 """
 
@@ -9,15 +9,15 @@ import unicodedata
 
 MARKS = 2
 """How many combining marks may stand on one character; more would run into the lines above and below."""
-# Letters and symbols by their category, yet drawn as nothing at all.
+# Letters and symbols by category that are drawn as nothing.
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U0001d159")
-# Ask for the other of two glyphs, of another width than the tables say.
+# They select another glyph, of another width than the tables say.
 _SELECTORS = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), 0x180B, 0x180C, 0x180D, 0x180F)))
 _NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def clean(text: str) -> str:
-    """Return `text` as one line that a terminal draws as it stands.
+    """Return `text` as one line that a terminal prints literally.
 
     Control characters, escape sequences, direction overrides and isolates, characters without width, lone
     surrogates, tabs and line ends become visible escapes; other spaces become a plain one.

@@ -1,7 +1,7 @@
-"""One team's database from outside its engine: commands go in, their outcomes and the folded state come out.
+"""Client for one team's database: sends commands to its engine and reads outcomes and states.
 
-One rule holds inside: what became of a command is what the journal says; the inbox only carries it there. Everything
-here blocks, for a thread or a command line.
+Rule: the outcome of a command is read from the journal; the inbox only transports it. Everything
+here blocks; call it from a thread or a command line.
 """
 
 import os
@@ -25,12 +25,12 @@ _OUTCOMES = ("command_applied", "command_refused")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of a command."""
+    """Outcome of a command."""
 
     command_id: str
     status: Literal["applied", "refused", "pending"]
     seq: int | None = None
-    """The event that says so; None while it is pending."""
+    """Seq of the event with the outcome; None while it is pending."""
     code: str | None = None
     """The kind of refusal."""
     reason: str | None = None
@@ -61,7 +61,7 @@ class Client:
         self._sent: dict[str, int] = {}
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._inbox.close()
 
     def __enter__(self) -> "Client":
@@ -77,7 +77,7 @@ class Client:
         return engine is not None and engine.alive
 
     def send(self, command: Command) -> str:
-        """Put a command into the inbox and return its id; nobody has to be there to take it.
+        """Put a command into the inbox and return its id; no engine has to be running.
 
         Raises:
             StoreError: If it cannot be written, such as by a viewer.
@@ -98,7 +98,7 @@ class Client:
         return command_id
 
     def wait(self, command_id: str, timeout_s: float = 10.0) -> Outcome:
-        """Return what became of a command that this client sent; `pending` when nobody has said so in time.
+        """Return the outcome of a command that this client sent; `pending` if there is none in time.
 
         Args:
             command_id: What `send` returned.

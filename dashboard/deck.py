@@ -1,7 +1,7 @@
-"""What screens, dialogs and actions ask of the app: the team as last looked at, commands, files, one line to say.
+"""What screens, dialogs and actions need from the app: the current view of the team, commands, files, messages.
 
-It knows none of those who use it; which screens there are stands in `app`. What takes time runs in a thread and ends
-with one line that says what became of it.
+It imports none of its users; the screens are listed in `app`. Slow work runs in a thread and ends
+with one line about its outcome.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,9 +38,9 @@ class Deck(App[int]):
     """An app on the database of one team."""
 
     glimpse: Glimpse
-    """The team as it was last looked at."""
+    """The team as of the last redraw."""
     tip: Cell | None = None
-    """What to try next, where nothing else is said."""
+    """Hint about what to try next, shown while there is no message."""
 
     def __init__(self, db: Path, *, readonly: bool, feed: Feed, clock: Callable[[], int]) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Deck(App[int]):
         self.readonly = readonly
         self.feed = feed
         self.message: Cell | None = None
-        """What the status line says; None when nothing was said lately."""
+        """Text of the status line; None without a recent message."""
         self.undoable: Sequence[tuple[str, int]] = ()
         """Agents that the last change gave another generation, with its number."""
         self._clock = clock
@@ -67,12 +67,12 @@ class Deck(App[int]):
         raise NotImplementedError
 
     def say(self, text: str, tone: str = "") -> None:
-        """Say one line above the keys."""
+        """Show one line above the keys."""
         self.message, self._said_ms = Cell(text, tone), self._clock()
         self.show()
 
     def may(self) -> bool:
-        """Tell whether anything may be changed here, and say so where not."""
+        """Return whether changes are allowed; if not, show why."""
         if self.readonly:
             self.say(READ_ONLY, "warn")
         return not self.readonly
@@ -112,7 +112,7 @@ class Deck(App[int]):
         self.say(said.text, said.tone)
 
     def undo(self) -> None:
-        """Take back the change that was told last, as one change; refused where an agent has changed since."""
+        """Undo the last reported change as one change; refused where an agent has changed since."""
         if not self.undoable:
             self.say("nothing to undo; u takes back the last swap", "muted")
             return

@@ -1,8 +1,8 @@
-"""The dashboard's own copy of the state: newest snapshot, the records after it, and then every new one.
+"""The dashboard's copy of the state: the newest snapshot, the records after it, then every new one.
 
-One rule keeps it from tearing: the state belongs to the thread that calls `advance`, which is the one that draws.
-Threads of the feed only read the file and decode; what they hand over waits in a bounded queue, and `advance` folds
-as much of it as its slice of time allows. The engine is never called.
+Rule: the state belongs to the thread that calls `advance`, which is the drawing thread.
+The feed's own threads only read and decode; decoded blocks wait in a bounded queue, and `advance` folds
+as many as its time budget allows. The engine is never called.
 """
 
 import contextlib
@@ -77,7 +77,7 @@ class Feed:
         self._troubles: dict[str, str] = {}
         self._identity = _identity(path)
         self._mark: Mark | None = None
-        """What was read last, which has to stand in the file when it is followed again."""
+        """Position and hash of the last record read; checked when the file is followed again."""
         self._threads = [
             threading.Thread(target=self._follow, name="feed-follow", daemon=True),
             threading.Thread(target=self._look, name="feed-look", daemon=True),
@@ -108,7 +108,7 @@ class Feed:
 
     @property
     def opening(self) -> bool:
-        """True until the state holds what the file held when it was opened: before that it tells of long ago."""
+        """True until the state has caught up with the file as it was when opened; until then it is out of date."""
         return self.trouble is None and (self._held_seq is None or self.state.seq < self._held_seq)
 
     @property
@@ -166,7 +166,7 @@ class Feed:
                 self._troubles["file"] = f"{error}; what is shown is of before"
                 self._stop.set()
             except StoreError as error:
-                # Another file at this path has other events under the same seqs.
+                # A different file at this path has different events with the same seqs.
                 if self._moved_away():
                     return
                 self._troubles["follow"] = str(error)
@@ -202,7 +202,7 @@ class Feed:
                 break
 
     def _look(self) -> None:
-        """Look at what is not in the journal: the engine, what agents publish, whether the file is still the same."""
+        """Poll what is not in the journal: the engine, live output of agents, whether the file is still the same."""
         while not self._stop.is_set():
             try:
                 with Reader(self.path) as reader:
@@ -231,7 +231,7 @@ class Feed:
         self.looked = True
 
     def _moved_away(self) -> bool:
-        """Stop, and say so, where another file or none stands at the path now."""
+        """Detect that the file was deleted or replaced; then report it and stop."""
         now = _identity(self.path)
         if self._identity is None or now == self._identity:
             return False

@@ -1,7 +1,7 @@
-"""Ctrl-C, which Python raises between any two instructions: what it breaks there is told from a defect.
+"""Ctrl-C can interrupt Python between any two instructions; errors that follow from it are not reported as bugs.
 
-One rule holds inside: an error that a KeyboardInterrupt led to is that KeyboardInterrupt. A lock that was half taken
-says `release unlocked lock`, a class that was half made says `Error calling __set_name__`.
+Rule: an error caused by a KeyboardInterrupt counts as that KeyboardInterrupt. A half-acquired lock
+raises `release unlocked lock`, a half-created class `Error calling __set_name__`.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def one_interrupt() -> Iterator[None]:
-    """Raise KeyboardInterrupt in place of each error inside that it led to."""
+    """Turn errors inside the block that were caused by a KeyboardInterrupt into that KeyboardInterrupt."""
     try:
         yield
     except Exception as error:

@@ -1,7 +1,7 @@
 """A detached engine: a process of its own that outlives the terminal, with its log beside the database.
 
-One rule holds inside: it is started by exec with `python -P`, so that it holds no lock of its parent and no file of the
-current folder takes the place of ours; and it says itself when it is up, through a pipe, so nobody has to guess.
+Rule: it is started by exec with `python -P`, so that it inherits no lock of its parent and no file in the
+current folder shadows our modules; it reports through a pipe when it is up.
 """
 
 import os
@@ -19,7 +19,7 @@ from pathlib import Path
 from store import EngineInfo, Reader, StoreError, check_place
 
 QUIET_S = 30.0
-"""How long an engine that is starting may say nothing; while it computes it says so."""
+"""Longest silence of a starting engine, in seconds; while it computes it sends beats."""
 _BEAT_S = 1.0
 _WORKING = b"."
 _UP = b"up\n"
@@ -42,7 +42,7 @@ class EngineDidNotStart(Exception):
 
 
 class Announcer:
-    """What an engine tells whoever started it: each second that it has computed, and then that it is up.
+    """Reports the start of an engine to its starter: a beat each second while it computes, then that it is up.
 
     Args:
         descriptor: The end of a pipe; closed once it is up.
@@ -62,7 +62,7 @@ class Announcer:
         os.close(self._descriptor)
 
     def _tell_progress(self) -> None:
-        """One that stands still, in a lock or on a disk that does not answer, says nothing."""
+        """Send a beat while CPU time passes; an engine blocked by a lock or a disk sends none."""
         said_s = 0.0
         while not self._is_up.wait(_BEAT_S):
             now_s = time.process_time()
@@ -71,7 +71,7 @@ class Announcer:
                 self._say(_WORKING)
 
     def _say(self, word: bytes) -> None:
-        with suppress(BrokenPipeError):  # whoever started it did not wait
+        with suppress(BrokenPipeError):  # the starter did not wait
             os.write(self._descriptor, word)
 
 
@@ -83,13 +83,13 @@ class Detached:
     db: Path
     log: Path
     ready: int
-    """The end of a pipe in which it tells how its start goes on."""
+    """Read end of the pipe with its beats."""
     lifeline: int | None
     """The end of a pipe; once it is closed, also by the death of this process, the engine ends cleanly."""
 
 
 def log_of(db: Path) -> Path:
-    """Return where the log of a detached engine stands."""
+    """Return the path of the log of a detached engine."""
     return db.with_name(f"{db.name}.log")
 
 
@@ -162,12 +162,12 @@ def let_go(engine: Detached) -> None:
 
 
 def leave(engine: Detached) -> None:
-    """Let an engine outlive this process; while this one lasts, nothing remains of the other once it has ended."""
+    """Let an engine outlive this process; until this one ends, a thread reaps it."""
     threading.Thread(target=engine.process.wait, daemon=True).start()
 
 
 def end(engine: Detached) -> None:
-    """End an engine that this process started, at once; one that has ended already stays so."""
+    """Kill an engine that this process started; no effect if it has already ended."""
     engine.process.kill()
     engine.process.wait()
     _close(engine.lifeline)
@@ -211,13 +211,13 @@ def wait_until_up(engine: Detached, *, quiet_s: float = QUIET_S) -> None:
     finally:
         os.close(engine.ready)
     if engine.process.poll() is None:
-        # Whoever closes the pipe without a word is about to end; one that is silent for so long is stuck.
+        # A closed pipe without "up" means that it is exiting; a long silence means that it is stuck.
         try:
             engine.process.wait(timeout=2)
         except subprocess.TimeoutExpired:
             engine.process.kill()
             engine.process.wait()
-    if not is_alive(engine.db):  # else another was first, and does as well
+    if not is_alive(engine.db):  # else another engine was first, which is as good
         raise EngineDidNotStart(engine.log, last_error(engine.log))
 
 

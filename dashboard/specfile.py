@@ -20,7 +20,7 @@ from engine.teamfile.meaning import Meaning
 from engine.teamfile.schema import TeamDocument
 
 _AROUND = {"version": 1, "supervisor": {"name": "file"}}
-"""What makes a team of agents that stand alone, so that they can be checked as one."""
+"""Wraps agents without a team into one, so that they can be validated as a team file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def _as_team(document: Document, path: Path) -> TeamDocument:
 
 
 class _InTeam(Document):
-    """Agents of a file as the agents of a team, each value at the line where it stands."""
+    """Agents of a file as the agents of a team; lines are those of the file."""
 
     def __init__(self, document: Document) -> None:
         agents, self._depth = _agents_in(document.value)
@@ -86,7 +86,7 @@ class _InTeam(Document):
 
 
 def _agents_in(value: Any) -> tuple[Any, int]:
-    """Return the agents, and how many steps of a place in the team the file itself does not have."""
+    """Return the agents, and how many leading steps of a location in the team are missing in the file."""
     if isinstance(value, list):
         return value, 1
     if isinstance(value, dict) and "agents" in value:

@@ -34,10 +34,10 @@ class Clock(ABC):
         """Never again tell a time before `at_least_ms`: what the journal says last."""
 
     def hold(self) -> None:  # noqa: B027
-        """Say that something is at work that does not wait for this clock; each hold needs its `release`."""
+        """Stop time while something works without waiting for this clock; each hold needs its `release`."""
 
     def release(self) -> None:  # noqa: B027
-        """Say that it is done, or waits for the engine or the clock."""
+        """End a hold: the work is done, or waits for the engine or the clock."""
 
     async def drive(self) -> None:  # noqa: B027
         """Let time pass, for as long as the engine runs; returns where time passes by itself."""
@@ -75,7 +75,7 @@ class RealClock(Clock):
         self._start_ms, self._start_ns = wall_ns() // 1_000_000, steady_ns()
 
     def begin(self, at_least_ms: int) -> None:
-        """Set the start anew: the wall clock, unless what was told before, or the journal, is ahead of it."""
+        """Restart at the wall clock, or at the last time returned or the journal's last time if that is later."""
         now_ms = max(self.now_ms(), self._wall_ns() // 1_000_000)
         self._start_ms, self._start_ns = max(now_ms, at_least_ms), self._steady_ns()
 
@@ -98,11 +98,11 @@ class RealClock(Clock):
 class VirtualClock(Clock):
     """A clock that moves only when nothing else can happen, one sleeper at a time, in the order of their moments.
 
-    Whoever works without waiting for this clock holds it meanwhile; the engine does so for itself and for each attempt.
+    Work that does not wait for this clock holds it meanwhile; the engine does so for itself and for each attempt.
     """
 
     SETTLE = 10
-    """Turns of the loop without any hold before time moves: those who were just woken come to their work first."""
+    """Loop iterations without any hold before time moves, so that woken tasks run first."""
 
     def __init__(self, start_ms: int = 1_750_000_000_000) -> None:
         self._now_ms = start_ms
@@ -143,7 +143,7 @@ class VirtualClock(Clock):
         self._holds += 1
 
     def release(self) -> None:
-        """Let time go on when nobody else holds it."""
+        """Let time pass again once there are no other holds."""
         self._holds -= 1
         if self._holds == 0:
             self._changed.set()

@@ -1,4 +1,4 @@
-"""What can go wrong in the shell of the engine, one class per decision that a caller can take."""
+"""Errors of the engine outside its core, one class per decision that a caller can take."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -180,7 +180,7 @@ class AgentCrashed(EngineError):
 
 
 class Defect(EngineError):
-    """Something went wrong inside the engine itself; the rest of the team goes on."""
+    """A bug in the engine itself; the rest of the team keeps running."""
 
 
 class UnknownOption(EngineError, TypeError):
@@ -263,11 +263,11 @@ class ArchiveError(EngineError):
 
 
 class ImportRefused(ArchiveError):
-    """What was to be imported is no archive, or one that cannot be believed; nothing was written."""
+    """The import is no archive, or an inconsistent one; nothing was written."""
 
 
 class ExportRefused(ArchiveError):
-    """An archive cannot be written where it was asked for; what stood there stands there still."""
+    """An archive cannot be written to this path; an existing file there is unchanged."""
 
 
 class AttemptInterrupted(BaseException):

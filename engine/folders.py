@@ -1,4 +1,4 @@
-"""Where this user's own files of ours stand."""
+"""The data folder of this user."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ class NoHome(EngineError):
 
 
 def data_folder() -> Path:
-    """Return where this user's databases and list of trusted code stand; it may not exist yet.
+    """Return the folder of this user's databases and trust list; it may not exist yet.
 
     Raises:
         NoHome: If nothing says where.

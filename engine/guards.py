@@ -1,7 +1,7 @@
-"""Built-in looks at outputs: the verdicts of the nodes that decide how a graph goes on. Nothing here runs code.
+"""Built-in checks of outputs: the verdicts of the nodes that decide how a graph continues. Nothing here runs code.
 
-One rule holds inside: outputs are the agents', so whatever stands in them is a value, and no look takes longer than
-it may. A pattern with a choice in it runs in a process of its own, because a regular expression can hold an interpreter
+Rule: outputs are untrusted, so they are only read as values, and no check takes longer than
+its limit. A pattern that may backtrack runs in its own process, because a regular expression can block an interpreter
 for ever.
 """
 
@@ -165,7 +165,7 @@ async def _matches(pattern: str, text: str) -> bool:
     if not may_backtrack(pattern):
         return re.search(pattern, text) is not None
     with anyio.move_on_after(PATTERN_S):
-        with anyio.CancelScope(shield=True):  # one that is cancelled while it begins is nobody's to end
+        with anyio.CancelScope(shield=True):  # a half-started child would be orphaned
             begun = await anyio.open_process([sys.executable, "-I", "-S", "-c", _MATCHER], stderr=DEVNULL)
         async with begun as process:
             try:
@@ -184,7 +184,7 @@ async def _answered(process: Process, question: bytes) -> bool:
 
 
 def _at(output: JsonValue, path: str) -> list[JsonValue]:
-    """Return what stands at a path of names and numbers, alone in a list; nothing where nothing does."""
+    """Return the value at a path of names and numbers in a list of one; an empty list if there is none."""
     value = _value(output)
     for name in path.removeprefix("$").strip(".").split("."):
         if isinstance(value, dict) and name in value:

@@ -75,7 +75,7 @@ class AgentInfo:
 
     agent: AgentSpec | SpecifiedAgent
     name: str = ""
-    """What it is asked for by; the spec's name where it is left out."""
+    """Name of the entry; by default the spec's name."""
     description: str = ""
     capability: str | AgentCapability = ""
     """What it is able to do, in words that requests are matched with."""

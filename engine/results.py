@@ -1,4 +1,4 @@
-"""What a request came to, as a program gets it."""
+"""Results of requests, as a program gets them."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,7 @@ class RunResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkStatus:
-    """Where a run or a task stands."""
+    """Status of a run or a task."""
 
     id: str
     status: RunStatus | TaskStatus
@@ -61,15 +61,15 @@ class RunFailed(EngineError):
 
 
 class RunCancelled(RunFailed):
-    """A run was cancelled by somebody else while it was waited for."""
+    """A run was cancelled by another caller while it was waited for."""
 
 
 class RunSkipped(RunFailed):
-    """Nothing came of a run: the task with its outcome failed, and its failure policies, or a person, let it be."""
+    """A run was skipped: the task with its outcome failed, and a failure policy or a person skipped it."""
 
 
 ENDED_OTHERWISE: dict[RunStatus, type[RunFailed]] = {
     RunStatus.CANCELLED: RunCancelled,
     RunStatus.SKIPPED: RunSkipped,
 }
-"""What is raised of a run that was not done, where it did not fail."""
+"""Exception for each status other than done and failed."""

@@ -1,6 +1,6 @@
-"""Who gives a command, as the journal keeps it: user, computer, process and program.
+"""The sender of a command, as recorded in the journal: user, computer, process and program.
 
-A claim, for the audit: file modes decide who may give commands. Claims of others are cleaned where they are shown.
+It is unverified, for the audit: file modes decide who may send commands. It is cleaned where it is shown.
 """
 
 import os

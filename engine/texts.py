@@ -27,9 +27,9 @@ from engine.core.fact import JsonValue
 from engine.core.values import INLINE_CHARS, Held, TextRef
 
 KEPT_BYTES = 8 * 1024 * 1024
-"""How much is kept by default: what agents hand to each other at once, not the history of a day."""
+"""How much is cached by default: outputs passed between agents, not a day's history."""
 EACH_BYTES = 1_000
-"""What an event takes besides its JSON, as an object."""
+"""Memory of an event object besides its JSON, in bytes."""
 
 _CARRIERS: dict[type, str] = {
     RunSubmitted: "request",
@@ -107,7 +107,7 @@ def resolved(value: Held, body: Callable[[int], bytes]) -> JsonValue:
 
 
 def walk(record: object, path: str) -> Any:
-    """Return what stands at `path` in an event or in its JSON body.
+    """Return the value at `path` in an event or in its JSON body.
 
     Args:
         record: The event, or its body as parsed JSON.

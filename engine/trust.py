@@ -1,8 +1,8 @@
-"""Which files may have their code run: allowed once, by place and content, as direnv does it.
+"""The list of trusted files, whose code may run: each allowed once, by path and content, as in direnv.
 
-One rule holds inside: the content of a file is its text and the files of its folder that its references import. Where
-any of that is another, it is not trusted until it is allowed again. The list is a file of the user's own that nobody
-else may write; nothing that a command, an archive or a database says adds to it.
+Rule: the content of a file is its text and the files of its folder that its references import. If
+any of that changes, it has to be allowed again. The list is a file of the user that nobody
+else may write; no command, archive or database can add to it.
 """
 
 import fcntl
@@ -138,7 +138,7 @@ class TrustList:
             allowing = [one for one in entries if reference in one.references]
             if not allowing:
                 continue
-            with suppress(Unusable):  # what cannot be read is not what was looked at
+            with suppress(Unusable):  # unreadable code is not the code that was allowed
                 sources = folder.sources(reference)
                 if any(one.holds(files_of(sources, folder.path)) for one in allowing):
                     found[reference] = sources
@@ -178,7 +178,7 @@ class TrustList:
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, Allowed]]:
-        """Read, change and replace the list while nobody else does."""
+        """Read, change and replace the list under a lock."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = os.open(self.path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -231,7 +231,7 @@ def user_list() -> TrustList | None:
 
 
 def _check_owner(path: Path, found: os.stat_result) -> None:
-    """Refuse a list that somebody else could have written."""
+    """Refuse a list that another user could have written."""
     if not stat.S_ISREG(found.st_mode):
         raise UnusableTrustList(path, "is not a regular file")
     if found.st_uid not in (os.geteuid(), 0):
@@ -253,11 +253,11 @@ def _key(path: Path, sha256: str, db: str) -> str:
     return hashlib.sha256(f"{path}\n{sha256}\n{db}".encode("utf-8", "surrogateescape")).hexdigest()
 
 
-# Allowing code for one database: what a file beside a team, an archive or another process brings to it; blocks
+# Allowing code for one database that a spec file, an archive or another process brings; these block.
 
 
 def code_folder(state: State, otherwise: Path) -> Path:
-    """Return where code of a team stands that is not installed: beside its file, else where its engine was started."""
+    """Return the folder of a team's own code: that of its file, else where its engine was started."""
     return Path(state.team.path).parent if state.team is not None else otherwise
 
 
@@ -273,7 +273,7 @@ def grant(
     allowed: TrustList, references: Sequence[str], state: State, *, db: Path, path: Path, sha256: str,
     folder: Path | None = None,
 ) -> None:  # fmt: skip
-    """Allow references for a database, with the code that stands behind them now.
+    """Allow references for a database, with their code as it is now.
 
     Args:
         allowed: The list of the user who runs the engine.

@@ -77,7 +77,7 @@ def main(args: Sequence[str] | None = None) -> int:
         The exit status.
     """
     words = list(sys.argv[1:] if args is None else args)
-    # Also where the line cannot be understood, its mistake is told in the shape that was asked for.
+    # Read before click parses the line, so that a usage error too is reported as JSON where that was asked for.
     settings = Settings(json="--json" in words, debug="--debug" in words)
     _keep_output_from_failing()
     try:
@@ -99,7 +99,7 @@ def main(args: Sequence[str] | None = None) -> int:
 def _invoked(words: list[str], settings: Settings) -> int:
     if _COMPLETION in os.environ:
         quarterdeck.main(words, "quarterdeck", complete_var=_COMPLETION)
-    # Not `main` of click, which has its own mind about closed pipes and Ctrl-C.
+    # Not click's own `main`, which handles closed pipes and Ctrl-C in its own way.
     try:
         with quarterdeck.make_context("quarterdeck", words, obj=settings) as ctx:
             status = quarterdeck.invoke(ctx)
@@ -135,7 +135,7 @@ def _keep_output_from_failing() -> None:
 
 
 def _closed_pipe() -> int:
-    """Nobody reads any more, such as in `| head`: that is no failure, and says nothing."""
+    """Handle a closed stdout, such as with `| head`: exit quietly, without a failure."""
     null = os.open(os.devnull, os.O_WRONLY)
     for descriptor in (1, 2):
         os.dup2(null, descriptor)

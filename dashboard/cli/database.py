@@ -1,4 +1,4 @@
-"""Which database a subcommand is about, and where databases stand.
+"""Finds the database that a subcommand works on, and lists databases.
 
 One rule holds inside: a team is changed only where it was named, by `--db`, QUARTERDECK_DB or the current folder.
 The only team that is up is looked at without being named, and changed after a question.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "QUARTERDECK_DB"
 TEAM_FILE = "team.yaml"
-"""The team file that stands for its folder."""
+"""A folder with a team file of this name means that team."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Found:
 
 
 def data_folder() -> Path:
-    """Return where this user's databases and list of trusted files stand; it may not exist yet."""
+    """Return the folder of this user's databases and trust list; it may not exist yet."""
     try:
         return folders.data_folder()
     except folders.NoHome:
@@ -79,13 +79,13 @@ def made_data_folder() -> Path:
 
 
 def databases() -> list[Found]:
-    """Return what stands in the data folder, by name; demo databases in their own folder included."""
+    """Return the databases in the data folder by name, those of the demo included."""
     folder = data_folder()
     return [looked_at(path) for path in sorted([*folder.glob("*.db"), *folder.glob("demo/*.db")])]
 
 
 def databases_at_hand() -> list[Found]:
-    """Return what stands in the current folder, or the nearest one above it that holds any, and in the data folder."""
+    """Return the databases of the current folder, or the nearest one above it that has any, and of the data folder."""
     here = next(filter(None, map(_ours_in, _folders())), [])
     return [*map(looked_at, here), *(found for found in databases() if found.path not in here)]
 
@@ -172,7 +172,7 @@ def team_in(db: Path, state: State | None = None) -> str:
 
 
 def _database_here() -> Path | None:
-    """Return the database that the current folder stands for, or the nearest folder above it that stands for one."""
+    """Return the database that the current folder determines, or the nearest folder above it that determines one."""
     for folder in _folders():
         ours = _ours_in(folder)
         if len(ours) == 1:
@@ -194,7 +194,7 @@ def _ours_in(folder: Path) -> list[Path]:
 def _folders() -> Iterator[Path]:
     """Yield the current folder, then those above it up to the root of the repository.
 
-    Folders that others can write, and the home folder with what is above it, stand for nobody below them.
+    Folders that others can write, and the home folder and everything above it, are not searched from below.
     """
     try:
         here = Path.cwd()
@@ -233,7 +233,7 @@ def _is_ours(path: Path) -> bool:
 
 
 def _mean_the_only_one(ctx: click.Context, db: Path, *, changes: bool) -> None:
-    """Say which team is meant; before a change, ask."""
+    """Report that the only live team is used; before a change, ask for confirmation."""
     if not changes:
         if not ctx.ensure_object(Settings).json:  # there the answer says it
             say(f"the only team that is up: {team_in(db)} ({db})")
@@ -254,7 +254,7 @@ def _fail_to_choose(live: list[Found], usable: list[Found]) -> NoReturn:
 
 
 def _listed(db: Path, *found: str) -> str:
-    """Return the line of a database in a list to choose from."""
+    """Return one line for a list of databases to choose from."""
     return "  " + "  ".join(clean(text) for text in (str(db), *found, _origin(db)) if text)
 
 
@@ -276,7 +276,7 @@ def _origin(db: Path) -> str:
 
 
 def looked_at(path: Path) -> Found:
-    """Return what stands at `path`, and who holds it."""
+    """Inspect the file at `path`: its engine, its standby engines, or why it cannot be used."""
     try:
         with Reader(path) as reader:
             return Found(path, engine=reader.engine(), standbys=tuple(reader.standbys()))

@@ -25,7 +25,7 @@ from engine.teamfile.code import TeamCode
 
 REQUEST = "audit"
 PACKAGES = 15
-"""Packages of the library that are audited after it, one after the other, for whoever looks."""
+"""Further packages that are audited one after the other while somebody watches."""
 LINE_EVERY_S = 2.0
 
 
@@ -104,7 +104,7 @@ def _launched(db: Path, folder: Path, *, stdlib: bool) -> Launched:
 
 
 def _run_to_watch(launched: Launched, *, looking: bool) -> str:
-    """Return the open run; else a new one, but whoever only looks at a crew that was up already gives it no work."""
+    """Return the open run, or submit a new one; opening the dashboard on a crew that was already up submits nothing."""
     state = folded(launched.db)
     if state.runs:
         return next(iter(state.runs))

@@ -22,7 +22,7 @@ from store import InboxClient, Reader, StoreError, find_loss, verify
 from store.filesystem import refuse_network
 
 AHEAD_MS = 60_000
-"""How far the newest event of a file may be ahead of this computer's clock before it is said."""
+"""How far the newest event of a file may be ahead of this computer's clock without a note."""
 Level = Literal["ok", "note", "fault"]
 WAL_FAULT = ((3, 7, 0), (3, 51, 2))
 """SQLite versions, first and last, in which two checkpointers can corrupt a write-ahead log."""

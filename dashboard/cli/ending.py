@@ -1,4 +1,4 @@
-"""The engine at work ends cleanly: for good with `stop`, or so that one that stands by goes on."""
+"""Ends the running engine cleanly: for good with `stop`, or so that a standby engine takes over."""
 
 import time
 from collections.abc import Iterator
@@ -106,7 +106,7 @@ def handed_over(db: Path, grace_s: float) -> tuple[EngineInfo, EngineInfo, Outco
 
 
 def _next(reader: Reader, before: EngineInfo) -> EngineInfo | None:
-    """Wait for the engine after one; None when there is none in time, and nobody stands by any more."""
+    """Wait for the next engine to take over; None if none does in time."""
     deadline = time.monotonic() + BACK_WITHIN_S
     while time.monotonic() < deadline:
         now = reader.engine()

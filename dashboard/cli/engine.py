@@ -140,7 +140,7 @@ def engine(
 
 
 def _announce(ctx: click.Context, db: Path, announcer: Announcer | None, kind: str, did: str) -> None:
-    """Say that the engine is up, or stands by: through the pipe of who started it, in JSON, or in words."""
+    """Report that the engine is up or on standby: to the pipe of its starter, as JSON, or as text."""
     if announcer is not None:
         announcer.up()
     elif ctx.ensure_object(Settings).json:

@@ -79,7 +79,7 @@ def events(
 
 
 def _past(reader: Reader, wanted: _Wanted, since: str | None, limit: int | None, *, follow: bool) -> Iterator[Record]:
-    """Yield what there is already: the last `limit`, of those after `since` where it is given."""
+    """Yield existing records: the last `limit`, only those after `since` where it is given."""
     after_seq = 0
     if since is not None:
         is_seq = since.isascii() and since.isdigit()

@@ -102,7 +102,7 @@ class LazyGroup(click.Group):
 
 
 def shared_options() -> list[click.Option]:
-    """`--db`, `--json` and `--debug`; what a subcommand says wins over what stands before it."""
+    """`--db`, `--json` and `--debug`; an option after the subcommand overrides the same one before it."""
     return [
         click.Option(
             ["--db"],

@@ -26,7 +26,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """How a subcommand was asked to send: to which database, how long to wait, whether nobody has to be there."""
+    """How a subcommand sends: to which database, how long it waits, whether it queues without an engine."""
 
     path: Path
     queue: bool

@@ -34,7 +34,7 @@ _GAP = "  "
 
 @dataclass(slots=True)
 class Settings:
-    """What the options that every subcommand takes were set to; stands in `ctx.obj`."""
+    """Values of the options that every subcommand takes; kept in `ctx.obj`."""
 
     db: "Path | None" = None
     """`--db` or QUARTERDECK_DB, as it was given."""
@@ -85,7 +85,7 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[Sequence[object]]
     empty: str = "nothing"
-    """What is said instead where there are no rows."""
+    """Printed instead of a table without rows."""
     right: frozenset[str] = field(default_factory=frozenset)
     """Columns at the right although their cells are texts, such as times."""
 

@@ -1,4 +1,4 @@
-"""What an engine that stands by has at hand before its turn comes: warm code, and the state as of a second ago.
+"""Keeps a standby engine warm: imported code, and a state that is at most a second old.
 
 One rule holds inside: it only reads. Whatever is wrong with the file is said by the engine that opens it. What is
 trusted is imported in a thread that nobody waits for: a module that hangs must not keep the team without an engine.
@@ -30,7 +30,7 @@ from store.opening import open_store
 
 
 class Preloading:
-    """Imports what it has not imported yet, each time it is told what there is.
+    """Imports new references in the background.
 
     Args:
         trusting: What may be imported.
@@ -42,7 +42,7 @@ class Preloading:
         self._thread: threading.Thread | None = None
 
     def follow(self, references: Set[str]) -> None:
-        """Begin to import what of `references` is new; returns at once."""
+        """Start importing the references that are new; returns at once."""
         if self._thread is not None and self._thread.is_alive():
             return
         new = references - self._seen
@@ -52,14 +52,14 @@ class Preloading:
             self._thread.start()
 
     def wait(self, timeout_s: float) -> bool:
-        """Return True once what was begun is imported."""
+        """Return True once the started imports are done."""
         if self._thread is not None:
             self._thread.join(timeout_s)
         return self._thread is None or not self._thread.is_alive()
 
     def _load(self, references: list[str]) -> None:
         for reference in references:
-            # Said by the engine that needs it.
+            # The engine that needs it reports the error.
             with suppress(Unusable, TrustError):
                 resolve(Origin(reference, self._trusting.folder, self._trusting.sources(reference)))
 
@@ -82,7 +82,7 @@ class Readiness:
         self.state = State()
         """As of the last look."""
         self.team_was_stopped = False
-        """Since the first look, with no engine after it."""
+        """True if the team was stopped for good since the first look and no engine has started after that."""
         self._db = db
         self._reader: Reader | None = None
         trusting = Trusting(allowed, db=db.resolve(), folder=Path.cwd(), state=lambda: self.state, is_program=False)
@@ -94,7 +94,7 @@ class Readiness:
         return None if self._reader is None else self._reader.file_id
 
     def look(self) -> None:
-        """Fold what is new, and be in the team's folder, where its agents open files by relative names."""
+        """Fold new events, and change to the team's folder, where its agents open files by relative names."""
         try:
             if self._reader is None:
                 reader = Reader(self._db)
@@ -127,7 +127,7 @@ class Readiness:
 
 
 async def rehearse() -> None:
-    """Run an engine on nothing for a moment, so that all that one needs is loaded and made before its turn."""
+    """Run an engine in memory for a moment, so that all modules are loaded before it has to take over."""
     logging.disable(logging.INFO)
     try:
         async with open_store(":memory:") as store, anyio.create_task_group() as group:

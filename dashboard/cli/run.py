@@ -156,7 +156,7 @@ def _submitted(ctx: click.Context, db: Path, command: Submit, output: Path | Non
 
 
 def still_running(run_id: str, db: Path) -> str:
-    """Return what is said when somebody stops waiting."""
+    """Return the message for a caller that stops waiting."""
     return f"still running: quarterdeck wait {run_id} --db {db}"
 
 

@@ -1,6 +1,6 @@
-"""An engine in this process: opened, told its team, ended by a signal, a command, or the end of whoever started it.
+"""Runs an engine in this process until a signal, a command, or the end of the process that started it.
 
-One that stands by waits for its turn first; one whose database is another's by now says so in one line and ends.
+A standby engine waits for its turn first; an engine that lost its database says so in one line and exits.
 """
 
 import logging
@@ -38,10 +38,10 @@ UNSTICK_S = 3.0
 
 
 def end_lost(loss: StoreError, db: Path, *, as_json: bool) -> NoReturn:
-    """Say why this process is no engine any more, and end it at once.
+    """Report why this engine lost its database, and exit at once.
 
-    Nothing is left to be written, code of agents in threads must not go on beside the next engine, and closing a lost
-    file would take away the write-ahead log that stands at its path now, which is another database's.
+    Nothing is left to write, agents in threads must not keep running beside the next engine, and closing a lost
+    file would remove the write-ahead log now at its path, which belongs to another database.
     """
     failure = _described(loss, db)
     show_failure(failure, as_json=as_json)
@@ -52,7 +52,7 @@ def end_lost(loss: StoreError, db: Path, *, as_json: bool) -> NoReturn:
 def end_when_stuck(store: Store, *, as_json: bool) -> None:
     """Watch for the loss of a store beside the loop, and end the process where the loop does not notice in time.
 
-    Code of an agent that blocks the loop is what made the engine look hung; it may do so for ever.
+    An agent that blocks the loop makes the engine look hung, possibly for ever.
     """
     db = store.path
     assert db is not None
@@ -85,11 +85,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What an engine is started with."""
+    """Options of an engine."""
 
     db: Path
     load: LoadTeam | None
-    """The team to load before anything else; None takes what the database holds."""
+    """The team to load first; None uses the team in the database."""
     takeover: bool
     digests: Mapping[str, str]
     """The code that the team's references import, by its hash."""
@@ -101,7 +101,7 @@ class Terms:
     standby: bool = False
     """Wait until the engine at work is gone."""
     takeover_after_s: float | None = None
-    """When it stands by: take over also from one that has not been heard of for so long."""
+    """On standby: also take over from an engine that has been silent for so long."""
     json: bool = False
     """Say in JSON why it ends."""
     accept_loss: int = 0
@@ -124,16 +124,16 @@ class Serving:
         self._ready = ready
         self._waiting = waiting
         self.ended_by: signal.Signals | None = None
-        """The signal that ended it, if one did."""
+        """The signal that ended it, if any."""
         self.team_was_stopped = False
-        """It stood by, and ended because the whole team was stopped."""
+        """True if it was on standby and ended because the whole team was stopped."""
         self.took_over_from: int | None = None
-        """Process of the engine before, where this one stood by."""
+        """Process id of the previous engine, if this one was on standby."""
         self.ended_waiting = False
-        """It stood by, and was ended before its turn came."""
+        """True if it was ended while still on standby."""
 
     async def serve(self) -> None:
-        """Be the engine until it is stopped.
+        """Run the engine until it is stopped.
 
         Raises:
             StoreError: If the database cannot be held or used.
@@ -230,7 +230,7 @@ class Serving:
         with anyio.open_signal_receiver(*END_SIGNALS) as signals:
             async for number in signals:
                 if self.ended_by is not None:
-                    # The journal loses nothing by it, and whatever hangs hangs no more.
+                    # Safe: the journal loses nothing, and a hung engine ends.
                     sys.stderr.flush()
                     os._exit(128 + number)
                 self.ended_by = signal.Signals(number)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 SAY_EVERY_S = 5.0
 SEEDS = 20
 WORST = 5
-"""Causes of failed tasks that are told; --json has all."""
+"""Causes of failed tasks that are printed; --json has all."""
 LAST_EVENTS = 60
-"""Events of a broken history that are shown; those before are counted."""
+"""Events of a broken history that are printed; earlier ones are counted."""
 
 
 @click.command("simulate")
@@ -159,7 +159,7 @@ def _told(report: "Report", replay: str | None) -> list[str]:
 
 
 def _failures(report: "Report") -> list[tuple[str, str]]:
-    """Say why tasks failed, and what of the team would have changed it."""
+    """Return why tasks failed, and which change to the team would have prevented it."""
     rows: list[tuple[str, str]] = []
     for cause, count in _worst(report)[:WORST]:
         why = cause.example if cause.kind in cause.example else f"{cause.kind}: {cause.example}"

@@ -39,7 +39,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """A team that is up."""
+    """A running team."""
 
     db: Path
     pid: int
@@ -66,7 +66,7 @@ class Launched:
 
 
 def answers(command: F) -> F:
-    """Add the options that say beforehand what becomes of what an edited file changes."""
+    """Add the options that decide beforehand how an edited file is merged."""
     for option in (
         click.option("--on-conflict", type=click.Choice(["declared", "current"]), default="declared", show_default=True,
                      help="What was changed since the file was loaded: as the file declares it, or as it is."),
@@ -120,7 +120,7 @@ def up(
 
 
 def _ensure_trusted(ctx: click.Context, db: Path, code: TeamCode, plan: list[Change], *, allowed: bool) -> None:
-    """Return once the file may run its code; where that has changed, who would get a new generation is said first."""
+    """Return once the file may run its code; if that code changed, first list the agents that get a new generation."""
     try:
         ensure_trusted(code, allowed=allowed)
     except UntrustedFile as error:
@@ -143,7 +143,7 @@ def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
     """
     before, folder = state_of(db).trusted, Path(command.folder)
     if is_alive(db) and any(before.get(one, digest) != digest for one, digest in digests.items()):
-        # First of all the fresh process: what begins on other code before that leads is cut at its next step.
+        # Start the fresh process first: attempts on old code that begin before it leads are cut at their next step.
         with standing_by(db, folder):
             outcome = _loaded(db, command)
             return Launched(db, handed_over(db, GRACE_S)[1].pid, False, outcome, handed_over=True)
@@ -153,7 +153,7 @@ def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
             wait_until_up(started)
         loaded = None if is_loaded(folded(db), command, digests) else _loaded(db, command)
     except BaseException:
-        # Also on Ctrl-C: an engine without its team is of no use to anybody.
+        # Also on Ctrl-C: an engine without its team is useless.
         if started is not None:
             end(started)
         raise
@@ -177,7 +177,7 @@ def is_loaded(state: State, command: LoadTeam, digests: Mapping[str, str]) -> bo
 
 
 def state_of(db: Path) -> State:
-    """Return what a database holds, nothing where it is to be made.
+    """Return the state of a database, an empty one if the database does not exist yet.
 
     Raises:
         StoreError: If something that is not ours stands there; so no log is written beside it.
@@ -221,7 +221,7 @@ def planned(state: State, command: LoadTeam, digests: Mapping[str, str]) -> list
 def agreed(
     ctx: click.Context, db: Path, command: LoadTeam, plan: list[Change], *, prune: bool, keep: bool
 ) -> LoadTeam:  # fmt: skip
-    """Return the command as the operator wants it; a person is asked, a script answers with an option.
+    """Return the command with the operator's choices; a person is asked, a script answers with options.
 
     Members that are no longer in the file and of which nothing says what becomes of them are exit 2.
     """
@@ -250,7 +250,7 @@ def items_of(plan: list[Change]) -> list[dict[str, object]]:
 
 
 def show(ctx: click.Context, db: Path, state: State, plan: list[Change]) -> None:
-    """Say what would change; nothing is done."""
+    """Print what would change, without doing it."""
     body = {"v": 1, "kind": "plan", "dry_run": True, **naming(db, state), "seq": state.seq, "items": items_of(plan)}
     emit(ctx, body, lines_of(plan) or ["nothing to change"])
 

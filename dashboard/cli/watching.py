@@ -1,7 +1,7 @@
-"""Wait for a run to end, and say meanwhile how far it is.
+"""Waits for a run to end, and reports its progress meanwhile.
 
-One rule holds inside: the journal is asked, never the engine; so waiting works for whoever may read the file, and ends
-with a word when the engine is gone.
+Rule: it reads the journal and never asks the engine, so that waiting works for everybody who may read the file, and
+ends with a message when the engine is gone.
 """
 
 import sys
@@ -29,7 +29,7 @@ from engine.texts import resolved
 from store import Reader, Tail
 
 LOOK_S = 0.5
-"""How often it is looked whether the engine is still there, in seconds."""
+"""How often the engine's lease is checked, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def end_of(db: Path, run_id: str) -> RunEnd | None:
 
 @one_interrupt()
 def await_run(db: Path, run_id: str, progress: "Progress") -> RunEnd:
-    """Block until a run has ended; `progress` is told what happens, and now and then that time goes by."""
+    """Block until a run has ended; `progress` is called on every change and now and then in between."""
     state = folded(db)
     if run_id not in state.runs:
         return _ended(db, run_id, state)
@@ -92,7 +92,7 @@ def await_run(db: Path, run_id: str, progress: "Progress") -> RunEnd:
 
 
 def _ended(db: Path, run_id: str, state: State) -> RunEnd:
-    """Return how a run ended that is not open any more, or never was there."""
+    """Return how a run ended that is no longer open; fail if it never existed."""
     ended = end_of(db, run_id)
     if ended is None:
         open_runs = ", ".join(state.runs) or "none is open"
@@ -111,7 +111,7 @@ def _while_engine_lives(db: Path, tick: Callable[[], None]) -> Iterator[threadin
             missed = 0 if is_alive(db) else missed + 1
             tick()
             done.wait(LOOK_S)
-        if not done.is_set():  # else nobody waits, and Ctrl-C may have left its lock taken
+        if not done.is_set():  # else the caller is gone, and Ctrl-C may have left the event's lock taken
             stop.set()
 
     watcher = threading.Thread(target=look, name="watch-engine", daemon=True)
@@ -124,7 +124,7 @@ def _while_engine_lives(db: Path, tick: Callable[[], None]) -> Iterator[threadin
 
 
 class Progress:
-    """Tell on stderr how far a run is: one line that changes on a terminal, a line now and then elsewhere."""
+    """Progress of a run on stderr: one changing line on a terminal, a line now and then elsewhere."""
 
     def __init__(self, run_id: str, *, every_s: float, always: bool = False) -> None:
         """Begin.
@@ -145,7 +145,7 @@ class Progress:
         self._guard = threading.Lock()
 
     def __call__(self, state: State) -> None:
-        """Look at a state, and say what is worth it."""
+        """Report what has changed in a state."""
         self._broken(state)
         run = state.runs.get(self._run_id)
         if run is None or time.monotonic() - self._written_s < self._every_s:
@@ -157,12 +157,12 @@ class Progress:
             self._write()
 
     def tick(self) -> None:
-        """Let the clock of the changing line go on."""
+        """Update the elapsed time in the changing line."""
         if self._terminal and self._line:
             self._write()
 
     def end(self) -> None:
-        """Take the changing line away."""
+        """Erase the changing line."""
         with self._guard:
             if self._terminal and self._line:
                 self._line = ""
@@ -170,7 +170,7 @@ class Progress:
                 sys.stderr.flush()
 
     def _broken(self, state: State) -> None:
-        """Say once of each agent why it cannot work: a run may wait for it."""
+        """Report once for each broken agent why it cannot work: a run may wait for it."""
         for agent in state.agents.values():
             why = agent.error or (AWAY if agent.away else None)
             if why is not None and agent.id not in self._told:

@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 class Adoption:
-    """Which members of a state were left by an earlier process and are not taken over yet.
+    """Tracks which members of a state were declared by an earlier process and are not taken over yet.
 
     Args:
         callables: What this program was given.
@@ -55,15 +55,15 @@ class Adoption:
         self._on_conflict = on_conflict
         self._left: set[str] = set()
         self._removed: set[tuple[str, str]] = set()
-        """Names of members that an earlier process declared under a supervisor, and that are gone."""
+        """Members that an earlier process declared and that were removed, as (supervisor id, name)."""
 
     def begin(self, state: State) -> None:
-        """Count all of `state` as left by an earlier process."""
+        """Mark all members of `state` as left by an earlier process."""
         self._left = {*state.agents, *state.supervisors}
         self._removed = {(one_id, name) for one_id, one in state.declared.items() for name in one.removed}
 
     def bind_ahead(self, state: State, command: Command) -> None:
-        """Bind the callables that `command` brings to members that are there already; nobody is taken over yet.
+        """Bind the callables in `command` to members that already exist, without taking them over yet.
 
         An engine checks its agents when it starts: by then their code has to be there.
         """
@@ -138,16 +138,16 @@ class Adoption:
 
 @fact
 class _Place:
-    """Where a program declares a member, and which parts of it are there."""
+    """Where a program declares a member, and which parts of it already exist."""
 
     team: SupervisorSpec
     """A root with everything under it, or the supervisor above with the member alone."""
     parent_id: str | None
     """None of a root."""
     ids: dict[Path, str]
-    """Of those that are there, by the way to them in `team`."""
+    """Ids of the members that exist, by their path in `team`."""
     name: tuple[str, str]
-    """The supervisor that it stands under, and its name there."""
+    """Id of its supervisor, and its name there."""
 
     @property
     def found(self) -> list[str]:

@@ -1,8 +1,8 @@
 """A supervisor of a team that works in another process: the same calls, by way of the team's file, without its code.
 
-One rule holds inside: what became of a command, and of a run, is what the journal says; the inbox only carries it
-there. While anybody waits, this process follows the file in one thread, whoever else follows it here, and the state
-and all who wait are brought up to date by the events as they come.
+Rule: the outcome of a command or a run is read from the journal; the inbox only transports commands
+there. While a call waits, one thread of this process follows the file for all its followers, and the state
+and all waiting calls are updated by the events as they come.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ from store import CommandRow, Following, InboxClient, Mark, Reader, ReadRowsLost
 T = TypeVar("T")
 
 UNFOLDED = 8
-"""How many batches of events may wait for the loop; the rest stays in the file meanwhile."""
+"""How many batches of events may wait for the loop; the rest is read later."""
 
 
 class AttachedSupervisor(Requests, Changes, Views):
@@ -86,22 +86,22 @@ class RemoteEngine(EngineLink):
         instead = f"attach in each thread: DynamicSupervisor.attach({str(self._path)!r})"
         self._guard = LoopGuard(f"the supervisor attached to {path.name}", instead=instead)
         self._is_stale = False
-        """The file has lost events that were folded; the next call begins with what it holds."""
+        """The file has lost events that were folded; the next call reads it anew."""
         self._follower: _Follower | None = None
         self._texts = Texts(lambda seq: anyio.to_thread.run_sync(body_in, self._path, seq))
         self._listeners = Listeners()
         self._sending: dict[asyncio.Future[None], CommandRow] = {}
-        """Commands that are not written into the inbox yet."""
+        """Commands not yet written into the inbox."""
         self._flight = anyio.Lock()
-        """Held by the task that writes what there is to send."""
+        """Held by the task that writes queued commands."""
         self._outcomes: dict[str, asyncio.Future[Applied]] = {}
         self._runs: dict[str, asyncio.Future[RunSummary]] = {}
         self._levels: list[tuple[int, asyncio.Future[None]]] = []
-        """Who waits until all is folded that stood in the file when a ticket was given out."""
+        """Waiters for the state of the file at the moment of a ticket."""
 
     @property
     def state(self) -> State:
-        """The state as of the last call, or of the moment while anybody waits."""
+        """The state as of the last call; while a call waits, the current one."""
         return self._state
 
     @asynccontextmanager
@@ -226,12 +226,12 @@ class RemoteEngine(EngineLink):
             self._drop_follower()
 
     def _drop_follower(self) -> None:
-        """Follow with another one from now on, which has to find in the file what this one has read."""
+        """Drop the follower; the next one has to find in the file what this one has read."""
         if self._follower is not None:
             self._mark, self._follower = self._follower.following.mark, None
 
     def hear(self, follower: "_Follower", events: list[Event], sizes_bytes: list[int]) -> None:
-        """Fold the next events of the file, and tell who waits for them."""
+        """Fold the next events of the file, and resolve the futures that wait for them."""
         if follower is not self._follower:
             return
         seq = self._state.seq + 1
@@ -252,14 +252,14 @@ class RemoteEngine(EngineLink):
         self._listeners.tell(seq, events)
 
     def level(self, follower: "_Follower", ticket: int) -> None:
-        """Tell who asked for what stood in the file by then."""
+        """Wake the waiters for this ticket and earlier ones."""
         if follower is self._follower:
             for _, level in (one for one in self._levels if one[0] <= ticket):
                 _settle(level, None)
             self._levels = [one for one in self._levels if one[0] > ticket]
 
     def ended(self, follower: "_Follower", error: Exception | None) -> None:
-        """Tell everybody who waits that nothing more will come."""
+        """Fail all waiters: nothing more will come."""
         if follower is self._follower:
             self._drop_follower()
             self._is_stale = isinstance(error, ReadRowsLost)
@@ -276,7 +276,7 @@ class RemoteEngine(EngineLink):
 
 
 class _Follower:
-    """What the thread that follows the file calls; it hands everything over to the loop, in order."""
+    """Callbacks of the thread that follows the file; passes everything to the event loop, in order."""
 
     following: Following
 
@@ -291,16 +291,16 @@ class _Follower:
         return self._handed - self._heard < UNFOLDED
 
     def take(self, records: list[Record]) -> None:
-        """Hand over events."""
+        """Pass on events."""
         self._handed += 1
         self._in_loop(self._hear, events_of(records), [len(record.body) for record in records])
 
     def level(self, ticket: int) -> None:
-        """Hand over that everything was handed over."""
+        """Pass on that everything up to a ticket was passed on."""
         self._in_loop(self._engine.level, self, ticket)
 
     def end(self, error: Exception | None) -> None:
-        """Hand over that nothing more comes."""
+        """Pass on that nothing more comes."""
         self._in_loop(self._engine.ended, self, error)
 
     def _hear(self, events: list[Event], sizes_bytes: list[int]) -> None:
@@ -322,11 +322,11 @@ def _read(path: Path) -> tuple[State, Mark | None]:
 
 
 def _settle(future: "asyncio.Future[T]", value: T | None = None, error: Exception | None = None) -> None:
-    """Give a value or an error to who waits, unless they were cancelled."""
+    """Resolve a future with a value or an error, unless it was cancelled."""
     if not future.done():
         if error is not None:
             future.set_exception(error)
-            future.exception()  # told, also where its caller is cancelled at this moment
+            future.exception()  # counts as retrieved, also if its caller is cancelled at this moment
         else:
             future.set_result(value)  # type: ignore[arg-type]  # None where None is the value
 

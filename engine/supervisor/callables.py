@@ -25,14 +25,14 @@ from engine.runtimes.threads import Threads
 Call: TypeAlias = Callable[..., Any]
 
 _OF_THIS_PROCESS: WeakValueDictionary[str, Call] = WeakValueDictionary()
-"""What any supervisor of this process was given, for as long as somebody holds it."""
+"""Callables given to any supervisor of this process, while they are alive."""
 _NUMBER = re.compile(r"#[^#]*$")
 _PROCESS = secrets.token_hex(3)
 """Tells bound references of this process from those that another one left in a file or a state."""
 
 
 class Callables:
-    """What one supervisor, with everything under it, was given."""
+    """Callables of one supervisor and everything under it."""
 
     def __init__(self) -> None:
         self.by_reference: dict[str, Call] = {}
@@ -75,7 +75,7 @@ class Callables:
         for reference, call in other.by_reference.items():
             self._bind(reference, call)
 
-    # Whether an agent could work: a team at work waits until a person has mended it, a program is told at once.
+    # Whether an agent can work: a running team waits until a person repairs it, a program gets an error at once.
 
     def check_kind(self, spec: AgentSpec) -> None:
         """Check all of a spec that can be checked without waiting.

@@ -38,7 +38,7 @@ _MAKES_ONE_TEXT = "write, edit, summarize or combine several results into one te
 
 
 class Changes(Node):
-    """Who is in a team, and how it works together."""
+    """Methods that change the members of a team and how it is coordinated."""
 
     @checks_arguments
     async def add_agent(self, agent: AgentSpec | SpecifiedAgent, *, name: str | None = None) -> Applied:

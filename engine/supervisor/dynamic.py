@@ -194,7 +194,7 @@ class DynamicSupervisor(Requests, Changes, Views):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Let go of the engine once what was posted is carried out; open runs of a file go on with its next one.
+        """Release the engine once posted changes are carried out; a file's next engine resumes its open runs.
 
         Raises:
             CommandRefusedError, Unusable: What a posted change ran into, where no call has raised it.
@@ -205,7 +205,7 @@ class DynamicSupervisor(Requests, Changes, Views):
                 if kind is None:
                     await self._engine.flushed()
 
-    # Who joins
+    # Joining teams
 
     @checks_arguments
     async def add_sub_supervisor(self, name: str, unstarted: "DynamicSupervisor") -> Applied:
@@ -233,7 +233,7 @@ class DynamicSupervisor(Requests, Changes, Views):
         self._engine.add_nodes(theirs.nodes)
         return applied
 
-    # All of it as one value
+    # The whole state as one value
 
     async def serialize_complete_state(self) -> dict[str, JsonValue]:
         """Return agents, registry, open work, history and figures as one value of JSON, as an archive holds them.

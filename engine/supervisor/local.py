@@ -1,6 +1,6 @@
 """The engine of a supervisor in this process: started for a call or kept, on a file or in memory.
 
-One rule holds inside: a command goes to the engine where one runs, and else to the journal that is offline here.
+Rule: a command goes to the engine if one runs, and else to the offline journal.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
@@ -53,7 +53,7 @@ _NEED_AN_ENGINE = (Submit, Cancel, RetryWork, StopEngine, HandOver, Ping, Import
 
 
 class LocalEngine(EngineLink):
-    """One engine at most, with what there is while none runs.
+    """At most one engine, and the team's journal in memory while none runs.
 
     Args:
         team: The supervisor at the top, as the program declares it; the others are those of `DynamicSupervisor`.
@@ -81,7 +81,7 @@ class LocalEngine(EngineLink):
         self._clock = clock
         self._name = team.team.name
         self._undeclared = None if store is None else team
-        """The team that a file has to be told of still."""
+        """The team that is still to be declared to the file."""
         self._offline = OfflineJournal()
         self.nodes: list[Node] = []
         """The supervisors of the program that are views on this engine."""
@@ -93,7 +93,7 @@ class LocalEngine(EngineLink):
         self._pending = PendingCommands()
         self._checked: set[str] = set()
         self.is_complete = False
-        """The program has described its team: from now on members are added before they are named."""
+        """True once the program has described its team: from then on members are added before they are named."""
         self._decided_offline(team)
 
     @property
@@ -103,17 +103,17 @@ class LocalEngine(EngineLink):
 
     @property
     def is_running(self) -> bool:
-        """True while anybody uses an engine."""
+        """True while an engine is in use."""
         return self._host is not None
 
     @property
     def is_current(self) -> bool:
-        """True while the state here is the whole truth, and not that of a file that others may have changed."""
+        """True while the state here is authoritative, and not that of a file that others may have changed."""
         return self._host is not None or self._store is None
 
     @property
     def is_untouched(self) -> bool:
-        """True while nothing was ever worked on and it is all in memory."""
+        """True while it is in memory and has never worked on anything."""
         state = self.state
         return self._store is None and not self._guard.users and not state.runs_total and not state.finished
 
@@ -177,7 +177,7 @@ class LocalEngine(EngineLink):
     # Commands
 
     async def order(self, make: Make) -> Applied:
-        """Carry out a command, here where nobody is at work and else by an engine; with callables in its specs."""
+        """Carry out a command, offline while idle and else by an engine; its specs may hold callables."""
         if self._is_idle:
             specs = _specs_of(self.state, command := checked_command(make))
             # What makes work, or brings code that only an engine can check, needs one.
@@ -213,7 +213,7 @@ class LocalEngine(EngineLink):
 
     @property
     def _is_idle(self) -> bool:
-        """True while nobody is at work and nobody else could be, so that a change needs no engine."""
+        """True while nothing runs and no other process could run it, so that a change needs no engine."""
         return self._store is None and not (self._guard.users or self._offline.state.runs or self._pending)
 
     def _decided_offline(self, command: Command) -> Applied:
@@ -241,7 +241,7 @@ class LocalEngine(EngineLink):
         return outcome
 
     async def _mend(self, host: Host, named: Collection[str]) -> None:
-        """Let agents work again whose code came as they were taken over; others stay in error, and say why."""
+        """Repair agents whose code arrived when they were taken over; others stay in error."""
         for agent in list(host.state.agents.values()):
             if (agent.error is not None or agent.away) and self.is_ours(agent.id):
                 try:
@@ -376,7 +376,7 @@ class LocalEngine(EngineLink):
             except Unusable as unusable:
                 if self.is_ours(agent.id):
                     raise
-                # Said before anybody is given work: the engine's own check of its agents takes its time.
+                # Before any work is assigned: the engine's own check of its agents takes a while.
                 signal = AgentUnusable(agent_id=agent.id, generation=agent.generation, error=unusable.reason)
                 await _signalled(host, signal)
 

@@ -1,4 +1,4 @@
-"""What the calls of a supervisor stand on: its place in a tree, and the engine that the tree belongs to.
+"""Base of a supervisor's methods: its place in a tree, and the engine of that tree.
 
 The engine is one in this process (`local`) or one behind a file (`attached`).
 """
@@ -90,7 +90,7 @@ def spec_of(agent: AgentSpec | SpecifiedAgent) -> AgentSpec:
 
 
 Make: TypeAlias = Callable[[], Command]
-"""Returns a command once the state is known that it is about."""
+"""Builds a command from the current state; called once that is known."""
 
 
 class EngineLink(ABC):
@@ -103,7 +103,7 @@ class EngineLink(ABC):
 
     @property
     def is_running(self) -> bool:
-        """True while an engine goes on by itself, whoever calls; of another process that shows when it is called."""
+        """True while an engine keeps running between calls; of another process, until a call shows otherwise."""
         return True
 
     @property
@@ -209,7 +209,7 @@ class Node:
         return found
 
     def _find(self, state: State) -> None:
-        """Remember the id of the supervisor that stands in `state` where the program put this one."""
+        """Remember the id of the supervisor in `state` at the path where the program put this one."""
         found = _supervisor_at(state, self._path)
         self._id = None if found is None else found.id
 
@@ -221,11 +221,11 @@ class Node:
 
     @property
     def _target(self) -> str:
-        """What names the supervisor in a command."""
+        """The supervisor as a command's target."""
         return at(self._here.id)
 
     def _agent_target(self, name: str) -> str:
-        """Return what names one of its own agents in a command; raises CommandRefusedError where it is not clear."""
+        """Return the target of one of its own agents; raises CommandRefusedError if it is ambiguous or missing."""
         return at(self._agent(name).id)
 
     def _agent(self, name: str) -> Agent:

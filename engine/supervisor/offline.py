@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 
 
 class OfflineJournal:
-    """What happened so far, and the state that it comes to.
+    """The events so far, and the state after them.
 
     Args:
         state: What a journal holds already that this is written to; None for a journal of its own.
@@ -108,14 +108,14 @@ class OfflineJournal:
         return self.state.summary(run_id) or summary_in(records, run_id)
 
     async def pour_into(self, store: Store) -> None:
-        """Write all of it into a journal, an empty one where none was given."""
+        """Append everything to a store's journal."""
         for start in range(0, len(self._rows), _PAGE):
             await store.journal.append(self._after_seq + start + 1, self._rows[start : start + _PAGE])
         if len(self._rows) > _SNAPSHOT_PAYS:
             await store.snapshots.save(self.state.seq, encode_state(self.state))
 
     async def take_from(self, store: Store, state: State) -> None:
-        """Take what was written since, and the state that it came to."""
+        """Take the events written since, and the state after them."""
         while records := await store.journal.read(len(self._rows), _PAGE):
             self._rows += [
                 Row(one.at_ms, one.kind, bytes(one.body), one.run_id, one.task_id, one.agent_id) for one in records
@@ -123,17 +123,17 @@ class OfflineJournal:
         self.state = state if state.seq == len(self._rows) else self._folded()
 
     def _folded(self) -> State:
-        """Return the state anew: memory led what was written when the engine was cancelled."""
+        """Fold the state anew: the one in memory was ahead of the journal when the engine was cancelled."""
         state = State()
         fold(state, decode_events([(seq, row.kind, row.body) for seq, row in enumerate(self._rows, 1)]))
         return state
 
 
-# What stands in a file and not in its state. Blocks, for a thread; raises StoreError where it cannot be read.
+# What is in a file but not in its state. These block, for a thread, and raise StoreError.
 
 
 def text_in(path: Path, value: Held) -> JsonValue:
-    """Return a value that a state holds, read from the journal at `path` where it stands only there."""
+    """Return a value of a state, read from the journal at `path` if the state holds only a reference."""
     return resolved(value, lambda seq: body_in(path, seq))
 
 

@@ -34,7 +34,7 @@ STOP_S = 10.0
 
 
 class RunDuties(TypedDict, total=False):
-    """What may be said of a request besides the request itself."""
+    """Options of a request."""
 
     priority: Priority
     deadline_s: Seconds
@@ -45,7 +45,7 @@ class RunDuties(TypedDict, total=False):
 
 
 class Requests(Node):
-    """Requests to a supervisor, and what becomes of them."""
+    """Methods that submit, follow and stop requests, and that decide about work in progress."""
 
     async def arun(self, request: JsonValue, **duties: Unpack[RunDuties]) -> RunResult:
         """Work on a request and return what it came to. Cancelling the caller cancels the run.
@@ -118,7 +118,7 @@ class Requests(Node):
 
     @checks_arguments
     async def status(self, id: str) -> WorkStatus:
-        """Return where a run or a task stands.
+        """Return the status of a run or a task.
 
         Args:
             id: What `submit` returned, or the id of a task of an open run.
@@ -275,7 +275,7 @@ class Requests(Node):
         return str(applied.result["run_id"])
 
     def _refuse_broken(self, text: str, category: str | None) -> None:
-        """Raise where an agent is needed that cannot work: the run would wait until a person mends it."""
+        """Raise if a needed agent cannot work: the run would wait until a person repairs it."""
         state = self._state
         if not any(map(_is_broken, state.agents.values())):
             return
@@ -285,7 +285,7 @@ class Requests(Node):
 
     @asynccontextmanager
     async def _abandoned_unless_ended(self, run_id: str) -> AsyncGenerator[None, None]:
-        """Cancel an open run that its caller stops waiting for, and wait until it has stopped."""
+        """Cancel the run if its caller stops waiting for it, and wait until it has stopped."""
         try:
             yield
         except BaseException:
@@ -321,7 +321,7 @@ def _is_broken(agent: Agent) -> bool:
 
 
 def _needed_under(state: State, supervisor: Supervisor, text: str, category: str | None) -> Iterator[Agent]:
-    """Yield the agents that a request needs, down the tree; nobody where the core will refuse it."""
+    """Yield the agents that a request needs, down the tree; none if the core will refuse it."""
     try:
         cast = cast_for(state, supervisor, text, category)
         _, graph = planned(state, supervisor, cast)

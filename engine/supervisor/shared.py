@@ -16,7 +16,7 @@ from engine.errors import HostStopped, WrongLoop
 from engine.supervisor.node import Make
 
 Life: TypeAlias = Callable[[Callable[[], None], anyio.Event], Awaitable[None]]
-"""Calls the first argument when it can be used, and returns after the second is set, or before by itself."""
+"""Calls its first argument when ready, and returns once its second is set, or earlier by itself."""
 
 
 class LoopGuard:
@@ -32,7 +32,7 @@ class LoopGuard:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self.lock = threading.RLock()
-        """Held while it is decided whether anybody uses it, and during what must not happen meanwhile."""
+        """Held while users are counted, and during changes that must not overlap with use."""
 
     @contextmanager
     def used(self) -> Iterator[None]:
@@ -60,9 +60,9 @@ class LoopGuard:
 
 
 class Shared:
-    """Begins with its first user and ends with its last, who waits for its end.
+    """Starts with its first user and ends with its last, who waits for its end.
 
-    It has a task of its own: in a task group it would belong to the user that came first. This is the one place where
+    It runs in its own task: in a task group it would belong to the first user. This is the only place where
     a task is started without a group.
 
     Args:
@@ -74,7 +74,7 @@ class Shared:
         self._live = live
         self._guard = guard
         self._task: asyncio.Task[None] | None = None
-        """None before it begins, and from the moment it ends by itself."""
+        """None before it starts, and again once it has ended by itself."""
         self._users = 0
         self._begun = anyio.Event()
         self._stop = anyio.Event()
@@ -144,12 +144,12 @@ def _first(error: BaseException) -> Exception:
 
 @dataclass(slots=True, eq=False)
 class _Pending:
-    """One command on its way; everybody who asks for something meanwhile waits for its outcome."""
+    """A posted command; later calls wait for its outcome."""
 
     make: Make
     error: Exception | None = None
     settled: anyio.Event = field(default_factory=anyio.Event)
-    """Set once it was carried out or refused, or when no engine is left that would."""
+    """Set once it was carried out or refused, or when its engine has ended."""
 
 
 class PendingCommands:
@@ -158,7 +158,7 @@ class PendingCommands:
     def __init__(self) -> None:
         self._waiting: deque[_Pending] = deque()
         self._refused: list[_Pending] = []
-        """Those whose error nobody has heard of yet."""
+        """Commands whose error was not raised to a caller yet."""
         self._is_served = False
         self._news = anyio.Event()
 
@@ -166,7 +166,7 @@ class PendingCommands:
         return len(self._waiting)
 
     def commands(self) -> list[Command]:
-        """Return what is not carried out yet, without what fails already when its command is made."""
+        """Return the commands not carried out yet, without those that cannot be built."""
         found = []
         for one in self._waiting:
             with suppress(Exception):  # raised where the outcome is waited for
@@ -184,7 +184,7 @@ class PendingCommands:
         *,
         task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
     ) -> None:
-        """Carry out what comes, for as long as there is an engine; what is left is carried out by the next one."""
+        """Carry out commands while there is an engine; the next engine carries out the rest."""
         self._is_served = True
         task_status.started()
         try:

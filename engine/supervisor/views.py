@@ -17,7 +17,7 @@ from engine.supervisor.node import Node, refusals, spec_of
 
 
 class Views(Node):
-    """What a program sees of a supervisor."""
+    """Methods that read a supervisor."""
 
     @property
     def active_agents(self) -> dict[str, AgentView]:
@@ -66,7 +66,7 @@ class Views(Node):
 
 
 class AgentSpecs(MutableSequence[AgentSpec]):
-    """What the agents are, in declared order; a change is carried out before the next thing that is asked.
+    """Specs of the agents, in declared order; a change is carried out before any later call.
 
     `append` and `extend` add agents, `remove`, `pop` and `del` remove them (what they are at is finished first),
     assigning to a place swaps. New ones go to the end. Use it from the loop that the team works in.
@@ -113,7 +113,7 @@ class AgentSpecs(MutableSequence[AgentSpec]):
         self._node._engine.post(lambda: AddAgent(supervisor=self._node._target, spec=spec))
 
     def _is_left(self, name: str) -> bool:
-        """Tell whether the agent of that name was left by an earlier process, and is taken over by this."""
+        """Return whether the agent of that name was left by an earlier process."""
         return any(agent.name == name and not self._node._engine.is_ours(agent.id) for agent in self._node._agents)
 
     def index(self, value: AgentSpec, start: int = 0, stop: int | None = None) -> int:
@@ -144,7 +144,7 @@ class AgentSpecs(MutableSequence[AgentSpec]):
             self._node._engine.post(lambda target=target: RemoveMember(target=target(), mode="drain"))  # type: ignore[misc]
 
     def _target(self, now_id: str, name: str) -> str:
-        """Return what names an agent; of one that is still to be added what it stands under until then."""
+        """Return the target of an agent; a placeholder while it is still to be added."""
         if now_id != _to_come(name):
             return now_id
         return next((at(agent.id) for agent in self._node._agents if agent.name == name), now_id)
@@ -166,5 +166,5 @@ class AgentSpecs(MutableSequence[AgentSpec]):
 
 
 def _to_come(name: str) -> str:
-    """Return what an agent stands under that has no id yet."""
+    """Return the placeholder for an agent that has no id yet."""
     return f"new {name}"

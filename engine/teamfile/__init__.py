@@ -25,7 +25,7 @@ LARGEST_BYTES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class TeamFile:
-    """A team file that is right in itself; whether its code is there and trusted is another question."""
+    """A valid team file; whether its code exists and is trusted is checked elsewhere."""
 
     path: Path
     """Absolute, through links."""
@@ -49,7 +49,7 @@ class TeamFile:
 
     @property
     def warnings(self) -> list[str]:
-        """What is allowed and probably not meant."""
+        """What is valid but probably a mistake."""
         found = []
         if depth_of(self.team) > DEEP:
             found.append(f"{depth_of(self.team)} levels of supervisors; each one adds a hand-over to every answer")

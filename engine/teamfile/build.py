@@ -1,4 +1,4 @@
-"""From what a person wrote to what the engine takes."""
+"""Converts the models of a team file to the records of the core."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from engine.teamfile.policies import AmountsBlock, policy_of
 from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument
 
 _RECORDS = {"pool": Pool, "preempt": Preempt, "restart": Restart, "circuit": Circuit}
-"""What the blocks under some keys stand for."""
+"""Record of the block under each of these keys."""
 
 
 def supervisor_spec(block: TeamBlock) -> SupervisorSpec:
@@ -53,7 +53,7 @@ def _options(block: TeamBlock) -> SupervisorOptions:
 
 
 def _values(block: BaseModel, record: Any) -> dict[str, Any]:
-    """Return what a block says for a record: each key of the same name, but for those that are made of others."""
+    """Return the fields of a record that a block has under the same name, without those computed elsewhere."""
     made = ("limits", "options")
     known = [name for name in names(record) if name in type(block).model_fields and name not in made]
     return {name: _value(name, getattr(block, name)) for name in known}

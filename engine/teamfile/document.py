@@ -25,9 +25,9 @@ class Problem:
     """One fault."""
 
     line: int
-    """Where it stands, 1 for the first line."""
+    """Line number, from 1."""
     field: str
-    """The way to it, such as `agents[scout].timeout_s`; empty where it is the whole file."""
+    """Path of the value, such as `agents[scout].timeout_s`; empty for the whole file."""
     text: str
     """What is wrong and what is allowed."""
 
@@ -55,7 +55,7 @@ class TeamFileError(Exception):
 
 
 class UnusableTeamFile(TeamFileError):
-    """What stands at a path cannot be a team file at all."""
+    """The file at a path cannot be a team file at all."""
 
     def __init__(self, path: Path, text: str) -> None:
         Exception.__init__(self, f"{printable(str(path))}: {text}")
@@ -111,7 +111,7 @@ class Document:
         self._lines = lines
 
     def line(self, loc: Loc) -> int:
-        """Return where a value stands, or the nearest thing around it that is in the file."""
+        """Return the line of a value, or of the nearest value around it that is in the file."""
         while loc and loc not in self._lines:
             loc = loc[:-1]
         return self._lines.get(loc, 1)

@@ -1,6 +1,6 @@
-"""What the models found wrong, in words with line and field; and what is right of a file that has faults.
+"""Turns validation errors into messages with line and field, and extracts the valid part of a faulty file.
 
-So its other faults can be told in the same go. List items keep their places there, because places name the faults.
+So that its other faults are reported in the same run. List items keep their positions, which locate the faults.
 """
 
 from collections.abc import Iterable
@@ -53,9 +53,9 @@ _BLOCKS: dict[str, type[BaseModel]] = {
     "delegate": ScriptedDelegation,
     "map": ScriptedMap,
 }
-"""What stands under a key, so that the keys which are allowed there can be named."""
+"""Models by key, so that an error can name the keys allowed there."""
 _ROUNDS = 20
-"""A fault that is taken out may uncover another one in the same block: a name that was wrong is missing next."""
+"""Removing a fault may uncover another in the same block: a wrong name is a missing one next."""
 
 
 def problems_of(errors: Iterable[ErrorDetails], document: Document, *, under: Loc = ()) -> list[Problem]:
@@ -108,7 +108,7 @@ def _step(value: Any, part: str | int) -> Any:
 
 
 def place_of(value: Any, loc: tuple[int | str, ...]) -> Loc:
-    """Return where in `value` a fault stands: names of branches of a union dropped, a missing key last."""
+    """Return the location of a fault in `value`, without the names of union branches; a missing key comes last."""
     kept: list[str | int] = []
     for at, part in enumerate(loc):
         inside = isinstance(value, dict) and part in value
@@ -214,7 +214,7 @@ def _copied(value: Any) -> Any:
 
 
 def _take_out(part: Any, loc: Loc, names: Iterable[str], *, is_missing: bool) -> None:
-    """Delete what stands at a place; put in what a team cannot do without."""
+    """Delete the value at a location; fill in what a team requires."""
     if not loc:
         return
     *above, last = loc
@@ -239,7 +239,7 @@ def _take_out(part: Any, loc: Loc, names: Iterable[str], *, is_missing: bool) ->
 
 
 def _filler(key: str, names: Iterable[str]) -> dict[str, Any] | None:
-    """Return what may stand in a list in the place of an item; None where the list can do without all of it."""
+    """Return a placeholder for an item of a list; None if the whole list may be dropped."""
     if key in ("agents", "registry"):
         return {"name": next(iter(names)), "run": "nothing:nothing"}
     return {"supervisor": {"name": next(iter(names))}} if key == "teams" else None

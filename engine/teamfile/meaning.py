@@ -1,4 +1,4 @@
-"""What the parts of a team file mean together: names that clash, members that do not exist, work that nobody can do.
+"""Checks a team file across its parts: names that clash, members that do not exist, agents without code.
 
 One rule holds inside: nothing of the team's own code is imported.
 """
@@ -141,7 +141,7 @@ class Meaning:
             self._can_be(loc[:-1], partial(SupervisorOptions, on_failure=chain))
 
     def _can_be(self, loc: Loc, make: Callable[[], T]) -> T | None:
-        """Make what a block stands for, and say what is wrong with it."""
+        """Build the record of a block, and report what is wrong with it."""
         try:
             return make()
         except BadValue as bad:

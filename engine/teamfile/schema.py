@@ -40,7 +40,7 @@ Reference = Annotated[str, StringConstraints(pattern=REFERENCE_PATTERN, max_leng
 """`module:qualname`."""
 
 LATER = frozenset({"enable_auto_evolution", "memory"})
-"""Keys of later versions, refused by name so that nobody thinks they work."""
+"""Keys of later versions, refused by name so that they are not silently ignored."""
 
 
 class AgentBlock(Block):
