@@ -62,7 +62,7 @@ def quarterdeck(ctx: click.Context, readonly: bool) -> int:
     """
     if ctx.invoked_subcommand is not None:
         return DONE
-    from dashboard.cli.room import open_room
+    from dashboard.cli.screen import open_room
 
     return open_room(ctx, readonly=readonly)
 

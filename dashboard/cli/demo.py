@@ -12,11 +12,11 @@ import click
 import dashboard.demo
 from dashboard.cli.database import check_database, given_database, made_data_folder, mark_of
 from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
-from dashboard.cli.room import has_terminal, open_dashboard, say_ways_back, ways_back
+from dashboard.cli.progress import Progress, await_run
 from dashboard.cli.run import still_running, submit, write_end
+from dashboard.cli.screen import has_terminal, open_dashboard, say_ways_back, ways_back
 from dashboard.cli.trust import allow
 from dashboard.cli.up import Launched, launch
-from dashboard.cli.watching import Progress, await_run
 from dashboard.process import is_alive
 from engine.core.commands import Submit
 from engine.folding import folded

@@ -86,7 +86,7 @@ def engine(
         if wrong:
             raise click.UsageError(said)
     if handing_over:
-        from dashboard.cli.ending import GRACE_S, hand_over
+        from dashboard.cli.stop import GRACE_S, hand_over
 
         hand_over(ctx, GRACE_S if grace is None else grace)
         return DONE
@@ -115,7 +115,7 @@ def engine(
 
     import anyio  # with the host, 0.2 s that wrong arguments do not cost
 
-    from dashboard.cli.serving import Serving, Terms, refuse_code_elsewhere
+    from dashboard.cli.serve import Serving, Terms, refuse_code_elsewhere
 
     if state is not None and not (standby or without_code):
         refuse_code_elsewhere(state, db)

@@ -18,14 +18,14 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "init": ("dashboard.cli.files:init", "Write a team file and agents to start from."),
         "up": ("dashboard.cli.up:up", "Start a team, or attach to it where it runs."),
         "run": ("dashboard.cli.run:run", "Give a team a request and print what comes of it."),
-        "stop": ("dashboard.cli.ending:stop", "End the engine cleanly."),
+        "stop": ("dashboard.cli.stop:stop", "End the engine cleanly."),
     },
     "Look": {
-        "ps": ("dashboard.cli.reading:ps", "Show the engine and its supervisors."),
-        "agents": ("dashboard.cli.reading:agents", "List agents."),
-        "tasks": ("dashboard.cli.reading:tasks", "List tasks."),
-        "runs": ("dashboard.cli.reading:runs", "List runs."),
-        "events": ("dashboard.cli.following:events", "Print events, or follow them."),
+        "ps": ("dashboard.cli.lists:ps", "Show the engine and its supervisors."),
+        "agents": ("dashboard.cli.lists:agents", "List agents."),
+        "tasks": ("dashboard.cli.lists:tasks", "List tasks."),
+        "runs": ("dashboard.cli.lists:runs", "List runs."),
+        "events": ("dashboard.cli.events:events", "Print events, or follow them."),
         "wait": ("dashboard.cli.run:wait", "Wait for a run and print its output."),
     },
     "Change": {
@@ -49,8 +49,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "answer": ("dashboard.cli.work:answer", "Answer one of them."),
     },
     "Move": {
-        "export": ("dashboard.cli.moving:export", "Write the whole state to an archive."),
-        "import": ("dashboard.cli.moving:import_", "Take in an archive."),
+        "export": ("dashboard.cli.archive:export", "Write the whole state to an archive."),
+        "import": ("dashboard.cli.archive:import_", "Take in an archive."),
     },
     "Care": {
         "check": ("dashboard.cli.files:check", "Say what is wrong with a team file."),

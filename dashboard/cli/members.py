@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.ordering import Sending, change, plain, state_of
 from dashboard.cli.output import WRONG_USAGE, fail
+from dashboard.cli.sending import Sending, change, plain, state_of
 from dashboard.cli.times import Length
 from dashboard.cli.trust import ensure_granted
 from dashboard.specfile import read_spec_file

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import database_of, naming, team_in
-from dashboard.cli.ordering import check_outcome, client_on, outcome_body
 from dashboard.cli.output import (
     DONE,
     INTERRUPTED,
@@ -19,8 +18,9 @@ from dashboard.cli.output import (
     say,
     write_output,
 )
+from dashboard.cli.progress import Progress, RunEnd, await_run, end_of
+from dashboard.cli.sending import check_outcome, client_on, outcome_body
 from dashboard.cli.times import Length
-from dashboard.cli.watching import Progress, RunEnd, await_run, end_of
 from dashboard.client import Outcome
 from dashboard.interrupts import one_interrupt
 from dashboard.process import bound_engine, is_alive

@@ -7,8 +7,8 @@ import click
 
 from dashboard.cli.database import naming
 from dashboard.cli.items import Item
-from dashboard.cli.ordering import Sending, order, sending_options, state_of
 from dashboard.cli.output import DONE, WRONG_USAGE, emit, fail
+from dashboard.cli.sending import Sending, order, sending_options, state_of
 from dashboard.views.amounts import counted
 from engine.core.commands import SwitchStrategy
 from engine.core.decide.strategy import switched

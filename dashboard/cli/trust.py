@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import data_folder
-from dashboard.cli.ordering import Sending, state_of
 from dashboard.cli.output import REFUSED, WRONG_USAGE, Table, emit, fail, is_interactive, say
+from dashboard.cli.sending import Sending, state_of
 from dashboard.specfile import SpecFile
 from dashboard.views.amounts import counted
 from engine.core.code import references_of

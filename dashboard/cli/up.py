@@ -12,11 +12,11 @@ import click
 from msgspec import to_builtins
 
 from dashboard.cli.database import naming, team_database
-from dashboard.cli.ending import GRACE_S, handed_over, standing_by
 from dashboard.cli.files import check_code
-from dashboard.cli.ordering import perform
 from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, WRONG_USAGE, Settings, emit, fail, is_interactive, say
-from dashboard.cli.room import has_terminal, open_dashboard, ways_back
+from dashboard.cli.screen import has_terminal, open_dashboard, ways_back
+from dashboard.cli.sending import perform
+from dashboard.cli.stop import GRACE_S, handed_over, standing_by
 from dashboard.cli.trust import ensure_trusted
 from dashboard.client import Outcome
 from dashboard.process import end, engine_at_work, is_alive, log_of, start_engine, wait_until_up

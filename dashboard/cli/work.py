@@ -12,8 +12,8 @@ import click
 from dashboard.clean import clean
 from dashboard.cli.database import database_of, naming
 from dashboard.cli.items import name_of
-from dashboard.cli.ordering import Sending, change, plain, state_of
 from dashboard.cli.output import WRONG_USAGE, Table, emit, fail, is_interactive, say
+from dashboard.cli.sending import Sending, change, plain, state_of
 from dashboard.cli.times import now_in, seconds
 from dashboard.views.amounts import clock, remaining
 from dashboard.views.digest import needs_person

@@ -20,7 +20,7 @@ import anyio.to_thread
 from anyio.abc import TaskGroup, TaskStatus
 
 from dashboard.cli.output import REFUSED, WORK_FAILED, WRONG_USAGE, Failure, fail, show_failure
-from dashboard.cli.readiness import Readiness, rehearse
+from dashboard.cli.standby import Readiness, rehearse
 from dashboard.cli.up import is_loaded
 from dashboard.views.header import program_line
 from engine.core.commands import LoadTeam

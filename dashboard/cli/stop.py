@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from dashboard.cli.database import database_of, team_in
-from dashboard.cli.ordering import check_outcome, client_on, outcome_body, perform
 from dashboard.cli.output import NO_ENGINE, emit, fail
+from dashboard.cli.sending import check_outcome, client_on, outcome_body, perform
 from dashboard.client import Outcome
 from dashboard.process import end, engine_at_work, leave, start_engine, wait_until_gone, wait_until_up
 from engine.core.commands import HandOver, StopEngine

@@ -12,8 +12,8 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.database import check_database, database_of, naming, team_in
-from dashboard.cli.ordering import perform
 from dashboard.cli.output import DONE, WRONG_USAGE, Failure, emit, fail, say
+from dashboard.cli.sending import perform
 from dashboard.cli.trust import allow_code, trust_list
 from dashboard.process import bound_engine, is_alive
 from dashboard.views.amounts import counted, size
