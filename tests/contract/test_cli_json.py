@@ -5,6 +5,7 @@ Made anew with UPDATE_GOLDEN=1 in the environment of one test run, then looked a
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
@@ -25,16 +26,9 @@ PATHS = {"db", "path"}
 """Fields that hold a path of this run: its name alone is compared."""
 NOT_COMPARED = {"bytes", "command_id", "since_ms", "pid", "state_sha256"}
 
-KEYS = {
-    "agents": "id name supervisor type status generation specialties task_id queue done failed success_rate p50_ms "
-    "tokens_in tokens_out tokens_cached cost_usd instances",
-    "tasks": "id run_id title status waits_for agent_id agent attempt priority deadline_ms created_ms started_ms "
-    "ended_ms error",
-    "runs": "id request status strategy tasks_total tasks_done started_ms ended_ms tokens_in tokens_out tokens_cached "
-    "cost_usd",
-    "ps": "id name parent strategy status agents running waiting depth hand_overs hand_over_ms",
-}
-"""The fields of an item by kind, in their order, as docs/reference/command-line.md has them."""
+PAGE = (Path(__file__).resolve().parents[2] / "docs/reference/command-line.md").read_text(encoding="utf-8")
+KEYS = dict(re.findall(r"^\| `(agents|tasks|runs|ps)` \| `([a-z0-9_ ]+)`", PAGE, re.MULTILINE))
+"""The fields of an item by kind, in their order, as the page of the command line says."""
 
 
 def team() -> World:

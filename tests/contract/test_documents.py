@@ -9,6 +9,8 @@ ROOT = Path(__file__).resolve().parents[2]
 MAP = ROOT / "ARCHITECTURE.md"
 TOP = [ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG")]
 PAGES = [*TOP, *sorted((ROOT / "docs").rglob("*.md"))]
+WIDE = ("README", "CHANGELOG", "operating", "strategies", "team-file", "function-agents")
+NARROW = [page for page in PAGES if page.stem not in WIDE]
 PACKAGES = ("quarterdeck", "dashboard", "engine", "store")
 LONGEST_LINE = 120
 LARGEST_MAP_BYTES = 15_000
@@ -29,7 +31,7 @@ def test_the_map_is_short_enough_to_be_read_whole() -> None:
     assert len(MAP.read_bytes()) <= LARGEST_MAP_BYTES
 
 
-@pytest.mark.parametrize("page", [MAP], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", NARROW, ids=lambda page: page.stem)
 def test_no_line_of_a_page_but_of_a_table_is_wider_than_the_code(page: Path) -> None:
     wide = [line for line in text_of(page).splitlines() if len(line) > LONGEST_LINE and not line.startswith("|")]
 
