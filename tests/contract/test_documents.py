@@ -9,8 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MAP = ROOT / "ARCHITECTURE.md"
 TOP = [ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG")]
 PAGES = [*TOP, *sorted((ROOT / "docs").rglob("*.md"))]
-WIDE = ("README", "CHANGELOG", "operating", "strategies", "team-file", "function-agents")
-NARROW = [page for page in PAGES if page.stem not in WIDE]
+NARROW = [page for page in PAGES if page.stem != "CHANGELOG"]
 PACKAGES = ("quarterdeck", "dashboard", "engine", "store")
 LONGEST_LINE = 120
 LARGEST_MAP_BYTES = 15_000
