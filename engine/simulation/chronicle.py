@@ -58,10 +58,6 @@ class Chronicle(Ledger):
         """What has to be remembered of each run that has ended."""
         self.started_seq: dict[tuple[str, int], int] = {}
         """Where each attempt began."""
-        self.outcomes: dict[str, TaskStatus] = {}
-        """What the state says that each task of an open run came to that has ended."""
-        self.undone: list[str] = []
-        """Tasks that had their outcome and lost or changed it, although nobody reopened them."""
         self.steps: dict[tuple[str, str], int] = {}
         """Recorded steps by task and key, with their seq."""
         self.commands: dict[str, int] = {}
@@ -107,9 +103,6 @@ class Chronicle(Ledger):
             for ledger in (self.team, self.work, self.spending, self.failures):
                 ledger.adopt(self.state)
             self.minted |= Counter(self.state.minted)
-        run_id = getattr(event, "run_id", None)
-        for one in (run_id,) if run_id is not None else self.state.runs:
-            self._look_at_outcomes(one, event)
 
     def _begin(self, event: AttemptStarted | AttemptMigrated) -> None:
         """Note what an attempt runs, or what a built-in join gets when it begins and what that is together."""
@@ -126,19 +119,6 @@ class Chronicle(Ledger):
     def _worker(self, job: Job) -> str:
         member = self.team.find(job.agent_id or job.worker_id or "")
         return job.title if member is None else member.name
-
-    def _look_at_outcomes(self, run_id: str, event: Event) -> None:
-        """Note which tasks of a run have their outcome now; it is the state's change that counts, whatever made it."""
-        run = self.state.runs.get(run_id)
-        for task_id in run.tasks if run is not None else ():
-            task, before = self.state.tasks[task_id], self.outcomes.get(task_id)
-            if before is None:
-                if task.ended:
-                    self.outcomes[task_id] = task.status
-            elif task.status is not before:
-                if not isinstance(event, events.TaskReopened):
-                    self.undone.append(f"{task_id} was {before} and became {task.status} by {event.type}")
-                del self.outcomes[task_id]
 
     # Events; the ledgers have not taken them yet
 
@@ -175,8 +155,6 @@ class Chronicle(Ledger):
         run = self.work.runs[event.run_id]
         mine = [job for job in map(self.work.jobs.__getitem__, run.tasks) if job.kind == "agent"]
         ends = Counter(job.outcome for job in mine)
-        for task_id in run.tasks:
-            self.outcomes.pop(task_id, None)
         self.ended.update(str(job.outcome) for job in mine)
         self.summaries[run.id] = {
             "supervisor_id": run.supervisor_id,

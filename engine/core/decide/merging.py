@@ -298,7 +298,7 @@ class Merge(Noted):
 
     def _dropped(self) -> list[str]:
         """Return the members that are described no longer; those under them go with them."""
-        described = set(self.ids.values())
+        described = dict.fromkeys(self.ids.values())  # in their order: what is decided is the same in every process
         dropped = []
         for supervisor_id in [one for one in described if one in self.state.supervisors]:
             for member_id in self.state.supervisors[supervisor_id].members:

@@ -16,24 +16,10 @@ LIE = "an answer about an attempt that is not at work"
 """What agents say about attempts that are not theirs; never to be taken."""
 
 
-@law(
-    events.AttemptDone,
-    events.AttemptCancelled,
-    events.TaskFailed,
-    events.TaskSkipped,
-    events.TaskAnswered,
-    events.GroupEnded,
-)
-def each_task_has_one_outcome(books: Chronicle, event: Any) -> str | None:
-    """Each task has exactly one outcome."""
-    before = books.outcomes.get(event.task_id)
-    return None if before is None else f"{event.task_id} was {before} and ends again by {event.type}"
-
-
 @law(When.AFTER_BATCH)
-def no_outcome_is_taken_back(books: Chronicle) -> str | None:
-    """A task keeps its outcome, unless an operator reopens it."""
-    return books.undone[0] if books.undone else None
+def each_task_has_one_outcome(books: Chronicle) -> str | None:
+    """A task has exactly one outcome, and keeps it unless an operator reopens it."""
+    return next(iter(books.work.ended_twice), None)
 
 
 @law(events.RunFinished)
@@ -41,7 +27,7 @@ def nothing_of_a_finished_run_is_open(books: Chronicle, event: events.RunFinishe
     """When a run ends, every task of it has its outcome and nothing of it is at work."""
     work = books.work
     for task_id in work.runs[event.run_id].tasks:
-        if task_id not in books.outcomes:
+        if work.jobs[task_id].outcome is None:
             return f"{event.run_id} ends, and {task_id} has no outcome"
         if work.jobs[task_id].attempt is not None:
             return f"{event.run_id} ends, and {task_id} is at work"

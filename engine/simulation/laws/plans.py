@@ -74,8 +74,8 @@ def _candidate(books: Chronicle, agent_id: str) -> Candidate:
         specialties=tuple(entry.spec.specialties),
         description=entry.spec.description,
         category=entry.spec.category,
-        done=books.spending.done[agent_id],
-        failed=books.spending.failed[agent_id],
+        done=books.spending.ended[agent_id, "done"],
+        failed=books.spending.ended[agent_id, "failed"],
         load=len(books.work.at_work(agent_id)),
         age=agent.created_seq,
     )

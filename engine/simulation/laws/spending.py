@@ -10,7 +10,7 @@ from engine.core.limits import Limits
 from engine.core.values import NO_USAGE
 from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.registry import When, law
-from engine.simulation.ledger.spending import TOTAL
+from engine.simulation.ledger.spending import ENDS, TOTAL
 from engine.simulation.ledger.team import AgentEntry, SupervisorEntry
 from engine.simulation.ledger.work import Job, RunEntry
 
@@ -39,12 +39,11 @@ def usage_adds_up(books: Chronicle) -> str | None:
 @law(When.AFTER_BATCH)
 def agents_count_their_attempts(books: Chronicle) -> str | None:
     """An agent counts how many of its attempts were done, failed and were cancelled."""
-    spending = books.spending
     for agent in books.state.agents.values():
-        counted = (spending.done[agent.id], spending.failed[agent.id], spending.cancelled[agent.id])
-        if (agent.done, agent.failed, agent.cancelled) != counted:
-            said = (agent.done, agent.failed, agent.cancelled)
-            return f"{agent.id} says {said} were done, failed, cancelled; it is {counted}"
+        for end in ENDS:
+            counted = books.spending.ended[agent.id, end]
+            if getattr(agent, end) != counted:
+                return f"{agent.id} says that {getattr(agent, end)} were {end}; it is {counted}"
     return None
 
 

@@ -16,6 +16,7 @@ from engine.core.values import NO_USAGE, Usage
 from engine.simulation.ledger.team import TeamLedger
 from engine.simulation.ledger.work import WorkBook
 
+ENDS = ("done", "failed", "cancelled")
 TOTAL = ""
 """Who stands for everybody together."""
 
@@ -26,9 +27,9 @@ class SpendingLedger:
     def __init__(self) -> None:
         self.usage: dict[str, Usage] = {}
         self.begun: Counter[str] = Counter()
-        self.done: Counter[str] = Counter()
-        self.failed: Counter[str] = Counter()
-        self.cancelled: Counter[str] = Counter()
+        """Attempts of agents."""
+        self.ended: Counter[tuple[str, str]] = Counter()
+        """Attempts of each agent, by its id and `done`, `failed` or `cancelled`."""
         self.granted: dict[tuple[str, str], int] = {}
         """How many times an amount was granted on top of the first, by whose it is and its name."""
         self.paid: list[tuple[str, str]] = []
@@ -45,8 +46,7 @@ class SpendingLedger:
         if isinstance(event, AttemptStarted) and event.agent_id is not None:
             self.begun.update(payers(event, team, work))
         if isinstance(event, AttemptDone | AttemptFailed | AttemptCancelled) and event.agent_id is not None:
-            counts = {AttemptDone: self.done, AttemptFailed: self.failed, AttemptCancelled: self.cancelled}
-            counts[type(event)][event.agent_id] += 1
+            self.ended[event.agent_id, event.type.removeprefix("attempt_")] += 1
         if isinstance(event, BudgetExtended) and event.amount is not None:
             self.granted[event.subject, event.amount] = event.granted
 
@@ -61,10 +61,8 @@ class SpendingLedger:
                 self.usage[one.id] = one.usage.plus(NO_USAGE)
             self.begun.setdefault(one.id, one.begun)
         for agent in state.agents.values():
-            for counter, count in (
-                (self.done, agent.done), (self.failed, agent.failed), (self.cancelled, agent.cancelled),
-            ):  # fmt: skip
-                counter.setdefault(agent.id, count)
+            for end in ENDS:
+                self.ended.setdefault((agent.id, end), getattr(agent, end))
         for ledger in state.ledgers.values():
             for amount, times in ledger.granted.items():
                 self.granted.setdefault((ledger.id, amount), times)

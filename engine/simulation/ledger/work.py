@@ -136,6 +136,8 @@ class WorkBook(Ledger):
         self.runs: dict[str, RunEntry] = {}
         self.jobs: dict[str, Job] = {}
         self.questions: dict[str, Question] = {}
+        self.ended_twice: list[str] = []
+        """Tasks that had their outcome and got one again, although nobody reopened them."""
         self.hand_overs: dict[str, tuple[int, int]] = {}
         """Of each supervisor: how many graphs it handed through, and what they took besides the work below, in ms."""
         self.past: Counter[str] = Counter()
@@ -258,6 +260,8 @@ class WorkBook(Ledger):
     def end(self, task_id: str, outcome: TaskStatus, at_ms: int, error: str | None = None) -> None:
         """Give a task its outcome; nobody is asked about it any more."""
         job = self.jobs[task_id]
+        if job.outcome is not None:
+            self.ended_twice.append(f"{task_id} was {job.outcome} and ends again as {outcome}")
         job.outcome, job.error, job.ended_ms = outcome, error, at_ms
         job.attempt, job.retrying_until_ms, job.in_doubt = None, None, False
         self.withdraw(None, task_id)
