@@ -41,11 +41,6 @@ RETRY_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Start:
-    state: State
-
-
-@dataclass(frozen=True, slots=True)
 class _Block:
     records: list[Record]
     events: list[Event]
@@ -70,7 +65,7 @@ class Feed:
         """The newest events that were folded, without gaps."""
         self.looked = False
         """True once the file was asked for its engine."""
-        self._arrived: queue.Queue[_Start | _Block] = queue.Queue(WAITING_BLOCKS)
+        self._arrived: queue.Queue[State | _Block] = queue.Queue(WAITING_BLOCKS)
         self._rate: deque[tuple[float, int]] = deque(maxlen=round(RATE_S / LOOK_S))
         self._stop = threading.Event()
         self._broken = False
@@ -133,8 +128,8 @@ class Feed:
             except queue.Empty:
                 break
             changed = True
-            if isinstance(arrived, _Start):
-                self.state = arrived.state
+            if isinstance(arrived, State):
+                self.state = arrived
                 self.names.learn_state(self.state)
             else:
                 self._fold(arrived)
@@ -171,7 +166,7 @@ class Feed:
                     return
                 self._troubles["follow"] = str(error)
                 self._stop.wait(RETRY_S)
-                self._forget("follow")
+                self._troubles.pop("follow", None)
 
     def _first(self) -> int:
         """Hand over the newest snapshot; without one the journal is read from its start."""
@@ -186,7 +181,7 @@ class Feed:
         except ValueError:
             return 0
         self._mark = mark
-        self._hand_over(_Start(state))
+        self._hand_over(state)
         return state.seq
 
     def _blocks(self, after_seq: int) -> Iterator[tuple[int, _Block]]:
@@ -195,7 +190,7 @@ class Feed:
             self._mark = tail.mark
             yield batch[-1].seq, _Block(batch, decode_events([(row.seq, row.kind, row.body) for row in batch]))
 
-    def _hand_over(self, arrived: _Start | _Block) -> None:
+    def _hand_over(self, arrived: State | _Block) -> None:
         while not self._stop.is_set():
             with contextlib.suppress(queue.Full):
                 self._arrived.put(arrived, timeout=0.1)
@@ -206,7 +201,7 @@ class Feed:
         while not self._stop.is_set():
             try:
                 with Reader(self.path) as reader:
-                    self._forget("look")
+                    self._troubles.pop("look", None)
                     while not self._stop.is_set():
                         self._look_once(reader)
                         if self._moved_away():
@@ -217,9 +212,6 @@ class Feed:
                     return
                 self._troubles["look"] = str(error)
                 self._stop.wait(RETRY_S)
-
-    def _forget(self, whose: str) -> None:
-        self._troubles.pop(whose, None)
 
     def _look_once(self, reader: Reader) -> None:
         if reader.changed() or not self.looked:

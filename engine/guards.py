@@ -44,7 +44,7 @@ class TooSlow(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class CheckedOutput:
     """One output that is looked at."""
 
     agent: str
@@ -53,7 +53,7 @@ class Looked:
     error: str | None = None
 
 
-async def verdict_of(check: Check, looked: Sequence[Looked]) -> dict[str, JsonValue]:
+async def verdict_of(check: Check, looked: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
     """Return what a check finds.
 
     Args:
@@ -74,7 +74,7 @@ async def verdict_of(check: Check, looked: Sequence[Looked]) -> dict[str, JsonVa
     return _WHAT[check.what](check, looked)
 
 
-def _score(check: Check, looked: Sequence[Looked]) -> dict[str, JsonValue]:
+def _score(check: Check, looked: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
     scores = [score_in(one.output) for one in looked if one.status == "done"]
     given = [score for score in scores if score is not None]
     lowest = min(given) if given and len(given) == len(scores) else None
@@ -97,7 +97,7 @@ def score_in(output: JsonValue) -> float | None:
     return float(found[1]) / float(found[2]) if found[2] and float(found[2]) else float(found[1])
 
 
-def _approved(check: Check, looked: Sequence[Looked]) -> dict[str, JsonValue]:
+def _approved(check: Check, looked: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
     words = check.args.get("rejects")
     rejects = [str(word).casefold() for word in words] if isinstance(words, list) else []
     for one in looked:
@@ -117,7 +117,7 @@ def _short(reasons: JsonValue) -> str:
     return " ".join(text.split())[:REASONS]
 
 
-async def _guards(check: Check, looked: Sequence[Looked]) -> dict[str, JsonValue]:
+async def _guards(check: Check, looked: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
     guards = check.args.get("guards")
     holds: list[JsonValue] = []
     said: list[str] = []
@@ -134,7 +134,7 @@ async def _guards(check: Check, looked: Sequence[Looked]) -> dict[str, JsonValue
     return verdict
 
 
-async def holds_for(guard: JsonValue, looked: Sequence[Looked]) -> bool:
+async def holds_for(guard: JsonValue, looked: Sequence[CheckedOutput]) -> bool:
     """Return whether a guard holds for what is looked at: for one of them; `status: done` for all.
 
     Raises:
@@ -196,7 +196,7 @@ def _at(output: JsonValue, path: str) -> list[JsonValue]:
     return [value]
 
 
-def _items(check: Check, looked: Sequence[Looked]) -> dict[str, JsonValue]:
+def _items(check: Check, looked: Sequence[CheckedOutput]) -> dict[str, JsonValue]:
     output = looked[0].output if looked else None
     value = _value(output)
     if isinstance(value, dict) and isinstance(value.get("items"), list):
@@ -233,7 +233,7 @@ def _text(output: JsonValue) -> str:
     return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
 
 
-_WHAT: dict[str, Callable[[Check, Sequence[Looked]], dict[str, JsonValue]]] = {
+_WHAT: dict[str, Callable[[Check, Sequence[CheckedOutput]], dict[str, JsonValue]]] = {
     "score": _score,
     "approved": _approved,
     "items": _items,

@@ -9,20 +9,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from engine.core.events import (
-    AttemptCancelled,
-    AttemptDone,
-    AttemptSetAside,
-    Delegated,
-    EscalationAnswered,
-    Event,
-    PartImported,
-    RunSubmitted,
-    StateImported,
-    StepRecorded,
-    SummariesImported,
-    TeamLoaded,
-)
+from engine.core import events
 from engine.core.fact import JsonValue
 from engine.core.values import INLINE_CHARS, Held, TextRef
 
@@ -32,17 +19,17 @@ EACH_BYTES = 1_000
 """Memory of an event object besides its JSON, in bytes."""
 
 _CARRIERS: dict[type, str] = {
-    RunSubmitted: "request",
-    Delegated: "children",
-    StepRecorded: "output",
-    AttemptDone: "output",
-    AttemptCancelled: "partial",
-    AttemptSetAside: "partial",
-    EscalationAnswered: "output",
-    PartImported: "texts",
-    SummariesImported: "texts",
-    StateImported: "texts",
-    TeamLoaded: "text",
+    events.RunSubmitted: "request",
+    events.Delegated: "children",
+    events.StepRecorded: "output",
+    events.AttemptDone: "output",
+    events.AttemptCancelled: "partial",
+    events.AttemptSetAside: "partial",
+    events.EscalationAnswered: "output",
+    events.PartImported: "texts",
+    events.SummariesImported: "texts",
+    events.StateImported: "texts",
+    events.TeamLoaded: "text",
 }
 """Events whose values the state refers to, with the field of the value."""
 
@@ -61,7 +48,7 @@ class Texts:
         self._kept: OrderedDict[int, tuple[object, int]] = OrderedDict()
         self._bytes = 0
 
-    def keep(self, seq: int, event: Event, size_bytes: int) -> None:
+    def keep(self, seq: int, event: events.Event, size_bytes: int) -> None:
         """Remember an event that was just decided, where the state may refer to what it carries."""
         name = _CARRIERS.get(type(event))
         if name is None:

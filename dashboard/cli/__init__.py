@@ -112,9 +112,9 @@ def _invoked(words: list[str], settings: Settings) -> int:
 def _ended(error: Exception, settings: Settings) -> int:
     failure = failure_of(error)
     if settings.chosen is not None and isinstance(error, Failure):
-        from dashboard.cli.database import naming_team  # loaded by whoever chose a database
+        from dashboard.cli.database import with_team  # loaded by whoever chose a database
 
-        failure = naming_team(failure, settings.chosen)
+        failure = with_team(failure, settings.chosen)
     try:
         show_failure(failure, as_json=settings.json)
     except BrokenPipeError:

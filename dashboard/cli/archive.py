@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from dashboard.clean import clean
-from dashboard.cli.database import check_database, database_of, naming, team_in
+from dashboard.cli.database import check_database, database_of, team_fields, team_in
 from dashboard.cli.output import DONE, WRONG_USAGE, Failure, emit, fail, say
 from dashboard.cli.sending import perform
 from dashboard.cli.trust import allow_code, trust_list
@@ -46,7 +46,7 @@ def export(ctx: click.Context, file: Path, *, history: bool, force: bool, only: 
     except ExportRefused as error:
         fail("export_refused", str(error), "", WRONG_USAGE)
     said = {name: getattr(done, name) for name in ("path", "bytes", "seq", "state_sha256")}
-    body = {"v": 1, "kind": "export", **said, **naming(db)}
+    body = {"v": 1, "kind": "export", **said, **team_fields(db)}
     what = "exported" if only is None else f"exported {only}"
     told = f"✓ {what} to {done.path} ({size(done.bytes)}), as of seq {done.seq:,} (team {team_in(db)})"
     emit(ctx, body, told)
@@ -105,7 +105,7 @@ def _target(ctx: click.Context, *, dry_run: bool) -> Path | None:
 
 def _body(db: Path | None, plan: ImportPlan, *, dry_run: bool) -> dict[str, object]:
     said = {name: getattr(plan, name) for name in ("creates", "needs_trust", "clashes")}
-    return {"v": 1, "kind": "import", "dry_run": dry_run, **said, **({} if db is None else naming(db))}
+    return {"v": 1, "kind": "import", "dry_run": dry_run, **said, **({} if db is None else team_fields(db))}
 
 
 def _lines(file: Path, plan: ImportPlan) -> list[str]:

@@ -81,13 +81,13 @@ def made_data_folder() -> Path:
 def databases() -> list[Found]:
     """Return the databases in the data folder by name, those of the demo included."""
     folder = data_folder()
-    return [looked_at(path) for path in sorted([*folder.glob("*.db"), *folder.glob("demo/*.db")])]
+    return [inspected(path) for path in sorted([*folder.glob("*.db"), *folder.glob("demo/*.db")])]
 
 
 def databases_at_hand() -> list[Found]:
     """Return the databases of the current folder, or the nearest one above it that has any, and of the data folder."""
     here = next(filter(None, map(_ours_in, _folders())), [])
-    return [*map(looked_at, here), *(found for found in databases() if found.path not in here)]
+    return [*map(inspected, here), *(found for found in databases() if found.path not in here)]
 
 
 def database_of(ctx: click.Context, *, changes: bool) -> Path:
@@ -103,7 +103,7 @@ def database_of(ctx: click.Context, *, changes: bool) -> Path:
         if len(live) != 1:
             _fail_to_choose(live, [each for each in found if each.error is None])
         named = live[0].path
-        _mean_the_only_one(ctx, named, changes=changes)
+        _confirm_only_team(ctx, named, changes=changes)
     ctx.ensure_object(Settings).chosen = named
     return named
 
@@ -118,14 +118,14 @@ def given_database(ctx: click.Context) -> Path | None:
 
 def database_of_file(team: Path) -> Path | None:
     """Return the database that `up` made for a team file, also under an earlier name of its supervisor."""
-    return next(iter(sorted(data_folder().glob(f"*-{mark_of(team)}.db"))), None)
+    return next(iter(sorted(data_folder().glob(f"*-{path_digest(team)}.db"))), None)
 
 
 def team_database(ctx: click.Context, file: "TeamFile") -> Path:
     """Return the database of a team file, which may be still to be made: two files with teams of one name have two."""
     db = given_database(ctx) or database_of_file(file.path)
     if db is None:
-        db = data_folder() / f"{file.name}-{mark_of(file.path)}.db"
+        db = data_folder() / f"{file.name}-{path_digest(file.path)}.db"
         Files.of(db)
         made_data_folder()
     check_database(db)
@@ -139,12 +139,12 @@ def check_database(db: Path) -> None:
         check_place(db)
 
 
-def mark_of(path: Path) -> str:
+def path_digest(path: Path) -> str:
     """Return 8 hex digits that tell a real path from others."""
     return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:8]
 
 
-def naming_team(failure: Failure, db: Path) -> Failure:
+def with_team(failure: Failure, db: Path) -> Failure:
     """Return a failure as one that names the team of a database, where there is a team; bad usage is of no team."""
     try:
         state = folded(db)
@@ -152,12 +152,12 @@ def naming_team(failure: Failure, db: Path) -> Failure:
         return failure  # of a file that cannot be read, which it names
     if not state.roots or failure.code == "usage":
         return failure
-    about = {**naming(db, state), **failure.about}
+    about = {**team_fields(db, state), **failure.about}
     failure.about = about
     return failure
 
 
-def naming(db: Path, state: State | None = None) -> dict[str, str]:
+def team_fields(db: Path, state: State | None = None) -> dict[str, str]:
     """Return what says in JSON which team a subcommand was about."""
     return {"db": str(db), "team": team_in(db, state)}
 
@@ -232,7 +232,7 @@ def _is_ours(path: Path) -> bool:
     return True
 
 
-def _mean_the_only_one(ctx: click.Context, db: Path, *, changes: bool) -> None:
+def _confirm_only_team(ctx: click.Context, db: Path, *, changes: bool) -> None:
     """Report that the only live team is used; before a change, ask for confirmation."""
     if not changes:
         if not ctx.ensure_object(Settings).json:  # there the answer says it
@@ -275,7 +275,7 @@ def _origin(db: Path) -> str:
     return f"{name}, made by {made_by[0]}" if made_by and made_by[0] else name
 
 
-def looked_at(path: Path) -> Found:
+def inspected(path: Path) -> Found:
     """Inspect the file at `path`: its engine, its standby engines, or why it cannot be used."""
     try:
         with Reader(path) as reader:

@@ -10,11 +10,11 @@ from pathlib import Path
 import click
 
 import dashboard.demo
-from dashboard.cli.database import check_database, given_database, made_data_folder, mark_of
+from dashboard.cli.database import check_database, given_database, made_data_folder, path_digest
 from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
-from dashboard.cli.progress import Progress, await_run
-from dashboard.cli.run import still_running, submit, write_end
-from dashboard.cli.screen import has_terminal, open_dashboard, say_ways_back, ways_back
+from dashboard.cli.progress import Progress
+from dashboard.cli.run import finish, submit
+from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands, say_how_to_reopen
 from dashboard.cli.trust import allow
 from dashboard.cli.up import Launched, launch
 from dashboard.process import is_alive
@@ -59,15 +59,20 @@ def demo(
         if looking and stdlib and launched.started:
             _queue_packages(db, chosen, run_id)
     except KeyboardInterrupt:  # before there is a screen that could ask
-        say_ways_back(db)
+        say_how_to_reopen(db)
         raise
     if looking:
         return open_dashboard(db, demo=True, debug=settings.debug)
     if detach:
         told = f"the crew reads {chosen}: run {run_id}, engine {launched.pid} on {launched.db}"
-        emit(ctx, launched.body() | {"run_id": run_id}, [told, *ways_back(launched.db)])
+        emit(ctx, launched.body() | {"run_id": run_id}, [told, *reopen_commands(launched.db)])
         return DONE
-    return _waited(ctx, launched, run_id, output)
+    progress = Progress(run_id, every_s=0.2 if sys.stderr.isatty() else LINE_EVERY_S, always=True)
+    status = finish(ctx, db, run_id, output, progress=progress)
+    if status != INTERRUPTED:
+        say(f'the crew waits for the next request: quarterdeck run "audit …" --db {db}')
+        say(*reopen_commands(db))
+    return status
 
 
 def crew_file() -> Path:
@@ -83,7 +88,7 @@ def _folder(given: Path | None, *, stdlib: bool) -> tuple[Path, str]:
     if not folder.is_dir():
         fail("usage", f"{given} is not a folder", "name a folder of source code, or take --stdlib")
     # The folder's name says to a person which one it is, the hash tells equal names apart.
-    return folder, f"{folder.name.encode('ascii', 'ignore').decode()[:100] or 'root'}-{mark_of(folder)}"
+    return folder, f"{folder.name.encode('ascii', 'ignore').decode()[:100] or 'root'}-{path_digest(folder)}"
 
 
 def _launched(db: Path, folder: Path, *, stdlib: bool) -> Launched:
@@ -119,18 +124,3 @@ def _queue_packages(db: Path, folder: Path, run_id: str) -> None:
     packages.sort(key=lambda found: -sum(1 for _ in found.rglob("*.py")))
     for package in packages[:PACKAGES]:
         run_id = submit(db, Submit(request=f"audit {package.name}", after=[run_id]))[0]
-
-
-def _waited(ctx: click.Context, launched: Launched, run_id: str, output: Path | None) -> int:
-    progress = Progress(run_id, every_s=LINE_EVERY_S if not sys.stderr.isatty() else 0.2, always=True)
-    try:
-        ended = await_run(launched.db, run_id, progress)
-    except KeyboardInterrupt:
-        progress.end()
-        say(still_running(run_id, launched.db))
-        return INTERRUPTED
-    progress.end()
-    status = write_end(ctx, launched.db, ended, output)
-    say(f'the crew waits for the next request: quarterdeck run "audit …" --db {launched.db}')
-    say(*ways_back(launched.db))
-    return status

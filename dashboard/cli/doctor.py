@@ -12,7 +12,7 @@ from typing import Literal
 
 import click
 
-from dashboard.cli.database import Found, data_folder, databases_at_hand, given_database, looked_at
+from dashboard.cli.database import Found, data_folder, databases_at_hand, given_database, inspected
 from dashboard.cli.output import DONE, WRONG_USAGE, emit
 from dashboard.cli.trust import trust_list
 from dashboard.views.amounts import counted, duration
@@ -46,7 +46,7 @@ class Finding:
 def doctor(ctx: click.Context, *, verifying: bool) -> int:
     """Look for what is wrong on this machine and in the databases."""
     given = given_database(ctx)
-    found = [looked_at(given)] if given is not None else databases_at_hand()
+    found = [inspected(given)] if given is not None else databases_at_hand()
     findings = [*_programs(), *_folders(), *_databases(found, verifying=verifying)]
     body = {
         "v": 1,

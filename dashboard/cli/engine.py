@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.database import database_of, naming, team_database
+from dashboard.cli.database import database_of, team_database, team_fields
 from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
 from dashboard.cli.trust import ensure_trusted, trust_list
-from dashboard.cli.up import agreed, answers, check_same_team, is_loaded, planned
+from dashboard.cli.up import check_same_team, confirmed, is_loaded, merge_options, planned
 from dashboard.process import Announcer
 from engine.core.commands import Winner
 from engine.core.fact import changed
@@ -25,7 +25,7 @@ from store import Durability
 @click.command("engine")
 @click.option("--team", metavar="TEAM", type=click.Path(path_type=Path), help="Load this team file first.")
 @click.option("--trust", "trusting", is_flag=True, help="Trust the team file as it is now.")
-@answers
+@merge_options
 @click.option("--takeover", is_flag=True, help="End an engine of this database that hangs, and take its place.")
 @click.option("--standby", is_flag=True, help="Wait, and take over when the engine at work is gone.")
 @click.option(
@@ -106,7 +106,7 @@ def engine(
     if load is not None and code is not None and state is not None:
         check_same_team(ctx, db, state, Path(load.path))
         if not is_loaded(state, load, code.digests):
-            load = agreed(ctx, db, load, planned(state, load, code.digests), prune=prune, keep=keep)
+            load = confirmed(ctx, db, load, planned(state, load, code.digests), prune=prune, keep=keep)
     folder = file.folder if file is not None else None if state is None or state.team is None else state.team.folder
     if folder is not None:  # what its agents open by a relative name is the same each time
         with suppress(OSError):
@@ -115,11 +115,11 @@ def engine(
 
     import anyio  # with the host, 0.2 s that wrong arguments do not cost
 
-    from dashboard.cli.serve import Serving, Terms, refuse_code_elsewhere
+    from dashboard.cli.serve import EngineOptions, Serving, refuse_code_elsewhere
 
     if state is not None and not (standby or without_code):
         refuse_code_elsewhere(state, db)
-    terms = Terms(
+    terms = EngineOptions(
         db=db, load=load, digests={} if code is None else code.digests, allowed=trust_list(), takeover=takeover,
         durability=durability, while_fd=while_fd, standby=standby, takeover_after_s=takeover_after,
         json=ctx.ensure_object(Settings).json, accept_loss=accept_loss, without_code=without_code,
@@ -144,6 +144,6 @@ def _announce(ctx: click.Context, db: Path, announcer: Announcer | None, kind: s
     if announcer is not None:
         announcer.up()
     elif ctx.ensure_object(Settings).json:
-        emit(ctx, {"v": 1, "kind": kind, **naming(db), "pid": os.getpid()}, None)
+        emit(ctx, {"v": 1, "kind": kind, **team_fields(db), "pid": os.getpid()}, None)
     else:
         say(f"engine {os.getpid()} {did} on {db}; Ctrl-C ends it")

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import click
 
-from dashboard.cli.database import database_of, naming
+from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.items import Item, agent_item, run_item, supervisor_item, task_item
 from dashboard.cli.output import WRONG_USAGE, Table, emit, fail
 from dashboard.cli.times import now_in
@@ -48,7 +48,7 @@ class _Look:
 
     def body(self, kind: str, items: list[Item], **more: object) -> Item:
         """Return a list in the shape of `--json`."""
-        return {"v": 1, "kind": kind, **naming(self.db, self.state), **more, "seq": self.state.seq, "items": items}
+        return {"v": 1, "kind": kind, **team_fields(self.db, self.state), **more, "seq": self.state.seq, "items": items}
 
 
 @contextmanager

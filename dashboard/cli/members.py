@@ -14,22 +14,8 @@ from dashboard.cli.sending import Sending, change, plain, state_of
 from dashboard.cli.times import Length
 from dashboard.cli.trust import ensure_granted
 from dashboard.specfile import read_spec_file
-from engine.core.commands import (
-    AddAgent,
-    AddSupervisor,
-    ChangeCapabilities,
-    ChangeSupervisor,
-    Command,
-    Move,
-    Pause,
-    RemoveMember,
-    ReplaceTeam,
-    Resume,
-    Rollback,
-    RollbackAgents,
-    SwapAgent,
-    SwapAgents,
-)  # fmt: skip
+from engine.core import commands
+from engine.core.commands import Command
 from engine.core.options import BALANCES, Balance, Preempt, SupervisorOptions
 from engine.core.queries.targets import at
 from engine.core.spec import AgentSpec
@@ -70,8 +56,8 @@ def swap(
         fail("usage", "say which agent", "quarterdeck swap AGENT --with SPEC", WRONG_USAGE)
     failures, tasks = _probation(rollback_after)
 
-    def one(agent: str, *, spec: AgentSpec | None = None, registered: str | None = None) -> SwapAgent:
-        return SwapAgent(
+    def one(agent: str, *, spec: AgentSpec | None = None, registered: str | None = None) -> commands.SwapAgent:
+        return commands.SwapAgent(
             agent=agent,
             spec=spec,
             registered=registered,
@@ -95,7 +81,7 @@ def swap(
         swaps = [one(agent, spec=spec) for agent, spec in pairs]
         if not swaps:
             fail("usage", f"{file} has none of these agents", "leave the names out to swap all of them", WRONG_USAGE)
-    return swaps[0] if len(swaps) == 1 else SwapAgents(swaps=swaps)
+    return swaps[0] if len(swaps) == 1 else commands.SwapAgents(swaps=swaps)
 
 
 def _probation(said: str | None) -> tuple[int | None, int]:
@@ -117,8 +103,8 @@ def rollback(agents: tuple[str, ...], *, mode: str) -> Command:
 
     Several agents are rolled back as one change: all of them, or none.
     """
-    each = [Rollback(agent=agent, mode=mode) for agent in agents]
-    return each[0] if len(each) == 1 else RollbackAgents(rollbacks=each)
+    each = [commands.Rollback(agent=agent, mode=mode) for agent in agents]
+    return each[0] if len(each) == 1 else commands.RollbackAgents(rollbacks=each)
 
 
 @change("capability")
@@ -129,7 +115,7 @@ def capability(agent: str, *, added: tuple[str, ...], removed: tuple[str, ...]) 
     """Change what AGENT is able to do, while it works."""
     if not added and not removed:
         fail("usage", "nothing to change", "say --add WORD or --remove WORD", WRONG_USAGE)
-    return ChangeCapabilities(agent=agent, add=list(added), remove=list(removed))
+    return commands.ChangeCapabilities(agent=agent, add=list(added), remove=list(removed))
 
 
 @change("add", looks=True)
@@ -145,8 +131,8 @@ def add(sending: Callable[[], Sending], file: Path, *, under: str | None, trust:
     ensure_granted(sending(), found, trust=trust)
     if found.team is not None:
         roots = state_of(sending()).roots
-        return AddSupervisor(parent=under or (at(roots[0].id) if roots else None), team=found.team)
-    return [AddAgent(supervisor=under, spec=spec) for spec in found.agents]
+        return commands.AddSupervisor(parent=under or (at(roots[0].id) if roots else None), team=found.team)
+    return [commands.AddAgent(supervisor=under, spec=spec) for spec in found.agents]
 
 
 _leaving = click.Option(
@@ -154,11 +140,11 @@ _leaving = click.Option(
     help="What becomes of its work: it ends, another takes it, it is stopped.",
 )  # fmt: skip
 remove = plain(
-    "remove", RemoveMember, "target", _leaving,
+    "remove", commands.RemoveMember, "target", _leaving,
     about="Remove the agent TARGET, or a supervisor that has nobody under it.",
 )  # fmt: skip
 move = plain(
-    "move", Move, "target", "parent",
+    "move", commands.Move, "target", "parent",
     about="Put the agent or supervisor TARGET, with everything under it, under the supervisor PARENT.",
 )  # fmt: skip
 
@@ -174,7 +160,7 @@ def replace(sending: Callable[[], Sending], supervisor: str, file: Path, *, mode
     if found.team is None:
         fail("usage", f"{file} is no team file", "it begins with 'version: 1' and has a supervisor", WRONG_USAGE)
     ensure_granted(sending(), found, trust=trust)
-    return ReplaceTeam(supervisor=supervisor, team=found.team, mode=mode)
+    return commands.ReplaceTeam(supervisor=supervisor, team=found.team, mode=mode)
 
 
 @change("set")
@@ -199,13 +185,15 @@ def set_(
         )
     if options is None and max_parallel is None and max_agents is None:
         fail("usage", "nothing to change", "see: quarterdeck set --help", WRONG_USAGE)
-    return ChangeSupervisor(supervisor=supervisor, options=options, max_parallel=max_parallel, max_agents=max_agents)
+    return commands.ChangeSupervisor(
+        supervisor=supervisor, options=options, max_parallel=max_parallel, max_agents=max_agents
+    )
 
 
 pause = plain(
     "pause",
-    Pause,
+    commands.Pause,
     "target",
     about="Let the agent, supervisor or run TARGET start nothing new; what is at work goes on.",
 )
-resume = plain("resume", Resume, "target", about="Let the paused agent, supervisor or run TARGET go on.")
+resume = plain("resume", commands.Resume, "target", about="Let the paused agent, supervisor or run TARGET go on.")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.database import database_of, naming, team_in
+from dashboard.cli.database import database_of, team_fields, team_in
 from dashboard.cli.output import (
     DONE,
     INTERRUPTED,
@@ -104,23 +104,24 @@ def wait(ctx: click.Context, run_id: str, output: Path | None) -> int:
     if end_of(db, run_id) is None and run_id in folded(db).runs and not is_alive(db):
         hint = f"it goes on with: quarterdeck engine --db {db}"
         fail("no_engine", f"run {run_id} is suspended, no engine is at work", hint, NO_ENGINE)
-    return finish(ctx, db, run_id, output, bound=False)
+    return finish(ctx, db, run_id, output)
 
 
-def finish(ctx: click.Context, db: Path, run_id: str, output: Path | None, *, bound: bool) -> int:
+def finish(
+    ctx: click.Context, db: Path, run_id: str, output: Path | None, *, bound: bool = False,
+    progress: Progress | None = None,
+) -> int:  # fmt: skip
     """Wait for a run, write its output to a file or stdout, and return the exit status.
 
     `bound` says whether its engine ends with this process.
     """
-    progress = Progress(run_id, every_s=0.2)
+    progress = progress or Progress(run_id, every_s=0.2)
     try:
         ended = await_run(db, run_id, progress)
     except KeyboardInterrupt:
         progress.end()
-        if bound:
-            say(f"stopped; run {run_id} goes on with: quarterdeck engine --db {db}")
-        else:
-            say(still_running(run_id, db))
+        stopped = f"stopped; run {run_id} goes on with: quarterdeck engine --db {db}"
+        say(stopped if bound else still_running(run_id, db))
         return INTERRUPTED
     progress.end()
     return write_end(ctx, db, ended, output)
@@ -135,7 +136,7 @@ def write_end(ctx: click.Context, db: Path, ended: RunEnd, output: Path | None) 
         output.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8", errors="backslashreplace")
         written = f"; wrote {output}"
     if ctx.ensure_object(Settings).json:
-        emit(ctx, ended.body() | naming(db), None)
+        emit(ctx, ended.body() | team_fields(db), None)
     elif output is None and text:
         write_output(text.removesuffix("\n"))
     if ended.status != "done":

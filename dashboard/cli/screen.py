@@ -52,16 +52,16 @@ def open_dashboard(db: Path, *, readonly: bool = False, demo: bool = False, debu
     try:
         return run_dashboard(db, readonly=readonly, ask_engine=demo, tips=demo, debug=debug)
     finally:
-        say_ways_back(db)
+        say_how_to_reopen(db)
 
 
-def say_ways_back(db: Path) -> None:
+def say_how_to_reopen(db: Path) -> None:
     """Where an engine goes on without a screen, say how to come back to it, whole, to be copied from the shell."""
     if is_alive(db):
-        say("the team goes on", *ways_back(db))
+        say("the team goes on", *reopen_commands(db))
 
 
-def ways_back(db: Path) -> list[str]:
+def reopen_commands(db: Path) -> list[str]:
     """Return the commands that look at a team again, end it, and mean it in this shell from now on."""
     named = shlex.quote(str(db))
     return [

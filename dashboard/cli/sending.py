@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from dashboard.cli.database import database_of, naming, team_in
+from dashboard.cli.database import database_of, team_fields, team_in
 from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, emit, fail
 from dashboard.client import Client, Outcome, folded
 from engine.core.commands import Command
@@ -134,7 +134,7 @@ def outcome_body(db: Path, outcome: Outcome) -> dict[str, object]:
         "v": 1,
         "kind": "outcome",
         **{name: getattr(outcome, name) for name in ("command_id", "status", "seq", "reason")},
-        **naming(db),
+        **team_fields(db),
     }
 
 

@@ -49,7 +49,7 @@ def end_lost(loss: StoreError, db: Path, *, as_json: bool) -> NoReturn:
     os._exit(failure.exit_status)
 
 
-def end_when_stuck(store: Store, *, as_json: bool) -> None:
+def watch_for_loss(store: Store, *, as_json: bool) -> None:
     """Watch for the loss of a store beside the loop, and end the process where the loop does not notice in time.
 
     An agent that blocks the loop makes the engine look hung, possibly for ever.
@@ -84,7 +84,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class EngineOptions:
     """Options of an engine."""
 
     db: Path
@@ -119,7 +119,9 @@ class Serving:
         waiting: Called once it stands by.
     """
 
-    def __init__(self, terms: Terms, ready: Callable[[], None], waiting: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, terms: EngineOptions, ready: Callable[[], None], waiting: Callable[[], None] = lambda: None
+    ) -> None:
         self._terms = terms
         self._ready = ready
         self._waiting = waiting
@@ -206,7 +208,7 @@ class Serving:
         ):
             if standby is not None:
                 standby.leave()
-            end_when_stuck(store, as_json=terms.json)
+            watch_for_loss(store, as_json=terms.json)
             state = _known(readiness, store)
             host = Host(store, folder=Path.cwd(), allowed=terms.allowed, is_program=False, state=state)
             group.start_soon(self._watch_signals, host)

@@ -5,7 +5,7 @@ from typing import Literal
 
 import click
 
-from dashboard.cli.database import naming
+from dashboard.cli.database import team_fields
 from dashboard.cli.items import Item
 from dashboard.cli.output import DONE, WRONG_USAGE, emit, fail
 from dashboard.cli.sending import Sending, order, sending_options, state_of
@@ -53,7 +53,7 @@ def strategy(
         return order(ctx, sending, [command])
     state = state_of(sending)
     event = switched(state, command)
-    emit(ctx, _body(state, event) | naming(sending.path, state), _told(state, event))
+    emit(ctx, _body(state, event) | team_fields(sending.path, state), _told(state, event))
     return DONE
 
 

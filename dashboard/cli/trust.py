@@ -85,9 +85,9 @@ def _ask(code: TeamCode, changed: list[str]) -> None:
     file = code.team
     why = f"has changed since you trusted it ({', '.join(changed)})" if changed else "is new here"
     say(f"{file.path} {why}. It runs this code:", *(f"  {reference}" for reference in file.references))
-    say(f"from {', '.join(code.files) or 'no file'} in {file.folder}, and from the installed packages")
-    if not click.confirm("Trust it?", err=True):
-        fail("not_trusted", f"{file.path} is not trusted, nothing was started", "", REFUSED)
+    _confirm(
+        f"{', '.join(code.files) or 'no file'} in {file.folder}", f"{file.path} is not trusted, nothing was started"
+    )
     allow(code)
 
 
@@ -149,6 +149,10 @@ def _ask_for(needed: Sequence[str], source: Path, folder: Path) -> None:
         shown = ", ".join(needed[:3]) + (f" and {len(needed) - 3} more" if len(needed) > 3 else "")
         fail("not_trusted", f"{source} runs code that is not trusted: {shown}", "allow it with --trust", REFUSED)
     say(f"{source} runs code that is not trusted yet:", *(f"  {reference}" for reference in needed))
-    say(f"from {folder}, and from the installed packages")
+    _confirm(str(folder), "not trusted, so nothing was changed")
+
+
+def _confirm(origin: str, refusal: str) -> None:
+    say(f"from {origin}, and from the installed packages")
     if not click.confirm("Trust it?", err=True):
-        fail("not_trusted", "not trusted, so nothing was changed", "", REFUSED)
+        fail("not_trusted", refusal, "", REFUSED)

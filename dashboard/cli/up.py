@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 import click
 from msgspec import to_builtins
 
-from dashboard.cli.database import naming, team_database
+from dashboard.cli.database import team_database, team_fields
 from dashboard.cli.files import check_code
 from dashboard.cli.output import DONE, NO_ENGINE, REFUSED, WRONG_USAGE, Settings, emit, fail, is_interactive, say
-from dashboard.cli.screen import has_terminal, open_dashboard, ways_back
+from dashboard.cli.screen import has_terminal, open_dashboard, reopen_commands
 from dashboard.cli.sending import perform
 from dashboard.cli.stop import GRACE_S, handed_over, standing_by
 from dashboard.cli.trust import ensure_trusted
@@ -55,7 +55,7 @@ class Launched:
         return {
             "v": 1,
             "kind": "up",
-            **naming(self.db),
+            **team_fields(self.db),
             "pid": self.pid,
             "started": self.started,
             "handed_over": self.handed_over,
@@ -65,7 +65,7 @@ class Launched:
         }
 
 
-def answers(command: F) -> F:
+def merge_options(command: F) -> F:
     """Add the options that decide beforehand how an edited file is merged."""
     for option in (
         click.option("--on-conflict", type=click.Choice(["declared", "current"]), default="declared", show_default=True,
@@ -81,7 +81,7 @@ def answers(command: F) -> F:
 @click.argument("team", type=click.Path(path_type=Path))
 @click.option("--detach", is_flag=True, help="Open no dashboard.")
 @click.option("--trust", "trusting", is_flag=True, help="Trust the file as it is now.")
-@answers
+@merge_options
 @click.option("--dry-run", is_flag=True, help="Say what an edited file would change; do nothing.")
 @click.pass_context
 def up(
@@ -108,7 +108,7 @@ def up(
     _ensure_trusted(ctx, db, code, plan, allowed=trusting)
     if not known:
         check_code(file)
-        command = agreed(ctx, db, command, plan, prune=prune, keep=keep)
+        command = confirmed(ctx, db, command, plan, prune=prune, keep=keep)
     launched = launch(db, command, code.digests)
     settings = ctx.ensure_object(Settings)
     if settings.json or detach or not has_terminal():
@@ -129,7 +129,7 @@ def _ensure_trusted(ctx: click.Context, db: Path, code: TeamCode, plan: list[Cha
         if not ctx.ensure_object(Settings).json:
             say(*lines_of(plan))
         hint = f"or in one go: quarterdeck up {code.team.path} --trust"
-        fail("untrusted_file", str(error), hint, WRONG_USAGE, about={**naming(db), "items": items_of(plan)})
+        fail("untrusted_file", str(error), hint, WRONG_USAGE, about={**team_fields(db), "items": items_of(plan)})
 
 
 def launch(db: Path, command: LoadTeam, digests: Mapping[str, str]) -> Launched:
@@ -207,7 +207,7 @@ def _said(file: TeamFile, launched: Launched) -> list[str]:
         what = "the code has changed" if launched.handed_over else "the file has changed"
         lines = [f"{what}; {launched.outcome.summary} (engine {launched.pid} on {launched.db})"]
         lines += [f"engine {launched.pid} is a fresh process; what was at work goes on there"] * launched.handed_over
-    return [*file.warnings, *lines, *ways_back(launched.db)]
+    return [*file.warnings, *lines, *reopen_commands(launched.db)]
 
 
 def planned(state: State, command: LoadTeam, digests: Mapping[str, str]) -> list[Change]:
@@ -218,10 +218,10 @@ def planned(state: State, command: LoadTeam, digests: Mapping[str, str]) -> list
         fail(refusal.code, refusal.reason, "", REFUSED)
 
 
-def agreed(
+def confirmed(
     ctx: click.Context, db: Path, command: LoadTeam, plan: list[Change], *, prune: bool, keep: bool
 ) -> LoadTeam:  # fmt: skip
-    """Return the command with the operator's choices; a person is asked, a script answers with options.
+    """Return the command with the operator's choices; a person is asked, a script merge_options with options.
 
     Members that are no longer in the file and of which nothing says what becomes of them are exit 2.
     """
@@ -239,7 +239,7 @@ def agreed(
         return changed(command, prune=dropped and click.confirm("Remove who is no longer in the file?", err=True))
     if dropped and not answered:
         hint = "--prune removes them, --keep keeps them"
-        about = {**naming(db), "items": items_of(plan)}
+        about = {**team_fields(db), "items": items_of(plan)}
         fail("no_longer_in_file", "members are no longer in the file", hint, WRONG_USAGE, about=about)
     return changed(command, prune=prune)
 
@@ -251,7 +251,14 @@ def items_of(plan: list[Change]) -> list[dict[str, object]]:
 
 def show(ctx: click.Context, db: Path, state: State, plan: list[Change]) -> None:
     """Print what would change, without doing it."""
-    body = {"v": 1, "kind": "plan", "dry_run": True, **naming(db, state), "seq": state.seq, "items": items_of(plan)}
+    body = {
+        "v": 1,
+        "kind": "plan",
+        "dry_run": True,
+        **team_fields(db, state),
+        "seq": state.seq,
+        "items": items_of(plan),
+    }
     emit(ctx, body, lines_of(plan) or ["nothing to change"])
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import click
 
 from dashboard.clean import clean
-from dashboard.cli.database import database_of, naming
+from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.items import name_of
 from dashboard.cli.output import WRONG_USAGE, Table, emit, fail, is_interactive, say
 from dashboard.cli.sending import Sending, change, plain, state_of
@@ -94,7 +94,7 @@ def inbox(ctx: click.Context) -> None:
         columns = ("ID", "ABOUT", "OF", "ASKED", "ANSWERS", "ELSE", "QUESTION")
         return Table(columns, rows, empty="no question waits for an answer")
 
-    emit(ctx, {"v": 1, "kind": "inbox", **naming(db, state), "seq": state.seq, "items": items}, shown)
+    emit(ctx, {"v": 1, "kind": "inbox", **team_fields(db, state), "seq": state.seq, "items": items}, shown)
     if others := [_in_trouble(state, key) for key in needs_person(state) if key not in state.escalations]:
         say(f"in trouble besides: {', '.join(others)}")
 

@@ -215,14 +215,11 @@ def _(node: ast.stmt, module: Module) -> str:
     return ""
 
 
-@_rule("wildcard import", "low", ast.ImportFrom)
-def _(node: ast.ImportFrom, module: Module) -> str:
-    return f"from {node.module} import * hides where names come from" if node.names[0].name == "*" else ""
-
-
-@_calls("naive time", "low")
-def _(name: str, node: ast.Call, module: Module) -> str:
-    return f"{name}() knows no time zone" if name.endswith(("datetime.utcnow", "datetime.utcfromtimestamp")) else ""
+_rule("wildcard import", "low", ast.ImportFrom)(
+    lambda node, _: f"from {node.module} import * hides where names come from" if node.names[0].name == "*" else ""
+)
+_NAIVE = ("datetime.utcnow", "datetime.utcfromtimestamp")
+_calls("naive time", "low")(lambda name, *_: f"{name}() knows no time zone" if name.endswith(_NAIVE) else "")
 
 
 @_rule("assert", "low", ast.Assert)

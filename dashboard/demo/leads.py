@@ -1,14 +1,13 @@
 """The leads of the audit crew: each asks its question of the whole folder, one worker's answer at a time.
 
 Every lead lists the files itself. A list in the journal would be longer than everything the crew finds, and files
-that changed since are different work anyway. What a lead needs from the engine is spelled out here as protocols; the
-engine's own task and context fit them.
+that changed since are different work anyway.
 """
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import anyio.to_thread
 
@@ -17,6 +16,8 @@ from dashboard.demo.report import report, sections_in
 from dashboard.demo.scan import CODE, language_of
 from dashboard.demo.source import SourceRefused, read_bytes
 from dashboard.demo.walk import Listing, Target, target_of, walk
+from engine.runtimes.context import BlockingContext, Context
+from engine.runtimes.task import Task
 
 SHOWN_SKIPPED = 120
 
@@ -25,33 +26,6 @@ WAVE = 48
 """Items handed out at once: enough to keep every worker busy, few enough that cancelling is quick."""
 MAX_ITEMS = 1_200
 """Items a lead makes of one folder at most; larger folders get larger items."""
-
-
-class Input(Protocol):
-    """What an earlier node of the run put out."""
-
-    agent: str
-    output: Any
-
-
-class Task(Protocol):
-    """What the engine tells an agent about its task."""
-
-    request: str
-    folder: str
-    inputs: Sequence[Input]
-
-
-class Context(Protocol):
-    """What the engine lets an agent do."""
-
-    cancelled: bool
-
-    async def map(self, capability: str, items: Sequence[Any], *, return_failures: bool) -> list[Any]: ...
-
-    def progress(self, done: int, total: int) -> None: ...
-
-    def emit(self, text: str) -> None: ...
 
 
 @dataclass(slots=True)
@@ -70,7 +44,7 @@ async def survey_of(task: Task) -> tuple[Target, Listing]:
     """Resolve the request and list the files, off the loop; raises RequestRefused if it names nothing in the folder."""
 
     def survey() -> tuple[Target, Listing]:
-        target = target_of(task.request, task.folder)
+        target = target_of(str(task.request), str(task.folder))
         return target, walk(target.folder, target.under)
 
     return await anyio.to_thread.run_sync(survey)
@@ -149,9 +123,9 @@ def _skipped(listing: Listing) -> dict[str, Any]:
     return {"total": len(listing.skipped), "reasons": reasons, "items": items}
 
 
-def historian(task: Task, ctx: Any) -> dict[str, Any]:
+def historian(task: Task, ctx: BlockingContext) -> dict[str, Any]:
     """Git history: churn, authors, files that change together. Runs in a thread, because git is waited for."""
-    target = target_of(task.request, task.folder)
+    target = target_of(str(task.request), str(task.folder))
     found: dict[str, Any] = ctx.step("read history", history.read, str(target.folder), target.under)
     return {"section": "history", **found}
 

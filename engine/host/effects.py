@@ -31,7 +31,7 @@ from engine.core.signals import (
     TimerDue,
 )
 from engine.errors import Unusable
-from engine.guards import Looked, verdict_of
+from engine.guards import CheckedOutput, verdict_of
 from engine.host.attempts import Attempts
 from engine.host.crew import Crew, unusable_agent
 from engine.host.orders import Orders
@@ -158,7 +158,7 @@ class Performer:
 
     async def _verdict(self, effect: CheckOutputs) -> JsonValue:
         text = self._services.text
-        looked = [Looked(one.agent, one.status, await text(one.output), one.error) for one in effect.looks]
+        looked = [CheckedOutput(one.agent, one.status, await text(one.output), one.error) for one in effect.looks]
         return await verdict_of(effect.check, looked)
 
     async def _built_in(self, effect: JoinResults | CheckOutputs, work: Callable[[], Awaitable[JsonValue]]) -> None:

@@ -4,17 +4,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeAlias
 
-from engine.core.commands import (
-    AddAgent,
-    ChangeCapabilities,
-    ChangeSupervisor,
-    Move,
-    RemoveMember,
-    Rollback,
-    SwapAgent,
-    SwapAgents,
-    SwitchStrategy,
-)
+from engine.core import commands
 from engine.core.discovery import choose
 from engine.core.fact import changed, names
 from engine.core.options import Optimize, SupervisorOptions
@@ -53,7 +43,7 @@ class Changes(Node):
             Unusable: If it could not work.
         """
         spec = spec_of(agent)
-        return await self._engine.order(lambda: AddAgent(supervisor=self._target, spec=spec, name=name))
+        return await self._engine.order(lambda: commands.AddAgent(supervisor=self._target, spec=spec, name=name))
 
     @checks_arguments
     async def add_specialized_agent(self, name: str, settings: Settings) -> Applied:
@@ -79,7 +69,9 @@ class Changes(Node):
         """
         if self.agent_registry is not None and name in self.agent_registry:
             return await self.add_agent(self.agent_registry.get(name).spec, name=as_name)
-        return await self._engine.order(lambda: AddAgent(supervisor=self._target, registered=name, name=as_name))
+        return await self._engine.order(
+            lambda: commands.AddAgent(supervisor=self._target, registered=name, name=as_name)
+        )
 
     @checks_arguments
     async def remove_agent(self, name: str, *, mode: Literal["drain", "requeue", "abort"] | None = None) -> Applied:
@@ -93,7 +85,7 @@ class Changes(Node):
         Raises:
             CommandRefusedError: If there is none, or it is busy and no mode was given.
         """
-        return await self._engine.order(lambda: RemoveMember(target=self._agent_target(name), mode=mode))
+        return await self._engine.order(lambda: commands.RemoveMember(target=self._agent_target(name), mode=mode))
 
     @checks_arguments
     async def swap_agent(
@@ -135,7 +127,7 @@ class Changes(Node):
             CommandRefusedError, Unusable: As `swap_agent`, for the first that cannot be.
         """
         return await self._engine.order(
-            lambda: SwapAgents(swaps=[self._swap(name, spec, mode) for name, spec in specs.items()])
+            lambda: commands.SwapAgents(swaps=[self._swap(name, spec, mode) for name, spec in specs.items()])
         )
 
     def _swap(
@@ -145,9 +137,9 @@ class Changes(Node):
         mode: SwapMode,
         deadline_s: float | None = None,
         rollback_after: tuple[int, int] | None = None,
-    ) -> SwapAgent:
+    ) -> commands.SwapAgent:
         failures, tasks = rollback_after or (None, 10)
-        return SwapAgent(
+        return commands.SwapAgent(
             agent=self._agent_target(name),
             spec=None if isinstance(spec, str) else spec_of(spec),
             registered=spec if isinstance(spec, str) else None,
@@ -164,7 +156,7 @@ class Changes(Node):
         Raises:
             CommandRefusedError: If there is none, or it was never swapped.
         """
-        return await self._engine.order(lambda: Rollback(agent=self._agent_target(name), mode=mode))
+        return await self._engine.order(lambda: commands.Rollback(agent=self._agent_target(name), mode=mode))
 
     @checks_arguments
     async def change_capabilities(self, name: str, *, add: Iterable[str] = (), remove: Iterable[str] = ()) -> Applied:
@@ -175,7 +167,7 @@ class Changes(Node):
         """
         added, removed = list(add), list(remove)
         return await self._engine.order(
-            lambda: ChangeCapabilities(agent=self._agent_target(name), add=added, remove=removed)
+            lambda: commands.ChangeCapabilities(agent=self._agent_target(name), add=added, remove=removed)
         )
 
     @checks_arguments
@@ -190,7 +182,7 @@ class Changes(Node):
             CommandRefusedError: If either is not there, the name is taken, or it would be under itself.
         """
         return await self._engine.order(
-            lambda: Move(target=self._any_target(name), parent=self._any_target(parent, find_supervisor))
+            lambda: commands.Move(target=self._any_target(name), parent=self._any_target(parent, find_supervisor))
         )
 
     async def set_options(
@@ -206,7 +198,7 @@ class Changes(Node):
             CommandRefusedError: If it cannot be right.
         """
         return await self._engine.order(
-            lambda: ChangeSupervisor(
+            lambda: commands.ChangeSupervisor(
                 supervisor=self._target, options=options, max_parallel=max_parallel, max_agents=max_agents
             )
         )
@@ -225,9 +217,9 @@ class Changes(Node):
         slips = [key for key in settings if get_close_matches(key, ["name", *_SPEC_FIELDS], n=1, cutoff=0.8)]
         check_names("an agent spec", slips, _SPEC_FIELDS)
 
-        def swap() -> SwapAgent:
+        def swap() -> commands.SwapAgent:
             agent = self._agent(name)
-            return SwapAgent(
+            return commands.SwapAgent(
                 agent=at(agent.id), spec=_with(self._engine.restored(self._state.spec_of(agent)), settings)
             )
 
@@ -236,13 +228,13 @@ class Changes(Node):
     @property
     def coordination_mode(self) -> str:
         """Name of the coordination strategy; assign another to switch, before anything that is asked later."""
-        posted = (one for one in reversed(self._engine.posted) if isinstance(one, SwitchStrategy))
+        posted = (one for one in reversed(self._engine.posted) if isinstance(one, commands.SwitchStrategy))
         return next((one.mode for one in posted if one.mode and one.supervisor == self._target), self._here.mode)
 
     @coordination_mode.setter
     def coordination_mode(self, mode: str) -> None:
         strategy_named(mode)
-        self._engine.post(lambda: SwitchStrategy(supervisor=self._target, mode=mode))
+        self._engine.post(lambda: commands.SwitchStrategy(supervisor=self._target, mode=mode))
 
     @checks_arguments
     async def reconfigure_coordination(self, settings: Settings) -> Applied:
@@ -260,7 +252,7 @@ class Changes(Node):
         """
         check_names("reconfigure_coordination", settings, _COORDINATION)
         return await self._engine.order(
-            lambda: SwitchStrategy(
+            lambda: commands.SwitchStrategy(
                 supervisor=self._target,
                 mode=settings.get("mode"),
                 aggregation=settings.get("aggregation"),

@@ -13,23 +13,8 @@ import anyio.to_thread
 from anyio.abc import TaskStatus
 
 from engine.clock import Clock, RealClock
+from engine.core import commands
 from engine.core.code import specs_of
-from engine.core.commands import (
-    AddAgent,
-    AddSupervisor,
-    Cancel,
-    Command,
-    HandOver,
-    ImportState,
-    Ping,
-    RegisterSpec,
-    RetryWork,
-    StopEngine,
-    Submit,
-    SwapAgent,
-    SwapAgents,
-    Winner,
-)
 from engine.core.decide.naming import check_whole
 from engine.core.fact import JsonValue
 from engine.core.signals import AgentUnusable, AgentUsable, Signal, StateReady
@@ -49,7 +34,10 @@ from engine.supervisor.shared import LoopGuard, PendingCommands, Shared
 from engine.trust import user_list
 from store import Durability, Store, open_store
 
-_NEED_AN_ENGINE = (Submit, Cancel, RetryWork, StopEngine, HandOver, Ping, ImportState)
+_NEED_AN_ENGINE = (
+    commands.Submit, commands.Cancel, commands.RetryWork, commands.StopEngine, commands.HandOver, commands.Ping,
+    commands.ImportState,
+)  # fmt: skip
 
 
 class LocalEngine(EngineLink):
@@ -64,12 +52,12 @@ class LocalEngine(EngineLink):
 
     def __init__(
         self,
-        team: AddSupervisor,
+        team: commands.AddSupervisor,
         *,
         store: Path | None,
         durability: Durability = "full",
         accept_loss: int = 0,
-        on_conflict: Winner = "declared",
+        on_conflict: commands.Winner = "declared",
         clock: Clock | None = None,
     ) -> None:
         self.callables = Callables()
@@ -118,7 +106,7 @@ class LocalEngine(EngineLink):
         return self._store is None and not self._guard.users and not state.runs_total and not state.finished
 
     @property
-    def posted(self) -> list[Command]:
+    def posted(self) -> list[commands.Command]:
         """Commands that were posted and are not carried out yet."""
         return self._pending.commands()
 
@@ -189,7 +177,7 @@ class LocalEngine(EngineLink):
                         return self._decided_offline(checked_command(make))
         return await super().order(make)
 
-    async def send(self, command: Command) -> Applied:
+    async def send(self, command: commands.Command) -> Applied:
         """Send a checked command to the engine that runs."""
         return await self._ordered(self._running_host(), command)
 
@@ -216,11 +204,11 @@ class LocalEngine(EngineLink):
         """True while nothing runs and no other process could run it, so that a change needs no engine."""
         return self._store is None and not (self._guard.users or self._offline.state.runs or self._pending)
 
-    def _decided_offline(self, command: Command) -> Applied:
+    def _decided_offline(self, command: commands.Command) -> Applied:
         return self._decided(self._offline, self._adoption, command)
 
     def _decided(
-        self, journal: OfflineJournal, adoption: Adoption, command: Command, *, settings: bool = True
+        self, journal: OfflineJournal, adoption: Adoption, command: commands.Command, *, settings: bool = True
     ) -> Applied:
         outcome = Applied(journal.state.seq, "is there already", {})
         for one in adoption.commands(journal.state, command, settings=settings):
@@ -228,7 +216,7 @@ class LocalEngine(EngineLink):
             outcome = journal.order(one, self._now_ms())
         return outcome
 
-    async def _ordered(self, host: Host, command: Command) -> Applied:
+    async def _ordered(self, host: Host, command: commands.Command) -> Applied:
         outcome = Applied(host.state.seq, "is there already", {})
         for one in self._adoption.commands(host.state, command):
             host.bind(self.callables.by_reference)
@@ -236,7 +224,7 @@ class LocalEngine(EngineLink):
                 await self._check(spec, host)
             outcome = await host.order(one)
         host.bind(self.callables.by_reference)
-        if isinstance(command, AddAgent | AddSupervisor):
+        if isinstance(command, commands.AddAgent | commands.AddSupervisor):
             await self._mend(host, {spec.name for spec in _specs_of(host.state, command)})
         return outcome
 
@@ -252,7 +240,7 @@ class LocalEngine(EngineLink):
                     continue
                 await _signalled(host, AgentUsable(agent_id=agent.id, generation=agent.generation))
 
-    def _check_kinds(self, command: Command) -> None:
+    def _check_kinds(self, command: commands.Command) -> None:
         for spec in _specs_of(self.state, command):
             self.callables.check_kind(spec)
 
@@ -298,7 +286,7 @@ class LocalEngine(EngineLink):
         journal.decide(signal, self._now_ms())
         adoption = self._new_adoption()
         adoption.begin(journal.state)
-        self._decided(journal, adoption, AddSupervisor(parent=None, team=declared), settings=False)
+        self._decided(journal, adoption, commands.AddSupervisor(parent=None, team=declared), settings=False)
         return journal, adoption
 
     # The engine's life
@@ -329,7 +317,7 @@ class LocalEngine(EngineLink):
                 self._host = None
                 await self._keep(store, host)
 
-    async def _look_ahead(self, store: Store, team: AddSupervisor) -> None:
+    async def _look_ahead(self, store: Store, team: commands.AddSupervisor) -> None:
         """Read what a file holds before its engine starts, and bind the program's callables to members in it."""
         state = await folded(store)
         self._adoption.begin(state)
@@ -402,13 +390,13 @@ async def _signalled(host: Host, signal: Signal) -> None:
     await decided.wait()
 
 
-def _specs_of(state: State, command: Command) -> list[AgentSpec]:
+def _specs_of(state: State, command: commands.Command) -> list[AgentSpec]:
     """Return every spec that a command brings to work, also by its name in the registry."""
-    if isinstance(command, RegisterSpec):
+    if isinstance(command, commands.RegisterSpec):
         return []
-    if isinstance(command, SwapAgents):
+    if isinstance(command, commands.SwapAgents):
         return [spec for one in command.swaps for spec in _specs_of(state, one)]
-    if isinstance(command, AddAgent | SwapAgent) and command.spec is None:
+    if isinstance(command, commands.AddAgent | commands.SwapAgent) and command.spec is None:
         key = state.registry.get(command.registered or "")
         return [] if key is None else [state.specs[key]]
     return specs_of(command)

@@ -15,7 +15,7 @@ from engine.core.commands import Command
 from engine.errors import HostStopped, WrongLoop
 from engine.supervisor.node import Make
 
-Life: TypeAlias = Callable[[Callable[[], None], anyio.Event], Awaitable[None]]
+Lifecycle: TypeAlias = Callable[[Callable[[], None], anyio.Event], Awaitable[None]]
 """Calls its first argument when ready, and returns once its second is set, or earlier by itself."""
 
 
@@ -70,7 +70,7 @@ class Shared:
         guard: Keeps users of another event loop out meanwhile.
     """
 
-    def __init__(self, live: Life, guard: LoopGuard) -> None:
+    def __init__(self, live: Lifecycle, guard: LoopGuard) -> None:
         self._live = live
         self._guard = guard
         self._task: asyncio.Task[None] | None = None

@@ -12,7 +12,7 @@ from engine.core.check import Check
 from engine.core.commands import SwitchStrategy
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec
-from engine.guards import Looked, TooSlow, verdict_of
+from engine.guards import CheckedOutput, TooSlow, verdict_of
 from tests.runtime.engines import Engines
 
 pytestmark = pytest.mark.anyio
@@ -201,7 +201,7 @@ async def test_a_pattern_that_never_ends_fails_its_run_and_does_not_stall_the_lo
     async with anyio.create_task_group() as group:
         group.start_soon(heart)
         with pytest.raises(TooSlow, match="longer than"):
-            await verdict_of(check, [Looked("ada", "done", "a" * 60 + "!")])
+            await verdict_of(check, [CheckedOutput("ada", "done", "a" * 60 + "!")])
         group.cancel_scope.cancel()
 
     assert beats > 10

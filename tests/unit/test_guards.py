@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from engine.core.check import Check
 from engine.core.errors import Refused
 from engine.core.strategies.guard import check_guard, check_pattern, in_words, may_backtrack
-from engine.guards import Looked, holds_for, score_in, verdict_of
+from engine.guards import CheckedOutput, holds_for, score_in, verdict_of
 
 pytestmark = pytest.mark.anyio
 
@@ -21,8 +21,8 @@ json_values: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-def one(output: JsonValue, status: str = "done") -> list[Looked]:
-    return [Looked("ada", status, output)]
+def one(output: JsonValue, status: str = "done") -> list[CheckedOutput]:
+    return [CheckedOutput("ada", status, output)]
 
 
 @pytest.mark.parametrize(
@@ -46,10 +46,13 @@ def test_scores_are_read_from_objects_and_from_texts(output: JsonValue, score: f
 
 async def test_every_critic_has_to_be_content() -> None:
     check = Check(what="score", args={"until": 0.9})
-    looked = [Looked("ada", "done", {"score": 1}), Looked("bob", "done", {"score": 0.5})]
+    looked = [CheckedOutput("ada", "done", {"score": 1}), CheckedOutput("bob", "done", {"score": 0.5})]
 
     assert await verdict_of(check, looked) == {"score": 0.5, "enough": False}
-    assert await verdict_of(check, [*looked[:1], Looked("bob", "done", "no idea")]) == {"score": None, "enough": False}
+    assert await verdict_of(check, [*looked[:1], CheckedOutput("bob", "done", "no idea")]) == {
+        "score": None,
+        "enough": False,
+    }
 
 
 @pytest.mark.parametrize(
@@ -109,7 +112,7 @@ async def test_the_first_guard_that_holds_is_taken_and_else_where_none_does() ->
 async def test_a_failure_that_no_guard_takes_is_told() -> None:
     check = Check(what="guards", args={"guards": [{"contains": "x"}]})
 
-    assert (await verdict_of(check, [Looked("ada", "failed", None, "broken")]))["failed"] == "ada: broken"
+    assert (await verdict_of(check, [CheckedOutput("ada", "failed", None, "broken")]))["failed"] == "ada: broken"
 
 
 @pytest.mark.parametrize(

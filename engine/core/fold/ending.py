@@ -6,7 +6,7 @@ from engine.core.fold.slots import wait_for_slot
 from engine.core.fold.timers import OF_TASKS, drop_all, drop_timer
 from engine.core.state import State, StopReason, Task, TaskStatus
 
-# Looked up here once: an attribute of an enumeration costs as much as a call.
+# CheckedOutput up here once: an attribute of an enumeration costs as much as a call.
 _CANCELLED, _DONE = TaskStatus.CANCELLED, TaskStatus.DONE
 _FAILED, _SKIPPED = TaskStatus.FAILED, TaskStatus.SKIPPED
 _WAITING, _PREEMPTED = TaskStatus.WAITING, TaskStatus.PREEMPTED
