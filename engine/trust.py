@@ -2,7 +2,7 @@
 
 Rule: the content of a file is its text and the files of its folder that its references import. If
 any of that changes, it has to be allowed again. The list is a file of the user that nobody
-else may write; no command, archive or database can add to it.
+else may write; no command, archive or database can add to it. See docs/reference/trust.md.
 """
 
 import fcntl

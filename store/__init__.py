@@ -2,7 +2,7 @@
 
 SQLite files are the meeting place: one engine writes the journal, everybody else reads it and puts
 commands into the inbox. Records are opaque here, a kind and a body of JSON bytes. What opens files is
-loaded on first use, and readers never load asyncio, anyio or aiosqlite.
+loaded on first use, and readers never load asyncio, anyio or aiosqlite. See docs/reference/files.md.
 """
 
 from importlib import import_module

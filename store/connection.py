@@ -1,7 +1,7 @@
 """How a file is opened, and what SQLite's errors mean here.
 
 Only the engine's connection to a file checkpoints: SQLite 3.7.0 to 3.51.2 can corrupt a
-write-ahead log that two connections checkpoint at once.
+write-ahead log that two connections checkpoint at once. See docs/decisions/measurements.md.
 """
 
 import random

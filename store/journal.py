@@ -2,6 +2,7 @@
 
 A batch is one statement, so it is in the file whole or not at all; the token and the end of the
 journal are checked inside that statement, so a deposed engine cannot write between a check and it.
+See docs/reference/files.md.
 """
 
 import json

@@ -2,6 +2,7 @@
 
 Whether it was lost is asked once a second beside the loop, so that an engine with nothing to write, or one that wakes
 from a standstill, learns by itself of a newer token in its file, or of another file at its path.
+See docs/semantics/leadership.md.
 """
 
 import sqlite3

@@ -2,6 +2,7 @@
 
 There are two notes: the mark in the live file, at most a tenth of a second behind, and the answers in the inbox.
 Neither is written before the row that it tells of is in the journal, so one that ends before them has lost rows.
+See docs/reference/files.md.
 """
 
 import sqlite3

@@ -5,6 +5,7 @@ file, for one that was replaced. Nothing else is asked, and the database need no
 
 A holder that hangs keeps its lock. Who takes over from it brings a lock file of its own, and puts it in place in the
 same transaction that raises the token; so of several exactly one does, and the one that hangs can write nothing more.
+See docs/semantics/leadership.md.
 """
 
 import fcntl

@@ -2,7 +2,7 @@
 
 One rule holds inside: whatever goes wrong is one line on stderr that says what to do next, and an exit status that a
 script can rely on; a traceback is shown with `--debug` alone. Subcommands stand in `group.SECTIONS`, what they print
-goes through `output`, which database they mean is decided in `database`.
+goes through `output`, which database they mean is decided in `database`. See docs/operating.md.
 """
 
 import os

@@ -1,6 +1,7 @@
 """What `--json` says of agents, tasks, runs and supervisors: one dict each, in shapes that scripts rely on.
 
 Pure: from the state to values of JSON. Unknown is None, never 0. A golden file in `tests/contract` holds each shape.
+See docs/reference/command-line.md.
 """
 
 from typing import Any

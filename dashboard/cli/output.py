@@ -2,7 +2,7 @@
 
 One rule holds inside: every line is cleaned, also in a pipe, where somebody may look at it later; so a path or a name
 can neither act on a terminal nor begin a line of its own. JSON escapes all but ASCII and needs no cleaning. The output
-of a run alone leaves through a pipe as it is.
+of a run alone leaves through a pipe as it is. See docs/reference/command-line.md.
 """
 
 import math

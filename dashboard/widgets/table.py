@@ -2,6 +2,7 @@
 
 What changed since the last look is brighter for two seconds. When the order changes, the cursor stays on its row and
 the row on its line of the screen, so that a key never acts on a row that is out of sight.
+See docs/decisions/measurements.md.
 """
 
 from collections.abc import Sequence, Set

@@ -4,7 +4,7 @@ A zip that any tool can open, of JSON alone. One rule holds inside: what an arch
 it was checked, and nothing is written before that; every failure is one `ImportRefused`.
 
 Format: `manifest`. The file itself: `container`. Its JSON: `core.strict_json`. Whether it
-may come in: `core.transfer.admission`.
+may come in: `core.transfer.admission`. See docs/reference/archive.md.
 """
 
 from engine.archive.exporting import ExportResult, export_archive

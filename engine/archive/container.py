@@ -2,6 +2,7 @@
 
 Python's own defaults believe too much: two entries of one name, sizes that are not so, a checksum that is looked at
 after the data was used. So all of it is checked here before a byte is parsed, and no entry ever becomes a path.
+See docs/decisions/measurements.md.
 """
 
 import contextlib

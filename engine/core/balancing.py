@@ -1,7 +1,7 @@
 """Who of several free agents gets a task.
 
 Each rule gives an agent a rank: the least goes first, and of equal ones the one that has been free for longest. What a
-rank depends on is in the agent, so that agents can be kept in their order.
+rank depends on is in the agent, so that agents can be kept in their order. See docs/semantics/scheduling.md.
 """
 
 from collections.abc import Callable

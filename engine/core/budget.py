@@ -2,6 +2,7 @@
 
 Pure functions of the state, for decisions and for whoever shows them. What is spent counts at every level above: on the
 task and all that it is part of, on the run, on the agent, and on every supervisor from the agent's up.
+See docs/semantics/limits.md.
 """
 
 from collections.abc import Iterator

@@ -2,6 +2,7 @@
 
 Four dicts of sets, from a word to who has it, one dict a place where it may stand. An answer is the same whatever the
 order of adding and removing was: equal scores are parted by success rate, load, age, name and id.
+See docs/decisions/measurements.md.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """JSON at the boundary: events, commands and the state, to bytes and back.
 
 Inside nobody checks records; here their types are held to what is read, fields that nobody knows are refused, and
-whole blocks are read at once.
+whole blocks are read at once. See docs/decisions/measurements.md.
 """
 
 import re

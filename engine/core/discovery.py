@@ -2,6 +2,7 @@
 
 The words of a request, widened by synonyms, are covered greedily: first the agent that answers to most of them, then
 whoever answers best to what is left. Weights and search are in `capability_index`, words in `words` and `synonyms`.
+See docs/semantics/coordination.md.
 """
 
 from collections.abc import Collection, Iterable, Mapping

@@ -4,6 +4,7 @@
 `core/fold/` alone changes. Both look frozen to mypy, so that a stray assignment elsewhere is an error before it runs.
 A record whose field `type` has one literal is tagged with it, which tells the members of a union apart in JSON. What
 people write (specs, options, policies) subclasses `Struct` itself: it checks its fields when it is built.
+See docs/reference/journal.md.
 """
 
 from collections.abc import Callable

@@ -3,7 +3,7 @@
 Only `core/fold/` changes what is here. It is bounded: open runs with their tasks, the team, timers, totals, and one
 line for each of the last `SUMMARIES` finished runs. Long texts are in the journal (`values.TextRef`).
 
-The entities are in `entities/`, one file per subject, and by name here.
+The entities are in `entities/`, one file per subject, and by name here. See docs/reference/journal.md.
 """
 
 from collections import OrderedDict

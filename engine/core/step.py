@@ -1,4 +1,7 @@
-"""One message through the core: decide, fold, follow up, until nothing more follows."""
+"""One message through the core: decide, fold, follow up, until nothing more follows.
+
+See docs/semantics/execution.md.
+"""
 
 from collections import deque
 

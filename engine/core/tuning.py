@@ -1,7 +1,7 @@
 """When a supervisor that may do so changes how it coordinates by itself: from its finished runs, with evidence.
 
 One rule holds inside: nothing is changed on fewer than `ENOUGH` runs, one change at a time, and a change that made
-things worse over as many runs is taken back and not tried again.
+things worse over as many runs is taken back and not tried again. See docs/decisions/later.md.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Values that events and the state share: texts held by reference, and usage.
 
 A text longer than `INLINE_CHARS` stands once, in the journal; the state holds a `TextRef` to it. So the state stays
-bounded however much agents write.
+bounded however much agents write. See docs/reference/journal.md.
 """
 
 from decimal import Decimal

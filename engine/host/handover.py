@@ -2,6 +2,7 @@
 
 What is at work goes on to the end of its step, for a while; nothing new is begun and no command is taken from the
 inbox. What is cut off then is done again by the next engine, as after a restart. Nothing fails because of it.
+See docs/semantics/leadership.md.
 """
 
 import logging

@@ -3,6 +3,7 @@
 One rule holds inside: nothing is done because of an event before that event is in the journal. While a batch is being
 appended, the next one is decided: memory leads the disk by two batches at most, the one in flight and the open one,
 which grows until the append returns. An append that fails drops both, and the engine ends.
+See docs/semantics/execution.md.
 """
 
 import asyncio

@@ -4,6 +4,7 @@ One rule holds inside: what a command, an archive or the database says is truste
 engine of the command line imports what the list of the user who runs it allows, as long as the files are what they
 were when they were allowed and when the core took them in. The engine of a program is part of that program, so what
 the program names is its own code; what others bring through the inbox needs the list there too.
+See docs/reference/trust.md.
 """
 
 from collections.abc import Callable, Iterable

@@ -2,6 +2,7 @@
 
 Every call stops the attempt where it is asked to stop, and everything with an effect is in the journal before it
 returns; so a function that runs again after a crash gets the same answers without doing the work again.
+See docs/reference/function-agents.md.
 """
 
 import inspect

@@ -1,4 +1,4 @@
-"""What a function is told about its task: the `task` of `f(task, ctx)`."""
+"""What a function is told about its task: the `task` of `f(task, ctx)`. See docs/reference/function-agents.md."""
 
 import json
 from dataclasses import dataclass

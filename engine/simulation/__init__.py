@@ -7,5 +7,5 @@ What chance decides: `plan` (all of it, before anything happens), `operators` (c
 goes wrong in them), `crew` (teams with their strategies). What happens: `history`, in a `world` whose `disk` can die
 between any two writes. What has to hold: `core.legality` (of a state) and `laws` (of everything; one file a subject),
 against the books of `chronicle`, kept in `ledger/` from events alone. A history that breaks one is cut down in
-`shrinking`; many are told in `report`.
+`shrinking`; many are told in `report`. See docs/decisions/simulation.md.
 """

@@ -1,1 +1,4 @@
-"""Supervisors in a program: `DynamicSupervisor` and what it is made from. Import names from `quarterdeck`."""
+"""Supervisors in a program: `DynamicSupervisor` and what it is made from. Import names from `quarterdeck`.
+
+See docs/reference/python.md.
+"""

@@ -3,6 +3,7 @@
     .venv/bin/python -P tests/bench/run.py [--only NAME]... [--quick] [--json] [--list]
 
 It judges and never fails: the machine may be busy, so the table says how unsteady it was.
+See docs/decisions/performance.md.
 """
 
 import argparse

@@ -1,5 +1,6 @@
 """The form of the documents: lengths, widths, and that every file and folder they name exists."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -9,7 +10,6 @@ ROOT = Path(__file__).resolve().parents[2]
 MAP = ROOT / "ARCHITECTURE.md"
 TOP = [ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG")]
 PAGES = [*TOP, *sorted((ROOT / "docs").rglob("*.md"))]
-NARROW = [page for page in PAGES if page.stem != "CHANGELOG"]
 PACKAGES = ("quarterdeck", "dashboard", "engine", "store")
 LONGEST_LINE = 120
 LARGEST_MAP_BYTES = 15_000
@@ -30,14 +30,14 @@ def test_the_map_is_short_enough_to_be_read_whole() -> None:
     assert len(MAP.read_bytes()) <= LARGEST_MAP_BYTES
 
 
-@pytest.mark.parametrize("page", NARROW, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_no_line_of_a_page_but_of_a_table_is_wider_than_the_code(page: Path) -> None:
     wide = [line for line in text_of(page).splitlines() if len(line) > LONGEST_LINE and not line.startswith("|")]
 
     assert wide == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.stem != "CHANGELOG"], ids=lambda page: page.stem)
 def test_every_file_that_a_page_names_exists(page: Path) -> None:
     assert sorted(path for path in paths_named_by(text_of(page)) if not (ROOT / path).exists()) == []
 
@@ -53,3 +53,39 @@ def test_the_map_answers_twenty_questions_each_with_a_file() -> None:
 
     assert len(rows) == 20
     assert [question for question, answer in rows if not paths_named_by(answer)] == []
+
+
+def pages_named_in_code() -> set[str]:
+    """Return the pages that docstrings of modules refer to."""
+    modules = [path for name in (*PACKAGES, "tests/bench") for path in (ROOT / name).rglob("*.py")]
+    documented = (ast.get_docstring(ast.parse(text_of(path))) or "" for path in modules)
+    return {page for text in documented for page in re.findall(r"docs/[\w/-]+\.md", text)}
+
+
+def test_every_page_is_named_by_a_module_that_depends_on_it_and_no_other_page_is() -> None:
+    assert pages_named_in_code() == {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")}
+
+
+def files_that_name(word: str) -> set[str]:
+    """Return the files of the product, without the simulation, in which a word stands."""
+    files = (path for name in ("dashboard", "engine") for path in (ROOT / name).rglob("*.py"))
+    return {
+        str(path.relative_to(ROOT))
+        for path in files
+        if path.parent.name not in ("simulation", "laws", "ledger") and re.search(rf"\b{word}\b", text_of(path))
+    }
+
+
+@pytest.mark.parametrize(
+    ("heading", "files"),
+    [
+        ("A command", files_that_name("SetPriority") | {"dashboard/cli/group.py"}),
+        ("An event", {path for path in files_that_name("AgentPaused") if "/decide/" not in path}),
+        ("An option of an agent", files_that_name("step_timeout_s") - {"engine/runtimes/work.py"}),
+    ],
+)
+def test_an_addition_costs_as_many_files_as_is_said(heading: str, files: set[str]) -> None:
+    said = re.search(rf"^\*\*{heading} \((\d+)\)", text_of(ROOT / "CONTRIBUTING.md"), re.MULTILINE)
+
+    assert said is not None
+    assert len(files) <= int(said[1]), sorted(files)

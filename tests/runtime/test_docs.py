@@ -1,5 +1,6 @@
 """What the pages in docs/ say must be so: every key, setting and subcommand is there, and every example is right."""
 
+import inspect
 import json
 import re
 from functools import cache
@@ -19,6 +20,7 @@ from engine.teamfile import read_team
 from engine.teamfile.document import read_document
 from engine.teamfile.policies import Block, EscalateBlock, FailoverBlock, RetryBlock
 from engine.teamfile.schema import json_schema
+from quarterdeck import AgentSpec, DynamicSupervisor
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -178,3 +180,23 @@ def test_every_kind_of_question_is_told() -> None:
     questions = page("operating.md").partition("\n## Questions\n")[2].partition("\n## ")[0]
 
     assert set(re.findall(r"^\| `(\w+)` \|", questions, re.MULTILINE)) == set(ON_ANSWER)
+
+
+def constructors_told() -> dict[str, set[str]]:
+    """The arguments of each constructor on the page of the Python API."""
+    block = page("reference/python.md").partition("## Constructors")[2].split("```")[1].removeprefix("python\n")
+    told = re.findall(r"^(\w+)\((.*?)^\)", block, re.DOTALL | re.MULTILINE)
+    return {name: set(re.findall(r"(?:^|, *|\n *)(\w+)(?=,|=)", arguments.strip())) for name, arguments in told}
+
+
+@pytest.mark.parametrize("kind", [DynamicSupervisor, AgentSpec])
+def test_every_argument_of_a_constructor_is_told(kind: type) -> None:
+    known = set(inspect.signature(kind).parameters) - {"unknown"}
+
+    assert constructors_told()[kind.__name__] == known
+
+
+def test_every_method_of_a_supervisor_is_told() -> None:
+    rows = page("reference/python.md").partition("## Methods")[2].partition("\n- ")[0]
+
+    assert set(re.findall(r"`(\w+)`", rows)) == {name for name in dir(DynamicSupervisor) if name[0] != "_"}

@@ -1,6 +1,6 @@
 """Deadlines: set with a run or later, warned about, and what ends when one has passed.
 
-Only what has a deadline of its own has timers: a run of 10,000 tasks sets two.
+Only what has a deadline of its own has timers: a run of 10,000 tasks sets two. See docs/semantics/limits.md.
 """
 
 from engine.core.commands import SetDeadline

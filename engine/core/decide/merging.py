@@ -2,6 +2,7 @@
 
 One rule holds inside: each change is decided on a copy of the state that has taken the ones before it, by what decides
 the same change as a command. What is refused there is refused whole, and nothing has happened.
+See docs/semantics/changes.md.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""A coordination strategy changes while it is at work: done stays done, the rest is rewired."""
+"""A coordination strategy changes while it is at work: done stays done, the rest is rewired.
+
+See docs/semantics/coordination.md.
+"""
 
 from engine.core.commands import SwitchStrategy
 from engine.core.context import Context

@@ -2,6 +2,7 @@
 
 What becomes of attempts at work is in the mode: `drain` lets them end, `migrate` lets them go on with the new
 generation from their next step, `abort` stops them and begins again. That they have stopped is decided in `stopping`.
+See docs/semantics/changes.md.
 """
 
 from collections.abc import Callable, Sequence

@@ -2,7 +2,7 @@
 
 The rings around the asker's supervisor are searched, the nearest first; in each a name counts before a capability.
 The first ring in which anybody is able takes the work. Where nobody is able anywhere, it waits in the first ring in
-which somebody would be, and `waiting` says for what.
+which somebody would be, and `waiting` says for what. See docs/semantics/execution.md.
 """
 
 from collections.abc import Iterator, Sequence

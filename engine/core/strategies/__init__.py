@@ -1,4 +1,4 @@
-"""Coordination strategies, one per file; `wiring` says what one is."""
+"""Coordination strategies, one per file; `wiring` says what one is. See docs/semantics/strategies.md."""
 
 from collections.abc import Mapping, Sequence
 

@@ -4,7 +4,7 @@ A strategy never sees a request. It is given the nodes that are done, that are a
 says what each of the last waits for. Planning from nothing is the case where all have not started; switching in the
 middle of a run is the same function on what is there. Nodes that it wants besides have keys that begin with `+`, which
 become ids once the wiring was checked. What depends on outputs is asked by a check, a built-in node whose verdict comes
-back to `grow`.
+back to `grow`. See docs/semantics/coordination.md.
 """
 
 from collections.abc import Mapping, Sequence

@@ -3,7 +3,7 @@
 What a document may hold is checked first: nothing that is worked out from the rest, ids that name something, numbers
 within bounds. Then the trial: an engine finds the state, `legality` holds, and when everything is cancelled nothing is
 left. A state that `fold` can reach passes; a law test holds that. Whoever edits an archive by hand gets one line that
-says what is wrong first.
+says what is wrong first. See docs/reference/archive.md.
 """
 
 from collections.abc import Iterator
