@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ MAP = ROOT / "ARCHITECTURE.md"
 TOP = [ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG")]
 PAGES = [*TOP, *sorted((ROOT / "docs").rglob("*.md"))]
 PACKAGES = ("quarterdeck", "dashboard", "engine", "store")
+NOT_OURS = ("CHANGELOG", "CONTRIBUTING", "later", "measurements")
+"""Pages that name classes of libraries, of tests, or of what is not built."""
+WORD = re.compile(r"\w+")
 LONGEST_LINE = 120
 LARGEST_MAP_BYTES = 15_000
 
@@ -40,6 +44,20 @@ def test_no_line_of_a_page_but_of_a_table_is_wider_than_the_code(page: Path) -> 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.stem != "CHANGELOG"], ids=lambda page: page.stem)
 def test_every_file_that_a_page_names_exists(page: Path) -> None:
     assert sorted(path for path in paths_named_by(text_of(page)) if not (ROOT / path).exists()) == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.stem not in NOT_OURS], ids=lambda page: page.stem)
+def test_every_class_that_a_page_names_exists(page: Path) -> None:
+    prose = re.sub(r"^```.*?^```$", "", text_of(page), flags=re.DOTALL | re.MULTILINE)
+    codes = [code for code in re.findall(r"`([^`]+)`", prose) if "/" not in code]
+    named = {name for code in codes for name in re.findall(r"\b[A-Z]\w*[a-z]\w*", code)}
+
+    assert sorted(named - words_of_the_product()) == []
+
+
+@cache
+def words_of_the_product() -> set[str]:
+    return {word for name in PACKAGES for path in (ROOT / name).rglob("*.py") for word in WORD.findall(text_of(path))}
 
 
 def test_the_map_has_every_package() -> None:
