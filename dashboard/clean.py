@@ -27,7 +27,8 @@ def clean(text: str) -> str:
     out: list[str] = []
     marks = 0
     for character in text:
-        marks = marks + 1 if unicodedata.combining(character) or _is_mark(character) else 0
+        is_mark = unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me")
+        marks = marks + 1 if is_mark else 0
         out.append(character if character == " " else _shown(character, first=marks <= MARKS))
     return "".join(out)
 
@@ -37,19 +38,11 @@ def clean_lines(text: str) -> list[str]:
     return [clean(line) for line in text.replace("\r\n", "\n").expandtabs(4).split("\n")]
 
 
-def _is_mark(character: str) -> bool:
-    return unicodedata.category(character) in ("Mn", "Me")
-
-
 def _shown(character: str, *, first: bool) -> str:
     if character.isprintable() and character not in _INVISIBLE and character not in _SELECTORS and first:
         return character
     if unicodedata.category(character) == "Zs":
         return " "
-    return _NAMED.get(character) or _escape(ord(character))
-
-
-def _escape(code: int) -> str:
-    if code <= 0xFF:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+    code = ord(character)
+    escape = f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+    return _NAMED.get(character, escape)

@@ -101,7 +101,7 @@ def _located(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
             return
         each = ".".join(parts[:place])
         init = here / part / "__init__.py"
-        file = init if init.is_file() else next((path for path in _files(here, part) if path.is_file()), None)
+        file = next((path for path in (init, *(here / f"{part}{end}" for end in SUFFIXES)) if path.is_file()), None)
         if file is not None:
             yield from [*pending, (each, file)]
             pending = []
@@ -112,10 +112,6 @@ def _located(name: str, folder: Path) -> Iterator[tuple[str, Path]]:
         else:
             return
         here /= part
-
-
-def _files(folder: Path, name: str) -> Iterator[Path]:
-    return (folder / f"{name}{suffix}" for suffix in SUFFIXES)
 
 
 def _imported(content: bytes, package: str, folder: Path) -> Iterator[str]:

@@ -18,7 +18,8 @@ def sender_of(program: str | None = None) -> str:
     Args:
         program: What the person called; None takes the Python program that runs, such as `python crew.py`.
     """
-    return clean(f"{_account()}:{os.getpid()} {program or _python_program()}")
+    python = f"python {Path(sys.argv[0]).name if sys.argv else ''}".rstrip()
+    return clean(f"{_account()}:{os.getpid()} {program or python}")
 
 
 @cache
@@ -28,7 +29,3 @@ def _account() -> str:
     except KeyError:  # in containers a process may run as a user that has no name
         user = str(os.getuid())
     return f"{user}@{os.uname().nodename}"
-
-
-def _python_program() -> str:
-    return f"python {Path(sys.argv[0]).name if sys.argv else ''}".rstrip()

@@ -39,7 +39,8 @@ def load_strategies(points: Iterable[EntryPoint] | None = None) -> list[str]:
         except Exception as error:  # importing somebody's package may run into anything
             fault = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         if fault is not None:
-            faults.append(f"the strategy {point.name!r} of {_package(point)} cannot be used: {fault}")
+            package = point.dist.name if point.dist is not None else point.value
+            faults.append(f"the strategy {point.name!r} of {package} cannot be used: {fault}")
     return faults
 
 
@@ -68,7 +69,3 @@ def _register(found: object, point: EntryPoint) -> str | None:
     strategy: Strategy = one  # type: ignore[assignment]
     STRATEGIES[name] = strategy
     return None
-
-
-def _package(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else point.value

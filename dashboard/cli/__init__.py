@@ -49,10 +49,10 @@ def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
     params=shared_options(),
     invoke_without_command=True,
     context_settings=_CONTEXT,
-    epilog="Every command takes --db, --json and --debug; 'quarterdeck COMMAND --help' says the rest.",
+    epilog="Every command takes --db, --json and --debug; 'quarterdeck COMMAND --help' shows its other options.",
 )
 @click.option("--readonly", is_flag=True, help="Look, and change nothing.")
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Say the version.")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 @click.pass_context
 def quarterdeck(ctx: click.Context, readonly: bool) -> int:
     """Open the control room for a live team of agents.

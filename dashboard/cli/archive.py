@@ -31,12 +31,12 @@ TAKEN_WITHIN_S = 300.0
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--history", is_flag=True, help="Put every event into it as well, for other programs to read.")
 @click.option("--force", is_flag=True, help="Replace what stands there.")
-@click.option("--only", metavar="SUPERVISOR", help="This one with everything under it and its runs, and no more.")
+@click.option("--only", metavar="SUPERVISOR", help="Only this supervisor, with everything under it and its runs.")
 @click.pass_context
 def export(ctx: click.Context, file: Path, *, history: bool, force: bool, only: str | None) -> int:
     """Write the whole state to the archive FILE: agents, registry, open runs and what they have done so far.
 
-    The engine may be at work, or gone; work under way is in it as if the engine had just been lost.
+    The engine may be running or not; work in progress is exported as if the engine had just been lost.
     """
     db = database_of(ctx, changes=False)
     try:
@@ -52,19 +52,19 @@ def export(ctx: click.Context, file: Path, *, history: bool, force: bool, only: 
     emit(ctx, body, told)
     if done.bound:
         say(f"these functions exist in the program that made them alone: {', '.join(done.bound)}")
-        say("their agents wait elsewhere, until each is swapped")
+        say("imported elsewhere, their agents wait until each is swapped")
     return DONE
 
 
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--dry-run", is_flag=True, help="Say what it would do, and do nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what it would do, without doing it.")
 @click.option("--trust", is_flag=True, help="Allow the code that its agents call.")
 @click.pass_context
 def import_(ctx: click.Context, file: Path, *, dry_run: bool, trust: bool) -> int:
-    """Take in the archive FILE: shows what it brings, then brings it, its runs paused.
+    """Import the archive FILE: shows what it contains, then imports it with its runs paused.
 
-    A database that does not exist yet is made: quarterdeck import FILE --db new.db
+    A database that does not exist yet is created: quarterdeck import FILE --db new.db
     """
     db = _target(ctx, dry_run=dry_run)
     if db is not None:

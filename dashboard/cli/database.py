@@ -203,7 +203,9 @@ def _folders() -> Iterator[Path]:
     yield here
     below, home = here, _home()
     for folder in here.parents:
-        if (below / ".git").exists() or folder == home or not _is_own(folder):
+        found = folder.stat()
+        is_own = found.st_uid == os.geteuid() and not found.st_mode & stat.S_IWOTH
+        if (below / ".git").exists() or folder == home or not is_own:
             return
         yield folder
         below = folder
@@ -214,11 +216,6 @@ def _home() -> Path | None:
         return Path.home().resolve()
     except RuntimeError:
         return None
-
-
-def _is_own(folder: Path) -> bool:
-    found = folder.stat()
-    return found.st_uid == os.geteuid() and not found.st_mode & stat.S_IWOTH
 
 
 def _is_ours(path: Path) -> bool:

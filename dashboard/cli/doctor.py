@@ -44,7 +44,7 @@ class Finding:
 )
 @click.pass_context
 def doctor(ctx: click.Context, *, verifying: bool) -> int:
-    """Look for what is wrong on this machine and in the databases."""
+    """Check this machine and the databases for problems."""
     given = given_database(ctx)
     found = [inspected(given)] if given is not None else databases_at_hand()
     findings = [*_programs(), *_folders(), *_databases(found, verifying=verifying)]

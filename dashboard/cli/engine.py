@@ -27,21 +27,21 @@ from store import Durability
 @click.option("--trust", "trusting", is_flag=True, help="Trust the team file as it is now.")
 @merge_options
 @click.option("--takeover", is_flag=True, help="End an engine of this database that hangs, and take its place.")
-@click.option("--standby", is_flag=True, help="Wait, and take over when the engine at work is gone.")
+@click.option("--standby", is_flag=True, help="Wait, and take over when the running engine is gone.")
 @click.option(
     "--takeover-after",
     metavar="SECONDS",
     type=click.FloatRange(min=3),
-    help="With --standby: take over also from an engine that has not been heard of for so long; 3 or more.",
+    help="With --standby: also take over from an engine that has been silent for so long; 3 or more.",
 )
 @click.option(
-    "--hand-over", "handing_over", is_flag=True, help="Have the engine at work end, and one that stands by go on."
+    "--hand-over", "handing_over", is_flag=True, help="Let the running engine end, and a standby engine take over."
 )
 @click.option(
     "--grace",
     metavar="SECONDS",
     type=click.FloatRange(min=0, max=600),
-    help="With --hand-over: how long work may go on to the end of its step; 2 unless told.",
+    help="With --hand-over: how long work may run on to the end of its step; by default 2.",
 )
 @click.option(
     "--durability",
@@ -50,14 +50,14 @@ from store import Durability
     help="normal is faster; a power cut can lose the last moments.",
 )
 @click.option(
-    "--without-code", is_flag=True, help="Begin although agents call code of the program that made them; they wait."
+    "--without-code", is_flag=True, help="Start although agents need code of the program that made them; those wait."
 )
 @click.option(
     "--accept-loss",
     metavar="N",
     type=click.IntRange(min=0),
     default=0,
-    help="Begin although N acknowledged events are missing at the end of the database; doctor says which.",
+    help="Start although N acknowledged events are missing at the end of the database; doctor counts them.",
 )
 @click.option("--ready-fd", type=int, hidden=True)
 @click.option("--while-fd", type=int, hidden=True)

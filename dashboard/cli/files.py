@@ -53,7 +53,7 @@ def init(ctx: click.Context, folder: Path) -> None:
 @click.command("check")
 @click.argument("team", required=False, type=click.Path(path_type=Path))
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of team files, for editors.")
-@click.option("--trust", "trusting", is_flag=True, help="Trust the file, so that its code is looked at too.")
+@click.option("--trust", "trusting", is_flag=True, help="Trust the file, so that its code is checked too.")
 @click.pass_context
 def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool) -> int:
     """Check the team file TEAM: each fault in one line, with file, line and field.

@@ -61,7 +61,7 @@ def _looking(ctx: click.Context) -> Iterator[_Look]:
 @click.command("ps")
 @click.pass_context
 def ps(ctx: click.Context) -> None:
-    """Show the engine, and each supervisor with what it is at."""
+    """Show the engine, and each supervisor with its current work."""
     with _looking(ctx) as look:
         state, engine, standbys = look.state, look.engine, look.reader.standbys()
     counts = digest(state, working=look.working)

@@ -109,8 +109,8 @@ def rollback(agents: tuple[str, ...], *, mode: str) -> Command:
 
 @change("capability")
 @click.argument("agent")
-@click.option("--add", "added", multiple=True, metavar="WORD", help="It is able to do this from now on.")
-@click.option("--remove", "removed", multiple=True, metavar="WORD", help="It is not asked for this any more.")
+@click.option("--add", "added", multiple=True, metavar="WORD", help="A capability that it gets.")
+@click.option("--remove", "removed", multiple=True, metavar="WORD", help="A capability that it loses.")
 def capability(agent: str, *, added: tuple[str, ...], removed: tuple[str, ...]) -> Command:
     """Change what AGENT is able to do, while it works."""
     if not added and not removed:
@@ -120,10 +120,10 @@ def capability(agent: str, *, added: tuple[str, ...], removed: tuple[str, ...]) 
 
 @change("add", looks=True)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--under", metavar="SUPERVISOR", help="Otherwise the first one.")
+@click.option("--under", metavar="SUPERVISOR", help="The supervisor that gets them; by default the first one.")
 @click.option("--trust", is_flag=True, help="Allow the code that the file names.")
 def add(sending: Callable[[], Sending], file: Path, *, under: str | None, trust: bool) -> Command | list[Command]:
-    """Add what stands in FILE: one agent, a list of agents, or a whole team file as a supervisor of its own.
+    """Add the contents of FILE: one agent, a list of agents, or a whole team file as a supervisor of its own.
 
     An agent is written as in a team file: {name: scout, run: "crew.scout:survey", specialties: [survey]}
     """
@@ -169,8 +169,8 @@ def replace(sending: Callable[[], Sending], supervisor: str, file: Path, *, mode
 @click.option("--max-total", type=click.IntRange(1, 100_000), help="Attempts at once in it and everything under it.")
 @click.option("--processes", type=click.IntRange(1, 10_000), help="Attempts at once in processes, everything under it.")
 @click.option("--max-agents", type=click.IntRange(1, 100_000), help="The most agents it may have.")
-@click.option("--balance", type=click.Choice(BALANCES), help="Who of several able agents gets a task.")
-@click.option("--ageing", type=click.FloatRange(0, 86_400), metavar="S", help="Waiting that raises a task by one.")
+@click.option("--balance", type=click.Choice(BALANCES), help="Which of several able agents gets a task.")
+@click.option("--ageing", type=click.FloatRange(0, 86_400), metavar="S", help="Waiting that raises a task by 1.")
 @click.option("--preempt", type=click.Choice(["step", "now", "never"]), help="When an urgent task takes a slot.")
 def set_(
     supervisor: str, *, max_parallel: int | None, max_total: int | None, processes: int | None,
@@ -194,6 +194,6 @@ pause = plain(
     "pause",
     commands.Pause,
     "target",
-    about="Let the agent, supervisor or run TARGET start nothing new; what is at work goes on.",
+    about="Let the agent, supervisor or run TARGET start nothing new; running work continues.",
 )
-resume = plain("resume", commands.Resume, "target", about="Let the paused agent, supervisor or run TARGET go on.")
+resume = plain("resume", commands.Resume, "target", about="Resume the paused agent, supervisor or run TARGET.")

@@ -40,25 +40,25 @@ _output_option = click.option(
 @click.command("run")
 @click.argument("request")
 @_output_option
-@click.option("--supervisor", metavar="NAME", help="Who gets it; the one at the top without it.")
+@click.option("--supervisor", metavar="NAME", help="The supervisor that gets it; by default the one at the top.")
 @click.option("--priority", type=click.IntRange(0, LOWEST_PRIORITY), help="0 goes first, 9 last, 5 is usual.")
-@click.option("--deadline", type=Length(), metavar="TIME", help="End it when it takes longer: 90s, 5m, 2h.")
+@click.option("--deadline", type=Length(), metavar="TIME", help="Cancel it when it takes longer: 90s, 5m, 2h.")
 @click.option("--category", metavar="NAME", help="The kind of work, where the team has strategies by category.")
 @click.option("--after", multiple=True, metavar="RUN", help="Begin when this run is done.")
 @click.option("--max-attempts", type=click.IntRange(1), help="Attempts that it may take.")
 @click.option("--max-tokens", type=click.IntRange(1), help="Tokens that it may use.")
 @click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="Money that it may cost.")
 @click.option("--detach", is_flag=True, help="Do not wait; print the run's id.")
-@click.option("--queue", is_flag=True, help="Without an engine: leave it for the next one.")
+@click.option("--queue", is_flag=True, help="Without an engine: queue it for the next one.")
 @click.pass_context
 def run(
     ctx: click.Context, request: str, output: Path | None, *, supervisor: str | None, priority: int | None,
     deadline: float | None, category: str | None, after: tuple[str, ...], max_attempts: int | None,
     max_tokens: int | None, max_cost: float | None, detach: bool, queue: bool,
 ) -> int:  # fmt: skip
-    """Give the team REQUEST and print what comes of it; '-' reads the request from stdin.
+    """Give the team REQUEST and print its output; '-' reads the request from stdin.
 
-    Where no engine is at work, one is started for the time of the run.
+    If no engine is running, one is started for the duration of the run.
     """
     db = database_of(ctx, changes=True)
     cost_usd = None if max_cost is None else Decimal(str(max_cost))

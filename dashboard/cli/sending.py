@@ -49,7 +49,7 @@ def sending_options(command: F) -> F:
         click.option("--timeout", type=click.FloatRange(0, 86_400), default=TIMEOUT_S, show_default=True, metavar="S",
                      expose_value=False, callback=_remember, help="Seconds to wait for the outcome."),
         click.option("--queue", is_flag=True, expose_value=False, callback=_remember,
-                     help="Without an engine, leave it for the next one."),
+                     help="Without an engine, queue it for the next one."),
     ):  # fmt: skip
         command = option(command)
     return command

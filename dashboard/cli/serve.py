@@ -107,7 +107,7 @@ class EngineOptions:
     accept_loss: int = 0
     """How many acknowledged events may be missing in the database."""
     without_code: bool = False
-    """Begin although agents call code of the program that made them; they wait."""
+    """Start although agents need code of the program that made them; those wait."""
 
 
 class Serving:
@@ -214,7 +214,7 @@ class Serving:
             group.start_soon(self._watch_signals, host)
             await group.start(self._live, host, group)
             if terms.while_fd is not None:
-                group.start_soon(_when_closed, terms.while_fd, partial(host.stop, "whoever started it has ended"))
+                group.start_soon(_when_closed, terms.while_fd, partial(host.stop, "its starter has ended"))
             if terms.load is not None and not is_loaded(host.state, terms.load, terms.digests):
                 applied = await host.order(terms.load, sender=sender_of("quarterdeck engine"))
                 log.info("%s", applied.summary)

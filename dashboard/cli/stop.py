@@ -24,7 +24,7 @@ STANDBYS_END_WITHIN_S = 3.0
 @click.command("stop")
 @click.pass_context
 def stop(ctx: click.Context) -> None:
-    """End the engine cleanly, and those that stand by. What is open goes on when an engine starts again."""
+    """End the engine cleanly, and those on standby. Open work continues when an engine starts again."""
     db = database_of(ctx, changes=True)
     with Reader(db) as reader:
         engine, standbys = reader.engine(), reader.standbys()

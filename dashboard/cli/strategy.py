@@ -28,14 +28,14 @@ from engine.core.state import State
 @click.option("--run", "run_id", metavar="RUN", help="Only this run; the supervisor stays as it is.")
 @click.option("--no-preserve", is_flag=True, help="Stop what runs at its next step; its partial results are kept.")
 @click.option("--new-only", is_flag=True, help="Leave open runs as they are.")
-@click.option("--dry-run", is_flag=True, help="Say what would be kept and what planned anew.")
+@click.option("--dry-run", is_flag=True, help="Show what would be kept and what planned anew.")
 @sending_options
 @click.pass_context
 def strategy(
     ctx: click.Context, supervisor: str, mode: str, *, aggregation: Aggregation | None, aggregator: str | None,
     lead: str | None, settings: tuple[str, ...], run_id: str | None, no_preserve: bool, new_only: bool, dry_run: bool,
 ) -> int:  # fmt: skip
-    """Let SUPERVISOR coordinate by MODE from now on, in its open runs too; what is done stays done."""
+    """Let SUPERVISOR coordinate by MODE from now on, in its open runs too; finished work is kept."""
     sending = Sending.of(ctx, changes=not dry_run)
     scope: Literal["run", "open", "new"] = "run" if run_id is not None else "new" if new_only else "open"
     command = SwitchStrategy(

@@ -82,7 +82,7 @@ def merge_options(command: F) -> F:
 @click.option("--detach", is_flag=True, help="Open no dashboard.")
 @click.option("--trust", "trusting", is_flag=True, help="Trust the file as it is now.")
 @merge_options
-@click.option("--dry-run", is_flag=True, help="Say what an edited file would change; do nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what an edited file would change, without doing it.")
 @click.pass_context
 def up(
     ctx: click.Context, team: Path, *, detach: bool, trusting: bool, prune: bool, keep: bool, on_conflict: Winner,

@@ -28,9 +28,9 @@ from store import Reader
 @change("cancel", looks=True)
 @click.argument("target")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-@click.option("--reason", metavar="TEXT", help="Why; it stands with what was cancelled.")
+@click.option("--reason", metavar="TEXT", help="The reason, recorded with what was cancelled.")
 def cancel(sending: Callable[[], Sending], target: str, *, yes: bool, reason: str | None) -> Command:
-    """Stop the run or task TARGET at its next step; what is done is kept."""
+    """Stop the run or task TARGET at its next step; finished work is kept."""
     if not yes and is_interactive():
         click.confirm(f"Cancel {clean(_described(state_of(sending()), target))}?", abort=True, err=True)
     return Cancel(target=target) if reason is None else Cancel(target=target, reason=reason)

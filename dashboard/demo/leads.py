@@ -114,13 +114,10 @@ async def mapper(task: Task, ctx: Context) -> dict[str, Any]:
     ctx.emit(f"{len(listing.files)} files to read, {len(listing.skipped)} entries skipped\n")
     found = await gather_files(ctx, "scan", target, listing.names(), batch=8)
     summary = await anyio.to_thread.run_sync(lambda: scan.summary(found.entries, folders=len(listing.folders)))
-    return section("map", found, {"under": target.under, **summary, "skipped": _skipped(listing)})
-
-
-def _skipped(listing: Listing) -> dict[str, Any]:
     reasons = dict(Counter(each.reason for each in listing.skipped))
     items = [{"name": each.name, "reason": each.reason} for each in listing.skipped[:SHOWN_SKIPPED]]
-    return {"total": len(listing.skipped), "reasons": reasons, "items": items}
+    skipped = {"total": len(listing.skipped), "reasons": reasons, "items": items}
+    return section("map", found, {"under": target.under, **summary, "skipped": skipped})
 
 
 def historian(task: Task, ctx: BlockingContext) -> dict[str, Any]:

@@ -81,7 +81,8 @@ class Requests(Node):
                 run_id = await self._submitted(request, duties)
                 async with self._abandoned_unless_ended(run_id):
                     async for _, event in events:
-                        if _is_about(event, run_id):
+                        groups = event.groups if isinstance(event, StrategySwitched) else [event]
+                        if any(getattr(one, "run_id", None) == run_id for one in groups):
                             yield event
                             if isinstance(event, RunFinished):
                                 break
@@ -308,12 +309,6 @@ class Requests(Node):
         if summary.status is RunStatus.DONE:
             return result
         raise ENDED_OTHERWISE.get(summary.status, RunFailed)(result)
-
-
-def _is_about(event: Event, run_id: str) -> bool:
-    if isinstance(event, StrategySwitched):
-        return any(group.run_id == run_id for group in event.groups)
-    return getattr(event, "run_id", None) == run_id
 
 
 def _is_broken(agent: Agent) -> bool:

@@ -129,50 +129,32 @@ def _text(error: ErrorDetails, loc: Loc) -> str:
     kind, given, bounds = error["type"], error["input"], error.get("ctx", {})
     last = loc[-1] if loc else ""
     if kind == "missing":
-        return f"is missing{_what_it_is(loc)}"
+        if loc == ("version",):
+            return "is missing; a team file begins with 'version: 1'"
+        return f"is missing{'; every supervisor and agent has one' if last == 'name' else ''}"
     if kind == "extra_forbidden":
-        return _unknown_key(str(last), loc[:-1])
+        keys = _keys_at(loc[:-1])
+        return (
+            "is not supported yet; remove it" if last in LATER else f"is not a key here; {or_nearest(str(last), keys)}"
+        )
     if kind in _WRONG_TYPE:
-        return f"must be {_wanted(loc, _WRONG_TYPE[kind])}, not {value_shown(given)}"
+        wanted = "a name or a list of names" if last == "model" else _WRONG_TYPE[kind]
+        return f"must be {wanted}, not {value_shown(given)}"
     if kind == "literal_error":
         expected = str(bounds.get("expected")).replace("'", "")
         return f"must be {expected}, not {value_shown(given)}"
     if kind in ("greater_than_equal", "greater_than", "less_than_equal", "less_than"):
-        return f"must be {_bound(bounds)}, not {given}"
+        words = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+        return f"must be {' and '.join(f'{words[name]} {value:,.15g}' for name, value in bounds.items())}, not {given}"
     if kind == "string_pattern_mismatch":
-        return f"{value_shown(given)} is not allowed; {_shape(str(bounds.get('pattern')))}"
+        name = "use a letter, then up to 63 letters, digits, '_' or '-'"
+        shape = "write module:function, such as crew:survey" if ":" in str(bounds.get("pattern")) else name
+        return f"{value_shown(given)} is not allowed; {shape}"
     if kind in ("too_long", "string_too_long"):
         return f"is too long; at most {bounds['max_length']:,} {'entries' if kind == 'too_long' else 'characters'}"
     if kind in ("too_short", "string_too_short"):
         return "must not be empty"
     return printable(error["msg"].removeprefix("Value error, "))
-
-
-def _what_it_is(loc: Loc) -> str:
-    if loc == ("version",):
-        return "; a team file begins with 'version: 1'"
-    return "; every supervisor and agent has one" if loc and loc[-1] == "name" else ""
-
-
-def _wanted(loc: Loc, plain: str) -> str:
-    return "a name or a list of names" if loc and loc[-1] == "model" else plain
-
-
-def _bound(bounds: dict[str, Any]) -> str:
-    words = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
-    return " and ".join(f"{words[name]} {value:,.15g}" for name, value in bounds.items())
-
-
-def _shape(pattern: str) -> str:
-    if ":" in pattern:
-        return "write module:function, such as crew:survey"
-    return "use a letter, then up to 63 letters, digits, '_' or '-'"
-
-
-def _unknown_key(key: str, parent: Loc) -> str:
-    if key in LATER:
-        return "is not supported yet; remove it"
-    return f"is not a key here; {or_nearest(key, _keys_at(parent))}"
 
 
 def _keys_at(parent: Loc) -> list[str]:

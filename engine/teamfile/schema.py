@@ -115,7 +115,7 @@ class SupervisorBlock(Block):
         list[Policy],
         Field(default_factory=list, max_length=10, description="For agents that say nothing themselves, in order."),
     ]
-    balance: Annotated[Balance | None, Field(description="Who of several able agents gets a task.")] = None
+    balance: Annotated[Balance | None, Field(description="Which of several able agents gets a task.")] = None
     ageing_s: Annotated[
         NoneToADay | None,
         Field(description="Seconds of waiting that raise a task by a priority; 0 never."),
