@@ -5,13 +5,14 @@ import json
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from dashboard.cli.group import COMMANDS
 from engine.core.decide.escalations import ON_ANSWER
 from engine.core.errors import Refused
+from engine.core.policies.records import FailurePolicy
 from engine.core.strategies import BUILT_IN, STRATEGIES
 from engine.core.strategies.guard import KINDS
 from engine.runtimes.context import BlockingContext, Context
@@ -106,7 +107,7 @@ def test_every_failure_policy_is_told_with_its_settings() -> None:
     table = dict(rows()["on_failure"])
     settings: dict[str, type[Block]] = {"retry": RetryBlock, "escalate": EscalateBlock}
 
-    assert set(table) == {"retry", "failover", "escalate", "skip", "fail"}
+    assert set(table) == {policy.__name__.lower() for policy in get_args(FailurePolicy)}
     assert [key for name, block in settings.items() for key in block.model_fields if key not in table[name]] == []
     assert set(FailoverBlock.model_fields) == {"agents"}
 
