@@ -1,6 +1,5 @@
 """The form of the documents: lengths, widths, and that every file and folder they name exists."""
 
-import ast
 import re
 from functools import cache
 from pathlib import Path
@@ -21,6 +20,16 @@ LARGEST_MAP_BYTES = 15_000
 
 def text_of(page: Path) -> str:
     return page.read_text(encoding="utf-8")
+
+
+@cache
+def modules() -> list[Path]:
+    return sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
+
+
+@cache
+def sources() -> list[str]:
+    return [text_of(path) for path in modules()]
 
 
 def paths_named_by(text: str) -> set[str]:
@@ -57,7 +66,7 @@ def test_every_class_that_a_page_names_exists(page: Path) -> None:
 
 @cache
 def words_of_the_product() -> set[str]:
-    return {word for name in PACKAGES for path in (ROOT / name).rglob("*.py") for word in WORD.findall(text_of(path))}
+    return {word for text in sources() for word in WORD.findall(text)}
 
 
 def test_the_map_has_every_package() -> None:
@@ -75,8 +84,8 @@ def test_the_map_answers_twenty_questions_each_with_a_file() -> None:
 
 def pages_named_in_code() -> set[str]:
     """Return the pages that docstrings of modules refer to."""
-    modules = [path for name in (*PACKAGES, "tests/bench") for path in (ROOT / name).rglob("*.py")]
-    documented = (ast.get_docstring(ast.parse(text_of(path))) or "" for path in modules)
+    texts = [*sources(), *(text_of(path) for path in (ROOT / "tests/bench").rglob("*.py"))]
+    documented = (text.split('"""', 2)[1] for text in texts if text.startswith('"""'))
     return {page for text in documented for page in re.findall(r"docs/[\w/-]+\.md", text)}
 
 
@@ -86,12 +95,8 @@ def test_every_page_is_named_by_a_module_that_depends_on_it_and_no_other_page_is
 
 def files_that_name(word: str) -> set[str]:
     """Return the files of the product, without the simulation, in which a word stands."""
-    files = (path for name in ("dashboard", "engine") for path in (ROOT / name).rglob("*.py"))
-    return {
-        str(path.relative_to(ROOT))
-        for path in files
-        if path.parent.name not in ("simulation", "laws", "ledger") and re.search(rf"\b{word}\b", text_of(path))
-    }
+    found = {path for path, text in zip(modules(), sources(), strict=True) if re.search(rf"\b{word}\b", text)}
+    return {str(path.relative_to(ROOT)) for path in found if "simulation" not in path.parts}
 
 
 @pytest.mark.parametrize(
