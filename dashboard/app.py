@@ -18,7 +18,7 @@ from textual.widgets import Input
 from textual.worker import WorkerFailed
 
 from dashboard import dialogs
-from dashboard.actions import PLACES
+from dashboard.actions.room import PLACES
 from dashboard.clean import clean
 from dashboard.deck import Deck, Looking
 from dashboard.feed import Feed
@@ -221,7 +221,7 @@ class QuarterdeckApp(Deck):
             return
         found = self._exception
         defect = found.error if isinstance(found, WorkerFailed) else found
-        told = f"the dashboard ran into a defect, the team goes on: {type(defect).__name__}: {defect}; where: --debug"
+        told = f"the dashboard has a defect, the team keeps running: {type(defect).__name__}: {defect}; where: --debug"
         self.panic(Text(clean(told)))
 
     def action_leave(self) -> None:

@@ -5,6 +5,7 @@ with one line about its outcome.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -26,7 +27,7 @@ from engine.sender import sender_of
 from store import Reader, StoreError
 
 if TYPE_CHECKING:
-    from engine.archive import ImportPlan
+    from engine.archive import ExportResult, ImportPlan
 
 T = TypeVar("T")
 PATIENCE_S = 10.0
@@ -86,20 +87,16 @@ class Deck(App[int]):
         """Send a command, and say what became of it."""
         if command is not None and self.may():
             self.say(f"… {command.type.replace('_', ' ')}", "muted")
-            self.run_worker(lambda: self._send(command), thread=True, exit_on_error=True)
+            told = partial(self._told, command)
+            self._aside(partial(self._send, command), told, (StoreError, CoreError), "not sent: ")
 
     def _client(self) -> Client:
         return Client(self.path, sender=sender_of("quarterdeck dashboard"))
 
-    def _send(self, command: Command) -> None:
+    def _send(self, command: Command) -> Outcome:
         """Runs in a thread."""
-        try:
-            with self._client() as client:
-                outcome = client.perform(command, PATIENCE_S if client.engine_alive() else 0.0)
-        except (StoreError, CoreError) as error:
-            self.call_from_thread(self.say, f"not sent: {error}", "error")
-        else:
-            self.call_from_thread(self._told, command, outcome)
+        with self._client() as client:
+            return client.perform(command, PATIENCE_S if client.engine_alive() else 0.0)
 
     def _told(self, command: Command, outcome: Outcome) -> None:
         applied = outcome.status == "applied"
@@ -114,7 +111,7 @@ class Deck(App[int]):
     def undo(self) -> None:
         """Undo the last reported change as one change; refused where an agent has changed since."""
         if not self.undoable:
-            self.say("nothing to undo; u takes back the last swap", "muted")
+            self.say("nothing to undo; u undoes the last swap", "muted")
             return
         undone, self.undoable = self.undoable, ()
         each = [Rollback(agent=at(agent_id), generation=generation) for agent_id, generation in undone]
@@ -123,32 +120,37 @@ class Deck(App[int]):
     def read(self, work: Callable[[Reader], T], then: Callable[[T], None]) -> None:
         """Read the file in a thread, then go on here with what was found."""
 
-        def reading() -> None:
+        def reading() -> T:
+            with Reader(self.path) as reader:
+                return work(reader)
+
+        self._aside(reading, then, (StoreError, CoreError))
+
+    def _aside(
+        self, work: Callable[[], T], then: Callable[[T], None], errors: tuple[type[Exception], ...], sorry: str = ""
+    ) -> None:
+        """Work in a thread, then go on here; an error is one line that begins with `sorry`."""
+
+        def working() -> None:
             try:
-                with Reader(self.path) as reader:
-                    found = work(reader)
-            except (StoreError, CoreError) as error:
-                self.call_from_thread(self.say, str(error), "error")
+                found = work()
+            except errors as error:
+                self.call_from_thread(self.say, f"{sorry}{error}", "error")
             else:
                 self.call_from_thread(then, found)
 
-        self.run_worker(reading, thread=True, exit_on_error=True)
+        self.run_worker(working, thread=True, exit_on_error=True)
 
     def export(self, target: Path) -> None:
         """Write an archive."""
         from engine.archive import ArchiveError, export_archive  # only who exports needs it
 
-        def exporting() -> None:
-            try:
-                done = export_archive(self.path, target)
-            except (ArchiveError, StoreError, OSError) as error:
-                self.call_from_thread(self.say, f"not exported: {error}", "error")
-            else:
-                told = f"✓ exported as of seq {done.seq:,} to {done.path}, {size(done.bytes)}"
-                self.call_from_thread(self.say, told, "busy")
+        def told(done: "ExportResult") -> None:
+            self.say(f"✓ exported as of seq {done.seq:,} to {done.path}, {size(done.bytes)}", "busy")
 
         self.say("… exporting", "muted")
-        self.run_worker(exporting, thread=True)
+        errors = (ArchiveError, StoreError, OSError)
+        self._aside(lambda: export_archive(self.path, target), told, errors, "not exported: ")
 
     def plan_import(self, archive: Path, then: "Callable[[ImportPlan | str], None]") -> None:
         """Look into an archive; go on with its plan, or with what is wrong in one line."""

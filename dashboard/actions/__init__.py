@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from textual.binding import Binding
 
-from dashboard.actions.action import FLAGS, OPTIONS, Acting, Action, Spoken
+from dashboard.actions.action import FLAGS, OPTIONS, Action, Spoken
 from dashboard.actions.agents import AGENTS
-from dashboard.actions.room import PLACES, ROOM
+from dashboard.actions.room import ROOM
 from dashboard.actions.team import TEAM
 from dashboard.actions.work import WORK
 from dashboard.views.help import COLUMNS, MOVES, NEEDS_YOU, STATES
@@ -118,21 +118,3 @@ def help_lines(own: Sequence[tuple[str, str]], headings: Sequence[str]) -> list[
         *(Cell(""), *(Cell(line, "muted") for line in STATES), Cell("")),
         *(Cell("COMMAND LINE", "muted"), *words),
     ]
-
-
-__all__ = [
-    "ACTIONS",
-    "BY_KEY",
-    "BY_NAME",
-    "PLACES",
-    "WORDS",
-    "Acting",
-    "Action",
-    "Misspoken",
-    "Spoken",
-    "bindings",
-    "completions",
-    "help_lines",
-    "hint",
-    "understand",
-]

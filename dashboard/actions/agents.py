@@ -35,7 +35,7 @@ def _rollback(at: Acting, said: Spoken) -> None:
         return
     agent = at.state.agents[agent_id]
     if agent.previous is None:
-        at.warn(f"{agent.name} is what it was from the start; nothing to roll back to")
+        at.warn(f"{agent.name} has its first spec; there is nothing to roll back to")
     else:
         at.ask(dialogs.RollbackDialog(agent_id, said.option("mode")))
 
@@ -85,7 +85,7 @@ AGENTS = (
     ),
     Action(
         name="undo", key="u", does=lambda at, said: at.deck.undo(), writes=True,
-        told="undo the last swap", says="take back the last swap",
+        told="undo the last swap", says="undo the last swap",
     ),
     Action(
         name="strategy", key="S", does=_strategy, writes=True, of=supervisors,
@@ -99,10 +99,10 @@ AGENTS = (
     ),
     Action(
         name="pause", does=partial(_pause, True), writes=True, of=_pausable, arguments="[NAME]",
-        says="an agent, supervisor or run starts nothing new",
+        says="pause an agent, a supervisor or a run: it starts nothing new",
     ),
     Action(
         name="resume", does=partial(_pause, False), writes=True, of=_pausable, arguments="[NAME]",
-        says="what is paused goes on",
+        says="resume what is paused",
     ),
 )  # fmt: skip

@@ -73,7 +73,7 @@ ROOM = (
     ),
     Action(
         name="hand-over", does=_hand_over, writes=True, arguments="[--grace TIME]",
-        says="leave the team to an engine that stands by",
+        says="hand over to a standby engine",
     ),
     Action(
         name="export", key="x", does=_export, arguments="[FILE]",
@@ -81,7 +81,7 @@ ROOM = (
     ),
     Action(
         name="import", key="i", does=lambda at, said: at.ask(dialogs.ImportDialog(at.deck.path, said.word() or "")),
-        writes=True, arguments="[FILE]", says="take in an archive; shows first what it would do",
+        writes=True, arguments="[FILE]", says="import an archive; shows first what it would do",
     ),
     *(
         Action(name=place, key=key, does=partial(_go, place), says=f"go to {place.capitalize()}")
@@ -97,7 +97,7 @@ ROOM = (
         says="the keys of this screen",
     ),
     Action(
-        name="quit", key="q", does=lambda at, said: at.deck.action_leave(), told="quit; the team goes on",
-        says="close the dashboard; the team goes on",
+        name="quit", key="q", does=lambda at, said: at.deck.action_leave(), told="quit; the team keeps running",
+        says="close the dashboard; the team keeps running",
     ),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, members, open_work, supervisors
 from dashboard.views.amounts import counted, duration
 from dashboard.views.limits import limit_lines
-from dashboard.views.rows import Cell
+from dashboard.views.rows import Cell, labelled
 from dashboard.views.targets import Target, receiver
 from dashboard.views.typed import Line, Mistyped, length_s, settings_of, words_of
 from engine.core.commands import (
@@ -49,7 +49,7 @@ def _able_now(state: State, agent_id: str, _now_ms: int) -> Sequence[Cell]:
     agent = state.agents.get(agent_id)
     able = ", ".join(state.spec_of(agent).specialties) if agent is not None else ""
     told = "its code and its generation stay; tasks that ask for one of them follow at once"
-    return [Cell(able or "nothing is named", "", "now         "), Cell(told, "muted")]
+    return [labelled("now", able or "nothing is named"), Cell(told, "muted")]
 
 
 def _able(agent_id: str, text: str) -> Command | None:
@@ -89,10 +89,10 @@ def _settings_now(state: State, supervisor_id: str, now_ms: int) -> Sequence[Cel
     rows = (
         ("max_parallel", one.max_parallel, "attempts at once of its own agents"),
         ("max_total", options.max_total or "no limit", "of it and everything under it"),
-        ("processes", options.processes or _processes(state, above), "likewise, of attempts in processes"),
+        ("processes", options.processes or _processes(state, above), "the same for attempts in processes"),
         ("max_agents", one.max_agents, f"it has {counted(len(one.members), 'member')}"),
-        ("balance", options.balance or above or BALANCES[0], f"who of several able ones: {', '.join(BALANCES)}"),
-        ("ageing", ageing, "waiting that raises a task by one priority"),
+        ("balance", options.balance or above or BALANCES[0], f"which of several able agents: {', '.join(BALANCES)}"),
+        ("ageing", ageing, "wait after which a task rises by one priority"),
         ("preempt", preempt, "when an urgent task takes a slot: step, now, never"),
     )
     lines = [Cell(f"{value!s:<12} {about}", "", f"{key:<14}") for key, value, about in rows]
@@ -166,7 +166,7 @@ def _options(said: dict[str, JsonValue]) -> SupervisorOptions | None:
 
 
 CAPABILITY = Line(
-    title="What {} is able to do",
+    title="What {} can do",
     placeholder="+word adds it, -word takes it away",
     about=_able_now,
     meant=_able,
@@ -265,7 +265,7 @@ TEAM = (
     ),
     Action(
         name="capability", key="c", does=_capability, writes=True, of=agents, arguments="[AGENT] [+WORD] [-WORD]",
-        told="change what an agent is able to do", says="change what an agent is able to do",
+        told="change what an agent can do", says="change what an agent can do",
     ),
     Action(
         name="set", key="o", label="settings", does=_set, writes=True, of=supervisors,
@@ -278,7 +278,7 @@ TEAM = (
     ),
     Action(
         name="remove", key="R", does=_remove, writes=True, of=members, arguments="[NAME]",
-        told="remove an agent", says="an agent, or an empty supervisor, leaves the team",
+        told="remove an agent", says="remove an agent, or an empty supervisor",
     ),
     Action(
         name="run", key="n", label="request", does=_request, writes=True, verbatim=True, arguments="[REQUEST]",

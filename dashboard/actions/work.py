@@ -7,7 +7,7 @@ from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, agents, one_of, open_work
 from dashboard.views.amounts import moment, remaining
 from dashboard.views.inbox import question_of
-from dashboard.views.rows import Cell
+from dashboard.views.rows import Cell, labelled
 from dashboard.views.typed import Line, Mistyped, length_s
 from engine.core.budget import deadline_of
 from engine.core.commands import Command, RetryWork, SetDeadline, SetPriority
@@ -23,7 +23,7 @@ def _retry(at: Acting, said: Spoken) -> None:
     if target.kind == "task" or at.state.summary(target.id) is not None:
         at.deck.order(RetryWork(target=target.id))
     else:
-        at.warn(f"{target.said} cannot be tried again; a task or a finished run can")
+        at.warn(f"{target.said} cannot be retried; a task or a finished run can")
 
 
 def _ask_for(line: Line, what: str, at: Acting, said: Spoken) -> None:
@@ -43,7 +43,7 @@ def _priority_now(state: State, target_id: str, _now_ms: int) -> Sequence[Cell]:
     subject = state.runs.get(target_id) or state.tasks.get(target_id)
     now = str(subject.priority) if subject is not None else "–"
     told = "0 goes first and may take slots from what is less urgent; 9 goes last, and rises while it waits"
-    return [Cell(f"{now}; {DEFAULT_PRIORITY} is usual", "", "now         "), Cell(told, "muted")]
+    return [labelled("now", f"{now}; {DEFAULT_PRIORITY} is usual"), Cell(told, "muted")]
 
 
 def _priority(target_id: str, text: str) -> Command | None:
@@ -58,10 +58,10 @@ def _priority(target_id: str, text: str) -> Command | None:
 def _deadline_now(state: State, target_id: str, now_ms: int) -> Sequence[Cell]:
     found, now = deadline_of(state, target_id), "none"
     if found is not None:
-        whose = "" if found.own else ", that of what it is part of"
+        whose = "" if found.own else ", inherited"
         now = f"{moment(found.due_ms, now_ms)}, in {remaining(found.due_ms - now_ms)}{whose}"
-    told = "then what has not begun is cancelled, and what is at work stops at its next step; what is done is kept"
-    return [Cell(now, "", "now         "), Cell(told, "muted")]
+    told = "at the deadline, waiting tasks are cancelled and attempts stop at their next step; what is done is kept"
+    return [labelled("now", now), Cell(told, "muted")]
 
 
 def _deadline(target_id: str, text: str) -> Command | None:
@@ -114,17 +114,17 @@ def _answers(state: State, question: str) -> list[str]:
 WORK = (
     Action(
         name="retry", key="r", does=_retry, writes=True, of=open_work, arguments="[RUN|TASK]",
-        told="try a failed task again; submit a finished run again", says="try failed work again",
+        told="retry a failed task; submit a finished run again", says="retry failed work",
     ),
     Action(
         name="priority", key="p", does=partial(_ask_for, PRIORITY, "priority"), writes=True,
         of=open_work, then=one_of(*map(str, range(LOWEST_PRIORITY + 1))), arguments="[RUN|TASK] [0–9]",
-        shown="p  d", told="priority, deadline of a task or a run", says="how urgent work is: 0 goes first, 9 last",
+        shown="p  d", told="priority, deadline of a task or a run", says="set the priority: 0 goes first, 9 last",
     ),
     Action(
         name="deadline", key="d", does=partial(_ask_for, DEADLINE, "deadline"), writes=True,
         of=open_work, then=one_of("none"), arguments="[RUN|TASK] [TIME|none]",
-        says="by when work has to have ended: 90s, 5m, 2h",
+        says="set when work has to end: 90s, 5m, 2h",
     ),
     Action(
         name="reassign", key="a", does=_reassign, writes=True, of=_tasks, then=agents,

@@ -83,7 +83,7 @@ class AnswerDialog(Dialog):
         chosen = self._chosen()
         meanings = [
             Cell(
-                MEANINGS.get((asked.kind, option), "") + ("  (comes by itself)" if option == asked.default else ""),
+                MEANINGS.get((asked.kind, option), "") + ("  (the default)" if option == asked.default else ""),
                 "strong" if option == chosen else "muted",
                 f"{option:<12}",
             )
@@ -125,7 +125,7 @@ class AnswerDialog(Dialog):
         output: JsonValue = None
         if (self._kind, option) in WITH_OUTPUT:
             output = self.query_one(TextArea).text
-            if self.query_one(Picker).picked == "json":
+            if self.query_one(Picker).chosen == "json":
                 try:
                     output = json.loads(output)
                 except ValueError as error:

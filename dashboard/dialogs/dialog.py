@@ -21,9 +21,10 @@ from dashboard.clean import clean
 from dashboard.deck import Deck, Looking, deck_of
 from dashboard.views.header import Glimpse
 from dashboard.views.outcomes import Rehearsal, rehearsed
-from dashboard.views.rows import Cell
+from dashboard.views.rows import Cell, labelled
+from dashboard.views.typed import Mistyped
 from dashboard.widgets.bar import Bar
-from dashboard.widgets.fields import Picker, Radio
+from dashboard.widgets.fields import OneOf
 from dashboard.widgets.pane import Pane
 from engine.core.commands import Cancel, Command
 from engine.core.fact import changed
@@ -94,8 +95,8 @@ class Dialog(Looking, ModalScreen[Answer]):
         glimpse = self.deck.glimpse
         found = rehearsed(glimpse.state, command, glimpse.now_ms)
         self.problem(f"would be refused: {found.refusal}" if found.refusal else "")
-        lines = [Cell(found.summary, "busy", "would say   ")] if found.summary else []
-        self.told("would").show([*lines, Cell(shell, "muted", "in a shell  ")] if shell else lines)
+        lines = [labelled("would say", found.summary, "busy")] if found.summary else []
+        self.told("would").show([*lines, labelled("in a shell", shell, "muted")] if shell else lines)
         return found
 
     def title_line(self) -> str:
@@ -106,9 +107,26 @@ class Dialog(Looking, ModalScreen[Answer]):
         """Yield what stands between title and buttons."""
         yield Told(id="told")
 
+    def meant(self) -> Answer:
+        """Return the command that stands in the dialog, None while that is none yet.
+
+        Raises:
+            Mistyped: If something in it cannot be understood.
+        """
+        return None
+
     def answer(self) -> Answer:
         """Return the command that was decided on; None keeps the dialog open."""
-        return None
+        try:
+            command = self.meant()
+        except Mistyped as error:
+            self.problem(str(error))
+            return None
+        glimpse = self.deck.glimpse
+        refusal = rehearsed(glimpse.state, command, glimpse.now_ms).refusal if command is not None else ""
+        if refusal:
+            self.problem(f"would be refused: {refusal}")
+        return None if refusal else command
 
     def does(self) -> str:
         """Return what the first button says."""
@@ -168,8 +186,7 @@ class Dialog(Looking, ModalScreen[Answer]):
         self.query_one("#inside").styles.max_height = max(5, self.size.height - 4 - lines - gap)
 
     @on(OptionList.OptionHighlighted)
-    @on(Radio.Changed)
-    @on(Picker.Changed)
+    @on(OneOf.Changed)
     @on(Input.Changed)
     def _changed(self) -> None:
         self.look(self.deck.glimpse)
@@ -177,8 +194,7 @@ class Dialog(Looking, ModalScreen[Answer]):
     @on(Button.Pressed, "#confirm")
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
-    @on(Radio.Settled)
-    @on(Picker.Settled)
+    @on(OneOf.Settled)
     def _confirmed(self) -> None:
         self.confirm()
 
@@ -306,3 +322,22 @@ class Choices(OptionList):
         if self.highlighted is None:
             return None
         return self.get_option_at_index(self.highlighted).id
+
+
+class ChoiceDialog(Dialog):
+    """Choose one of a few, each in a line; what that would do is said below."""
+
+    def inside(self) -> Iterable[Widget]:
+        yield Told(id="told")
+        yield Choices(id="choices")
+        yield Told(id="would")
+
+    def offer(self, choices: Sequence[tuple[str, str, str]], chosen: str | None = None) -> None:
+        """Offer these: id, name, and what speaks for it."""
+        self.query_one(Choices).offer(choices, chosen)
+        self.query_one(Choices).focus()
+
+    @property
+    def chosen(self) -> str | None:
+        """Id of the line under the cursor."""
+        return self.query_one(Choices).chosen

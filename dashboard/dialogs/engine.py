@@ -7,7 +7,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Input
 
-from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
+from dashboard.dialogs.dialog import Answer, ChoiceDialog, Dialog, Told
 from dashboard.process import EngineDidNotStart, leave, start_engine, wait_until_up
 from dashboard.views.amounts import counted
 from dashboard.views.header import Glimpse, can_hand_over, leading_lines, restart_lines
@@ -66,7 +66,7 @@ class LeadingDialog(Dialog):
         self._grace, self._hands_over = grace, hands_over
 
     def title_line(self) -> str:
-        return "Hand over to the engine that stands by" if self._hands_over else "Who leads"
+        return "Hand over to the standby engine" if self._hands_over else "The leading engine"
 
     def inside(self) -> Iterable[Widget]:
         yield Told(id="told")
@@ -84,30 +84,21 @@ class LeadingDialog(Dialog):
     def look(self, glimpse: Glimpse) -> None:
         self.told("told").show(leading_lines(glimpse.state, glimpse.situation))
 
-    def answer(self) -> Answer:
+    def meant(self) -> Answer:
         info = self.deck.glimpse.situation.engine
         if info is None or not can_hand_over(self.deck.glimpse.situation):
-            self.problem("no engine stands by; start one: quarterdeck engine --standby")
-            return None
-        try:
-            grace_s = length_s(self.query_one("#grace", Input).value or f"{GRACE_S:g}")
-        except Mistyped as error:
-            self.problem(str(error))
-            return None
+            raise Mistyped("no engine stands by; start one: quarterdeck engine --standby")
+        grace_s = length_s(self.query_one("#grace", Input).value or f"{GRACE_S:g}")
         return HandOver(token=info.token, grace_s=GRACE_S if grace_s is None else min(600.0, grace_s))
 
 
-class LeaveDialog(Dialog, ModalScreen[object]):
+class LeaveDialog(ChoiceDialog, ModalScreen[object]):
     """Ask whether the engine goes on."""
 
     DOES = "Quit"
 
     def title_line(self) -> str:
         return "Quit. What about the engine?"
-
-    def inside(self) -> Iterable[Widget]:
-        yield Told(id="told")
-        yield Choices(id="choices")
 
     def begin(self) -> None:
         glimpse = self.deck.glimpse
@@ -117,15 +108,14 @@ class LeaveDialog(Dialog, ModalScreen[object]):
         told = f"engine {pid} works on {counted(runs, 'open run')}" if runs else f"engine {pid} waits for requests"
         back = f"quarterdeck --db {shlex.quote(str(self.deck.path))}"
         self.told("told").show([Cell(told), Cell(back, "accent", "come back with  ")])
-        choices = self.query_one(Choices)
-        choices.offer(
+        self.told("would").show_any([])
+        self.offer(
             (
                 ("go on", "leave it running", "it works without a screen"),
-                ("stop", "stop it", "cleanly; open runs are kept and go on with the next engine"),
+                ("stop", "stop it", "cleanly; open runs are kept and continue with the next engine"),
             )
         )
-        choices.focus()
 
     def confirm(self) -> None:
         """Quit in the way that was chosen."""
-        self.deck.part(stop_engine=self.query_one(Choices).chosen == "stop")
+        self.deck.part(stop_engine=self.chosen == "stop")

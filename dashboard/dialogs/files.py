@@ -40,7 +40,7 @@ class ExportDialog(Dialog, ModalScreen[object]):
         state = self.state
         amounts = ((len(state.agents), "agent"), (len(state.runs), "open run"), (len(state.tasks), "task"))
         told = f"{', '.join(counted(number, noun) for number, noun in amounts)}, as of now"
-        self.told("told").show([Cell(told), Cell("JSON in a zip; the team goes on meanwhile", "muted")])
+        self.told("told").show([Cell(told), Cell("JSON in a zip; the team keeps working", "muted")])
         self.query_one(Input).focus()
 
     def confirm(self) -> None:
@@ -62,14 +62,14 @@ class ImportDialog(Dialog):
         self._plan: ImportPlan | None = None
 
     def title_line(self) -> str:
-        return "Take in an archive"
+        return "Import an archive"
 
     def inside(self) -> Iterable[Widget]:
         yield Input(self._path, placeholder="the archive, such as team.zip", id="path")
         yield Told(id="told")
 
     def begin(self) -> None:
-        self.told("told").show([Cell("shows first what it would bring; everything comes in paused", "muted")])
+        self.told("told").show([Cell("shows first what it would import; everything is imported paused", "muted")])
         self.query_one(Input).focus()
         if self._path:
             self._look_into(self._path)
@@ -103,4 +103,4 @@ class ImportDialog(Dialog):
         self._plan = found
         told = plan_lines(found.creates, found.needs_trust, found.clashes, found.bound)
         self.told("told").show(told)
-        self.say_what("Take it in and trust its code" if self._plan.needs_trust else "Take it in")
+        self.say_what("Import and trust its code" if self._plan.needs_trust else "Import")

@@ -7,10 +7,8 @@ from textual.widgets import Input
 
 from dashboard.dialogs.dialog import Answer, Dialog, Told
 from dashboard.views.header import Glimpse
-from dashboard.views.outcomes import rehearsed
 from dashboard.views.targets import target_of
 from dashboard.views.typed import Line, Mistyped
-from engine.core.commands import Command
 
 
 class LineDialog(Dialog):
@@ -38,29 +36,18 @@ class LineDialog(Dialog):
 
     def look(self, glimpse: Glimpse) -> None:
         self.told("told").show(self._line.about(glimpse.state, self._subject_id, glimpse.now_ms))
+        self.told("would").show([])
         try:
-            command = self._meant()
+            command = self._line.meant(self._subject_id, self.query_one(Input).value)
         except Mistyped as error:
-            self.told("would").show([])
             self.problem(str(error))
             return
+        self.problem("")
         if command is not None:
             self.rehearse(command)
-        else:
-            self.told("would").show([])
-            self.problem("")
 
-    def _meant(self) -> Command | None:
-        return self._line.meant(self._subject_id, self.query_one(Input).value)
-
-    def answer(self) -> Answer:
-        try:
-            command = self._meant()
-        except Mistyped as error:
-            self.problem(str(error))
-            return None
+    def meant(self) -> Answer:
+        command = self._line.meant(self._subject_id, self.query_one(Input).value)
         if command is None:
-            self.problem(f"write {self._line.placeholder}")
-            return None
-        glimpse = self.deck.glimpse
-        return None if rehearsed(glimpse.state, command, glimpse.now_ms).refusal else command
+            raise Mistyped(f"write {self._line.placeholder}")
+        return command

@@ -5,11 +5,11 @@ from typing import Literal, cast
 
 from textual.widget import Widget
 
-from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
+from dashboard.dialogs.dialog import Answer, ChoiceDialog
 from dashboard.views.amounts import counted
 from dashboard.views.header import Glimpse
 from dashboard.views.members import parents, takers, what_moves
-from dashboard.views.rows import Cell, Choice
+from dashboard.views.rows import Cell, Choice, labelled
 from dashboard.views.swaps import its_work
 from dashboard.views.targets import looked_up, target_of
 from dashboard.views.work import why
@@ -19,17 +19,17 @@ from engine.core.queries.targets import at, find_agent, find_supervisor, word_fo
 from engine.core.state import Task
 
 MODES = (
-    ("drain", "drain", "it ends what it has begun, takes nothing new, then goes"),
+    ("drain", "drain", "it finishes its attempts, takes nothing new, then leaves"),
     ("requeue", "requeue", "its attempts stop at their next step, its tasks go to others"),
     ("abort", "abort", "its attempts stop now, its tasks go to others"),
 )
 _WHEN = (
-    Choice("step", "at its next step", "it goes on there after its finished steps"),
-    Choice("now", "now", "it is stopped where it is, and goes on there after its finished steps"),
+    Choice("step", "at its next step", "it continues there after its finished steps"),
+    Choice("now", "now", "it is stopped where it is and continues there after its finished steps"),
 )
 
 
-class RemoveDialog(Dialog):
+class RemoveDialog(ChoiceDialog):
     """Ask how an agent leaves."""
 
     DOES = "Remove"
@@ -41,23 +41,17 @@ class RemoveDialog(Dialog):
     def title_line(self) -> str:
         return f"Remove agent {self.state.agents[self._agent_id].name}"
 
-    def inside(self) -> Iterable[Widget]:
-        yield Told(id="told")
-        yield Choices(id="choices")
-
     def begin(self) -> None:
-        work = its_work(self.state.agents[self._agent_id], self.state)
-        self.told("told").show([Cell(work, "", "its work: ")])
-        choices = self.query_one(Choices)
-        choices.offer(MODES)
-        choices.focus()
+        self.told("told").show([Cell(its_work(self.state.agents[self._agent_id], self.state), "", "its work: ")])
+        self.told("would").show_any([])
+        self.offer(MODES)
 
     def answer(self) -> Answer:
-        mode = cast(Literal["drain", "requeue", "abort"], self.query_one(Choices).chosen)
+        mode = cast(Literal["drain", "requeue", "abort"], self.chosen)
         return RemoveMember(target=at(self._agent_id), mode=mode)
 
 
-class MoveDialog(Dialog):
+class MoveDialog(ChoiceDialog):
     """Choose the supervisor above it."""
 
     DOES = "Move"
@@ -70,59 +64,45 @@ class MoveDialog(Dialog):
         target = target_of(self.state, self._member_id)
         return f"Move {target.said if target is not None else self._member_id} under another supervisor"
 
-    def inside(self) -> Iterable[Widget]:
-        yield Told(id="told")
-        yield Choices(id="choices")
-        yield Told(id="would")
-
     def begin(self) -> None:
-        choices = self.query_one(Choices)
         wanted, problem = looked_up(find_supervisor, self.state, self._under)
-        choices.offer(parents(self.state, self._member_id), wanted)
-        choices.focus()
+        self.offer(parents(self.state, self._member_id), wanted)
         self.look(self.deck.glimpse)
         if problem:
             self.problem(problem)
 
     def look(self, glimpse: Glimpse) -> None:
-        state = glimpse.state
+        state, command = glimpse.state, self.answer()
         self.told("told").show(what_moves(state, self._member_id))
-        parent_id = self.query_one(Choices).chosen
-        if parent_id is None or parent_id not in state.supervisors:
+        if command is None or self.chosen not in state.supervisors:
             self.problem("there is no other supervisor to move it under")
             return
-        shell = f"quarterdeck move {word_for(state, self._member_id)} {word_for(state, parent_id)}"
-        self.rehearse(Move(target=at(self._member_id), parent=at(parent_id)), shell)
+        self.rehearse(command, f"quarterdeck move {word_for(state, self._member_id)} {word_for(state, self.chosen)}")
 
-    def answer(self) -> Answer:
-        parent_id = self.query_one(Choices).chosen
-        return Move(target=at(self._member_id), parent=at(parent_id)) if parent_id is not None else None
+    def answer(self) -> Move | None:
+        return Move(target=at(self._member_id), parent=at(self.chosen)) if self.chosen is not None else None
 
 
-class ReassignDialog(Dialog):
+class ReassignDialog(ChoiceDialog):
     """Choose the agent that a task goes to, waiting or at work."""
 
-    DOES = "Give it"
+    DOES = "Reassign"
 
     def __init__(self, task_id: str, agent: str | None = None, *, now: bool = False) -> None:
         super().__init__()
         self._task_id, self._agent, self._now = task_id, agent, now
 
     def title_line(self) -> str:
-        return f"Give “{self.state.tasks[self._task_id].title}” to another agent"
+        return f"Reassign “{self.state.tasks[self._task_id].title}” to another agent"
 
     def inside(self) -> Iterable[Widget]:
-        yield Told(id="told")
-        yield Choices(id="choices")
-        yield Radio(id="when")
-        yield Told(id="would")
+        told, choices, would = super().inside()
+        yield from (told, choices, Radio(id="when"), would)
 
     def begin(self) -> None:
         glimpse = self.deck.glimpse
         wanted, problem = looked_up(find_agent, glimpse.state, self._agent)
-        choices = self.query_one(Choices)
-        choices.offer(takers(glimpse.state, glimpse.state.tasks[self._task_id], glimpse.counts), wanted)
-        choices.focus()
+        self.offer(takers(glimpse.state, glimpse.state.tasks[self._task_id], glimpse.counts), wanted)
         self.query_one(Radio).offer(_WHEN, "now" if self._now else "step")
         self.look(glimpse)
         if problem:
@@ -134,10 +114,10 @@ class ReassignDialog(Dialog):
             self.problem("its run has ended")
             return
         self.query_one(Radio).display = task.attempt is not None
-        self.told("told").show([Cell(self._where(task, glimpse), "", "now         ")])
+        self.told("told").show([labelled("now", self._where(task, glimpse))])
         command = self.answer()
         if command is None:
-            self.problem("nobody else is in the team")
+            self.problem("there is no other agent in the team")
             return
         word = word_for(state, command.agent.removeprefix("@"))
         self.rehearse(command, f"quarterdeck reassign {task.id} {word}{' --now' * command.now}")
@@ -149,12 +129,9 @@ class ReassignDialog(Dialog):
             steps = f", {counted(len(task.steps), 'step')} finished" if task.steps else ""
             return f"at work on {agent.name if agent is not None else '–'}, attempt {task.attempts}{steps}"
         reason = why(state, task, glimpse.counts, glimpse.now_ms)
-        return reason or (f"for {agent.name}" if agent is not None else "for whoever is able")
+        return reason or (f"for {agent.name}" if agent is not None else "for any able agent")
 
     def answer(self) -> Reassign | None:
-        agent_id = self.query_one(Choices).chosen
-        if agent_id is None:
-            return None
         task = self.state.tasks.get(self._task_id)
         now = self.query_one(Radio).chosen == "now" and task is not None and task.attempt is not None
-        return Reassign(task=self._task_id, agent=at(agent_id), now=now)
+        return Reassign(task=self._task_id, agent=at(self.chosen), now=now) if self.chosen is not None else None

@@ -6,10 +6,9 @@ from textual import on
 from textual.widget import Widget
 from textual.widgets import Input
 
-from dashboard.dialogs.dialog import Answer, Dialog, Told
+from dashboard.dialogs.dialog import Dialog, Told
 from dashboard.views.header import Glimpse
 from dashboard.views.members import categories, how_it_goes, priorities
-from dashboard.views.outcomes import rehearsed
 from dashboard.views.rows import Cell
 from dashboard.views.typed import Mistyped, length_s, limits_of
 from dashboard.widgets.fields import Field, Picker
@@ -32,7 +31,7 @@ class RequestDialog(Dialog):
         return f"A request for {supervisor.name}" if supervisor is not None else "A request for the team"
 
     def inside(self) -> Iterable[Widget]:
-        yield Input(placeholder="what is to be done?", id="request")
+        yield Input(placeholder="what should be done?", id="request")
         priority = Picker("priority", id="priority")
         priority.add_class("-first")
         yield priority
@@ -57,29 +56,15 @@ class RequestDialog(Dialog):
         self.problem("")
 
     def look(self, glimpse: Glimpse) -> None:
-        told = how_it_goes(glimpse.state, self._supervisor_id, self.query_one("#category", Picker).picked)
+        told = how_it_goes(glimpse.state, self._supervisor_id, self.query_one("#category", Picker).chosen)
         self.told("told").show([*told, Cell("its output stands under Runs when it has ended", "muted")])
 
-    def answer(self) -> Answer:
+    def meant(self) -> Submit:
         request = self.query_one("#request", Input).value.strip()
         if not request:
-            self.problem("write what is to be done")
             self.query_one("#request", Input).focus()
-            return None
-        try:
-            command = self._submit(request)
-        except Mistyped as error:
-            self.problem(str(error))
-            return None
-        glimpse = self.deck.glimpse
-        refusal = rehearsed(glimpse.state, command, glimpse.now_ms).refusal
-        if refusal:
-            self.problem(f"would be refused: {refusal}")
-            return None
-        return command
-
-    def _submit(self, request: str) -> Submit:
-        priority = int(self.query_one("#priority", Picker).picked or DEFAULT_PRIORITY)
+            raise Mistyped("write what should be done")
+        priority = int(self.query_one("#priority", Picker).chosen or DEFAULT_PRIORITY)
         deadline = self.query_one("#deadline", Input).value.strip()
         return Submit(
             request=request,
@@ -87,6 +72,6 @@ class RequestDialog(Dialog):
             priority=priority if priority != DEFAULT_PRIORITY else None,
             deadline_s=length_s(deadline) if deadline else None,
             limits=limits_of(self.query_one("#limits", Input).value),
-            category=self.query_one("#category", Picker).picked or None,
+            category=self.query_one("#category", Picker).chosen or None,
             after=self.query_one("#after", Input).value.replace(",", " ").split(),
         )

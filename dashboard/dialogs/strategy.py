@@ -11,7 +11,7 @@ from textual.widgets import Input, OptionList
 
 from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
 from dashboard.views.header import Glimpse
-from dashboard.views.rows import Cell
+from dashboard.views.rows import Cell, labelled
 from dashboard.views.switching import (
     PRESERVE,
     after,
@@ -90,10 +90,10 @@ class StrategyDialog(Dialog):
         choices.offer(offered, self._mode)
         lead = supervisor.options.lead
         self.query_one("#lead", Picker).offer(
-            members_to_choose(state, supervisor, lead, "nobody is named"), self._lead if self._lead != lead else None
+            members_to_choose(state, supervisor, lead, "not set"), self._lead if self._lead != lead else None
         )
         self.query_one("#aggregator", Picker).offer(
-            members_to_choose(state, supervisor, supervisor.aggregator, "whoever writes best")
+            members_to_choose(state, supervisor, supervisor.aggregator, "the best writer")
         )
         self.query_one("#join", Picker).offer(joins(supervisor.aggregation))
         self.query_one("#preserve", Picker).offer(PRESERVE)
@@ -127,7 +127,7 @@ class StrategyDialog(Dialog):
         """Show only what the strategy asks for."""
         self.query_one("#lead").display = mode in _LED
         self.query_one("#join").display = mode in _JOINED
-        synthesis = self.query_one("#join", Picker).picked == "synthesis" or mode != "parallel"
+        synthesis = self.query_one("#join", Picker).chosen == "synthesis" or mode != "parallel"
         self.query_one("#aggregator").display = mode in _SYNTHESIS and synthesis
         self.query_one("#settings-field").display = has_settings(mode)
         self.query_one("#settings", Input).placeholder = asks_for(mode) + ";  write key=value"
@@ -140,10 +140,10 @@ class StrategyDialog(Dialog):
         """
         text = self.query_one("#settings", Input).value if has_settings(mode) else ""
         settings = settings_of(words_of(text)) if text.strip() else None
-        scope = self.query_one("#scope", Picker).picked
+        scope = self.query_one("#scope", Picker).chosen
         run = run_of(scope)
         kind: Literal["run", "open", "new"] = "run" if run is not None else "new" if scope == "new" else "open"
-        join = self.query_one("#join", Picker).picked if mode in _JOINED else None
+        join = self.query_one("#join", Picker).chosen if mode in _JOINED else None
         supervisor = self._supervisor
         assert supervisor is not None
         return SwitchStrategy(
@@ -153,14 +153,14 @@ class StrategyDialog(Dialog):
             aggregator=self._picked("aggregator"),
             lead=self._picked("lead"),
             settings=settings,
-            preserve_agent_states=self.query_one("#preserve", Picker).picked != "no",
+            preserve_agent_states=self.query_one("#preserve", Picker).chosen != "no",
             scope=kind,
             run=run,
         )
 
     def _picked(self, name: str) -> str | None:
         picker = self.query_one(f"#{name}", Picker)
-        return (picker.picked or None) if picker.display else None
+        return (picker.chosen or None) if picker.display else None
 
     def _show(self, glimpse: Glimpse, command: SwitchStrategy) -> None:
         from engine.core.decide.strategy import switched  # not for the first frame
@@ -176,7 +176,7 @@ class StrategyDialog(Dialog):
         self.problem(self._misnamed)
         told.display = True
         told.show(consequence(state, event))
-        self.told("shell").show([Cell(self._shell(command), "muted", "in a shell  ")])
+        self.told("shell").show([labelled("in a shell", self._shell(command), "muted")])
         change = event.groups[-1] if event.groups else None
         graphs.display = change is not None
         self.query_one("#preserve").display = change is not None
@@ -196,16 +196,6 @@ class StrategyDialog(Dialog):
         parts += ["--no-preserve"] if not command.preserve_agent_states else []
         return " ".join([*parts, *(["--new-only"] if command.scope == "new" else [])])
 
-    def answer(self) -> Answer:
-        from engine.core.decide.strategy import switched
-
+    def meant(self) -> Answer:
         mode = self.query_one(Choices).chosen
-        if mode is None:
-            return None
-        try:
-            command = self._command(mode)
-            switched(self.state, command)
-        except (Mistyped, Refused) as error:
-            self.problem(str(error))
-            return None
-        return command
+        return self._command(mode) if mode is not None else None

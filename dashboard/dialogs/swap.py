@@ -10,13 +10,13 @@ from dashboard.dialogs.dialog import Answer, Choices, Dialog, Told
 from dashboard.views.amounts import counted
 from dashboard.views.header import Glimpse
 from dashboard.views.outcomes import rehearsed
-from dashboard.views.rows import Cell, Choice
+from dashboard.views.rows import Cell, Choice, labelled
 from dashboard.views.swaps import attempt_lines, candidate_line, changes, its_work, mode_lines, refusal_of, sharing
 from dashboard.widgets.fields import Radio
 from engine.core.commands import Rollback, SwapAgent, SwapAgents
 from engine.core.queries.targets import at, word_for, words
 from engine.core.spec import AgentSpec
-from engine.core.state import Agent
+from engine.core.state import Agent, State
 
 if TYPE_CHECKING:
     from dashboard.specfile import SpecFile
@@ -27,12 +27,38 @@ _FILE, _MORE = "file:", "more:"
 class SpecDialog(Dialog):
     """What becomes of the work of agents that get another spec, in each of three ways, and what is different in it."""
 
+    def __init__(self, agent_ids: Sequence[str], mode: str | None) -> None:
+        super().__init__()
+        self._agent_ids, self._wanted = agent_ids, mode
+
     def inside(self) -> Iterable[Widget]:
         yield Told(id="work")
         yield Radio(id="mode")
         yield Told(id="each")
         yield Told(id="changes")
         yield Told(id="shell")
+
+    @property
+    def mode(self) -> str:
+        """What becomes of attempts at work."""
+        return self.query_one(Radio).chosen or "drain"
+
+    def agents(self) -> list[Agent]:
+        """Return those that are still in the team."""
+        agents = self.state.agents
+        return [agents[agent_id] for agent_id in self._agent_ids if agent_id in agents]
+
+    def compare(self, state: State, new: AgentSpec | None, shell: str, *code: Cell) -> None:
+        """Show both specs, what becomes of the work, and the same for a shell; `new` is None before one is chosen."""
+        agents, ids = self.agents(), self._agent_ids
+        self.query_one(Radio).offer([Choice(name, name, about) for name, about in mode_lines(state, ids)], self._wanted)
+        self._wanted = None
+        self.told("changes").show_any(changes(state.spec_of(agents[0]), new) if new is not None else [])
+        work = its_work(agents[0], state) if len(agents) == 1 else _work_of(agents)
+        self.told("work").show([labelled("its work", work)])
+        self.told("each").show_any(attempt_lines(state, ids, self.mode))
+        said = [labelled("in a shell", f"quarterdeck {shell} --mode {self.mode}", "muted")] if shell else []
+        self.told("shell").show_any([*code, *said])
 
 
 class SwapDialog(SpecDialog):
@@ -41,16 +67,14 @@ class SwapDialog(SpecDialog):
     DOES = "Swap"
 
     def __init__(self, *agent_ids: str, choice: str | None = None, mode: str | None = None) -> None:
-        super().__init__()
-        self._agent_ids = agent_ids
+        super().__init__(agent_ids, mode)
         self._choice = choice
-        self._mode = mode
         self._unfolded = False
         self._of_file: AgentSpec | None = None
         self._file: SpecFile | None = None
 
     def title_line(self) -> str:
-        agents = self._agents()
+        agents = self.agents()
         if len(agents) == 1:
             return f"Swap {agents[0].name} (g{agents[0].generation} → g{agents[0].generation + 1})"
         return f"Swap {counted(len(agents), 'agent')} as one change: {', '.join(agent.name for agent in agents)}"
@@ -68,12 +92,8 @@ class SwapDialog(SpecDialog):
             choices.focus()
         self.look(self.deck.glimpse)
 
-    def _agents(self) -> list[Agent]:
-        agents = self.state.agents
-        return [agents[agent_id] for agent_id in self._agent_ids if agent_id in agents]
-
     def _offer(self, chosen: str | None = None) -> None:
-        state, agents = self.state, self._agents()
+        state, agents = self.state, self.agents()
         if not agents:
             return
         likely, others = sharing(state, agents)
@@ -106,38 +126,21 @@ class SwapDialog(SpecDialog):
         self._of_file, self._file = found.agents[0], found
 
     def look(self, glimpse: Glimpse) -> None:
-        state, ids = glimpse.state, self._agent_ids
-        refusal = refusal_of(state, ids)
-        agents = self._agents()
+        refusal, agents, new = refusal_of(glimpse.state, self._agent_ids), self.agents(), self._spec()
         if not agents:
             self.problem(refusal)
             return
         if refusal:
             self.problem(f"would be refused: {refusal}")
-        new = self._spec()
-        modes = self.query_one(Radio)
-        modes.offer([Choice(name, name, about) for name, about in mode_lines(state, ids)], self._mode)
-        self._mode = None
-        told = self.told("changes")
-        told.display = new is not None
-        if new is not None:
-            told.show(changes(state.spec_of(agents[0]), new))
-        work = its_work(agents[0], state) if len(agents) == 1 else _work_of(agents)
-        mode = modes.chosen or "drain"
-        self.told("work").show([Cell(work, "", "its work    ")])
-        self.told("each").show_any(attempt_lines(state, ids, mode))
-        lines = []
+        code = []
         if self._file is not None and self._file.references and new is self._of_file:
             runs = f"runs {', '.join(self._file.references)}; swapping trusts it"
-            lines.append(Cell(runs, "draining", "code        "))
+            code.append(labelled("code", runs, "draining"))
+        shell = ""
         if new is not None:
-            lines.append(Cell(self._shell(agents, new, mode), "muted", "in a shell  "))
-        self.told("shell").show_any(lines)
-
-    def _shell(self, agents: Sequence[Agent], new: AgentSpec, mode: str) -> str:
-        using = self._choice if new is self._of_file else new.name
-        named = words(self.state)
-        return f"quarterdeck swap {' '.join(named[agent.id] for agent in agents)} --with {using} --mode {mode}"
+            named, using = words(glimpse.state), self._choice if new is self._of_file else new.name
+            shell = f"swap {' '.join(named[agent.id] for agent in agents)} --with {using}"
+        self.compare(glimpse.state, new, shell, *code)
 
     def _spec(self) -> AgentSpec | None:
         chosen, state = self.query_one(Choices).chosen, self.state
@@ -156,19 +159,18 @@ class SwapDialog(SpecDialog):
         file = self._file
         if new is self._of_file and file is not None and not self.deck.allow(file.references, file.path, file.sha256):
             return None
-        mode = self.query_one(Radio).chosen or "drain"
-        swaps = [self._one(agent_id, new, mode) for agent_id in self._agent_ids]
+        swaps = [self._one(agent_id, new) for agent_id in self._agent_ids]
         return swaps[0] if len(swaps) == 1 else SwapAgents(swaps=swaps)
 
     def _unfold(self) -> None:
         self._unfolded = True
-        _, others = sharing(self.state, self._agents())
+        _, others = sharing(self.state, self.agents())
         self._offer(others[0])
 
-    def _one(self, agent_id: str, new: AgentSpec, mode: str) -> SwapAgent:
+    def _one(self, agent_id: str, new: AgentSpec) -> SwapAgent:
         if new is self._of_file:
-            return SwapAgent(agent=at(agent_id), spec=new, mode=mode)
-        return SwapAgent(agent=at(agent_id), registered=new.name, mode=mode)
+            return SwapAgent(agent=at(agent_id), spec=new, mode=self.mode)
+        return SwapAgent(agent=at(agent_id), registered=new.name, mode=self.mode)
 
 
 class RollbackDialog(SpecDialog):
@@ -177,12 +179,10 @@ class RollbackDialog(SpecDialog):
     DOES = "Roll back"
 
     def __init__(self, agent_id: str, mode: str | None = None) -> None:
-        super().__init__()
-        self._agent_id = agent_id
-        self._mode = mode
+        super().__init__([agent_id], mode)
 
     def title_line(self) -> str:
-        agent = self.state.agents[self._agent_id]
+        (agent,) = self.agents()
         return f"Roll {agent.name} back (g{agent.generation} → g{agent.generation + 1})"
 
     def begin(self) -> None:
@@ -190,26 +190,17 @@ class RollbackDialog(SpecDialog):
         self.query_one(Radio).focus()
 
     def look(self, glimpse: Glimpse) -> None:
-        state, agent = glimpse.state, glimpse.state.agents.get(self._agent_id)
-        if agent is None:
+        state, agents = glimpse.state, self.agents()
+        if not agents:
             self.problem("this agent has left the team")
             return
-        modes, ids = self.query_one(Radio), [self._agent_id]
-        modes.offer([Choice(name, name, about) for name, about in mode_lines(state, ids)], self._mode)
-        self._mode = None
-        mode = modes.chosen or "drain"
-        found = rehearsed(state, Rollback(agent=at(agent.id), mode=mode), glimpse.now_ms)
+        before, word = state.specs.get(agents[0].previous or ""), word_for(state, agents[0].id)
+        self.compare(state, before, f"rollback {word}")
+        found = rehearsed(state, self.answer(), glimpse.now_ms)
         self.problem(f"would be refused: {found.refusal}" if found.refusal else "")
-        before = state.specs.get(agent.previous or "")
-        if before is not None:
-            self.told("changes").show(changes(state.spec_of(agent), before))
-        self.told("work").show([Cell(its_work(agent, state), "", "its work    ")])
-        self.told("each").show_any(attempt_lines(state, ids, mode))
-        shell = f"quarterdeck rollback {word_for(state, agent.id)} --mode {mode}"
-        self.told("shell").show([Cell(shell, "muted", "in a shell  ")])
 
-    def answer(self) -> Answer:
-        return Rollback(agent=at(self._agent_id), mode=self.query_one(Radio).chosen or "drain")
+    def answer(self) -> Rollback:
+        return Rollback(agent=at(self._agent_ids[0]), mode=self.mode)
 
 
 def _work_of(agents: Sequence[Agent]) -> str:

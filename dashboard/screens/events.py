@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 from dashboard.feed import entries_of
 from dashboard.screens.frame import Frame
-from dashboard.screens.pages import FixedText, TextScreen
+from dashboard.screens.pages import EventScreen
 from dashboard.views.event_log import BLOCK, Entry, Filter, FoundLog, WholeLog
 from dashboard.views.header import Glimpse
 from dashboard.views.pages import event_page
@@ -154,7 +154,7 @@ class EventsScreen(Frame):
             record, entry = found
             told = sentence(entry.event, names)
             page = event_page(seq, record.at_ms, record.kind, record.body, told, now_ms=self.deck.glimpse.now_ms)
-            self.app.push_screen(TextScreen(FixedText("", page)))
+            self.app.push_screen(EventScreen(page))
 
         self.deck.read(read, then)
 

@@ -11,19 +11,9 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from dashboard import dialogs
-from dashboard.actions import (
-    BY_KEY,
-    BY_NAME,
-    PLACES,
-    Acting,
-    Misspoken,
-    Spoken,
-    bindings,
-    completions,
-    help_lines,
-    hint,
-    understand,
-)
+from dashboard.actions import BY_KEY, BY_NAME, Misspoken, bindings, completions, help_lines, hint, understand
+from dashboard.actions.action import Acting, Spoken
+from dashboard.actions.room import PLACES
 from dashboard.views.header import Glimpse
 from dashboard.views.rows import Cell
 from dashboard.widgets.bar import Bar, Says

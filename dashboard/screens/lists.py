@@ -2,8 +2,9 @@
 
 from textual.binding import Binding
 
-from dashboard.actions import BY_NAME, Spoken
-from dashboard.screens.pages import AgentScreen, RunText, TaskText, TextScreen
+from dashboard.actions import BY_NAME
+from dashboard.actions.action import Spoken
+from dashboard.screens.pages import AgentScreen, RunScreen, TaskScreen
 from dashboard.screens.table_screen import TableScreen
 from dashboard.views import agents as agent_rows
 from dashboard.views import tasks as task_rows
@@ -108,7 +109,7 @@ class TasksScreen(TableScreen):
 
     def on_table_opened(self, event: Table.Opened) -> None:
         if event.key in self.state.tasks:
-            self.app.push_screen(TextScreen(TaskText(event.key)))
+            self.app.push_screen(TaskScreen(event.key))
 
 
 class RunsScreen(TableScreen):
@@ -124,7 +125,7 @@ class RunsScreen(TableScreen):
         return runs(glimpse.state, now_ms=glimpse.now_ms, needle=self.needle, working=glimpse.working)
 
     def on_table_opened(self, event: Table.Opened) -> None:
-        self.app.push_screen(TextScreen(RunText(event.key)))
+        self.app.push_screen(RunScreen(event.key))
 
 
 class InboxScreen(TableScreen):
@@ -143,7 +144,7 @@ class InboxScreen(TableScreen):
         elif event.key in state.agents:
             self.app.push_screen(AgentScreen(event.key))
         elif event.key in state.tasks:
-            self.app.push_screen(TextScreen(TaskText(event.key)))
+            self.app.push_screen(TaskScreen(event.key))
 
     def target(self) -> Target | None:
         """Return what the row is about: actions are for that."""

@@ -90,7 +90,7 @@ class TableScreen(Frame):
     def facts(self) -> list[Cell]:
         marked = len(self.marked_agents())
         facts = [Cell(f"▪ {marked} marked", "accent")] if marked else []
-        facts += [Cell("order held, esc lets go", "muted")] if self.is_held else []
+        facts += [Cell("order held, esc releases it", "muted")] if self.is_held else []
         facts += [Cell(f"{self._shown:,} of {self._total:,}", "muted")] if self.needle else []
         return [*facts, Cell(f"sorted: {self._order}", "muted")] if self._order else facts
 
@@ -117,7 +117,7 @@ class TableScreen(Frame):
             self.table.mark(key)
             self.table.action_move(1)
             if marked := len(self.marked_agents()):
-                self.deck.say(f"{marked} marked · h swaps them as one change · esc takes the marks off", "muted")
+                self.deck.say(f"{marked} marked · h swaps them as one change · esc clears the marks", "muted")
             self.look(self.deck.glimpse)
 
     def target(self) -> Target | None:

@@ -1,10 +1,11 @@
 """All agents in one list, to compare and to sort."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from dashboard.views.amounts import count, duration, median, percent
 from dashboard.views.digest import Digest
-from dashboard.views.rows import Cell, Column, Listing
+from dashboard.views.rows import Cell, Column, Listing, nothing
 from dashboard.views.work import now_of_agent, state_of_agent
 from engine.core.state import Agent, AgentStatus, State
 
@@ -21,44 +22,17 @@ COLUMNS = (
     Column("OK", 5, right=True, drop=5),
     Column("P50", 10, right=True, drop=2),
 )
-_URGENCY = {
-    AgentStatus.ERROR: 0,
-    AgentStatus.DRAINING: 1,
-    AgentStatus.BUSY: 2,
-    AgentStatus.PAUSED: 3,
-    AgentStatus.IDLE: 4,
-    AgentStatus.STOPPED: 5,
+_URGENT_FIRST = [
+    AgentStatus.ERROR, AgentStatus.DRAINING, AgentStatus.BUSY, AgentStatus.PAUSED, AgentStatus.IDLE, AgentStatus.STOPPED
+]  # fmt: skip
+ORDERS: dict[str, Callable[[Agent, Digest], float]] = {
+    "declared": lambda agent, counts: 0,
+    "state": lambda agent, counts: _URGENT_FIRST.index(agent.status),
+    "failures": lambda agent, counts: -agent.failed,
+    "queue": lambda agent, counts: -counts.waiting_of[agent.id],
+    "slowest": lambda agent, counts: -(median(agent.durations_ms) or 0.0),
 }
-
-
-def _by_failures(agent: Agent, counts: Digest) -> tuple[float, int]:
-    return (-agent.failed, agent.created_seq)
-
-
-def _by_state(agent: Agent, counts: Digest) -> tuple[float, int]:
-    return (_URGENCY[agent.status], agent.created_seq)
-
-
-def _by_queue(agent: Agent, counts: Digest) -> tuple[float, int]:
-    return (-counts.waiting_of[agent.id], agent.created_seq)
-
-
-def _by_time(agent: Agent, counts: Digest) -> tuple[float, int]:
-    return (-(median(agent.durations_ms) or 0.0), agent.created_seq)
-
-
-def _by_age(agent: Agent, counts: Digest) -> tuple[float, int]:
-    return (agent.created_seq, 0)
-
-
-ORDERS: dict[str, Callable[[Agent, Digest], tuple[float, int]]] = {
-    "declared": _by_age,
-    "state": _by_state,
-    "failures": _by_failures,
-    "queue": _by_queue,
-    "slowest": _by_time,
-}
-"""The ways to sort, in the order in which a key goes through them."""
+"""The ways to sort, in the order in which a key goes through them; equal ones stay as they were declared."""
 
 
 def agents(
@@ -67,13 +41,13 @@ def agents(
     """Return every agent as a row; keys are their ids."""
     rank = ORDERS[order]
     found = _found(state, needle)
-    found.sort(key=lambda agent: rank(agent, counts))
+    found.sort(key=lambda agent: (rank(agent, counts), agent.created_seq))
 
     def make(key: str) -> tuple[Cell, ...]:
         agent = state.agents.get(key)
         return _cells(state, agent, counts, live, now_ms) if agent is not None else (Cell("removed", "muted"),)
 
-    empty = (f"no agent matches {needle!r}", "esc shows all") if needle else ("no agents yet", ": add FILE  adds one")
+    empty = nothing(needle, "agent", "no agents yet", ": add FILE  adds one")
     return Listing(columns=COLUMNS, keys=[agent.id for agent in found], make=make, empty=empty, total=len(state.agents))
 
 
@@ -83,20 +57,19 @@ def _found(state: State, needle: str) -> list[Agent]:
     if not words:
         return list(state.agents.values())
     states = "\0".join(AgentStatus)
-    around: dict[tuple[str, str], str] = {}
     found = []
     for agent in state.agents.values():
-        place = agent.spec, agent.supervisor_id
-        text = agent.name.casefold() + (around.get(place) or around.setdefault(place, _around(state, *place)))
+        spec, above = state.specs.get(agent.spec), state.supervisors.get(agent.supervisor_id)
+        text = _text_of(agent.name, above.name if above else "", tuple(spec.specialties) if spec else ())
         left = [word for word in words if word not in text]
         if not left or all(word in states and word in agent.status.value for word in left):
             found.append(agent)
     return found
 
 
-def _around(state: State, spec_id: str, supervisor_id: str) -> str:
-    spec, above = state.specs.get(spec_id), state.supervisors.get(supervisor_id)
-    return "\0".join(["", above.name if above else "", *(spec.specialties if spec is not None else ())]).casefold()
+@lru_cache(16_384)  # of every agent at every key
+def _text_of(name: str, above: str, specialties: tuple[str, ...]) -> str:
+    return "\0".join((name, above, *specialties)).casefold()
 
 
 def _cells(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], now_ms: int) -> tuple[Cell, ...]:

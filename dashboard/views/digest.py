@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from engine.core.inheritance import above_and_self
 from engine.core.state import State, Task, TaskStatus
 from engine.core.waiting import Waits
 
@@ -77,18 +78,9 @@ def _teams(state: State, out: Digest) -> None:
                 sums[4] += 1
     counters = (out.agents_of, out.done_of, out.failed_of, out.busy_of, out.errors_of)
     for supervisor_id, sums in own.items():
-        for above_id in _chain(state, supervisor_id):
+        for above in above_and_self(state, state.supervisors[supervisor_id]):
             for counter, count in zip(counters, sums, strict=True):
-                counter[above_id] += count
-
-
-def _chain(state: State, supervisor_id: str) -> list[str]:
-    chain: list[str] = []
-    at: str | None = supervisor_id
-    while at is not None and at in state.supervisors and at not in chain:
-        chain.append(at)
-        at = state.supervisors[at].parent_id
-    return chain
+                counter[above.id] += count
 
 
 def needs_person(state: State) -> list[str]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from dashboard.views.amounts import clock, counted, moment, stopwatch
 from dashboard.views.digest import Digest
 from dashboard.views.names import Names
-from dashboard.views.rows import Cell
+from dashboard.views.rows import Cell, labelled
 from engine.core.queries.bound import bound_elsewhere
 from engine.core.state import State
 from store.records import EngineInfo, StandbyInfo
@@ -139,7 +139,7 @@ def _without_engine(state: State, situation: Situation) -> Cell | None:
     if info is None:
         return Cell(f"○ no engine has worked on this file · start one: {go_on}", "muted")
     if info.alive:
-        return Cell(f"✕ engine {info.pid} is silent · take over: {go_on}", "error")
+        return Cell(f"✕ engine {info.pid} does not answer · take over: {go_on}", "error")
     since = moment(gone_since_ms(state, info), situation.now_ms)
     if info.ended_ms is not None:
         return Cell(f"■ engine {info.pid} stopped at {since} · go on: {go_on}", "muted")
@@ -162,18 +162,17 @@ def program_line(state: State) -> str | None:
     names = [agent.name for agent in bound_elsewhere(state)]
     if not names:
         return None
-    who = f"{names[0]} calls" if len(names) == 1 else f"{' and '.join(names)} call"
-    if len(names) > 2:
-        who = f"{counted(len(names), 'agent')} call"
-    return f"{who} code of the program that made this team: run that program again, and its runs go on"
+    who = " and ".join(names) if len(names) < 3 else counted(len(names), "agent")
+    verb = "calls" if len(names) == 1 else "call"
+    return f"{who} {verb} code of the program that made this team: run that program again, and its runs go on"
 
 
 def restart_lines(state: State, situation: Situation) -> list[Cell]:
     """Return why there is none at work, what goes on, whose code it runs, and the same for a shell."""
-    lines = [Cell(_why(state, situation)), Cell(_goes_on(state), "", "open work   ")]
+    lines = [Cell(_why(state, situation)), labelled("open work", _goes_on(state))]
     if state.team is not None:
-        lines.append(Cell(f"{state.team.path}, as it was loaded", "", "its code    "))
-    return [*lines, Cell(shell(situation), "muted", "in a shell  ")]
+        lines.append(labelled("its code", f"{state.team.path}, as it was loaded"))
+    return [*lines, labelled("in a shell", shell(situation), "muted")]
 
 
 def _why(state: State, situation: Situation) -> str:
@@ -209,10 +208,10 @@ def leading_lines(state: State, situation: Situation) -> list[Cell]:
     heard = f"; heard of {max(ages) / 1000:.1f} s ago" if ages else ""
     attempts = sum(run.running for run in state.runs.values())
     lines = [
-        Cell(f"engine {info.pid} on {info.host}{heard}", "busy", "leads       "),
-        Cell(f"{moment(info.since_ms, now_ms)}, for {stopwatch(now_ms - info.since_ms)}", "", "since       "),
-        Cell(f"{info.token}, raised by each engine that begins", "", "token       "),
-        Cell(f"{counted(len(state.runs), 'open run')}, {counted(attempts, 'attempt')} under way", "", "its work    "),
+        labelled("leads", f"engine {info.pid} on {info.host}{heard}", "busy"),
+        labelled("since", f"{moment(info.since_ms, now_ms)}, for {stopwatch(now_ms - info.since_ms)}"),
+        labelled("token", f"{info.token}, raised by each engine that begins"),
+        labelled("its work", f"{counted(len(state.runs), 'open run')}, {counted(attempts, 'attempt')} under way"),
     ]
     for place, one in enumerate(situation.standbys):
         told = f"engine {one.pid} since {moment(one.since_ms, now_ms)}"
@@ -220,10 +219,10 @@ def leading_lines(state: State, situation: Situation) -> list[Cell]:
         lines.append(Cell(told, "warn" if one.hung else "", "stands by   " if place == 0 else " " * 12))
     if not situation.standbys:
         standby = shell(situation).replace("quarterdeck engine", "quarterdeck engine --standby")
-        lines.append(Cell(f"nobody; it takes: {standby}", "draining", "stands by   "))
+        lines.append(labelled("stands by", f"nobody; it takes: {standby}", "draining"))
     else:
         told = "it begins nothing new, lets attempts come to the end of their step for the grace, and ends"
-        lines.append(Cell(told, "muted", "hand-over   "))
+        lines.append(labelled("hand-over", told, "muted"))
     return lines
 
 

@@ -5,7 +5,7 @@ MOVES = (
     ("space", "mark an agent; h then swaps all that are marked as one change"),
     ("↑ ↓  j k", "move; g and G go to the first and the last, pgup and pgdn by pages"),
     ("enter", "open what is under the cursor"),
-    ("esc", "take the filter off, or go back"),
+    ("esc", "clear the filter, or go back"),
     ("/", "filter what is shown"),
     (":", "command line; tab completes, ↑ recalls"),
     ("!", "go to the next thing that needs a person, questions first"),
@@ -27,7 +27,7 @@ COLUMNS = {
     "PRI": "priority, 0 the most urgent to 9",
     "DUE": "time left until the deadline",
     "TRY": "attempts so far, where there were several",
-    "ELSE": "what happens when nobody answers",
+    "DEFAULT": "what happens when nobody answers in time",
 }
 """What a column means, by its heading."""
 NEEDS_YOU = (

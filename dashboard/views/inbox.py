@@ -4,32 +4,32 @@ from collections.abc import Sequence
 
 from dashboard.views.amounts import clock, counted, elapsed, left
 from dashboard.views.digest import needs_person
-from dashboard.views.rows import Cell, Column, Listing, matches
+from dashboard.views.rows import Cell, Column, Listing, labelled, matches, nothing
 from engine.core.state import Escalation, State, TaskStatus
 
 COLUMNS = (
     Column("ABOUT", 9),
     Column("OF", 14, grow=1, most=34),
     Column("WHAT IS TO BE DECIDED", 27, grow=4, most=100),
-    Column("ELSE", 18, drop=1, calm=True),
+    Column("DEFAULT", 18, drop=1, calm=True),
     Column("AGE", 11, right=True, drop=2, calm=True),
     Column("ANSWERS", 45, drop=3),
     Column("ASKED", 8, drop=4),
 )
 _ABOUT = {"failure": "a failure", "doubt": "a doubt", "drain": "a swap", "budget": "a budget"}
 MEANINGS: dict[tuple[str, str], str] = {
-    ("failure", "retry"): "it is tried again, and its failure policies begin anew",
-    ("failure", "reject"): "what stands behind the question in its policies, at last its failure",
-    ("failure", "skip"): "it has failed, and those who wait for it go on without it",
-    ("failure", "use"): "it is done, with the output that you give",
-    ("doubt", "again"): "it did not happen: it is called again",
-    ("doubt", "ran"): "it happened: it is not called again, and its output is the one that you give",
+    ("failure", "retry"): "tries it again; its failure policies start over",
+    ("failure", "reject"): "goes on to the next failure policy; without one the task fails",
+    ("failure", "skip"): "marks it failed; tasks that wait for it go on without it",
+    ("failure", "use"): "marks it done, with the output that you give",
+    ("doubt", "again"): "it did not happen: call the tool again",
+    ("doubt", "ran"): "it happened: do not call the tool again; you give its output",
     ("doubt", "fail"): "the task fails",
-    ("drain", "wait"): "they end in their own time",
-    ("drain", "abort"): "they are stopped now, and begin again on the new generation",
-    ("budget", "continue"): "it may spend the same amount again",
-    ("budget", "stop"): "it ends at its next step; what is done is kept",
-    ("budget", "fail"): "it ends now, and has failed",
+    ("drain", "wait"): "the attempts end in their own time",
+    ("drain", "abort"): "the attempts stop now and begin again on the new generation",
+    ("budget", "continue"): "allows the same amount again",
+    ("budget", "stop"): "ends it at its next step; what is done is kept",
+    ("budget", "fail"): "ends it now, as failed",
 }
 """What an answer means, by the kind of the question."""
 WITH_OUTPUT = frozenset({("failure", "use"), ("doubt", "ran")})
@@ -40,10 +40,8 @@ def inbox(state: State, *, now_ms: int, needle: str = "") -> Listing:
     """Return what waits for a person as rows; keys are ids of questions, agents, supervisors and tasks."""
     every = needs_person(state)
     keys = [key for key in every if matches(needle, *(cell.text for cell in _row(state, key, now_ms)))]
-    empty = (f"nothing matches {needle!r}", "esc shows all") if needle else (
-        "nothing waits for you",
-        "questions of tasks that failed, swaps that take long and budgets that are spent come here",
-    )  # fmt: skip
+    told = "questions about failed tasks, swaps that take long and spent budgets appear here"
+    empty = nothing(needle, "", "nothing waits for you", told)
 
     def make(key: str) -> tuple[Cell, ...]:
         return _row(state, key, now_ms)
@@ -66,10 +64,10 @@ def _row(state: State, key: str, now_ms: int) -> tuple[Cell, ...]:
     broken, failed = state.agents.get(key), state.supervisors.get(key)
     if broken is not None:
         return (Cell("an agent", "error"), Cell(broken.name, "strong"), Cell(f"cannot work: {broken.error}"), *_acts(
-            "h swap · z again"))  # fmt: skip
+            "h swap · z resume"))  # fmt: skip
     if failed is not None:
         return (Cell("a team", "error"), Cell(failed.name, "strong"), Cell(str(failed.error)), *_acts(
-            "z take requests"))  # fmt: skip
+            "z resume"))  # fmt: skip
     task = state.tasks.get(key)
     if task is None:
         return (Cell("settled", "muted"),)
@@ -81,7 +79,7 @@ def _row(state: State, key: str, now_ms: int) -> tuple[Cell, ...]:
         Cell("a task", "error"),
         Cell(task.title, "strong"),
         Cell(told),
-        *_acts("r try again", task.ended_ms, now_ms),
+        *_acts("r retry", task.ended_ms, now_ms),
     )
 
 
@@ -127,27 +125,24 @@ def question_lines(state: State, asked: Escalation, now_ms: int) -> Sequence[Cel
     if task is not None:
         agent = state.agents.get(task.agent_id or task.worker_id or "")
         tried = [state.agents[one].name for one in task.failed_on if one in state.agents]
-        lines.append(_line("task", f"{task.title} ({task.id}) of {_run_title(state, task.run_id)}"))
-        lines.append(_line("agent", f"{agent.name if agent is not None else '–'}, {counted(task.attempts, 'attempt')}"))
+        lines.append(labelled("task", f"{task.title} ({task.id}) of {_run_title(state, task.run_id)}"))
+        who = agent.name if agent is not None else "–"
+        lines.append(labelled("agent", f"{who}, {counted(task.attempts, 'attempt')}"))
         if len(tried) > 1:
-            lines.append(_line("failed on", ", ".join(tried)))
+            lines.append(labelled("failed on", ", ".join(tried)))
         if task.error:
-            lines.append(_line("error", task.error, "warn"))
+            lines.append(labelled("error", task.error, "warn"))
         if task.steps:
-            lines.append(_line("steps", f"{len(task.steps)} finished, and kept"))
+            lines.append(labelled("steps", f"{len(task.steps)} finished, and kept"))
         if task.before:
             lines.append(
-                _line("before", ", ".join(state.tasks[one].title for one in task.before if one in state.tasks))
+                labelled("before", ", ".join(state.tasks[one].title for one in task.before if one in state.tasks))
             )
-    lines.append(_line("asked", f"{clock(asked.asked_ms)}, {elapsed(now_ms - asked.asked_ms) or '0 s'} ago"))
-    lines.append(_line("else", otherwise(asked, now_ms), "draining" if asked.due_ms is not None else ""))
+    lines.append(labelled("asked", f"{clock(asked.asked_ms)}, {elapsed(now_ms - asked.asked_ms) or '0 s'} ago"))
+    lines.append(labelled("default", otherwise(asked, now_ms), "draining" if asked.due_ms is not None else ""))
     return lines
 
 
 def _run_title(state: State, run_id: str) -> str:
     run = state.runs.get(run_id)
     return f"run {run_id}, {run.title}" if run is not None else f"run {run_id}"
-
-
-def _line(label: str, text: str, tone: str = "") -> Cell:
-    return Cell(text, tone, f"{label:<12}")

@@ -50,7 +50,7 @@ def _deadline(state: State, subject_id: str, now_ms: int) -> list[LimitLine]:
     if found is None:
         return []
     left_ms = found.due_ms - now_ms
-    whose = "" if found.own else ", that of what it is part of"
+    whose = "" if found.own else ", inherited"
     if left_ms <= 0:
         return [LimitLine("deadline", f"passed {duration(-left_ms)} ago{whose}", "error")]
     tone = "warn" if found.own and found.warn_ms is None else ""

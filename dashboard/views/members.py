@@ -3,7 +3,7 @@
 from dashboard.views.amounts import counted
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import of_agent
-from dashboard.views.rows import Cell, Choice
+from dashboard.views.rows import Cell, Choice, labelled
 from engine.core.hierarchy import below_of, depth_of
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.able import is_able
@@ -29,13 +29,13 @@ def what_moves(state: State, member_id: str) -> list[Cell]:
     agent, own = state.agents.get(member_id), state.supervisors.get(member_id)
     above_id = agent.supervisor_id if agent is not None else own.parent_id if own is not None else None
     above = state.supervisors.get(above_id or "")
-    where = Cell(f"under {above.name}" if above is not None else "on top", "", "now         ")
+    where = labelled("now", f"under {above.name}" if above is not None else "on top")
     if own is not None:
         under = list(below_of(state, own))
         agents = sum(member in state.agents for one in under for member in one.members)
         told = f"{counted(agents, 'agent')} and {counted(len(under) - 1, 'supervisor')} under it go with it"
     else:
-        told = "what it is at goes on; what waits for it alone goes with it"
+        told = "its attempts continue; tasks that wait for it alone move with it"
     return [where, Cell(told, "muted")]
 
 
@@ -74,7 +74,7 @@ def categories(state: State, supervisor_id: str | None) -> list[Choice]:
     """Return the categories that a supervisor has strategies for; the first lets it be found."""
     supervisor = state.supervisors.get(supervisor_id or "")
     strategies = dict(supervisor.options.strategies) if supervisor is not None else {}
-    found = Choice("", "as it is found", "from its words" if strategies else "")
+    found = Choice("", "automatic", "from the words of the request" if strategies else "")
     return [found, *(Choice(name, name, f"coordinated by {mode}") for name, mode in strategies.items())]
 
 

@@ -73,55 +73,25 @@ class Names:
 
     def learn_state(self, state: State) -> None:
         """Remember every name of a state."""
-        self._known.update((member.id, member.name) for member in state.supervisors.values())
-        self._known.update((member.id, member.name) for member in state.agents.values())
-        self._known.update((task.id, task.title) for task in state.tasks.values())
-        self._known.update((run.id, run.title) for run in state.finished)
-        self._known.update((run.id, run.title) for run in state.runs.values())
+        for members in (state.supervisors, state.agents):
+            self._known.update((member.id, member.name) for member in members.values())
+        for works in (state.tasks.values(), state.finished, state.runs.values()):
+            self._known.update((work.id, work.title) for work in works)
 
 
-def _agent(event: AgentAdded) -> list[tuple[str, str]]:
-    return [(event.agent_id, event.name)]
-
-
-def _supervisor(event: SupervisorAdded) -> list[tuple[str, str]]:
-    return [(event.supervisor_id, event.name)]
-
-
-def _run(event: RunSubmitted) -> list[tuple[str, str]]:
-    title = preview(event.request, 60)
-    return [(event.run_id, title), (event.root_id, title)]
-
-
-def _finished(event: RunFinished) -> list[tuple[str, str]]:
-    return [(event.run_id, event.figures.title), *event.titles.items()]
-
-
-def _graph(event: GroupPlanned) -> list[tuple[str, str]]:
-    return [(node.task_id, node.title) for node in event.nodes]
-
-
-def _added(event: GroupGrown) -> list[tuple[str, str]]:
-    return [(node.task_id, node.title) for node in event.added]
-
-
-def _children(event: Delegated) -> list[tuple[str, str]]:
-    return [(child.task_id, child.title) for child in event.children]
-
-
-def _rewired(event: StrategySwitched) -> list[tuple[str, str]]:
-    return [(node.task_id, node.title) for group in event.groups for node in group.added]
+def _titles(*tasks: Any) -> list[tuple[str, str]]:
+    return [(task.task_id, task.title) for task in tasks]
 
 
 _LEARN: dict[type, Callable[[Any], list[tuple[str, str]]]] = {
-    AgentAdded: _agent,
-    SupervisorAdded: _supervisor,
-    RunSubmitted: _run,
-    RunFinished: _finished,
-    GroupPlanned: _graph,
-    GroupGrown: _added,
-    Delegated: _children,
-    StrategySwitched: _rewired,
+    AgentAdded: lambda event: [(event.agent_id, event.name)],
+    SupervisorAdded: lambda event: [(event.supervisor_id, event.name)],
+    RunSubmitted: lambda event: [(one, preview(event.request, 60)) for one in (event.run_id, event.root_id)],
+    GroupPlanned: lambda event: _titles(*event.nodes),
+    GroupGrown: lambda event: _titles(*event.added),
+    RunFinished: lambda event: [(event.run_id, event.figures.title), *event.titles.items()],
+    Delegated: lambda event: _titles(*event.children),
+    StrategySwitched: lambda event: _titles(*(node for group in event.groups for node in group.added)),
 }
 
 

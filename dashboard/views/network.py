@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dashboard.views.amounts import count, duration, median
 from dashboard.views.digest import Digest
-from dashboard.views.rows import EMPTY, Cell, Column, Listing, matches
+from dashboard.views.rows import EMPTY, Cell, Column, Listing, matches, nothing
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, state_of_supervisor
 from engine.core.hierarchy import SHALLOW, depth_of, levels, mean_ms_of
 from engine.core.state import Agent, State, Supervisor
@@ -19,6 +19,7 @@ IDLE_SHOWN = 3
 STAYS_MS = 10_000
 """An agent that was at work stays on the screen for this long, so that lines do not jump."""
 NAME_LEAST, NAME_MOST = 18, 40
+_NO_TEAM = ("no team here yet", "start one with:  quarterdeck up TEAM   or look at:  quarterdeck demo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def network(
         columns=_columns(lines),
         keys=list(lines),
         make=make,
-        empty=_empty(needle, bool(state.supervisors)),
+        empty=() if state.supervisors and not needle else nothing(needle, "", *_NO_TEAM),
         total=len(state.agents) + len(state.supervisors),
     )
 
@@ -87,14 +88,6 @@ def _columns(lines: Mapping[str, _Line]) -> tuple[Column, ...]:
         Column("ERR", 5, right=True, drop=1),
         Column("P50", 10, right=True, drop=3),
     )
-
-
-def _empty(needle: str, has_team: bool) -> tuple[str, ...]:
-    if needle:
-        return (f"nothing matches {needle!r}", "esc shows all")
-    if has_team:
-        return ()
-    return ("no team here yet", "start one with:  quarterdeck up TEAM   or look at:  quarterdeck demo")
 
 
 def _branch(

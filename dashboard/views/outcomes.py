@@ -79,7 +79,7 @@ def plan_lines(
     cells += _some("runs     ", needs_trust, "draining")
     cells += _some("clashes  ", clashes, "error")
     cells += _some("swap     ", [f"{name} was bound to the process that exported it" for name in bound], "draining")
-    return [*cells, Cell("everything comes in paused; ids are minted anew", "muted")]
+    return [*cells, Cell("everything is imported paused, with new ids", "muted")]
 
 
 def _number(what: Any) -> str:

@@ -8,7 +8,7 @@ from dashboard.views.digest import Digest
 from dashboard.views.glyphs import of_agent, of_run, of_task
 from dashboard.views.limits import limit_lines
 from dashboard.views.names import Texts, pretty
-from dashboard.views.rows import Cell
+from dashboard.views.rows import Cell, labelled
 from dashboard.views.sentences import Sentence
 from dashboard.views.swaps import spec_lines
 from dashboard.views.work import circuit_words, progress, streamed, why
@@ -20,7 +20,6 @@ from engine.core.state import Agent, Run, State, Task
 from engine.core.values import Usage
 
 BLANK = Cell("")
-LABEL = 12
 SHOWN = 20
 """Tasks of a list that are shown on a page."""
 History = Sequence[tuple[int, int, Sentence]]
@@ -43,30 +42,30 @@ def agent_page(
     mark, ended = of_agent(agent, working=counts.working), agent.done + agent.failed
     above = state.supervisors.get(agent.supervisor_id)
     cells = [
-        _field("agent", f"{agent.name}  ({at(agent.id)})", "strong"),
-        _field("under", above.name if above is not None else at(agent.supervisor_id)),
-        _field("state", mark.text, mark.tone),
-        _field("generation", f"g{agent.generation}"),
-        _field(
+        labelled("agent", f"{agent.name}  ({at(agent.id)})", "strong"),
+        labelled("under", above.name if above is not None else at(agent.supervisor_id)),
+        labelled("state", mark.text, mark.tone),
+        labelled("generation", f"g{agent.generation}"),
+        labelled(
             "done",
             f"{count(agent.done)}, failed {count(agent.failed)}, {percent(agent.done / ended if ended else None)} ok",
         ),
-        _field("p50", f"{duration(median(agent.durations_ms))} of the last {len(agent.durations_ms)}"),
+        labelled("p50", f"{duration(median(agent.durations_ms))} of the last {len(agent.durations_ms)}"),
     ]
     cells += [*_spent(agent.usage), *_standing(state, agent), *_limits(state, agent_id, now_ms)]
     if agent.error is not None:
-        cells.append(_field("error", agent.error, "error"))
+        cells.append(labelled("error", agent.error, "error"))
     if agent.away:
-        cells.append(_field("code", AWAY, "warn"))
+        cells.append(labelled("code", AWAY, "warn"))
     if agent.last_error is not None:
-        cells.append(_field("last error", agent.last_error, "warn"))
+        cells.append(labelled("last error", agent.last_error, "warn"))
     if agent.circuit != "closed":
-        cells.append(_field("circuit", f"{circuit_words(state, agent, now_ms)}; z closes it", "warn"))
+        cells.append(labelled("circuit", f"{circuit_words(state, agent, now_ms)}; z closes it", "warn"))
     if agent.restarts:
-        cells.append(_field("restarts", count(agent.restarts), "warn"))
+        cells.append(labelled("restarts", count(agent.restarts), "warn"))
     if agent.stuck:
-        cells.append(_field("stuck", f"{counted(agent.stuck, 'thread')} of ended attempts still hold a slot", "warn"))
-    cells += [BLANK, Cell("SPEC", "muted"), *(_field(label, text) for label, text in spec_lines(state.spec_of(agent)))]
+        cells.append(labelled("stuck", f"{counted(agent.stuck, 'thread')} of ended attempts still hold a slot", "warn"))
+    cells += [BLANK, Cell("SPEC", "muted"), *(labelled(*line) for line in spec_lines(state.spec_of(agent)))]
     cells += [BLANK, Cell("AT WORK", "muted"), *_at_work(state, agent_id, counts, live, now_ms)]
     return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history, now_ms)]
 
@@ -107,10 +106,10 @@ def task_page(
     mark = of_task(task)
     agent = state.agents.get(task.agent_id or task.worker_id or "")
     cells = [
-        _field("task", f"{task.title}  ({task.id})", "strong"),
-        _field("state", mark.text, mark.tone),
-        _field("agent", agent.name if agent is not None else "–"),
-        _field("attempts", str(task.attempts)),
+        labelled("task", f"{task.title}  ({task.id})", "strong"),
+        labelled("state", mark.text, mark.tone),
+        labelled("agent", agent.name if agent is not None else "–"),
+        labelled("attempts", str(task.attempts)),
         *_times(task, now_ms),
         *_spent(task.usage),
     ]
@@ -118,11 +117,11 @@ def task_page(
         cells += _limits(state, task_id, now_ms)
         cells += _urgency(state, task)
     if reason := why(state, task, counts, now_ms):
-        cells.append(_field("waits", reason))
+        cells.append(labelled("waits", reason))
     if told := progress(live, task_id):
-        cells.append(_field("progress", told))
+        cells.append(labelled("progress", told))
     if task.error is not None:
-        cells.append(_field("error", task.error, "error"))
+        cells.append(labelled("error", task.error, "error"))
     cells += _text("INPUT", texts.of(task.input)) + _text("OUTPUT", texts.of(task.output))
     cells += _text("WRITES", streamed(live, task_id))
     return [*cells, BLANK, Cell("EVENTS", "muted"), *_history(history, now_ms)]
@@ -131,48 +130,48 @@ def task_page(
 def _standing(state: State, agent: Agent) -> Iterable[Cell]:
     """What an operator has to know besides: the way back, how a new generation does, its pool."""
     if agent.previous in state.specs:
-        yield _field("before", f"{state.specs[agent.previous].name}; B rolls it back", "muted")
+        yield labelled("before", f"{state.specs[agent.previous].name}; B rolls it back", "muted")
     if agent.probation is not None:
         trial = agent.probation
         told = (
             f"{trial.failed} of its first {trial.ended} failed; it goes back when {trial.failures} of {trial.tasks} do"
         )
-        yield _field("on trial", told, "draining")
+        yield labelled("on trial", told, "draining")
     pool = state.spec_of(agent).pool
     if pool is not None:
         grows = f"one more when {pool.grow_at} tasks wait for each, one less after {pool.idle_s:g} s without work"
-        yield _field("pool", f"{agent.size} of {pool.min}..{pool.max} instances; {grows}")
+        yield labelled("pool", f"{agent.size} of {pool.min}..{pool.max} instances; {grows}")
 
 
 def _spent(usage: Usage | None) -> list[Cell]:
-    return [_field("spent", told)] if (told := spent(usage)) else []
+    return [labelled("spent", told)] if (told := spent(usage)) else []
 
 
 def _limits(state: State, subject_id: str, now_ms: int) -> list[Cell]:
-    return [_field(line.label, line.drawn, line.tone) for line in limit_lines(state, subject_id, now_ms=now_ms)]
+    return [labelled(line.label, line.drawn, line.tone) for line in limit_lines(state, subject_id, now_ms=now_ms)]
 
 
 def _urgency(state: State, task: Task) -> Iterable[Cell]:
     """How urgent an open task is, how it fared, and what it asks a person."""
-    yield _field("priority", str(task.priority), "" if task.priority != DEFAULT_PRIORITY else "muted")
+    yield labelled("priority", str(task.priority), "" if task.priority != DEFAULT_PRIORITY else "muted")
     if task.preemptions:
-        yield _field("made way", counted(task.preemptions, "time"), "draining")
+        yield labelled("made way", counted(task.preemptions, "time"), "draining")
     if task.failed_on:
         names = [state.agents[one].name if one in state.agents else one for one in task.failed_on]
-        yield _field("failed on", ", ".join(names), "warn")
+        yield labelled("failed on", ", ".join(names), "warn")
     if task.steps:
-        yield _field("steps", f"{counted(len(task.steps), 'step')} finished, and kept")
+        yield labelled("steps", f"{counted(len(task.steps), 'step')} finished, and kept")
     asked = state.escalations.get(task.escalation_id or "")
     if asked is not None:
-        yield _field("asks", f"{asked.question}  (8 answers it)", "attention")
+        yield labelled("asks", f"{asked.question}  (8 answers it)", "attention")
 
 
 def _times(task: Task, now_ms: int) -> list[Cell]:
-    cells = [_field("planned", moment(task.created_ms, now_ms))]
+    cells = [labelled("planned", moment(task.created_ms, now_ms))]
     if task.started_ms is not None:
         ended_ms = task.ended_ms
         took = duration(ended_ms - task.started_ms) if ended_ms is not None else elapsed(now_ms - task.started_ms)
-        cells.append(_field("started", f"{moment(task.started_ms, now_ms)}  {took}"))
+        cells.append(labelled("started", f"{moment(task.started_ms, now_ms)}  {took}"))
     return cells
 
 
@@ -187,15 +186,15 @@ def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int, working: b
     spent_ms = (ended.ended_ms if ended is not None else now_ms) - found.started_ms
     took = duration(spent_ms) if ended is not None else elapsed(spent_ms)
     cells = [
-        _field("run", found.id, "strong"),
-        _field("state", mark.text, mark.tone),
-        _field("strategy", found.strategy),
-        _field("tasks", f"{found.done:,} of {total:,} done, {found.failed:,} failed"),
-        _field("took", f"{took}  from {moment(found.started_ms, now_ms)}"),
+        labelled("run", found.id, "strong"),
+        labelled("state", mark.text, mark.tone),
+        labelled("strategy", found.strategy),
+        labelled("tasks", f"{found.done:,} of {total:,} done, {found.failed:,} failed"),
+        labelled("took", f"{took}  from {moment(found.started_ms, now_ms)}"),
     ]
     cells += [*_spent(found.usage), *(_terms(state, run) if run is not None else ()), *_limits(state, run_id, now_ms)]
     if ended is not None and ended.error is not None:
-        cells.append(_field("error", ended.error, "error"))
+        cells.append(labelled("error", ended.error, "error"))
     output = texts.of(ended.output) if ended is not None else ""
     cells += _text("OUTPUT", output) + _text("REQUEST", texts.of(found.request))
     if run is not None:
@@ -206,15 +205,15 @@ def run_page(state: State, run_id: str, texts: Texts, *, now_ms: int, working: b
 
 def _terms(state: State, run: Run) -> Iterable[Cell]:
     """How urgent an open run is, what it waits for, and what it asks a person."""
-    yield _field("priority", str(run.priority), "" if run.priority != DEFAULT_PRIORITY else "muted")
+    yield labelled("priority", str(run.priority), "" if run.priority != DEFAULT_PRIORITY else "muted")
     if run.category is not None:
-        yield _field("category", run.category)
+        yield labelled("category", run.category)
     if run.after:
-        yield _field("after", ", ".join(run.after), "waiting")
+        yield labelled("after", ", ".join(run.after), "waiting")
     asked = [one for one in state.escalations.values() if one.run_id == run.id]
     if asked:
         more = f" and {len(asked) - 1} more" if len(asked) > 1 else ""
-        yield _field("asks", f"{asked[0].question}{more}  (8 answers it)", "attention")
+        yield labelled("asks", f"{asked[0].question}{more}  (8 answers it)", "attention")
 
 
 def _plan(state: State, run: Run) -> Iterable[Cell]:
@@ -233,17 +232,13 @@ def _plan(state: State, run: Run) -> Iterable[Cell]:
 def event_page(seq: int, at_ms: int, kind: str, body: bytes, sentence: Sentence, *, now_ms: int) -> list[Cell]:
     """An event with its whole body."""
     return [
-        _field("event", f"{seq:,}", "strong"),
-        _field("kind", kind),
-        _field("at", moment(at_ms, now_ms)),
-        _field("means", sentence.text, sentence.tone),
+        labelled("event", f"{seq:,}", "strong"),
+        labelled("kind", kind),
+        labelled("at", moment(at_ms, now_ms)),
+        labelled("means", sentence.text, sentence.tone),
         BLANK,
         Cell(pretty(body)),
     ]
-
-
-def _field(label: str, text: str, tone: str = "") -> Cell:
-    return Cell(text, tone, f"{label:<{LABEL}}")
 
 
 def _text(title: str, text: str) -> list[Cell]:

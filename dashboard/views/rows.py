@@ -24,6 +24,11 @@ class Cell(NamedTuple):
 EMPTY = Cell("")
 
 
+def labelled(label: str, text: str, tone: str = "") -> Cell:
+    """Return a line of a page or a dialog: a label, then what it is."""
+    return Cell(text, tone, f"{label:<12}")
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A column of a table."""
@@ -136,6 +141,11 @@ def matches(needle: str, *texts: str | None) -> bool:
         return True
     hay = "\0".join(text for text in texts if text).casefold()
     return all(word in hay for word in needle.casefold().split())
+
+
+def nothing(needle: str, what: str, *otherwise: str) -> tuple[str, ...]:
+    """Return what an empty table says: that its filter matches nothing, or `otherwise` without one."""
+    return (f"{f'no {what}' if what else 'nothing'} matches {needle!r}", "esc shows all") if needle else otherwise
 
 
 class Choice(NamedTuple):

@@ -4,7 +4,7 @@ from dashboard.views.amounts import clock, duration, elapsed
 from dashboard.views.glyphs import Mark, of_run
 from dashboard.views.limits import budget_words, due
 from dashboard.views.names import said
-from dashboard.views.rows import Cell, Column, Listing, matches
+from dashboard.views.rows import Cell, Column, Listing, matches, nothing
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.targets import at
 from engine.core.state import Run, RunSummary, State
@@ -36,11 +36,7 @@ def runs(state: State, *, now_ms: int, needle: str = "", working: bool = True) -
             return _open(state, run, now_ms, working)
         return _ended(state, finished[key]) if key in finished else (Cell("gone", "muted"),)
 
-    empty = (
-        (f"no run matches {needle!r}", "esc shows all")
-        if needle
-        else ("nothing was asked of this team yet", "n  gives it a request")
-    )
+    empty = nothing(needle, "run", "this team has had no request yet", "n  gives it one")
     return Listing(columns=COLUMNS, keys=keys, make=make, empty=empty, total=len(state.runs) + len(finished))
 
 

@@ -8,7 +8,7 @@ from rich.cells import cell_len, set_cell_size
 from dashboard.clean import clean
 from dashboard.views.amounts import counted
 from dashboard.views.glyphs import TASK, of_task
-from dashboard.views.rows import Cell, Choice
+from dashboard.views.rows import Cell, Choice, labelled
 from engine.core.events import GroupChange, StrategySwitched
 from engine.core.graph import GraphNode, graph_of
 from engine.core.spec import AGGREGATIONS
@@ -18,11 +18,11 @@ from engine.core.strategies import STRATEGIES
 NAMED = 6
 """Tasks of one kind that are named."""
 _JOINS = {
-    "concat": "one behind the other",
-    "vote": "what most of them say",
+    "concat": "concatenated",
+    "vote": "majority vote",
     "best": "the one with the best score",
-    "first": "whoever is first",
-    "synthesis": "one member makes a whole of them",
+    "first": "the first result",
+    "synthesis": "one member merges them",
 }
 _RUN = "run:"
 
@@ -89,7 +89,7 @@ def scope_of_run(run_id: str | None) -> str | None:
 
 
 PRESERVE = (
-    Choice("yes", "goes on", "what is at work ends as it was begun"),
+    Choice("yes", "goes on", "running attempts finish as they began"),
     Choice("no", "stops", "at its next step; its partial result is kept as context"),
 )
 
@@ -97,7 +97,7 @@ PRESERVE = (
 def consequence(state: State, event: StrategySwitched) -> list[Cell]:
     """Return what the switch does to graphs in progress."""
     if not event.groups:
-        return [Cell("no open run is planned anew; the next request is coordinated like that")]
+        return [Cell("no open run changes; the next request is coordinated this way")]
     kept = [task_id for change in event.groups for task_id in change.kept]
     done = sum(task_id in state.tasks and state.tasks[task_id].ended for task_id in kept)
     new = sum(len(change.added) for change in event.groups)
@@ -122,7 +122,7 @@ def _named(state: State, change: GroupChange) -> list[Cell]:
         ("added", [plan.title for plan in change.added]),
         ("left out", _titles(state, change.removed)),
     )
-    return [Cell(_some(titles), "muted", f"{label:<12}") for label, titles in rows if titles]
+    return [labelled(label, _some(titles), "muted") for label, titles in rows if titles]
 
 
 def _planned(change: GroupChange) -> list[str]:

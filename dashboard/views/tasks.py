@@ -6,7 +6,7 @@ from dashboard.views.amounts import clock, duration, elapsed
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import of_task
 from dashboard.views.limits import due
-from dashboard.views.rows import Cell, Column, Listing, matches
+from dashboard.views.rows import Cell, Column, Listing, matches, nothing
 from dashboard.views.work import progress, why
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.state import State, Task, TaskStatus
@@ -24,26 +24,18 @@ COLUMNS = (
 )
 """In a narrow window SINCE falls away first, then TRY, PRI, DUE, TOOK and AGENT."""
 _NEVER = 2**62
-_URGENCY = {
-    TaskStatus.IN_DOUBT: 0,
-    TaskStatus.RUNNING: 1,
-    TaskStatus.RETRYING: 2,
-    TaskStatus.PREEMPTED: 3,
-    TaskStatus.WAITING: 4,
-    TaskStatus.FAILED: 5,
-    TaskStatus.CANCELLED: 6,
-    TaskStatus.SKIPPED: 7,
-    TaskStatus.DONE: 8,
-}
+_URGENT_FIRST = {
+    status: place
+    for place, status in enumerate((
+        TaskStatus.IN_DOUBT, TaskStatus.RUNNING, TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.WAITING,
+        TaskStatus.FAILED, TaskStatus.CANCELLED, TaskStatus.SKIPPED, TaskStatus.DONE,
+    ))
+}  # fmt: skip
 
 
 def _by_state(state: State, task: Task) -> tuple[object, ...]:
     # The newest of what has ended first, the oldest of what waits.
-    return (_URGENCY[task.status], -(task.ended_ms or 0), task.created_ms)
-
-
-def _by_age(state: State, task: Task) -> tuple[object, ...]:
-    return (-task.created_ms,)
+    return (_URGENT_FIRST[task.status], -(task.ended_ms or 0), task.created_ms)
 
 
 def _by_agent(state: State, task: Task) -> tuple[object, ...]:
@@ -51,21 +43,15 @@ def _by_agent(state: State, task: Task) -> tuple[object, ...]:
     return (agent.name if agent else "~", *_by_state(state, task))
 
 
-def _by_attempts(state: State, task: Task) -> tuple[object, ...]:
-    return (-task.attempts, *_by_state(state, task))
-
-
-def _by_urgency(state: State, task: Task) -> tuple[object, ...]:
-    return (task.ended, task.priority, task.deadline_ms or _NEVER, *_by_state(state, task))
-
-
 ORDERS: dict[str, Callable[[State, Task], tuple[object, ...]]] = {
     "state": _by_state,
-    "newest": _by_age,
+    "newest": lambda state, task: (-task.created_ms,),
     "agent": _by_agent,
-    "attempts": _by_attempts,
-    "urgency": _by_urgency,
-}
+    "attempts": lambda state, task: (-task.attempts, *_by_state(state, task)),
+    "urgency": lambda state, task: (
+        task.ended, task.priority, task.deadline_ms or _NEVER, *_by_state(state, task)
+    ),
+}  # fmt: skip
 """The ways to sort, in the order in which a key goes through them."""
 
 
@@ -82,19 +68,15 @@ def tasks(
         task = state.tasks.get(key)
         return _cells(state, task, counts, live, now_ms) if task is not None else (Cell("its run has ended", "muted"),)
 
-    return Listing(
-        columns=COLUMNS, keys=[task.id for task in ordered], make=make, empty=_empty(needle), total=len(every)
-    )
-
-
-def _empty(needle: str) -> tuple[str, ...]:
-    if needle:
-        return (f"no task matches {needle!r}", "esc shows all")
-    return ("no run is open", "n  gives the team a request")
+    empty = nothing(needle, "task", "no run is open", "n  gives the team a request")
+    return Listing(columns=COLUMNS, keys=[task.id for task in ordered], make=make, empty=empty, total=len(every))
 
 
 def _matches(state: State, task: Task, needle: str) -> bool:
-    return matches(needle, task.title, of_task(task).word, task.error, task.id, _agent_name(state, task))
+    # Most are told by their titles: the rest is dearer.
+    return matches(needle, task.title) or matches(
+        needle, task.title, of_task(task).word, task.error, task.id, _agent_name(state, task)
+    )
 
 
 def _agent_name(state: State, task: Task) -> str:

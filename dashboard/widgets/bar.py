@@ -35,10 +35,6 @@ class Bar(Toned, Widget):
             self.bar = bar
             self.index = index
 
-        @property
-        def control(self) -> "Bar":
-            return self.bar
-
     def __init__(self, *, id: str, gap: int = 2) -> None:
         super().__init__(id=id)
         self._left: tuple[Cell, ...] = ()

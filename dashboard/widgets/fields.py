@@ -44,8 +44,51 @@ class Field(Horizontal):
         return self.query_one(Input).value.strip()
 
 
-class Picker(Toned, Widget, can_focus=True):
-    """Show a label and a value; post `Changed` when another is picked, `Settled` at enter."""
+class OneOf(Toned):
+    """Mixed into a widget: one of a few values is chosen; posts `Changed` when another is, `Settled` at enter."""
+
+    AROUND = False
+    """Whether the first comes behind the last."""
+    _choices: tuple[Choice, ...] = ()
+    _place = 0
+
+    class Changed(Message):
+        """Another is chosen."""
+
+    class Settled(Message):
+        """Enter was pressed on it."""
+
+    def offer(self, choices: Sequence[Choice], chosen: str | None = None) -> None:
+        """Offer these; what was chosen before stays so where it is among them."""
+        wanted, ids = chosen if chosen is not None else self.chosen, [choice.id for choice in choices]
+        self._choices, self._place = tuple(choices), ids.index(wanted) if wanted in ids else 0
+        self.draw()
+
+    @property
+    def chosen(self) -> str | None:
+        """Id of the chosen one; None where nothing is offered."""
+        return self._choices[self._place].id if self._choices else None
+
+    def draw(self) -> None:
+        """Show what is offered and chosen."""
+        self.refresh()
+
+    def action_choose(self, by: int) -> None:
+        """Choose the one before or after."""
+        last = len(self._choices) - 1
+        place = (self._place + by) % (last + 1) if self.AROUND and last > 0 else max(0, min(last, self._place + by))
+        if place != self._place:
+            self._place = place
+            self.draw()
+            self.post_message(self.Changed())
+
+    def action_settle(self) -> None:
+        """Decide for what is chosen."""
+        self.post_message(self.Settled())
+
+
+class Picker(OneOf, Widget, can_focus=True):
+    """Show a label and the chosen value in one line."""
 
     DEFAULT_CSS = """
     Picker {
@@ -54,83 +97,45 @@ class Picker(Toned, Widget, can_focus=True):
     }
     """
     BINDINGS = [
-        Binding("left,h", "pick(-1)", "before", show=False),
-        Binding("right,l,space", "pick(1)", "after", show=False),
+        Binding("left,h", "choose(-1)", "before", show=False),
+        Binding("right,l,space", "choose(1)", "after", show=False),
         Binding("enter", "settle", "do it", show=False),
     ]
-    LABEL = 13
-
-    class Changed(Message):
-        """Another value is picked."""
-
-    class Settled(Message):
-        """Enter was pressed on it."""
+    LABEL, AROUND = 13, True
 
     def __init__(self, label: str, *, id: str) -> None:
         super().__init__(id=id)
         self._label = label
-        self._values: tuple[Choice, ...] = ()
-        self._place = 0
-
-    def offer(self, values: Sequence[Choice], picked: str | None = None) -> None:
-        """Offer these; what was picked before stays so where it is among them."""
-        wanted = picked if picked is not None else self.picked
-        self._values = tuple(values)
-        ids = [value.id for value in values]
-        self._place = ids.index(wanted) if wanted in ids else 0
-        self.refresh()
 
     @property
-    def picked(self) -> str | None:
-        """Id of the value; None where there is none."""
-        return self._values[self._place].id if self._values else None
+    def _value(self) -> Choice:
+        return self._choices[self._place] if self._choices else Choice("", "–")
 
     @property
     def text(self) -> str:
         """What it shows, as plain text."""
-        value = self._values[self._place] if self._values else Choice("", "–")
-        return f"{self._label} {value.name} {value.about}".rstrip()
-
-    def action_pick(self, by: int) -> None:
-        """Pick the one before or after; behind the last comes the first."""
-        if len(self._values) > 1:
-            self._place = (self._place + by) % len(self._values)
-            self.refresh()
-            self.post_message(self.Changed())
-
-    def action_settle(self) -> None:
-        """Decide for what the dialog shows."""
-        self.post_message(self.Settled())
+        return f"{self._label} {self._value.name} {self._value.about}".rstrip()
 
     def on_click(self, event: events.Click) -> None:
         """A click picks the next."""
         if self.has_focus:
-            self.action_pick(1)
+            self.action_choose(1)
 
     def render_line(self, y: int) -> Strip:
-        style, width = self.rich_style, self.size.width
-        value = self._values[self._place] if self._values else Choice("", "–")
-        at = self.tone("selected") if self.has_focus else None
-        picked = style if at is None else style + at
-        many = len(self._values) > 1
-        name = f"‹ {clean(value.name)} ›" if many else clean(value.name)
+        style, value = self.rich_style, self._value
+        picked = style + self.tone("selected") if self.has_focus else style
+        name = f"‹ {clean(value.name)} ›" if len(self._choices) > 1 else clean(value.name)
         segments = [
             Segment(" ", style),
             Segment(fit(self._label, self.LABEL - 1) + " ", style + self.tone("muted")),
             Segment(name, picked + self.tone("strong")),
             Segment("  " + clean(value.about), style + self.tone("muted")),
         ]
-        return Strip(segments).adjust_cell_length(width, style)
-
-    def on_focus(self) -> None:
-        self.refresh()
-
-    def on_blur(self) -> None:
-        self.refresh()
+        return Strip(segments).adjust_cell_length(self.size.width, style)
 
 
-class Radio(Pane, can_focus=True):
-    """Show choices, the chosen one with a dot; post `Changed` when another is chosen, `Settled` at enter."""
+class Radio(OneOf, Pane, can_focus=True):
+    """Show choices in lines, the chosen one with a dot."""
 
     DEFAULT_CSS = """
     Radio {
@@ -146,72 +151,28 @@ class Radio(Pane, can_focus=True):
         Binding("enter", "settle", "do it", show=False),
     ]
 
-    class Changed(Message):
-        """Another is chosen."""
-
-    class Settled(Message):
-        """Enter was pressed on it."""
-
-    def __init__(self, *, id: str) -> None:
-        super().__init__(id=id)
-        self._choices: tuple[Choice, ...] = ()
-        self._chosen = 0
-
-    def offer(self, choices: Sequence[Choice], chosen: str | None = None) -> None:
-        """Offer these; what was chosen before stays so where it is among them."""
-        wanted = chosen if chosen is not None else self.chosen
-        self._choices = tuple(choices)
-        ids = [choice.id for choice in choices]
-        self._chosen = ids.index(wanted) if wanted in ids else 0
-        self._write()
-
-    @property
-    def chosen(self) -> str | None:
-        """Id of the chosen one; None where nothing is offered."""
-        return self._choices[self._chosen].id if self._choices else None
-
-    def _write(self) -> None:
-        widest = max((cell_len(clean(choice.name)) for choice in self._choices), default=0)
+    def draw(self) -> None:
+        names = [clean(choice.name) for choice in self._choices]
+        widest = max(map(cell_len, names), default=0)
+        marks = ["(•)" if place == self._place else "( )" for place in range(len(names))]
         self.show(
             [
-                Cell(choice.about, choice.tone, f"{_mark(place == self._chosen)} {clean(choice.name):<{widest}}   ")
-                for place, choice in enumerate(self._choices)
+                Cell(choice.about, choice.tone, f"{mark} {name:<{widest}}   ")
+                for choice, mark, name in zip(self._choices, marks, names, strict=True)
             ]
         )
         self.refresh(layout=True)
-
-    def action_choose(self, by: int) -> None:
-        """Choose the one before or after."""
-        place = max(0, min(len(self._choices) - 1, self._chosen + by))
-        if place != self._chosen:
-            self._chosen = place
-            self._write()
-            self.post_message(self.Changed())
-
-    def action_settle(self) -> None:
-        """Decide for what is chosen."""
-        self.post_message(self.Settled())
 
     def on_click(self, event: events.Click) -> None:
         """A click chooses."""
         place = self.cell_at(event.y + self.scroll_offset.y)
         if place is not None:
-            self.action_choose(place - self._chosen)
+            self.action_choose(place - self._place)
 
     def render_line(self, y: int) -> Strip:
         place = self.cell_at(y + self.scroll_offset.y)
         strip = super().render_line(y)
-        if place is None or place != self._chosen or not self.has_focus:
+        if place is None or place != self._place or not self.has_focus:
             return strip
         style = self.tone("selected")
         return Strip([Segment(part.text, (part.style or self.rich_style) + style) for part in strip])
-
-    def on_focus(self) -> None:
-        self.refresh()
-
-    def on_blur(self) -> None:
-        self.refresh()
-
-
-def _mark(chosen: bool) -> str:
-    return "(•)" if chosen else "( )"

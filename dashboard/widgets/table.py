@@ -29,7 +29,7 @@ KEPT = 2_000
 
 
 class Table(Toned, ScrollView, can_focus=True):
-    """Show rows; post `Opened` for enter or a second click, `Moved` when the cursor goes elsewhere."""
+    """Show rows; post `Opened` for enter or a second click."""
 
     DEFAULT_CSS = """
     Table {
@@ -51,14 +51,9 @@ class Table(Toned, ScrollView, can_focus=True):
     class Opened(Message):
         """A row was chosen."""
 
-        def __init__(self, table: "Table", key: str) -> None:
+        def __init__(self, key: str) -> None:
             super().__init__()
-            self.table = table
             self.key = key
-
-        @property
-        def control(self) -> "Table":
-            return self.table
 
     def __init__(self, *, id: str, sorts: bool = False) -> None:
         """Show no row yet; where rows change places (`sorts`), the cursor stays on the first until it is moved."""
@@ -299,7 +294,7 @@ class Table(Toned, ScrollView, can_focus=True):
 
     def action_open(self) -> None:
         if self.selected is not None:
-            self.post_message(self.Opened(self, self.selected))
+            self.post_message(self.Opened(self.selected))
 
     def on_click(self, event: events.Click) -> None:
         index = event.y - HEADINGS + self.scroll_offset.y
@@ -324,12 +319,6 @@ class Table(Toned, ScrollView, can_focus=True):
         self.virtual_size = Size(self.size.width, len(self.rows.keys) + HEADINGS)
         self._notice()
         self.call_after_refresh(self.go_to, self.line)
-
-    def on_focus(self) -> None:
-        self._repaint()
-
-    def on_blur(self) -> None:
-        self._repaint()
 
 
 class Log(Table):
@@ -361,23 +350,12 @@ class Log(Table):
         if last != self.line or self.scroll_offset.y != max(0, last + 1 - self.room):
             self.go_to(last)
 
-    def action_move(self, by: int) -> None:
-        super().action_move(by)
-        self._settle()
-
-    def action_page(self, by: int) -> None:
-        super().action_page(by)
-        self._settle()
-
-    def action_edge(self, towards: int) -> None:
-        super().action_edge(towards)
-        self._settle()
+    def place(self, index: int) -> None:
+        super().place(index)
+        self.following = self.line >= len(self.rows.keys) - 1
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
         # By wheel or scrollbar: who looks at older lines does not want to be pulled away.
         if new_value < old_value and round(new_value) + self.room < len(self.rows.keys):
             self.following = False
-
-    def _settle(self) -> None:
-        self.following = self.line >= len(self.rows.keys) - 1

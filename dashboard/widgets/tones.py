@@ -59,6 +59,12 @@ class Toned(_Base):
         self._base = self._tones = None
         super().notify_style_update()
 
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
     def tone(self, name: str) -> Style:
         """Return what a tone changes of the widget's own style; nothing for a name that is none."""
         if self._tones is None:

@@ -36,7 +36,7 @@ async def test_an_answer_is_a_button_and_says_what_it_means(tmp_path: Path) -> N
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("8", "enter")
         assert isinstance(hand.app.screen, AnswerDialog)
-        assert "skip        it has failed, and those who wait for it go on without it  (comes by itself)" in hand.told(
+        assert "skip        marks it failed; tasks that wait for it go on without it  (the default)" in hand.told(
             "meanings"
         )
         await hand.press("right", "right", "enter")
@@ -60,7 +60,7 @@ async def test_an_output_may_be_json_and_is_refused_where_it_is_none(tmp_path: P
 async def test_actions_in_the_inbox_are_for_what_a_question_is_about(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("8", "a")
-        assert "Give “ledger 2”" in hand.dialog.title_line()
+        assert "Reassign “ledger 2”" in hand.dialog.title_line()
         assert hand.problem.startswith("would be refused: task t7 waits for a person")
 
 

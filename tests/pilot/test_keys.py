@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.dialogs.swap import SwapDialog
-from dashboard.screens.pages import AgentScreen, TextScreen
+from dashboard.screens.pages import AgentScreen, PageScreen
 from dashboard.views.rows import Listing
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.pane import Pane
@@ -146,7 +146,7 @@ async def test_the_log_finds_events_by_agent_by_kind_and_by_text(tmp_path: Path)
         await hand.press()
         assert "counter cannot work" in hand.line(1)
         await hand.press("enter")
-        assert isinstance(hand.app.screen, TextScreen)
+        assert isinstance(hand.app.screen, PageScreen)
         assert '"type": "agent_broke"' in hand.app.screen.query_one(Pane).text
 
 

@@ -10,7 +10,7 @@ from textual.screen import Screen
 from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.engine import LeaveDialog
 from dashboard.dialogs.files import ImportDialog
-from dashboard.screens.pages import TaskText, TextScreen
+from dashboard.screens.pages import PageScreen, TaskScreen
 from dashboard.views.header import Glimpse
 from store import Reader, Record
 from tests.pilot.engines import until
@@ -21,7 +21,7 @@ SIZE = (100, 30)
 READ_WITHIN_S = 30.0
 
 
-class SlowPage(TaskText):
+class SlowPage(TaskScreen):
     """A task whose events are read no sooner than the test says."""
 
     def __init__(self, task_id: str) -> None:
@@ -56,7 +56,7 @@ async def left(pilot: Pilot[int]) -> None:
 async def test_a_page_may_be_left_while_its_events_are_read(app: QuarterdeckApp) -> None:
     page = SlowPage(next(iter(app.feed.state.tasks)))
     async with app.run_test(size=SIZE) as pilot:
-        app.push_screen(TextScreen(page))
+        app.push_screen(page)
         await until(pilot, page.begun.is_set)
         await left(pilot)
 
@@ -64,7 +64,7 @@ async def test_a_page_may_be_left_while_its_events_are_read(app: QuarterdeckApp)
         await app.workers.wait_for_complete()
 
         assert app.is_running
-        assert not isinstance(app.screen, TextScreen)
+        assert not isinstance(app.screen, PageScreen)
 
 
 async def test_an_import_may_be_left_while_its_archive_is_looked_into(app: QuarterdeckApp, tmp_path: Path) -> None:

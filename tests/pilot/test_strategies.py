@@ -44,7 +44,7 @@ async def test_a_lead_is_asked_for_where_one_leads(tmp_path: Path) -> None:
         lead = hand.dialog.query_one("#lead", Picker)
         lead.focus()
         await hand.press("right")
-        assert (lead.picked, hand.problem) == ("auditor", "")
+        assert (lead.chosen, hand.problem) == ("auditor", "")
         assert "--lead auditor" in hand.told("shell")
 
 
@@ -63,4 +63,4 @@ async def test_one_run_alone_is_switched_and_not_where_nothing_of_it_would_be_le
 async def test_a_run_is_switched_alone_from_its_own_row(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
         await hand.press("5", "S")
-        assert hand.dialog.query_one("#scope", Picker).picked == "run:r3"
+        assert hand.dialog.query_one("#scope", Picker).chosen == "run:r3"

@@ -27,7 +27,7 @@ def test_what_is_left_and_what_is_spent_is_said_and_what_is_near_its_end_stands_
         ("1,700 of 2,000 tokens, 85%", "warn"),
         ("0.1 of 0.5 USD, 20%", ""),
     ]
-    assert shown(world, task_of(world, "ada").id) == [("in 1 min 00 s, that of what it is part of", "")]
+    assert shown(world, task_of(world, "ada").id) == [("in 1 min 00 s, inherited", "")]
     world.due(f"warn:{run_id}")
     assert shown(world, run_id)[0] == ("in 12.0 s", "warn")
 
@@ -55,5 +55,5 @@ def test_the_pages_say_it() -> None:
 
     said = ["\n".join(cell.text for cell in page) for page in pages]
     assert "in 1 min 00 s" in said[0]
-    assert "that of what it is part of" in said[1]
+    assert "inherited" in said[1]
     assert "1 of 5 attempts" in said[2]
