@@ -48,7 +48,7 @@ def _capability(on: Acting, said: Spoken) -> None:
 def _able_now(state: State, agent_id: str, _now_ms: int) -> Sequence[Cell]:
     agent = state.agents.get(agent_id)
     able = ", ".join(state.spec_of(agent).specialties) if agent is not None else ""
-    told = "its code and its generation stay; tasks that ask for one of them follow at once"
+    told = "its code and generation stay; tasks that ask for a new specialty may go to it at once"
     return [labelled("now", able or "nothing is named"), Cell(told, "muted")]
 
 
@@ -170,11 +170,9 @@ CAPABILITY = Line(
     placeholder="+word adds it, -word takes it away",
     about=_able_now,
     meant=_able,
-    does="Change them",
+    does="Change",
 )
-SETTING = Line(
-    title="Settings of {}", placeholder="key=value …", about=_settings_now, meant=_settings, does="Change them"
-)
+SETTING = Line(title="Settings of {}", placeholder="key=value …", about=_settings_now, meant=_settings, does="Change")
 
 
 def _cancel(on: Acting, said: Spoken) -> None:

@@ -95,7 +95,7 @@ class Dialog(Looking, ModalScreen[Answer]):
         glimpse = self.deck.glimpse
         found = rehearsed(glimpse.state, command, glimpse.now_ms)
         self.problem(f"would be refused: {found.refusal}" if found.refusal else "")
-        lines = [labelled("would say", found.summary, "busy")] if found.summary else []
+        lines = [labelled("would do", found.summary, "busy")] if found.summary else []
         self.told("would").show([*lines, labelled("in a shell", shell, "muted")] if shell else lines)
         return found
 

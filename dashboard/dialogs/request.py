@@ -20,7 +20,7 @@ from engine.core.queries.targets import at
 class RequestDialog(Dialog):
     """Ask for a request; enter sends it as it stands."""
 
-    DOES = "Ask"
+    DOES = "Send"
 
     def __init__(self, supervisor_id: str | None) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class RequestDialog(Dialog):
 
     def look(self, glimpse: Glimpse) -> None:
         told = how_it_goes(glimpse.state, self._supervisor_id, self.query_one("#category", Picker).chosen)
-        self.told("told").show([*told, Cell("its output stands under Runs when it has ended", "muted")])
+        self.told("told").show([*told, Cell("its output appears under Runs when it has ended", "muted")])
 
     def meant(self) -> Submit:
         request = self.query_one("#request", Input).value.strip()

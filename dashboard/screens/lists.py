@@ -132,7 +132,7 @@ class InboxScreen(TableScreen):
     """Questions first, then agents, teams and tasks that are in trouble."""
 
     PLACE = "inbox"
-    KEYS = (("enter", "answer"), "swap", "retry", ("pause or resume", "go on"), "reassign", "cancel")
+    KEYS = (("enter", "answer"), "swap", "retry", ("pause or resume", "resume"), "reassign", "cancel")
 
     def listing(self, glimpse: Glimpse) -> Listing:
         return inbox(glimpse.state, now_ms=glimpse.now_ms, needle=self.needle)

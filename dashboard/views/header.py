@@ -205,21 +205,21 @@ def leading_lines(state: State, situation: Situation) -> list[Cell]:
     if info is None or not info.alive:
         return [Cell("no engine is at work", "error")]
     ages = [age for age in (info.heartbeat_ms, info.loop_ms) if age is not None]
-    heard = f"; heard of {max(ages) / 1000:.1f} s ago" if ages else ""
+    heard = f"; last heartbeat {max(ages) / 1000:.1f} s ago" if ages else ""
     attempts = sum(run.running for run in state.runs.values())
     lines = [
         labelled("leads", f"engine {info.pid} on {info.host}{heard}", "busy"),
         labelled("since", f"{moment(info.since_ms, now_ms)}, for {stopwatch(now_ms - info.since_ms)}"),
-        labelled("token", f"{info.token}, raised by each engine that begins"),
+        labelled("token", f"{info.token}, raised by each new engine"),
         labelled("its work", f"{counted(len(state.runs), 'open run')}, {counted(attempts, 'attempt')} under way"),
     ]
     for place, one in enumerate(situation.standbys):
         told = f"engine {one.pid} since {moment(one.since_ms, now_ms)}"
         told += "; does not answer, and will not take over" if one.hung else ""
-        lines.append(Cell(told, "warn" if one.hung else "", "stands by   " if place == 0 else " " * 12))
+        lines.append(Cell(told, "warn" if one.hung else "", "standby     " if place == 0 else " " * 12))
     if not situation.standbys:
         standby = shell(situation).replace("quarterdeck engine", "quarterdeck engine --standby")
-        lines.append(labelled("stands by", f"nobody; it takes: {standby}", "draining"))
+        lines.append(labelled("standby", f"none; start one: {standby}", "draining"))
     else:
         told = "it begins nothing new, lets attempts come to the end of their step for the grace, and ends"
         lines.append(labelled("hand-over", told, "muted"))

@@ -10,7 +10,7 @@ from engine.core.state import Escalation, State, TaskStatus
 COLUMNS = (
     Column("ABOUT", 9),
     Column("OF", 14, grow=1, most=34),
-    Column("WHAT IS TO BE DECIDED", 27, grow=4, most=100),
+    Column("QUESTION OR PROBLEM", 27, grow=4, most=100),
     Column("DEFAULT", 18, drop=1, calm=True),
     Column("AGE", 11, right=True, drop=2, calm=True),
     Column("ANSWERS", 45, drop=3),

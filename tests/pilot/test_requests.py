@@ -50,7 +50,7 @@ async def test_who_leads_is_shown_and_hands_over_to_one_that_stands_by(tmp_path:
     async with opened(tmp_path) as hand:
         await hand.press("E")
         assert "leads       engine 4211 on deck" in hand.told("told")
-        assert "nobody; it takes: quarterdeck engine --standby" in hand.told("told")
+        assert "none; start one: quarterdeck engine --standby" in hand.told("told")
         await hand.press("escape")
         hand.app.feed.standbys = [StandbyInfo(pid=77, since_ms=1, beat_ms=10)]
         hand.clock[0] += 1_000
