@@ -59,7 +59,7 @@ _SCREENS: dict[str, type[Frame]] = {
 
 def warm() -> None:
     """Import what the first dialog needs, in a thread, once the first frame is there."""
-    import engine.core.decide  # noqa: F401
+    import engine.core.queries.preview  # noqa: F401
 
     dialogs.load()
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from engine.core.candidate import category_stem
-from engine.core.hierarchy import below_of
+from engine.core.queries.tree import below_of
 from engine.core.spec import AgentCapability, AgentSpec
 from engine.core.state import Agent, AgentStatus, State, Supervisor
 from engine.core.values import NO_USAGE, Usage

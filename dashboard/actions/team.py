@@ -21,9 +21,9 @@ from engine.core.commands import (
     Submit,
 )
 from engine.core.fact import JsonValue, names
-from engine.core.hierarchy import depth_of, mean_ms_of
 from engine.core.options import AGEING_S, BALANCES, Preempt, SupervisorOptions
 from engine.core.queries.targets import at
+from engine.core.queries.tree import depth_of, mean_ms_of
 from engine.core.state import State
 
 SETTINGS = ("max_parallel", "max_total", "processes", "max_agents", "balance", "ageing", "preempt")

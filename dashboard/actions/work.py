@@ -9,8 +9,8 @@ from dashboard.views.amounts import moment, remaining
 from dashboard.views.inbox import question_of
 from dashboard.views.rows import Cell, labelled
 from dashboard.views.typed import Line, Mistyped, length_s
-from engine.core.budget import deadline_of
 from engine.core.commands import Command, RetryWork, SetDeadline, SetPriority
+from engine.core.limits.budget import deadline_of
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY

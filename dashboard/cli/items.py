@@ -8,7 +8,7 @@ from typing import Any
 
 from dashboard.views.amounts import median
 from dashboard.views.digest import Digest
-from engine.core.hierarchy import depth_of, mean_ms_of
+from engine.core.queries.tree import depth_of, mean_ms_of
 from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Supervisor, Task
 from engine.core.values import Usage
 

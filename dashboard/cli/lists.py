@@ -22,8 +22,8 @@ from dashboard.views.header import waiting_said
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, why
 from engine.core.errors import Refused
 from engine.core.fold import fold
-from engine.core.hierarchy import levels, warning_of
 from engine.core.queries.targets import find_supervisor
+from engine.core.queries.tree import levels, warning_of
 from engine.core.state import Run, RunStatus, RunSummary, State, Task
 from engine.folding import events_of, folded_from, pages
 from store import EngineInfo, Reader

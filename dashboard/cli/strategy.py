@@ -11,9 +11,9 @@ from dashboard.cli.output import DONE, WRONG_USAGE, emit, fail
 from dashboard.cli.sending import Sending, order, sending_options, state_of
 from dashboard.views.amounts import counted
 from engine.core.commands import SwitchStrategy
-from engine.core.decide.strategy import switched
 from engine.core.events import GroupChange, StrategySwitched
 from engine.core.fact import JsonValue
+from engine.core.queries.preview import switched
 from engine.core.spec import AGGREGATIONS, Aggregation
 from engine.core.state import State
 

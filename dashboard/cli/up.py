@@ -22,9 +22,9 @@ from dashboard.client import Outcome
 from dashboard.process import end, engine_at_work, is_alive, log_of, start_engine, wait_until_up
 from engine.core.commands import LoadTeam, Winner
 from engine.core.context import Context
-from engine.core.decide.loading import plan_of
 from engine.core.errors import Refused
 from engine.core.fact import changed
+from engine.core.queries.preview import plan_of
 from engine.core.state import State
 from engine.core.team_plan import Change, sentence
 from engine.folding import folded

@@ -163,7 +163,7 @@ class StrategyDialog(Dialog):
         return (picker.chosen or None) if picker.display else None
 
     def _show(self, glimpse: Glimpse, command: SwitchStrategy) -> None:
-        from engine.core.decide.strategy import switched  # not for the first frame
+        from engine.core.queries.preview import switched  # not for the first frame
 
         state = glimpse.state
         graphs, told = self.query_one("#graphs"), self.told("consequence")

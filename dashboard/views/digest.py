@@ -3,9 +3,9 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from engine.core.inheritance import above_and_self
+from engine.core.queries.tree import above_of
+from engine.core.queries.waiting import Waits
 from engine.core.state import State, Task, TaskStatus
-from engine.core.waiting import Waits
 
 
 @dataclass(slots=True)
@@ -78,7 +78,7 @@ def _teams(state: State, out: Digest) -> None:
                 sums[4] += 1
     counters = (out.agents_of, out.done_of, out.failed_of, out.busy_of, out.errors_of)
     for supervisor_id, sums in own.items():
-        for above in above_and_self(state, state.supervisors[supervisor_id]):
+        for above in above_of(state, state.supervisors[supervisor_id]):
             for counter, count in zip(counters, sums, strict=True):
                 counter[above.id] += count
 

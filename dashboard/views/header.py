@@ -9,7 +9,7 @@ from dashboard.views.amounts import clock, counted, moment, stopwatch
 from dashboard.views.digest import Digest
 from dashboard.views.names import Names
 from dashboard.views.rows import Cell, labelled
-from engine.core.queries.bound import bound_elsewhere
+from engine.core.queries.able import bound_elsewhere
 from engine.core.state import State
 from store.records import EngineInfo, StandbyInfo
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from dashboard.views.amounts import duration, left, percent
 from dashboard.views.rows import Cell
-from engine.core.budget import Budget, budgets_of, deadline_of
+from engine.core.limits.budget import Budget, budgets_of, deadline_of
 from engine.core.state import State
 
 

@@ -4,10 +4,10 @@ from dashboard.views.amounts import counted
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import of_agent
 from dashboard.views.rows import Cell, Choice, labelled
-from engine.core.hierarchy import below_of, depth_of
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.able import is_able
-from engine.core.queries.stand_in import stand_ins
+from engine.core.queries.placement import stand_ins
+from engine.core.queries.tree import below_of, depth_of
 from engine.core.state import Agent, State, Task
 from engine.core.validation.bounds import LOWEST_PRIORITY
 

@@ -11,7 +11,7 @@ from dashboard.views.amounts import count, duration, median
 from dashboard.views.digest import Digest
 from dashboard.views.rows import EMPTY, Cell, Column, Listing, matches, nothing
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, state_of_supervisor
-from engine.core.hierarchy import SHALLOW, depth_of, levels, mean_ms_of
+from engine.core.queries.tree import SHALLOW, depth_of, levels, mean_ms_of
 from engine.core.state import Agent, State, Supervisor
 
 IDLE_SHOWN = 3

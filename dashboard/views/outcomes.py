@@ -25,10 +25,10 @@ class Rehearsal(NamedTuple):
 
 def rehearsed(state: State, command: Command, now_ms: int) -> Rehearsal:
     """Return what a command would do, or why it would be refused; nothing is changed."""
-    from engine.core.decide import carry_out  # a tenth of a second that the first frame does not need
+    from engine.core.queries.preview import preview  # a tenth of a second that the first frame does not need
 
     try:
-        applied = carry_out(state, command, _context(state, command, now_ms))
+        applied = preview(state, command, _context(state, command, now_ms))
     except Refused as refusal:
         return Rehearsal("", refusal.reason)
     return Rehearsal(applied.summary, events=applied.events, result=dict(applied.result))

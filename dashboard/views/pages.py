@@ -13,7 +13,7 @@ from dashboard.views.sentences import Sentence
 from dashboard.views.swaps import spec_lines
 from dashboard.views.work import circuit_words, progress, streamed, why
 from engine.core.options import DEFAULT_PRIORITY
-from engine.core.queries.bound import AWAY
+from engine.core.queries.able import AWAY
 from engine.core.queries.targets import at
 from engine.core.scheduler import Schedule
 from engine.core.state import Agent, Run, State, Task

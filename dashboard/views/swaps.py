@@ -156,7 +156,7 @@ def its_work(agent: Agent, state: State) -> str:
 
 
 if TYPE_CHECKING:
-    from engine.core.decide.swapping import AttemptPreview, SwapPreview
+    from engine.core.queries.preview import AttemptPreview, SwapPreview
 
 MODES = get_args(SwapMode)
 SHOWN = 4
@@ -165,9 +165,9 @@ SHOWN = 4
 
 def previews(state: State, agent_ids: Sequence[str], mode: str) -> "list[SwapPreview]":
     """Return what a swap of each of these agents would do now; one that has left is left out."""
-    from engine.core.decide.swapping import preview  # a tenth of a second that the first frame does not need
+    from engine.core.queries.preview import swap_preview  # a tenth of a second that the first frame does not need
 
-    return [preview(state, at(agent_id), mode) for agent_id in agent_ids if agent_id in state.agents]
+    return [swap_preview(state, at(agent_id), mode) for agent_id in agent_ids if agent_id in state.agents]
 
 
 def mode_lines(state: State, agent_ids: Sequence[str]) -> list[tuple[str, str]]:

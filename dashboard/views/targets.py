@@ -6,6 +6,7 @@ from typing import Literal
 
 from engine.core.errors import Refused
 from engine.core.queries.targets import at, find_any
+from engine.core.queries.tree import above_of
 from engine.core.state import Agent, State, Supervisor
 
 Kind = Literal["agent", "supervisor", "task", "run"]
@@ -102,6 +103,4 @@ def receiver(state: State, target: Target | None) -> str | None:
     found = supervisor_behind(state, target)
     if target is not None and target.kind == "supervisor":
         return found
-    while found is not None and (parent := state.supervisors[found].parent_id) is not None:
-        found = parent
-    return found
+    return None if found is None else [*above_of(state, state.supervisors[found])][-1].id

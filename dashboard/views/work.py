@@ -7,10 +7,9 @@ from dashboard.views.amounts import counted, remaining
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import SUSPENDED, of_agent, of_task
 from dashboard.views.rows import Cell
-from engine.core.fold.timers import timer_id
-from engine.core.inheritance import above_and_self
-from engine.core.queries.bound import AWAY
-from engine.core.state import Agent, State, Supervisor, Task
+from engine.core.queries.able import AWAY
+from engine.core.queries.tree import above_of
+from engine.core.state import Agent, State, Supervisor, Task, timer_id
 
 
 def why(state: State, task: Task, counts: Digest, now_ms: int) -> str:
@@ -106,7 +105,7 @@ def circuit_words(state: State, agent: Agent, now_ms: int) -> str:
 def paused_above(state: State, supervisor_id: str) -> Supervisor | None:
     """Return the nearest supervisor that is paused, from one upwards."""
     own = state.supervisors.get(supervisor_id)
-    return next((one for one in above_and_self(state, own) if one.paused), None) if own is not None else None
+    return next((one for one in above_of(state, own) if one.paused), None) if own is not None else None
 
 
 def _at_work(state: State, agent: Agent, live: Mapping[str, str]) -> str:

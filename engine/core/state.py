@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from msgspec import field
 
-from engine.core.entities.engine import Engine, Escalation, Ledger, Outcome, Timer
+from engine.core.entities.engine import Engine, Escalation, Ledger, Outcome, Timer, timer_id
 from engine.core.entities.team import (
     DURATIONS,
     Agent,
@@ -160,4 +160,5 @@ __all__ = [
     "Team",
     "Timer",
     "Tuning",
+    "timer_id",
 ]

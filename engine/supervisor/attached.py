@@ -26,6 +26,7 @@ from engine.core.fact import JsonValue
 from engine.core.finished import summary_of
 from engine.core.fold import fold
 from engine.core.queries.targets import find_supervisor
+from engine.core.queries.tree import above_of
 from engine.core.state import RunSummary, State
 from engine.core.values import Held
 from engine.errors import CommandRefusedError, HostStopped, NotInThisVersion, UnknownRun, Unusable
@@ -66,11 +67,7 @@ class AttachedSupervisor(Requests, Changes, Views):
         with refusals():
             found = find_supervisor(state, supervisor)
         self._id = found.id
-        names = [found.name]
-        while found.parent_id is not None:
-            found = state.supervisors[found.parent_id]
-            names.append(found.name)
-        self._path = tuple(reversed(names))
+        self._path = tuple(one.name for one in above_of(state, found))[::-1]
 
     async def refresh(self) -> None:
         """Read what happened since the last call."""

@@ -15,7 +15,7 @@ from anyio.abc import TaskStatus
 from engine.clock import Clock, RealClock
 from engine.core import commands
 from engine.core.code import specs_of
-from engine.core.decide.naming import check_whole
+from engine.core.decide.settings import check_whole
 from engine.core.fact import JsonValue
 from engine.core.signals import AgentUnusable, AgentUsable, Signal, StateReady
 from engine.core.spec import AgentSpec, spec_hash

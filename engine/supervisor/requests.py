@@ -8,15 +8,14 @@ import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from engine.core.commands import Answer, Cancel, Pause, Reassign, Resume, RetryWork, SetDeadline, SetPriority, Submit
-from engine.core.decide.casting import Cast, cast_for
-from engine.core.decide.plan import planned
+from engine.core.decide.graphs import planned
 from engine.core.errors import CoreError, Refused
 from engine.core.events import Event, RunFinished, StrategySwitched
 from engine.core.fact import JsonValue
 from engine.core.limits import Limits
 from engine.core.policies.records import Chain
-from engine.core.queries.able import is_able
-from engine.core.queries.bound import AWAY
+from engine.core.queries.able import AWAY, is_able
+from engine.core.queries.participants import Cast, cast_for
 from engine.core.queries.targets import find_agent
 from engine.core.state import Agent, Escalation, RunStatus, RunSummary, State, Supervisor, Task, TaskStatus
 from engine.core.validation.bounds import Label, Priority, Seconds

@@ -6,9 +6,8 @@ from typing import Any, overload
 
 from engine.core.capability_index import CapabilityIndex
 from engine.core.commands import AddAgent, RemoveMember, SwapAgent
-from engine.core.decide.indexing import chosen_for
 from engine.core.errors import DuplicateName
-from engine.core.queries.suiting import candidate_from
+from engine.core.queries.suiting import candidate_from, chosen_for
 from engine.core.queries.targets import at
 from engine.core.spec import AgentSpec
 from engine.metrics import AgentView, SupervisionMetrics, agent_view, metrics_of

@@ -11,8 +11,8 @@ from anyio.lowlevel import checkpoint
 
 from engine import DynamicSupervisor, Unusable
 from engine.core.commands import Cancel, Submit
+from engine.core.queries.waiting import why_waits
 from engine.core.spec import AgentSpec, Retry
-from engine.core.waiting import why_waits
 from engine.references import Origin
 from engine.runtimes.processes import Processes
 from tests.patience import PATIENCE_S

@@ -14,8 +14,8 @@ from engine.core.decide.scratch import scratch_of
 from engine.core.effects import effects_of
 from engine.core.events import EVENTS, CommandApplied, CommandRefused
 from engine.core.fold import FOLD, fold
-from engine.core.hierarchy import above_of
 from engine.core.legality import assert_legal
+from engine.core.queries.tree import above_of
 from engine.core.state import State
 from tests.chance import CHANGES, KINDS, random_command, random_turn, randoms, release, worlds
 from tests.world import World

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from engine.core.commands import Answer, Command, Submit
 from engine.core.events import Event
 from engine.core.fold import fold
-from engine.core.inheritance import inherited
+from engine.core.queries.tree import inherited
 from engine.core.signals import AgentUnusable
 from engine.core.state import State
 from engine.simulation.crew import drawn_team

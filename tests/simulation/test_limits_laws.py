@@ -5,10 +5,10 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 
-from engine.core.budget import Subject, budgets_of
 from engine.core.fold import fold
-from engine.core.inheritance import above_and_self
+from engine.core.limits.budget import Subject, budgets_of
 from engine.core.options import GRACE_S
+from engine.core.queries.tree import above_of
 from engine.core.state import Run, State, Task
 from engine.core.values import Usage
 from tests.chance import worlds
@@ -118,7 +118,7 @@ def payers(state: State, event: Any) -> Iterator[str]:
         yield agent.id
     supervisor = state.supervisors.get(task.supervisor_id if agent is None else agent.supervisor_id)
     if supervisor is not None:
-        yield from (one.id for one in above_and_self(state, supervisor))
+        yield from (one.id for one in above_of(state, supervisor))
 
 
 @some

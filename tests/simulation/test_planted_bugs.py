@@ -18,11 +18,8 @@ FIRST_HAND = {
 }
 """What a history sees itself, besides the laws."""
 NO_RULES = {
-    "core/fold/handlers.py": "the type of that table",
     "core/decide/__init__.py": "the table of handlers",
     "core/scheduler/__init__.py": "a name",
-    "core/decide/applied.py": "a record",
-    "core/decide/noting.py": "words for a person about what a merge does",
 }
 """Files of the fold, of the scheduler and of what is decided that hold no rule which could be broken."""
 

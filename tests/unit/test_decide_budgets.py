@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from engine.core.budget import budgets_of, deadline_of
 from engine.core.commands import Answer, ChangeSupervisor, RetryWork, Submit, SupervisorSpec, SwapAgent
 from engine.core.effects import StopAttempt
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
+from engine.core.limits.budget import budgets_of, deadline_of
 from engine.core.options import SupervisorOptions
 from engine.core.signals import ThreadCameBack
 from engine.core.spec import Retry

@@ -3,10 +3,10 @@
 from engine.core.commands import HandOver, Order, Resume, StopEngine, Submit, SwapAgent
 from engine.core.effects import StopAttempt
 from engine.core.events import CommandRefused, EngineStarted, EngineStopped
+from engine.core.queries.waiting import why_waits
 from engine.core.signals import AgentUnusable, AgentUsable, EngineBegan
 from engine.core.spec import AgentSpec
 from engine.core.state import AgentStatus, TaskStatus
-from engine.core.waiting import why_waits
 from tests.world import World, agent, team_world
 
 

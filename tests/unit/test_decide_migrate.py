@@ -1,9 +1,9 @@
 """Swaps that do not let attempts end: they go on with the new generation, or begin again on it."""
 
 from engine.core.commands import Answer, Cancel, Pause, RemoveMember, SwapAgent
-from engine.core.decide.swapping import preview
 from engine.core.effects import StopAttempt
 from engine.core.legality import assert_legal
+from engine.core.queries.preview import swap_preview
 from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded, DelegationAsked, Signal, StepFinished
 from engine.core.state import AgentStatus, RunStatus
 from tests.story import Key, applied, attempt, attempts, ended, kinds, member, only, refused, start_of, submitted
@@ -288,14 +288,14 @@ def test_a_preview_says_of_each_attempt_what_becomes_of_it_and_changes_nothing()
     world, key = at_work()
     submitted(world)
 
-    seen = preview(world.state, "ada", "migrate")
+    seen = swap_preview(world.state, "ada", "migrate")
 
     (one,) = seen.attempts
     assert (one.task_id, one.title, one.steps) == (key[0], "ada", 1)
     assert "after step 1" in one.becomes
     assert (seen.waiting, seen.refusals) == (1, [])
     swap(world, "migrate")
-    assert "swapping already" in preview(world.state, "a1", "drain").refusals[0]
+    assert "swapping already" in swap_preview(world.state, "a1", "drain").refusals[0]
 
 
 def test_an_attempt_that_waits_for_others_and_is_cancelled_while_it_migrates_holds_one_slot() -> None:

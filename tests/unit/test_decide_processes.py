@@ -6,9 +6,9 @@ from dashboard.actions.team import SETTING
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import ChangeSupervisor, Move, Submit, SupervisorSpec, SwapAgent
 from engine.core.options import Preempt, SupervisorOptions
+from engine.core.queries.waiting import why_waits
 from engine.core.scheduler import Schedule
 from engine.core.spec import AgentSpec
-from engine.core.waiting import why_waits
 from tests.story import attempt, submitted, works
 from tests.world import World, agent, team_world
 

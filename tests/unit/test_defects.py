@@ -8,11 +8,10 @@ from engine.core.codec import encode_state
 from engine.core.commands import Ping
 from engine.core.context import Context
 from engine.core.decide import ON_COMMAND, ON_MESSAGE
-from engine.core.decide.escalations import ask
-from engine.core.decide.mint import Mint
 from engine.core.errors import ChangesNothing, CorruptJournal
 from engine.core.events import AgentPaused, CommandApplied
 from engine.core.fold import apply, fold
+from engine.core.outcomes import Mint, ask
 from engine.core.prompts import Dispatch
 from engine.core.state import State
 from tests.story import submitted

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from engine.core.capability_index import CapabilityIndex
 from engine.core.commands import Submit, SwapAgent
-from engine.core.decide.casting import cast_for
 from engine.core.discovery import Candidate, choose, choose_category, nearest, strategy_category, suits
+from engine.core.queries.participants import cast_for
 from engine.core.synonyms import SYNONYMS, widened
 from engine.core.words import stem, words
 from tests.world import agent, team_world

@@ -7,9 +7,9 @@ import pytest
 from dashboard.views.digest import digest
 from dashboard.views.network import Folding, network
 from engine.core.commands import AddSupervisor, Cancel, Move, Pause, Resume, SupervisorSpec
-from engine.core.hierarchy import Level, depth_of, height_of, levels, warning_of
 from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
+from engine.core.queries.tree import Level, depth_of, height_of, levels, warning_of
 from engine.core.signals import AttemptSucceeded
 from engine.core.spec import Retry
 from engine.core.state import RunStatus, Supervisor

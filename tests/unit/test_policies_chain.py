@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.policies.chain import walk
 from engine.core.policies.records import Escalate, Fail, Failover, FailurePolicy, Retry, Skip
-from engine.core.policies.rules import AskPerson, Failures, GiveTo, GiveUp, TryAgain
+from engine.core.policies.rules import AskPerson, Failures, GiveTo, GiveUp, TryAgain, walk
 
 ERRORS = st.sampled_from([["ValueError", "Exception"], ["TimeoutError", "OSError", "Exception"], ["Odd", "Exception"]])
 

@@ -2,7 +2,7 @@
 
 from engine.core.commands import Pause, Reassign, RemoveMember, SupervisorSpec
 from engine.core.limits import Limits
-from engine.core.queries.stand_in import stand_ins
+from engine.core.queries.placement import stand_ins
 from engine.core.signals import AgentUnusable
 from engine.core.spec import Failover
 from engine.core.values import Usage

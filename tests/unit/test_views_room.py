@@ -9,7 +9,7 @@ from dashboard.views.switching import asks_for, has_settings, strategies
 from dashboard.views.work import now_of_agent
 from engine.core.codec import encode_state
 from engine.core.commands import Pause, Reassign, RegisterSpec, SetPriority, SupervisorSpec, SwapAgent, SwapAgents
-from engine.core.decide import doubts, failing
+from engine.core.decide import escalations, failing
 from engine.core.events import CommandApplied
 from engine.core.options import SupervisorOptions
 from engine.core.spec import Escalate
@@ -94,7 +94,7 @@ def test_a_rehearsal_says_what_the_engine_would_and_changes_nothing() -> None:
 
 
 def test_every_answer_that_is_offered_says_what_it_means() -> None:
-    offered = {("failure", one) for one in failing.OPTIONS} | {("doubt", one) for one in doubts.OPTIONS}
+    offered = {("failure", one) for one in failing.OPTIONS} | {("doubt", one) for one in escalations.OPTIONS}
 
     assert offered <= set(MEANINGS)
     assert set(MEANINGS) >= WITH_OUTPUT

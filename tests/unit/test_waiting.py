@@ -2,11 +2,11 @@
 
 from engine.core.commands import AddAgent, Pause, RemoveMember, SetPriority, SupervisorSpec
 from engine.core.options import SupervisorOptions
+from engine.core.queries.waiting import Wait, Waits, why_waits
 from engine.core.scheduler import Schedule
 from engine.core.signals import AgentUnusable, EngineEnds
 from engine.core.spec import Retry
 from engine.core.state import Task
-from engine.core.waiting import Wait, Waits, why_waits
 from tests.bench.histories import mapped
 from tests.story import applied, attempt, attempts, submitted
 from tests.world import World, agent, team_world

@@ -12,47 +12,28 @@ from engine.core.commands import Command, Order
 from engine.core.context import Context
 from engine.core.decide import (
     attempts,
-    budgets,
-    capabilities,
-    circuit,
-    closing,
-    deadlines,
     dispatch,
-    doubts,
-    draining,
     engine,
     escalations,
-    exhausting,
     failing,
-    following,
-    growing,
+    graphs,
     importing,
     leaving,
     loading,
     moving,
-    placing_again,
-    plan,
-    pools,
-    preempting,
-    priority,
     progress,
-    reassigning,
-    removing,
-    restarting,
     run,
     settings,
     strategy,
     swapping,
     team,
-    timers,
-    tuning,
 )
-from engine.core.decide.applied import Applied
-from engine.core.decide.stamp import stamped
-from engine.core.decide.stopping import ON_STOPPED
+from engine.core.decide.attempts import ON_STOPPED
 from engine.core.errors import Refused
 from engine.core.events import CommandApplied, CommandRefused, Event
 from engine.core.fact import changed
+from engine.core.limits import deadlines, enforcement
+from engine.core.outcomes import Applied, stamped
 from engine.core.prompts import Prompt
 from engine.core.shown import args_of
 from engine.core.signals import Signal
@@ -70,18 +51,18 @@ ON_COMMAND: dict[type, Callable[[State, Any, Context], Applied]] = {
     commands.AddAgent: team.add_agent,
     commands.RegisterSpec: team.register_spec,
     commands.UnregisterSpec: team.unregister_spec,
-    commands.RemoveMember: removing.remove_member,
+    commands.RemoveMember: leaving.remove_member,
     commands.SwapAgent: swapping.swap_agent,
     commands.SwapAgents: swapping.swap_agents,
     commands.Rollback: swapping.roll_back,
     commands.RollbackAgents: swapping.roll_back_agents,
-    commands.ChangeCapabilities: capabilities.change_capabilities,
+    commands.ChangeCapabilities: team.change_capabilities,
     commands.Move: moving.move,
     commands.ReplaceTeam: loading.replace_team,
     commands.ChangeSupervisor: settings.change_supervisor,
-    commands.SetPriority: priority.set_priority,
+    commands.SetPriority: run.set_priority,
     commands.SetDeadline: deadlines.set_deadline,
-    commands.Reassign: reassigning.reassign,
+    commands.Reassign: run.reassign,
     commands.Answer: escalations.answer,
     commands.Pause: team.pause,
     commands.Resume: team.resume,
@@ -96,54 +77,54 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     signals.EngineBegan: engine.engine_began,
     signals.EngineEnds: engine.engine_ends,
     signals.StepFinished: attempts.step_finished,
-    signals.ToolBegan: doubts.tool_began,
-    signals.ToolRaised: doubts.tool_raised,
+    signals.ToolBegan: escalations.tool_began,
+    signals.ToolRaised: escalations.tool_raised,
     signals.DelegationAsked: attempts.delegation_asked,
     signals.AttemptSucceeded: attempts.attempt_succeeded,
     signals.AttemptErred: attempts.attempt_erred,
     signals.AttemptStopped: attempts.attempt_stopped,
     signals.ThreadCameBack: attempts.thread_came_back,
-    signals.AgentUnusable: attempts.agent_unusable,
-    signals.AgentUsable: attempts.agent_usable,
-    signals.TimerDue: timers.timer_due,
+    signals.AgentUnusable: swapping.agent_unusable,
+    signals.AgentUsable: swapping.agent_usable,
+    signals.TimerDue: engine.timer_due,
     signals.TextRead: progress.text_read,
     signals.ArchiveChecked: importing.archive_checked,
     signals.PartRead: importing.part_read,
     signals.StateReady: importing.state_ready,
     signals.StateUnusable: importing.state_unusable,
     prompts.Dispatch: dispatch.dispatch,
-    prompts.TakeSlot: preempting.take_slot,
-    prompts.GiveSlot: preempting.give_slot,
-    prompts.FollowRun: following.follow_run,
-    prompts.PlanGroup: plan.plan_group,
+    prompts.TakeSlot: dispatch.take_slot,
+    prompts.GiveSlot: dispatch.give_slot,
+    prompts.FollowRun: run.follow_run,
+    prompts.PlanGroup: graphs.plan_group,
     prompts.LookAt: progress.look_at,
     prompts.AfterEnd: progress.after_end,
-    prompts.CheckGroup: closing.check_group,
-    prompts.GrowGroup: growing.grow_group,
-    prompts.FinishRun: closing.finish_run,
-    prompts.Tune: tuning.tune,
+    prompts.CheckGroup: progress.check_group,
+    prompts.GrowGroup: graphs.grow_group,
+    prompts.FinishRun: progress.finish_run,
+    prompts.Tune: strategy.tune,
     prompts.ApplyPolicy: failing.apply_policy,
-    prompts.LookAtCircuit: circuit.look_at_circuit,
-    prompts.MemberCrashed: restarting.member_crashed,
-    prompts.AskDoubt: doubts.ask_doubt,
+    prompts.LookAtCircuit: failing.look_at_circuit,
+    prompts.MemberCrashed: failing.member_crashed,
+    prompts.AskDoubt: escalations.ask_doubt,
     prompts.AnswerNow: progress.answer_now,
-    prompts.Requeue: removing.requeue,
-    prompts.PlaceAgain: placing_again.place_again,
-    prompts.StopLeftOver: draining.stop_left_over,
-    prompts.CheckGeneration: draining.check_generation,
+    prompts.Requeue: leaving.requeue,
+    prompts.PlaceAgain: dispatch.place_again,
+    prompts.StopLeftOver: swapping.stop_left_over,
+    prompts.CheckGeneration: swapping.check_generation,
     prompts.Answered: escalations.after_answer,
     prompts.CheckLeaving: leaving.check_leaving,
-    prompts.LookAtPool: pools.look_at_pool,
-    prompts.CheckBudget: budgets.check_budget,
+    prompts.LookAtPool: team.look_at_pool,
+    prompts.CheckBudget: enforcement.check_budget,
     prompts.ReturnItems: dispatch.return_items,
 }
 """The handler of every signal and every prompt."""
 
 escalations.ON_ANSWER["failure"] = failing.answered
-escalations.ON_ANSWER["doubt"] = doubts.settled
-escalations.ON_ANSWER["drain"] = draining.drain_answered
-escalations.ON_ANSWER["budget"] = budgets.answered
-ON_STOPPED["limit"] = exhausting.set_aside
+escalations.ON_ANSWER["doubt"] = escalations.settled
+escalations.ON_ANSWER["drain"] = swapping.drain_answered
+escalations.ON_ANSWER["budget"] = enforcement.answered
+ON_STOPPED["limit"] = enforcement.set_aside
 
 
 def decide(state: State, message: Order | Signal | Prompt, ctx: Context) -> list[Event]:

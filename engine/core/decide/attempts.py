@@ -1,33 +1,32 @@
-"""Signals of attempts: steps, delegations, ends."""
+"""Signals of attempts: steps, delegations, ends; work is asked to stop, and what becomes of its task then."""
 
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from engine.core.context import Context
-from engine.core.decide import swapping
-from engine.core.decide.mint import Mint
-from engine.core.decide.stopping import lost, stopped
 from engine.core.errors import NoAgentMatches
 from engine.core.events import (
-    AgentBroke,
-    AgentMended,
+    AttemptCancelled,
     AttemptDone,
     AttemptFailed,
+    AttemptLost,
+    AttemptMigrated,
+    AttemptPreempted,
     CallAnswered,
     CallRefused,
     CallRejoined,
+    CancelRequested,
     ChildPlan,
     Delegated,
     Event,
     StepRecorded,
     ThreadReturned,
 )
-from engine.core.inheritance import above_and_self
-from engine.core.policies.chain import chain_of_agent, is_optional
+from engine.core.outcomes import Mint
+from engine.core.policies.rules import chain_of_agent, is_optional
 from engine.core.queries.placement import Place, place_for
-from engine.core.queries.work import is_cancelled, up
+from engine.core.queries.tree import above_of, cause_of, halted, is_cancelled
 from engine.core.signals import (
-    AgentUnusable,
-    AgentUsable,
     AttemptErred,
     AttemptStopped,
     AttemptSucceeded,
@@ -37,7 +36,7 @@ from engine.core.signals import (
     ToolBegan,
     ToolRaised,
 )
-from engine.core.state import Agent, Attempt, State, Task
+from engine.core.state import Attempt, Run, State, StopReason, Task
 from engine.core.values import preview
 
 MAX_DEPTH = 16
@@ -146,7 +145,7 @@ def _why_not(state: State, task: Task, attempt: Attempt) -> str | None:
         return "the attempt is being stopped"
     if is_cancelled(state, task):
         return "what it is part of is being ended"
-    depth = sum(one.kind == "agent" for one in up(state, task)) - 1
+    depth = sum(one.kind == "agent" for one in above_of(state, task)) - 1
     deepest = _deepest(state, task, attempt)
     return f"delegations nest {depth} deep; {deepest} is the limit" if depth >= deepest else None
 
@@ -154,7 +153,7 @@ def _why_not(state: State, task: Task, attempt: Attempt) -> str | None:
 def _deepest(state: State, task: Task, attempt: Attempt) -> int:
     """Return how deep delegations of `task` may nest: the least that its run, or anybody above its agent, allows."""
     run, agent = state.runs[task.run_id], state.agents[attempt.agent_id or ""]
-    said = [run.limits, *(one.options.limits for one in above_and_self(state, state.supervisors[agent.supervisor_id]))]
+    said = [run.limits, *(one.options.limits for one in above_of(state, state.supervisors[agent.supervisor_id]))]
     return min((limits.depth for limits in said if limits is not None and limits.depth is not None), default=MAX_DEPTH)
 
 
@@ -241,35 +240,120 @@ def thread_came_back(state: State, signal: ThreadCameBack, ctx: Context) -> list
     ]
 
 
-def agent_unusable(state: State, signal: AgentUnusable, ctx: Context) -> list[Event]:
-    """Take an agent out of work whose code is not there; a new generation that never worked is rolled back."""
-    agent = state.agents.get(signal.agent_id)
-    if agent is None or agent.error == signal.error:
-        return []
-    if signal.away:
-        return _went_away(state, agent, signal, ctx)
-    if agent.generation != signal.generation:
-        return []
-    if agent.proven < agent.generation and swapping.has_way_back(state, agent):
-        return [swapping.rolled_back(state, agent, mode="migrate", why=signal.error, by_itself=True)]
-    return [AgentBroke(agent_id=agent.id, error=signal.error)]
+OnStopped: TypeAlias = Callable[[State, Task, Attempt, AttemptStopped, Context], list[Event]]
 
 
-def _went_away(state: State, agent: Agent, signal: AgentUnusable, ctx: Context) -> list[Event]:
-    """Let the work of an agent wait for the program that has its code; an attempt that began without it never was.
+def stop(state: State, subject: Run | Task, reason: str, *, at_once: bool = False) -> CancelRequested:
+    """Return the event that stops a run, or a task and all below it, at its next step or where it is."""
+    cancelled, stopping = halted(state, subject)
+    return CancelRequested(
+        run_id=subject.id if isinstance(subject, Run) else subject.run_id,
+        task_id=None if isinstance(subject, Run) else subject.id,
+        cancelled=cancelled,
+        stopping=stopping,
+        reason=reason,
+        at_once=at_once,
+    )
 
-    That of a generation before goes on with the current one, whose code may be here.
+
+def stop_all(state: State, tasks: Iterable[Task], reason: str, *, at_once: bool = False) -> list[Event]:
+    """Return the events that stop those of some tasks that are open and not being stopped."""
+    return [stop(state, one, reason, at_once=at_once) for one in tasks if not one.ended and not one.cancelling]
+
+
+def cancelled(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+    """End the task with what it had said so far."""
+    return [_ended(task, attempt, signal, requeued=False, limit=exceeded_by(state, task))]
+
+
+def requeued(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+    """Let another attempt do the task, on what is finished of it."""
+    return [_ended(task, attempt, signal, requeued=True)]
+
+
+def _ended(task: Task, attempt: Attempt, signal: AttemptStopped, *, requeued: bool,
+           restarted: bool = False, limit: str | None = None) -> Event:  # fmt: skip
+    return AttemptCancelled(
+        task_id=task.id,
+        attempt=attempt.number,
+        agent_id=attempt.agent_id,
+        partial=signal.partial,
+        duration_ms=signal.duration_ms,
+        usage=signal.usage,
+        stuck=signal.stuck,
+        requeued=requeued,
+        restarted=restarted,
+        limit=limit,
+    )
+
+
+def restarted(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+    """Let the task begin again from its input; what is finished of it is thrown away."""
+    return [_ended(task, attempt, signal, requeued=True, restarted=True)]
+
+
+def migrated(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+    """Let the same attempt go on with the agent's generation of the moment."""
+    assert attempt.agent_id is not None
+    if task.calling:  # cut off in the middle of a tool call: a person says first whether that happened
+        return requeued(state, task, attempt, signal, ctx)
+    return [
+        AttemptMigrated(
+            task_id=task.id,
+            attempt=attempt.number,
+            agent_id=attempt.agent_id,
+            before=attempt.generation,
+            generation=state.agents[attempt.agent_id].generation,
+            duration_ms=signal.duration_ms,
+            usage=signal.usage,
+            stuck=signal.stuck,
+        )
+    ]
+
+
+def preempted(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+    """Let the task wait again, with its finished steps."""
+    assert attempt.agent_id is not None
+    return [
+        AttemptPreempted(
+            task_id=task.id,
+            attempt=attempt.number,
+            agent_id=attempt.agent_id,
+            for_task_id=task.yields_to,
+            duration_ms=signal.duration_ms,
+            usage=signal.usage,
+            stuck=signal.stuck,
+        )
+    ]
+
+
+ON_STOPPED: dict[StopReason, OnStopped] = {
+    "cancel": cancelled,
+    "requeue": requeued,
+    "crash": requeued,
+    "migrate": migrated,
+    "preempt": preempted,
+    "restart": restarted,
+}
+"""What follows, by why it was asked to stop."""
+
+
+def stopped(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
+    """Decide what becomes of the task of an attempt that has stopped; a task that is being cancelled is cancelled."""
+    reason: StopReason = "cancel" if is_cancelled(state, task) else attempt.stopping or "cancel"
+    return ON_STOPPED[reason](state, task, attempt, signal, ctx)
+
+
+def lost(state: State, task: Task, attempt: Attempt, ctx: Context) -> list[Event]:
+    """Decide what becomes of the task of an attempt that nothing runs any more: it waits, with its finished steps.
+
+    One that was asked to stop has stopped by that.
     """
-    broke = AgentBroke(agent_id=agent.id, error=signal.error, away=True)
-    tasks = [state.tasks[task_id] for task_id, generation in agent.running.items() if generation == signal.generation]
-    began = [(task, task.attempt) for task in tasks]
-    ended = [event for task, attempt in began if attempt is not None for event in lost(state, task, attempt, ctx)]
-    return [*([] if agent.away or agent.generation != signal.generation else [broke]), *ended]
+    if is_cancelled(state, task) or attempt.stopping not in (None, "migrate"):
+        return stopped(state, task, attempt, AttemptStopped(task_id=task.id, attempt=attempt.number), ctx)
+    return [AttemptLost(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id)]
 
 
-def agent_usable(state: State, signal: AgentUsable, ctx: Context) -> list[Event]:
-    """Let an agent work again whose code was found."""
-    agent = state.agents.get(signal.agent_id)
-    if agent is None or agent.generation != signal.generation or not (agent.error is not None or agent.away):
-        return []
-    return [AgentMended(agent_id=agent.id)]
+def exceeded_by(state: State, task: Task) -> str | None:
+    """Return the deadline or the budget for which `task` is being ended, in words; None where an operator ends it."""
+    return cause_of(state, task).exceeded

@@ -1,18 +1,34 @@
-"""What begins next: the queue, the task that has its turn there, and the agent that gets it.
+"""What begins next, whose slot an urgent task takes, and where work goes that nobody able serves any more.
 
-Nothing is searched: the schedule keeps the heads of all three in order.
+The schedule keeps the heads of queues in order, so nothing is searched for what begins. An urgent task for which there
+is no slot takes that of the least urgent attempt at work: decided once, when it becomes urgent and ready and nothing
+could start it. One attempt at a time stops for a task, and its slot is given to that task and to no other
+(`give_slot`). What waits for its delegations holds no slot. What becomes of the one that stopped: `attempts`.
 """
 
+from collections.abc import Iterator
+
 from engine.core.context import Context
-from engine.core.decide.budgets import before_start
-from engine.core.events import AttemptResumed, AttemptStarted, Event, ItemReturned, ItemTaken
-from engine.core.hierarchy import below_of
-from engine.core.prompts import Dispatch, ReturnItems
-from engine.core.queries.queues import is_shared
-from engine.core.queries.takers import is_of_few, not_begun, team_for
-from engine.core.queries.work import below
+from engine.core.errors import NoAgentMatches
+from engine.core.events import (
+    AttemptResumed,
+    AttemptStarted,
+    Event,
+    ItemReturned,
+    ItemTaken,
+    PreemptionAsked,
+    TaskRequeued,
+)
+from engine.core.limits.enforcement import before_start
+from engine.core.options import Preempt
+from engine.core.prompts import Dispatch, GiveSlot, PlaceAgain, ReturnItems, TakeSlot
+from engine.core.queries.able import is_able, why_not_able
+from engine.core.queries.placement import Place, asker_of, capability_of, home_of, place_for
+from engine.core.queries.queues import FEW, few_of, is_of_few, is_shared, not_begun, team_for
+from engine.core.queries.tree import above_of, below, below_of, inherited
 from engine.core.scheduler import Schedule
-from engine.core.state import Agent, Queue, State, Task
+from engine.core.scheduler.free import full_of_processes
+from engine.core.state import Agent, Queue, State, Supervisor, Task
 
 
 def dispatch(state: State, prompt: Dispatch, ctx: Context) -> list[Event]:
@@ -70,3 +86,203 @@ def _resumed(task: Task) -> AttemptResumed:
         agent_id=attempt.agent_id,
         call_keys=[] if attempt.stopping == "migrate" else list(attempt.owed),
     )
+
+
+def take_slot(state: State, prompt: TakeSlot, ctx: Context) -> list[Event]:
+    """Ask the least urgent attempt that holds a slot an urgent task could use to stop."""
+    task = state.tasks.get(prompt.task_id)
+    if task is None or task.id not in Schedule.of(state).urgent:
+        return []
+    queue = state.queues[task.queue or ""]
+    supervisor = state.supervisors[queue.supervisor_id]
+    if _is_held(state, supervisor):
+        return []
+    preempt: Preempt = inherited(state, supervisor, "preempt", Preempt())
+    victim = _victim(state, task, queue, preempt.limit)
+    if victim is None or victim.attempt is None or victim.attempt.agent_id is None:
+        return []
+    return [
+        PreemptionAsked(
+            task_id=victim.id,
+            attempt=victim.attempt.number,
+            agent_id=victim.attempt.agent_id,
+            for_task_id=task.id,
+            now=preempt.at == "now",
+        )
+    ]
+
+
+def _victim(state: State, urgent: Task, queue: Queue, limit: int) -> Task | None:
+    """Return whose slot `urgent` could have: of the least urgent the one that took its slot last."""
+    supervisors, agents = _in_the_way(state, queue)
+    members = (member_id for supervisor in supervisors for member_id in supervisor.members)
+    at_work = (
+        state.tasks[task_id]
+        for member_id in members
+        if member_id in state.agents and (agents is None or member_id in agents)
+        for task_id in state.agents[member_id].running
+    )
+    found = (task for task in at_work if task.priority > urgent.priority and _may_wait(task, limit))
+    return max(found, key=_last_begun, default=None)
+
+
+def _may_wait(task: Task, limit: int) -> bool:
+    attempt = task.attempt
+    return attempt is not None and attempt.stopping is None and task.preemptions < limit
+
+
+def _last_begun(task: Task) -> tuple[int, int]:
+    return task.priority, task.attempt.slot_seq if task.attempt is not None else 0
+
+
+def _in_the_way(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str] | None]:
+    """Return whose attempts hold what `queue` needs, and on which agents; None is on any of theirs."""
+    supervisor, schedule = state.supervisors[queue.supervisor_id], Schedule.of(state)
+    if not schedule.is_open(state, queue.key):
+        works = frozenset(agent_id for agent_id in queue.agents if state.agents[agent_id].works)
+        teams, agents = _in_teams(state, queue) if is_shared(queue.key) else ([supervisor], works)
+        others, holders = _in_processes(state, queue)
+        return list({one.id: one for one in (*teams, *others)}.values()), agents | holders
+    if not is_shared(queue.key) and schedule.slots[supervisor.id].running >= supervisor.max_parallel:
+        return [supervisor], None
+    for above in above_of(state, supervisor):
+        if schedule.slots[above.id].is_full(above):
+            return list(below_of(state, above)), None
+    return [], None
+
+
+def _in_processes(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str]]:
+    """Return under whom attempts hold the processes that an agent of a queue lacks, and which agents work in any."""
+    schedule = Schedule.of(state)
+    for agent in (state.agents[agent_id] for agent_id in queue.agents):
+        if not (agent.takes_tasks and schedule.lacks_process(state, agent)):
+            continue
+        full = full_of_processes(state, schedule, state.supervisors[agent.supervisor_id])
+        if full is not None:
+            whole = [root for root in state.roots if root.options.processes is None] if full[0] is None else [full[0]]
+            found = [below for one in whole for below in below_of(state, one)]
+            return found, frozenset(state.tasks[one].agent_id or "" for one in schedule.holders_of_processes())
+    return [], frozenset()
+
+
+def _in_teams(state: State, queue: Queue) -> tuple[list[Supervisor], frozenset[str]]:
+    """Return whose attempts hold what a queue of several teams needs: its agents, or anybody in a team that is full."""
+    teams: dict[str, list[str]] = {}
+    for agent_id in queue.agents:
+        agent = state.agents[agent_id]
+        if agent.works:
+            teams.setdefault(agent.supervisor_id, []).append(agent_id)
+    found = [state.supervisors[team_id] for team_id in teams if not _is_held(state, state.supervisors[team_id])]
+    slots = Schedule.of(state).slots
+    agents = [
+        agent_id
+        for team in found
+        for agent_id in (team.members if slots[team.id].running >= team.max_parallel else teams[team.id])
+    ]
+    return found, frozenset(agents)
+
+
+def _is_held(state: State, supervisor: Supervisor) -> bool:
+    return any(above.paused or above.held for above in above_of(state, supervisor))
+
+
+def give_slot(state: State, prompt: GiveSlot, ctx: Context) -> list[Event]:
+    """Start the task for which an attempt had to stop, before anything else can take the slot."""
+    task = state.tasks.get(prompt.task_id)
+    queue = state.queues.get(task.queue or "") if task is not None else None
+    schedule = Schedule.of(state)
+    if task is None or queue is None or not (task.ready and schedule.is_open(state, queue.key)):
+        return []
+    supervisor = state.supervisors[queue.supervisor_id]
+    if not (is_shared(queue.key) or schedule.has_slot(state, supervisor)) or _is_held(state, supervisor):
+        return []
+    return begun(state, queue, task, schedule.next_agent(state, schedule.lines[queue.key]), ctx)
+
+
+def place_again(state: State, prompt: PlaceAgain, ctx: Context) -> list[Event]:
+    """Look again for somebody able, for what is ready in queues that nobody able serves."""
+    events: list[Event] = []
+    made: set[str] = set()
+    for queue in _left(state, prompt.queue):
+        places: dict[tuple[str, str | None], Place | None] = {}
+        for task in _movable(state, queue):
+            key = home_of(state, task).id, asker_of(state, task)
+            if key not in places:
+                places[key] = _elsewhere(state, task, queue)
+            place = places[key]
+            if place is None or place.queue is None:
+                continue
+            if place.made is not None and place.queue not in made:
+                made.add(place.queue)
+                events.append(place.made)
+            if place.queue == queue.key:
+                continue  # others serve it from now on
+            events.append(TaskRequeued(task_id=task.id, queue=place.queue, reason=_reason(state, queue)))
+    return events
+
+
+def can_be_placed(state: State, task: Task) -> bool:
+    """Return True where somebody serves the queue by capability of a task, or there is another place for it."""
+    queue = state.queues.get(task.queue or "")
+    if queue is None or any(state.agents[agent_id].removing is None for agent_id in queue.agents):
+        return queue is not None
+    try:
+        place_for(state, home_of(state, task), _target(state, queue), asker=None)
+    except NoAgentMatches:
+        return False
+    return True
+
+
+def _left(state: State, key: str | None) -> Iterator[Queue]:
+    """Yield queues in which something is ready that was asked for, and which nobody able serves.
+
+    What is for a few members waits for them, unless none of them is there any more.
+    """
+    keys = state.queues if key is None else (key,)
+    for queue in [state.queues[one] for one in keys if one in state.queues]:
+        if not queue.ready or queue.key.startswith("back:"):
+            continue
+        if queue.agents and _target(state, queue).startswith(FEW):
+            continue
+        if not any(is_able(state, state.agents[agent_id]) for agent_id in queue.agents):
+            yield queue
+
+
+def _target(state: State, queue: Queue) -> str:
+    """Return the name or the capability that was asked for; of several who may do it, that of their queue."""
+    if queue.key.startswith("agent:"):
+        return state.agents[queue.agents[0]].name
+    names = few_of(capability_of(queue))
+    return names[0] if len(names) == 1 else capability_of(queue)
+
+
+def _reason(state: State, queue: Queue) -> str:
+    if queue.key.startswith("able:"):
+        target = _target(state, queue)
+        if target.startswith(FEW):
+            return f"none of {target.removeprefix(FEW)} is there any more"
+        return f"nobody near by can {target} now"
+    agent = state.agents[queue.agents[0]]
+    return f"{agent.name} {why_not_able(state, agent)}"
+
+
+def _movable(state: State, queue: Queue) -> Iterator[Task]:
+    """Yield what is ready in a queue and may go elsewhere.
+
+    Of what is for one agent that is what was asked for by its name, and has not failed; who leaves does it yet.
+    """
+    tasks = [state.tasks[task_id] for task_id in Schedule.of(state).ready(state, queue.key)]
+    if queue.key.startswith("able:"):
+        yield from tasks
+    elif state.agents[queue.agents[0]].removing is None:
+        yield from (task for task in tasks if task.call_key is not None and not task.failed_on)
+
+
+def _elsewhere(state: State, task: Task, queue: Queue) -> Place | None:
+    """Return where a task goes; None where it stays as it is, because nobody else is able either."""
+    asker = state.agents.get(asker_of(state, task) or "")
+    try:
+        place = place_for(state, home_of(state, task), _target(state, queue), asker=asker)
+    except NoAgentMatches:
+        return None
+    return None if place.waits else place

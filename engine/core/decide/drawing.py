@@ -4,17 +4,16 @@ from collections.abc import Callable, Mapping
 
 from msgspec import field
 
-from engine.core.decide.casting import members_in
-from engine.core.decide.find import member_name
-from engine.core.decide.mint import Mint
 from engine.core.discovery import nearest
 from engine.core.errors import Refused
 from engine.core.events import NodePlan, QueueMade
 from engine.core.fact import changed, fact
-from engine.core.policies.chain import chain_of_agent, is_optional
+from engine.core.outcomes import Mint
+from engine.core.policies.rules import chain_of_agent, is_optional
+from engine.core.queries.participants import members_in
 from engine.core.queries.placement import Place, place_for
-from engine.core.queries.queues import able_queue, shared_queue
-from engine.core.queries.takers import FEW, takers
+from engine.core.queries.queues import FEW, able_queue, shared_queue, takers
+from engine.core.queries.targets import member_name
 from engine.core.state import State, Supervisor
 from engine.core.strategies import strategy_named
 from engine.core.strategies.validation import validate

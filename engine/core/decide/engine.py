@@ -1,14 +1,19 @@
-"""The engine's own beginning and end."""
+"""The engine's own beginning and end, and moments that have come: what each kind of timer is for."""
+
+from collections.abc import Callable
+from typing import TypeAlias
 
 from engine.core.commands import HandOver, Ping, StopEngine
 from engine.core.context import Context
-from engine.core.decide.applied import Applied
-from engine.core.decide.stopping import lost
+from engine.core.decide import escalations, failing, swapping, team
+from engine.core.decide.attempts import lost
 from engine.core.errors import Refused
 from engine.core.events import EngineStarted, EngineStopped, Event
-from engine.core.queries.bound import bound_elsewhere
-from engine.core.signals import EngineBegan, EngineEnds
-from engine.core.state import State
+from engine.core.limits import deadlines, enforcement
+from engine.core.outcomes import Applied
+from engine.core.queries.able import bound_elsewhere
+from engine.core.signals import EngineBegan, EngineEnds, TimerDue
+from engine.core.state import State, Timer
 
 
 def engine_began(state: State, signal: EngineBegan, ctx: Context) -> list[Event]:
@@ -55,3 +60,26 @@ def hand_over(state: State, command: HandOver, ctx: Context) -> Applied:
 def ping(state: State, command: Ping, ctx: Context) -> Applied:
     """Answer."""
     return Applied(events=[], summary="the engine answers")
+
+
+OnTimer: TypeAlias = Callable[[State, Timer, Context], list[Event]]
+ON_TIMER: dict[str, OnTimer] = {
+    "retry": failing.retry_due,
+    "escalation": escalations.overdue,
+    "circuit": failing.cooled,
+    "pool": team.watched,
+    "warn": deadlines.warn,
+    "deadline": deadlines.passed,
+    "grace": deadlines.grace_over,
+    "time": enforcement.time_due,
+    "drain": swapping.drain_due,
+}
+"""The handler of every kind of timer; each leaves the timer dropped by what it decides."""
+
+
+def timer_due(state: State, signal: TimerDue, ctx: Context) -> list[Event]:
+    """Decide what a timer was set for, unless it was taken back or set anew."""
+    timer = state.timers.get(signal.timer_id)
+    if timer is None or timer.due_ms > ctx.now_ms:
+        return []
+    return ON_TIMER[timer.kind](state, timer, ctx)

@@ -1,58 +1,28 @@
 """Questions to a person: asked, answered, answered by their default. What has ended asks no more (`fold.ending`).
 
-What an answer means is said where the question is asked: each kind of question has its handler in `ON_ANSWER`.
+What an answer means is said where the question is asked: each kind of question has its handler in `ON_ANSWER`. Tool
+calls that were cut off before their end are *in doubt*: only a person says whether they happened. A tool that declares
+itself idempotent is never in doubt: it is simply called again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TypeAlias
 
 from engine.core.commands import Answer
 from engine.core.context import Context
-from engine.core.decide.applied import Applied
-from engine.core.decide.mint import Mint
+from engine.core.decide.attempts import live
 from engine.core.errors import Refused
-from engine.core.events import Escalated, EscalationAnswered, Event
+from engine.core.events import DoubtSettled, EscalationAnswered, Event, TaskFailed, ToolFailed, ToolStarted
 from engine.core.fact import JsonValue
-from engine.core.prompts import Answered
+from engine.core.outcomes import Applied, ask
+from engine.core.prompts import Answered, AskDoubt
+from engine.core.queries.tree import is_cancelled
+from engine.core.signals import ToolBegan, ToolRaised
 from engine.core.state import Escalation, State, Timer
 
 OnAnswer: TypeAlias = Callable[[State, Answered, Context], list[Event]]
 ON_ANSWER: dict[str, OnAnswer] = {}
 """What follows from an answer, by the kind of the question; each subject adds its own when `decide` is put together."""
-
-
-def ask(
-    state: State, ctx: Context, *, kind: str, subject: str, run_id: str | None, question: str, options: list[str],
-    default: str | None = None, after_ms: int | None = None, detail: Mapping[str, JsonValue] | None = None,
-    mint: Mint | None = None,
-) -> Escalated:  # fmt: skip
-    """Return the event that asks a person.
-
-    Args:
-        state: The state of the moment.
-        ctx: Its time.
-        kind: A key of `ON_ANSWER`.
-        subject: Id of the task, run, agent or supervisor that it is about.
-        run_id: The run that waits for it, if one does.
-        question: One line: what happened, and what is to be decided.
-        options: The answers that there are.
-        default: The answer when nobody gives one in time.
-        after_ms: How long to wait for a person, in milliseconds; None waits for ever.
-        detail: What the handler of the kind needs besides.
-        mint: Gives the id; the same one for all that a decision asks, because `state` does not change meanwhile.
-    """
-    return Escalated(
-        escalation_id=(mint or Mint(state))("e"),
-        kind=kind,
-        subject=subject,
-        run_id=run_id,
-        task_id=subject if subject in state.tasks else None,
-        question=question,
-        options=options,
-        default=default,
-        due_ms=None if after_ms is None else ctx.now_ms + after_ms,
-        detail=dict(detail or {}),
-    )
 
 
 def answer(state: State, command: Answer, ctx: Context) -> Applied:
@@ -104,3 +74,73 @@ def overdue(state: State, timer: Timer, ctx: Context) -> list[Event]:
 def after_answer(state: State, prompt: Answered, ctx: Context) -> list[Event]:
     """Let follow what an answer means."""
     return ON_ANSWER[prompt.kind](state, prompt, ctx)
+
+
+OPTIONS = ["again", "ran", "fail"]
+"""It did not happen, and is called again; it happened, and its output is the one given; or the task fails."""
+
+
+def tool_began(state: State, signal: ToolBegan, ctx: Context) -> list[Event]:
+    """Write down that a tool is about to be called."""
+    found = live(state, signal)
+    if found is None:
+        return []
+    task, attempt = found
+    return [
+        ToolStarted(
+            task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id, name=signal.name, key=signal.key
+        )
+    ]
+
+
+def tool_raised(state: State, signal: ToolRaised, ctx: Context) -> list[Event]:
+    """Write down that a call has ended, though badly."""
+    found = live(state, signal)
+    if found is None or signal.key not in found[0].calling:
+        return []
+    task, attempt = found
+    return [
+        ToolFailed(
+            task_id=task.id,
+            attempt=attempt.number,
+            agent_id=attempt.agent_id,
+            name=task.calling[signal.key],
+            key=signal.key,
+            error=signal.error,
+        )
+    ]
+
+
+def ask_doubt(state: State, prompt: AskDoubt, ctx: Context) -> list[Event]:
+    """Ask a person about the first tool call of a task that has no end."""
+    task = state.tasks.get(prompt.task_id)
+    if task is None or task.ended or task.attempt is not None or not task.calling or task.escalation_id is not None:
+        return []
+    if is_cancelled(state, task):
+        return []
+    key, name = next(iter(task.calling.items()))
+    return [
+        ask(
+            state,
+            ctx,
+            kind="doubt",
+            subject=task.id,
+            run_id=task.run_id,
+            question=f"{task.title} was cut off while it called {name}; did that happen?",
+            options=OPTIONS,
+            detail={"key": key, "name": name},
+        )
+    ]
+
+
+def settled(state: State, prompt: Answered, ctx: Context) -> list[Event]:
+    """Do with a task in doubt what a person says."""
+    task, key = state.tasks.get(prompt.subject), str(prompt.detail.get("key"))
+    if task is None or task.ended or key not in task.calling:
+        return []
+    name = task.calling[key]
+    if prompt.answer == "fail":
+        error = f"nobody knows whether {name} happened"
+        return [TaskFailed(task_id=task.id, error=error)]
+    ran = prompt.answer == "ran"
+    return [DoubtSettled(task_id=task.id, name=name, key=key, ran=ran)]

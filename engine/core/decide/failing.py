@@ -1,27 +1,49 @@
-"""What becomes of a task whose attempt failed: its policies are asked in turn, and what they say becomes events."""
+"""What becomes of a task whose attempt failed, of an agent that keeps failing, and of members that crash.
+
+The policies of a task are asked in turn. A circuit opens when an agent fails too often, and lets one attempt through to
+see. After a crash members are started anew; where that happens too often, their supervisor fails upwards.
+"""
+
+from itertools import islice
 
 from engine.core.context import Context
-from engine.core.decide.budgets import before_retry
-from engine.core.decide.escalations import ask
-from engine.core.decide.progress import stop
+from engine.core.decide.attempts import stop_all
 from engine.core.events import (
+    AgentsRestarted,
+    CircuitClosed,
+    CircuitHalfOpened,
+    CircuitOpened,
     Event,
     RetryDue,
     RetryScheduled,
+    SupervisorFailed,
     TaskAnswered,
     TaskFailed,
     TaskFailedOver,
     TaskSkipped,
     TaskTriedAnew,
 )
-from engine.core.policies.chain import chain_of, walk
-from engine.core.policies.records import Failover
-from engine.core.policies.rules import AskPerson, Failures, GiveTo, GiveUp, TryAgain, Verdict
-from engine.core.prompts import Answered, ApplyPolicy
+from engine.core.limits.enforcement import before_retry
+from engine.core.outcomes import ask
+from engine.core.policies.records import Circuit, Failover, Restart
+from engine.core.policies.rules import (
+    AskPerson,
+    Failures,
+    GiveTo,
+    GiveUp,
+    TryAgain,
+    Verdict,
+    affected,
+    chain_of,
+    cool_s,
+    is_too_often,
+    walk,
+)
+from engine.core.prompts import Answered, ApplyPolicy, LookAtCircuit, MemberCrashed
+from engine.core.queries.placement import stand_ins
 from engine.core.queries.queues import own_queue
-from engine.core.queries.stand_in import stand_ins
-from engine.core.queries.work import is_cancelled
-from engine.core.state import State, Task, TaskStatus, Timer
+from engine.core.queries.tree import above_of, agents_of, below_of, inherited, is_cancelled, parent_of
+from engine.core.state import Agent, State, Supervisor, Task, TaskStatus, Timer
 
 OPTIONS = ["retry", "reject", "skip", "use"]
 """What a person can say of a task that failed: its policies begin anew; what the policies after the question say; those
@@ -125,7 +147,7 @@ def _given_up(state: State, task: Task, verdict: GiveUp) -> list[Event]:
     if not verdict.whole:
         return [failed]
     reason = f"{task.title} failed, and what it is part of with it"
-    return [failed, *(stop(state, one, reason) for one in _beside(state, task))]
+    return [failed, *stop_all(state, _beside(state, task), reason)]
 
 
 def _beside(state: State, task: Task) -> list[Task]:
@@ -134,8 +156,7 @@ def _beside(state: State, task: Task) -> list[Task]:
     if parent is None:
         return []
     tasks = (state.tasks[task_id] for task_id in parent.children if task_id != task.id)
-    tasks = (one for one in tasks if parent.kind == "group" or one.call_key == task.call_key)
-    return [one for one in tasks if not one.ended and not one.cancelling]
+    return [one for one in tasks if parent.kind == "group" or one.call_key == task.call_key]
 
 
 def retry_due(state: State, timer: Timer, ctx: Context) -> list[Event]:
@@ -173,3 +194,88 @@ def _home(state: State, task: Task) -> str:
         return own_queue(first.id)
     assert task.queue is not None
     return task.queue
+
+
+def circuit_of(state: State, agent: Agent) -> Circuit | None:
+    """Return what is set for an agent: in its spec, else at the nearest supervisor; None never opens."""
+    own = state.spec_of(agent).circuit
+    found: Circuit | None = own or inherited(state, state.supervisors[agent.supervisor_id], "circuit", None)
+    return found
+
+
+def look_at_circuit(state: State, prompt: LookAtCircuit, ctx: Context) -> list[Event]:
+    """Open or close the circuit of an agent whose attempt has ended."""
+    agent = state.agents.get(prompt.agent_id)
+    if agent is None:
+        return []
+    if prompt.well:
+        return [] if agent.circuit == "closed" else [_closed(agent, "an attempt of it was done")]
+    policy = circuit_of(state, agent)
+    if policy is None:
+        return [] if agent.circuit == "closed" else [_closed(agent, "no circuit is set for it any more")]
+    broke_again = agent.circuit == "half_open" and agent.failures_in_a_row > 0
+    if broke_again or (agent.circuit == "closed" and agent.failures_in_a_row >= policy.failures):
+        return [_opened(agent, cool_s(policy, agent.cool_s), ctx)]
+    return []
+
+
+def _opened(agent: Agent, seconds: float, ctx: Context) -> Event:
+    return CircuitOpened(
+        agent_id=agent.id, failures=agent.failures_in_a_row, cool_s=seconds, due_ms=ctx.now_ms + round(seconds * 1000)
+    )
+
+
+def _closed(agent: Agent, reason: str) -> Event:
+    return CircuitClosed(agent_id=agent.id, reason=reason)
+
+
+def closed_by_hand(agent: Agent) -> list[Event]:
+    """Return what closes the circuit of an agent because an operator says so."""
+    return [] if agent.circuit == "closed" else [_closed(agent, "an operator closed it")]
+
+
+def cooled(state: State, timer: Timer, ctx: Context) -> list[Event]:
+    """Let one attempt through."""
+    return [CircuitHalfOpened(agent_id=timer.subject)]
+
+
+def member_crashed(state: State, prompt: MemberCrashed, ctx: Context) -> list[Event]:
+    """Start anew who has to be, or let the supervisor fail that did so too often."""
+    member = state.agents.get(prompt.member_id) or state.supervisors.get(prompt.member_id)
+    supervisor = None if member is None else parent_of(state, member)
+    if member is None or supervisor is None:
+        return []
+    policy: Restart | None = inherited(state, supervisor, "restart", None)
+    because = f"{member.name} crashed: {prompt.because}"
+    if policy is not None and is_too_often(policy, supervisor.restarts_ms, ctx.now_ms):
+        return _given_in(state, supervisor, policy, because)
+    rule = policy or Restart()
+    members = affected(rule, supervisor.members, prompt.member_id)
+    return [
+        AgentsRestarted(
+            supervisor_id=supervisor.id,
+            agent_ids=[agent.id for one in members for agent in agents_of(state, one)],
+            strategy=rule.strategy,
+            because=because,
+            period_s=None if policy is None else policy.period_s,
+        )
+    ]
+
+
+def _given_in(state: State, supervisor: Supervisor, policy: Restart, because: str) -> list[Event]:
+    times = policy.intensity + 1
+    count = f"{times} restart{'' if times == 1 else 's'} in {policy.period_s:g} s"
+    error = f"supervisor {supervisor.name} failed: {count}"
+    below = {one.id for one in below_of(state, supervisor)}
+    groups = [
+        task
+        for task in state.tasks.values()
+        if task.kind == "group" and task.worker_id in below and task.status is TaskStatus.RUNNING
+    ]
+    event = SupervisorFailed(
+        supervisor_id=supervisor.id, error=error, because=because, groups=[group.id for group in groups]
+    )
+    failing = {group.id for group in groups}
+    inner = {group.id for group in groups if any(one.id in failing for one in islice(above_of(state, group), 1, None))}
+    children = [state.tasks[task_id] for group in groups if group.id not in inner for task_id in group.children]
+    return [event, *stop_all(state, children, error)]

@@ -5,7 +5,6 @@ from msgspec import Raw
 from engine.core.codec import decode_state, encode_state
 from engine.core.commands import ImportState
 from engine.core.context import Context
-from engine.core.decide.applied import Applied
 from engine.core.decide.trust import trusted
 from engine.core.errors import Refused
 from engine.core.events import (
@@ -18,6 +17,7 @@ from engine.core.events import (
     SummariesImported,
 )
 from engine.core.fact import changed
+from engine.core.outcomes import Applied
 from engine.core.signals import ArchiveChecked, PartRead, StateReady, StateUnusable
 from engine.core.state import State
 from engine.core.transfer.importing import compact, raise_ids

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from engine.core.code import specs_of
 from engine.core.commands import AddSupervisor, Declare, LoadTeam, ReplaceTeam, SupervisorSpec
 from engine.core.context import Context
-from engine.core.decide.applied import Applied
 from engine.core.decide.merging import Merge, Terms, added
-from engine.core.decide.mint import Mint
 from engine.core.decide.moving import may_be_so_deep, with_warning
-from engine.core.decide.naming import check_named
-from engine.core.decide.settings import check_options
+from engine.core.decide.settings import check_named, check_options
 from engine.core.decide.team import name_is_free
 from engine.core.decide.trust import trust
 from engine.core.discovery import nearest
@@ -31,8 +28,9 @@ from engine.core.events import (
     TeamLoaded,
 )
 from engine.core.fact import JsonValue, changed
-from engine.core.hierarchy import DEEPEST, depth_of, height_of, warning_of
+from engine.core.outcomes import Applied, Mint
 from engine.core.queries.targets import find_supervisor
+from engine.core.queries.tree import DEEPEST, depth_of, height_of, warning_of
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import State, Supervisor
 from engine.core.strategies import strategy_named

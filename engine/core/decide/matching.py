@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from engine.core.commands import SupervisorSpec
-from engine.core.decide.find import member_name
 from engine.core.declared import SETTINGS, described, setting
 from engine.core.errors import Refused
-from engine.core.hierarchy import below_of
+from engine.core.queries.targets import member_name, member_with
+from engine.core.queries.tree import below_of, parent_of
 from engine.core.spec import AgentSpec, digest, spec_hash
 from engine.core.state import Declaration, State
 
@@ -109,11 +109,8 @@ class Matching:
 
     def _farness(self, path: Path, member_id: str) -> tuple[bool, bool]:
         """Prefer those that were only moved to those that were only renamed, and those to the rest."""
-        return member_name(self._state, member_id) != path[-1], self._parent(member_id) != self.ids.get(path[:-1])
-
-    def _parent(self, member_id: str) -> str | None:
-        agent = self._state.agents.get(member_id)
-        return self._state.supervisors[member_id].parent_id if agent is None else agent.supervisor_id
+        above = parent_of(self._state, member_with(self._state, member_id))
+        return member_name(self._state, member_id) != path[-1], getattr(above, "id", None) != self.ids.get(path[:-1])
 
     def _left(self) -> list[str]:
         """Return the members that were declared and are not found; all of them where nothing was declared."""

@@ -11,13 +11,10 @@ from typing import Any, Literal
 from engine.core.code import code_of
 from engine.core.commands import RemoveMember, SupervisorSpec, SwapAgent, SwitchStrategy, Winner
 from engine.core.context import Context
-from engine.core.decide.find import able_queues_for, member_name
-from engine.core.decide.leaving import sent_away
+from engine.core.decide.leaving import remove_member, sent_away
 from engine.core.decide.matching import Described, Matching, Path
-from engine.core.decide.mint import Mint
 from engine.core.decide.moving import moved
-from engine.core.decide.noting import Noted, differences
-from engine.core.decide.removing import remove_member
+from engine.core.decide.scratch import Noted, differences
 from engine.core.decide.settings import may_stay_so_deep, settings_changed
 from engine.core.decide.strategy import switched_to
 from engine.core.decide.swapping import swap_agent
@@ -34,9 +31,11 @@ from engine.core.events import (
 )
 from engine.core.events.hierarchy import Declared
 from engine.core.fact import changed, fact
-from engine.core.hierarchy import DEEPEST, below_of, depth_of
-from engine.core.queries.takers import is_of_few
-from engine.core.queries.targets import at
+from engine.core.outcomes import Mint
+from engine.core.queries.placement import able_queues_for
+from engine.core.queries.queues import is_of_few
+from engine.core.queries.targets import at, member_name, member_with
+from engine.core.queries.tree import DEEPEST, agents_of, below_of, depth_of, parent_of
 from engine.core.spec import AgentSpec, digest, spec_hash
 from engine.core.state import NO_CODE, Agent, Declaration, State, Supervisor
 from engine.core.team_plan import Difference
@@ -193,8 +192,8 @@ class Merge(Noted):
         )
 
     def _place(self, above_id: str, member_id: str) -> None:
-        member = self.live(member_id)
-        if above_id == (member.parent_id if isinstance(member, Supervisor) else member.supervisor_id):
+        member = member_with(self.state, member_id)
+        if above_id == getattr(parent_of(self.state, member), "id", None):
             return
         base = self._base.get(member_id)
         since = self._since(base is not None and base.parent_id is not None)
@@ -205,12 +204,11 @@ class Merge(Noted):
             self.take(moved(self.state, member, self.state.supervisors[above_id], self._ctx))
 
     def _rename(self, member_id: str, name: str) -> None:
-        member = self.live(member_id)
+        member = member_with(self.state, member_id)
         if member.name == name:
             return
-        parent_id = member.parent_id if isinstance(member, Supervisor) else member.supervisor_id
-        if parent_id is not None:
-            name_is_free(self.state, self.state.supervisors[parent_id], name)
+        if (parent := parent_of(self.state, member)) is not None:
+            name_is_free(self.state, parent, name)
         event = MemberRenamed(member_id=member_id, name=name, previous=member.name)
         if isinstance(member, Agent):
             spec = self.state.spec_of(member).with_name(name)
@@ -336,11 +334,9 @@ class Merge(Noted):
             self.take([MembersDeclared(same=same, different=different, dropped=gone)])
 
     def _all_under(self, member_id: str) -> list[str]:
-        if member_id in self.state.agents:
-            return [member_id]
-        below = list(below_of(self.state, self.state.supervisors[member_id]))
-        agents = (one for supervisor in below for one in supervisor.members if one in self.state.agents)
-        return [*(supervisor.id for supervisor in below), *agents]
+        supervisor = self.state.supervisors.get(member_id)
+        teams = [] if supervisor is None else [one.id for one in below_of(self.state, supervisor)]
+        return [*teams, *(agent.id for agent in agents_of(self.state, member_id))]
 
     def _remove(self, member_id: str, mode: Literal["drain", "requeue", "abort"]) -> None:
         agent = self.state.agents.get(member_id)

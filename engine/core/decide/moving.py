@@ -2,16 +2,14 @@
 
 from engine.core.commands import Move
 from engine.core.context import Context
-from engine.core.decide.applied import Applied
-from engine.core.decide.find import able_queues_for
 from engine.core.decide.team import must, name_is_free
 from engine.core.errors import Refused
 from engine.core.events import Event, MemberMoved, QueueMade, TaskRequeued
-from engine.core.hierarchy import DEEPEST, above_of, below_of, depth_of, height_of, warning_of
-from engine.core.queries.placement import able_agents
-from engine.core.queries.queues import able_queue
-from engine.core.queries.takers import is_of_few
+from engine.core.outcomes import Applied
+from engine.core.queries.placement import able_agents, able_queues_for
+from engine.core.queries.queues import able_queue, is_of_few
 from engine.core.queries.targets import find_member, find_supervisor
+from engine.core.queries.tree import DEEPEST, above_of, below_of, depth_of, height_of, warning_of
 from engine.core.state import Agent, State, Supervisor
 
 

@@ -1,23 +1,31 @@
-"""What goes on by itself when a task ends. What begins: `dispatch`. Failures: `failing`. Ends of graphs: `closing`."""
+"""What goes on by itself when a task ends, and how graphs and runs end: with which status, whose output, and why.
+
+The output of a graph is that of its outcome. Where that was skipped, left out or cancelled it is that of the one node
+that it came after; where there is no such node, or more than one, nothing came of the graph.
+"""
+
+from collections.abc import Sequence
 
 from engine.core.context import Context
-from engine.core.decide.closing import check_group
-from engine.core.decide.mint import Mint
-from engine.core.decide.plan import plan_group
+from engine.core.decide.attempts import exceeded_by, stop_all
+from engine.core.decide.graphs import plan_group
 from engine.core.events import (
     AttemptStarted,
     CallAnswered,
-    CancelRequested,
     Event,
+    GroupEnded,
     NeedMet,
+    RunFigures,
+    RunFinished,
     TaskFailed,
     TaskSkipped,
 )
 from engine.core.fold.ending import lets_pass
-from engine.core.prompts import AfterEnd, AnswerNow, CheckGroup, LookAt, PlanGroup
-from engine.core.queries.work import below
+from engine.core.outcomes import Mint
+from engine.core.prompts import AfterEnd, AnswerNow, CheckGroup, FinishRun, LookAt, PlanGroup
+from engine.core.queries.tree import is_cancelled, why_cancelled
 from engine.core.signals import TextRead
-from engine.core.state import State, Task, TaskStatus
+from engine.core.state import Run, RunStatus, State, Task, TaskStatus
 
 
 def look_at(state: State, prompt: LookAt, ctx: Context, mint: Mint | None = None) -> list[Event]:
@@ -103,7 +111,7 @@ def settled(state: State, node: Task) -> list[Event]:
             after=[one for one in node.after if state.tasks[one].ended],
         )
         reason = "the first answer is there" if need == 1 else f"{need} answers are there"
-        return [met, *_not_needed(state, left, reason)]
+        return [met, *stop_all(state, left, reason, at_once=True)]
     missed = [one for one in nodes if one.ended and one.status not in (TaskStatus.DONE, TaskStatus.CANCELLED)]
     cancelled = len(nodes) - len(left) - len(came) - len(missed)
     if not missed or len(came) + len(left) >= min(need, len(nodes) - cancelled):
@@ -113,12 +121,7 @@ def settled(state: State, node: Task) -> list[Event]:
     last = f"{missed[-1].title}: {missed[-1].error}"
     error = f"{need} of {len(nodes)} answers are needed and {len(missed)} will not come ({last})"
     failed = TaskFailed(task_id=node.id, error=error)
-    return [failed, *_not_needed(state, left, "too few answers are left")]
-
-
-def _not_needed(state: State, tasks: list[Task], reason: str) -> list[Event]:
-    """Stop at once what nothing waits for."""
-    return [stop(state, task, reason, at_once=True) for task in tasks if not task.cancelling]
+    return [failed, *stop_all(state, left, "too few answers are left", at_once=True)]
 
 
 def _stop_orphans(state: State, task: Task) -> list[Event]:
@@ -126,24 +129,7 @@ def _stop_orphans(state: State, task: Task) -> list[Event]:
     if task.kind != "agent" or not task.open:
         return []
     children = (state.tasks[task_id] for task_id in task.children)
-    return [stop(state, child, f"{task.title} ended") for child in children if not child.ended and not child.cancelling]
-
-
-def stop(state: State, root: Task, reason: str, *, at_once: bool = False) -> CancelRequested:
-    """Return the event that stops a task and all below it, at its next step or where it is."""
-    tasks = [task for task in below(state, root) if not task.ended]
-    return CancelRequested(
-        run_id=root.run_id,
-        task_id=root.id,
-        cancelled=[
-            task.id
-            for task in tasks
-            if task.attempt is None and (task.kind != "group" or task.status is TaskStatus.WAITING)
-        ],
-        stopping=[task.id for task in tasks if task.attempt is not None],
-        reason=reason,
-        at_once=at_once,
-    )
+    return stop_all(state, children, f"{task.title} ended")
 
 
 def answer_now(state: State, prompt: AnswerNow, ctx: Context) -> list[Event]:
@@ -152,3 +138,126 @@ def answer_now(state: State, prompt: AnswerNow, ctx: Context) -> list[Event]:
     if task is None or task.attempt is None:
         return []
     return [_answered(task, task.attempt.number, prompt.call_key)]
+
+
+_FAILED, _CANCELLED, _SKIPPED = TaskStatus.FAILED, TaskStatus.CANCELLED, TaskStatus.SKIPPED
+
+
+def check_group(state: State, prompt: CheckGroup, ctx: Context) -> list[Event]:
+    """End a group when all its nodes have ended."""
+    group = state.tasks.get(prompt.task_id)
+    if group is None or group.kind != "group" or group.status is not TaskStatus.RUNNING or group.open:
+        return []
+    nodes = [state.tasks[task_id] for task_id in group.children if state.tasks[task_id].kind != "check"]
+    source = _source(state, group, nodes)
+    status, error = _status(state, group, source)
+    if status is not TaskStatus.DONE or source is None:
+        source = _furthest(state, group, nodes)
+    return [
+        GroupEnded(task_id=group.id, status=status, output=source.output if source is not None else None, error=error)
+    ]
+
+
+def _status(state: State, group: Task, source: Task | None) -> tuple[TaskStatus, str | None]:
+    exceeded = exceeded_by(state, group)
+    if exceeded is not None:
+        return _FAILED, exceeded
+    if is_cancelled(state, group):
+        return _CANCELLED, why_cancelled(state, group)
+    if group.error is not None:
+        return _FAILED, group.error
+    nodes = [state.tasks[task_id] for task_id in group.children]
+    failed = next((node for node in nodes if node.status is _FAILED and not lets_pass(node)), None)
+    if failed is not None:
+        return _FAILED, f"{failed.title}: {failed.error}"
+    if source is not None or not nodes:
+        return TaskStatus.DONE, None
+    return _nothing_came(state, group, nodes)
+
+
+def _nothing_came(state: State, group: Task, nodes: Sequence[Task]) -> tuple[TaskStatus, str]:
+    """Return how a graph ends that has no output though nothing of it failed."""
+    outcome = state.tasks.get(group.outcome_id or "")
+    missed = [
+        node
+        for node in nodes
+        if node.status in (_FAILED, _SKIPPED) and lets_pass(node) and node.kind in ("agent", "group")
+    ]
+    if outcome in missed:
+        return _SKIPPED, f"{outcome.title}: {outcome.error}"
+    if missed:
+        return _SKIPPED, f"{missed[-1].title}: {missed[-1].error}"
+    cancelled = next((node for node in nodes if node.status is _CANCELLED), None)
+    if cancelled is not None:
+        return _CANCELLED, cancelled.error or "cancelled"
+    return _SKIPPED, next((node.error for node in nodes if node.passed_by and node.error), "nothing of it was done")
+
+
+def _source(state: State, group: Task, nodes: Sequence[Task]) -> Task | None:
+    """Return the node whose output is that of its graph; None where there is no such node."""
+    done = [node for node in nodes if node.status is TaskStatus.DONE]
+    outcome = state.tasks.get(group.outcome_id or "")
+    sources = {} if outcome is None else _sources(state, outcome)
+    if len(sources) == 1:
+        return next(iter(sources.values()))
+    if outcome is not None and outcome.status in (_FAILED, _SKIPPED) and not outcome.passed_by:
+        return None
+    return done[-1] if done else None
+
+
+def _sources(state: State, node: Task) -> dict[str, Task]:
+    """Return the node itself where it is done, else the done ones that it would have gone on from."""
+    found: dict[str, Task] = {}
+    front, seen = [node.id], {node.id}
+    for task_id in front:  # grows as it goes
+        task = state.tasks[task_id]
+        if task.status is TaskStatus.DONE and task.kind != "check":
+            found[task_id] = task
+            continue
+        before = task.after if task.sees is None or task.kind == "check" else task.sees
+        front += [one for one in before if one not in seen]
+        seen.update(before)
+    return found
+
+
+def _furthest(state: State, group: Task, nodes: Sequence[Task]) -> Task | None:
+    """Return the node whose output is what there is of a graph that was cut off: the last, a finished one first."""
+    outcome = state.tasks.get(group.outcome_id or "")
+    if outcome is not None and outcome.output is not None:
+        return outcome
+    there = [node for node in nodes if node.output is not None]
+    return max(reversed(there), key=lambda node: node.status is TaskStatus.DONE, default=None)
+
+
+def finish_run(state: State, prompt: FinishRun, ctx: Context) -> list[Event]:
+    """Close a run once its outcome stands and nothing of it is at work."""
+    run = state.runs.get(prompt.run_id)
+    if run is None or run.running or not state.tasks[run.root_id].ended:
+        return []
+    root = state.tasks[run.root_id]
+    return [
+        RunFinished(
+            run_id=root.run_id,
+            status=RunStatus(root.status.value),
+            output=root.output,
+            figures=_figures(run),
+            error=root.error,
+            following=list(run.before),
+            titles={task_id: state.tasks[task_id].title for task_id in run.tasks},
+        )
+    ]
+
+
+def _figures(run: Run) -> RunFigures:
+    return RunFigures(
+        supervisor_id=run.supervisor_id,
+        title=run.title,
+        request=run.request,
+        strategy=run.strategy,
+        tasks=run.total,
+        done=run.done,
+        failed=run.failed,
+        usage=run.usage,
+        started_ms=run.started_ms,
+        longest_ms=run.longest_ms,
+    )

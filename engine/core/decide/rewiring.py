@@ -1,14 +1,14 @@
 """One graph in progress is wired anew: done stays done, what is at work goes on or stops, the rest is placed again."""
 
-from engine.core.decide.casting import SYNTHESIS, aggregator_of, cast_for, wants_text
 from engine.core.decide.drawing import drawn, wired
-from engine.core.decide.find import member_name
-from engine.core.decide.mint import Mint
-from engine.core.decide.plan import groups_in
+from engine.core.decide.graphs import groups_in
 from engine.core.errors import Refused
 from engine.core.events import GroupChange, NodePlan
 from engine.core.fact import JsonValue, changed, fact
 from engine.core.fold.ending import lets_pass
+from engine.core.outcomes import Mint
+from engine.core.queries.participants import SYNTHESIS, aggregator_of, cast_for, wants_text
+from engine.core.queries.targets import member_name
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies import settings_for
 from engine.core.strategies.wiring import Nodes, Wiring

@@ -1,24 +1,28 @@
-"""Commands about requests: submit, cancel, try again."""
+"""Commands about work: submit, cancel, try again, change the priority, reassign; and runs that begin after others."""
 
 import json
+from collections.abc import Sequence
 
-from engine.core.commands import Cancel, RetryWork, Submit
+from engine.core.commands import Cancel, Reassign, RetryWork, SetPriority, Submit
 from engine.core.context import Context
-from engine.core.decide.applied import Applied
-from engine.core.decide.budgets import why_exhausted
-from engine.core.decide.casting import cast_for, check_category, members_in
-from engine.core.decide.deadlines import deadline_for
-from engine.core.decide.find import member_name
-from engine.core.decide.following import still_open
-from engine.core.decide.mending import must_work
-from engine.core.decide.mint import Mint
-from engine.core.decide.placing_again import can_be_placed
-from engine.core.errors import Refused
-from engine.core.events import CancelRequested, Event, RetryDue, RunSubmitted, TaskReopened
+from engine.core.decide.attempts import stop
+from engine.core.decide.dispatch import can_be_placed
+from engine.core.decide.graphs import plan_group
+from engine.core.decide.team import must_work
+from engine.core.errors import Refused, UnknownWork
+from engine.core.events import Event, GroupEnded, PrioritySet, RetryDue, RunSubmitted, TaskReassigned, TaskReopened
+from engine.core.fact import changed
+from engine.core.limits.deadlines import deadline_for
+from engine.core.limits.enforcement import why_exhausted
 from engine.core.options import DEFAULT_PRIORITY
-from engine.core.queries.targets import at, find_supervisor, find_work
-from engine.core.queries.work import below, is_cancelled
-from engine.core.state import Run, RunSummary, State, Task, TaskStatus
+from engine.core.outcomes import Applied, Mint
+from engine.core.prompts import FollowRun, PlanGroup
+from engine.core.queries.able import why_not_able
+from engine.core.queries.participants import cast_for, check_category, members_in
+from engine.core.queries.queues import own_queue
+from engine.core.queries.targets import at, find_agent, find_supervisor, find_task, find_work, member_name
+from engine.core.queries.tree import below, is_cancelled
+from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Task, TaskStatus
 from engine.core.strategies import check_settings
 from engine.core.values import TextRef
 
@@ -64,34 +68,16 @@ def cancel(state: State, command: Cancel, ctx: Context) -> Applied:
     found = find_work(state, command.target)
     if isinstance(found, RunSummary):
         raise Refused(f"run {found.id} has ended already ({found.status.value}); nothing to cancel")
-    if isinstance(found, Run):
-        if found.cancelling:
-            raise Refused(f"run {found.id} is being cancelled already")
-        return _cancelled(found, None, [state.tasks[task_id] for task_id in found.tasks], command.reason)
-    if found.ended:
+    if isinstance(found, Run) and found.cancelling:
+        raise Refused(f"run {found.id} is being cancelled already")
+    if isinstance(found, Task) and found.ended:
         raise Refused(f"task {found.id} has ended already ({found.status.value}); nothing to cancel")
-    return _cancelled(state.runs[found.run_id], found, below(state, found), command.reason)
-
-
-def _cancelled(run: Run, root: Task | None, tasks: list[Task], reason: str) -> Applied:
-    stopping = [task.id for task in tasks if not task.ended and task.attempt is not None]
-    cancelled = [
-        task.id
-        for task in tasks
-        if not task.ended and task.attempt is None and (task.kind != "group" or task.status is TaskStatus.WAITING)
-    ]
-    event = CancelRequested(
-        run_id=run.id,
-        task_id=root.id if root is not None else None,
-        cancelled=cancelled,
-        stopping=stopping,
-        reason=reason,
-    )
-    what = f"run {run.id}" if root is None else f"task {root.id}"
+    event = stop(state, found, command.reason)
+    what = f"{'run' if isinstance(found, Run) else 'task'} {found.id}"
     return Applied(
         events=[event],
-        summary=f"cancelled {what}: {len(cancelled)} not started, {len(stopping)} stopping",
-        result={"cancelled": len(cancelled), "stopping": len(stopping)},
+        summary=f"cancelled {what}: {len(event.cancelled)} not started, {len(event.stopping)} stopping",
+        result={"cancelled": len(event.cancelled), "stopping": len(event.stopping)},
     )
 
 
@@ -103,8 +89,7 @@ def retry_work(state: State, command: RetryWork, ctx: Context) -> Applied:
     if isinstance(task, Run):
         raise Refused(f"run {task.id} is still open; retry one of its failed tasks, or cancel it first")
     if task.status is TaskStatus.RETRYING:
-        return Applied(events=[RetryDue(task_id=task.id)],
-                       summary=f"retrying {task.id} now")  # fmt: skip
+        return Applied(events=[RetryDue(task_id=task.id)], summary=f"retrying {task.id} now")
     if task.status is not TaskStatus.FAILED:
         raise Refused(f"task {task.id} is {task.status.value}; only a failed or backing-off task can be retried")
     parent = state.tasks.get(task.parent_id or "")
@@ -129,10 +114,7 @@ def _again(state: State, summary: RunSummary, ctx: Context) -> Applied:
         raise Refused(f"the request of {summary.id} is long; submit it again with: quarterdeck run")
     supervisor = at(summary.supervisor_id) if summary.supervisor_id in state.supervisors else None
     applied = submit(state, Submit(request=summary.request, supervisor=supervisor), ctx)
-    again: list[Event] = list(applied.events)
-    return Applied(
-        events=again, summary=f"submitted {summary.id} again as {applied.result['run_id']}", result=applied.result
-    )
+    return changed(applied, summary=f"submitted {summary.id} again as {applied.result['run_id']}")
 
 
 def _is_served(state: State, task_id: str) -> bool:
@@ -159,3 +141,131 @@ def _with_skipped(state: State, task: Task) -> list[str]:
             found.append(following.id)
             front.extend(following.before)
     return found
+
+
+def still_open(state: State, wanted: Sequence[str], ctx: Context) -> list[str]:
+    """Return which of the runs that a new one is to wait for are open; one that is done is waited for no more.
+
+    Raises:
+        UnknownWork: If one was never there.
+        Refused: If one has ended otherwise than well.
+    """
+    found: list[str] = []
+    for run_id in dict.fromkeys(wanted):
+        if run_id in state.runs:
+            found.append(run_id)
+            continue
+        summary = state.summary(run_id)
+        status = ctx.ended.get(run_id) if summary is None else summary.status
+        if status is None:
+            raise UnknownWork(run_id)
+        if status != RunStatus.DONE:
+            raise Refused(f"{run_id} {_ended(RunStatus(status))}, and what waits for it would never begin")
+    return found
+
+
+def follow_run(state: State, prompt: FollowRun, ctx: Context) -> list[Event]:
+    """Begin a run when all that it waits for is done; end it when one of them ended otherwise."""
+    run = state.runs.get(prompt.run_id)
+    root = state.tasks[run.root_id] if run is not None else None
+    if run is None or root is None or root.status is not TaskStatus.WAITING:
+        return []
+    if prompt.status is RunStatus.DONE:
+        return [] if run.after else plan_group(state, PlanGroup(task_id=root.id), ctx)
+    return [
+        GroupEnded(
+            run_id=run.id,
+            task_id=root.id,
+            status=TaskStatus.FAILED,
+            output=None,
+            error=f"{prompt.previous_id} {_ended(prompt.status)}, which this waits for",
+        )
+    ]
+
+
+def _ended(status: RunStatus) -> str:
+    return "failed" if status is RunStatus.FAILED else f"was {status.value}"
+
+
+def set_priority(state: State, command: SetPriority, ctx: Context) -> Applied:
+    """Give a run, or a task and all below it, another priority; what waits keeps since when it waits."""
+    priority = command.priority
+    subject = _found(state, command.target)
+    if isinstance(subject, Run):
+        what, run_id, task_id = f"run {subject.id}", subject.id, None
+        tasks = [state.tasks[one] for one in subject.tasks]
+    else:
+        what, run_id, task_id = f"task {subject.id}", subject.run_id, subject.id
+        tasks = below(state, subject)
+    work = [task for task in tasks if task.kind == "agent" and not task.ended]
+    if subject.priority == priority and all(task.priority == priority for task in work):
+        raise Refused(f"{what} has priority {priority} already")
+    event = PrioritySet(run_id=run_id, task_id=task_id, priority=priority, previous=subject.priority)
+    at_work = sum(task.attempt is not None for task in work)
+    waiting = len(work) - at_work
+    return Applied(
+        events=[event],
+        summary=f"{what} has priority {priority}, before {subject.priority}: {waiting} not begun, {at_work} at work",
+        result={"priority": priority, "previous": subject.priority, "waiting": waiting, "at_work": at_work},
+    )
+
+
+def _found(state: State, target: str) -> Run | Task:
+    found = find_work(state, target)
+    if isinstance(found, RunSummary):
+        raise Refused(f"run {found.id} has ended already ({found.status.value}); nothing of it can be urgent")
+    if isinstance(found, Task) and found.ended:
+        raise Refused(f"task {found.id} has ended already ({found.status.value}); nothing of it can be urgent")
+    return found
+
+
+def reassign(state: State, command: Reassign, ctx: Context) -> Applied:
+    """Give a task to an agent; one at work stops, and goes on there with its finished steps."""
+    task = find_task(state, command.task)
+    agent = find_agent(state, command.agent)
+    why_not = _of_task(state, task) or _of_agent(state, task, agent)
+    if why_not is not None:
+        raise Refused(why_not)
+    attempt = task.attempt
+    event = TaskReassigned(
+        task_id=task.id,
+        agent_id=agent.id,
+        supervisor_id=agent.supervisor_id,
+        stopping=attempt.number if attempt is not None else None,
+        now=command.now and attempt is not None,
+    )
+    return Applied(
+        events=[event],
+        summary=f"gave {task.id} to {agent.name}{_when(event)}",
+        result={"task_id": task.id, "agent_id": agent.id, "stopping": attempt is not None},
+    )
+
+
+def _when(event: TaskReassigned) -> str:
+    if event.stopping is None:
+        return ""
+    return "; it is stopped now" if event.now else "; it goes there at its next step"
+
+
+def _of_task(state: State, task: Task) -> str | None:
+    if task.kind != "agent":
+        return f"task {task.id} is the work of no agent ({task.kind}); reassign a task under it"
+    if task.ended:
+        return f"task {task.id} has ended already ({task.status.value}); nothing to reassign"
+    if is_cancelled(state, task):
+        return f"task {task.id} is being cancelled"
+    if task.escalation_id is not None:
+        return f"task {task.id} waits for a person; answer {task.escalation_id} first"
+    return None
+
+
+def _of_agent(state: State, task: Task, agent: Agent) -> str | None:
+    why_not = why_not_able(state, agent)
+    if why_not is not None:
+        return f"{agent.name} {why_not}; choose another agent"
+    attempt = task.attempt
+    if attempt is not None and attempt.agent_id == agent.id and attempt.stopping is None:
+        return f"{agent.name} works on task {task.id} already"
+    if task.queue == own_queue(agent.id):
+        return f"task {task.id} is for {agent.name} already"
+    return None

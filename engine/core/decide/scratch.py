@@ -7,14 +7,19 @@ command is refused whole, and nothing has happened.
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from engine.core.context import Context
-from engine.core.decide.stamp import stamped
+from engine.core.declared import as_json
 from engine.core.events import Event
 from engine.core.fact import Entity, Tally, names
 from engine.core.fold import apply
+from engine.core.outcomes import stamped
+from engine.core.queries.targets import member_with
+from engine.core.queries.tree import above_of, parent_of
+from engine.core.spec import AgentSpec
 from engine.core.state import State
+from engine.core.team_plan import Change, ChangeKind, Difference
 
 T = TypeVar("T")
 
@@ -115,3 +120,56 @@ def _copied(value: Any) -> Any:
     for name in names(kind):
         setattr(found, name, _copied(getattr(value, name)))
     return found
+
+
+class Noted(Scratch):
+    """What has been decided so far, the state that it leads to, and the same in notes.
+
+    Attributes:
+        changes: What happens, and what is left as it is although it is described otherwise.
+    """
+
+    def __init__(self, state: State, ctx: Context) -> None:
+        super().__init__(state, ctx)
+        self.changes: list[Change] = []
+
+    def note(
+        self,
+        change: ChangeKind,
+        member_id: str | None,
+        *,
+        path: str | None = None,
+        to: str | None = None,
+        fields: Sequence[Difference] = (),
+        since: Literal["declared", "current"] | None = None,
+        subject: Literal["agent", "supervisor"] | None = None,
+    ) -> None:
+        """Write down a change; its member is in the state, or `path` and `subject` say which one it would be."""
+        is_agent = member_id in self.state.agents
+        self.changes.append(
+            Change(
+                change=change,
+                subject=subject or ("agent" if is_agent else "supervisor"),
+                id=member_id,
+                path=path or self.path_of(member_id or ""),
+                to=to,
+                fields=list(fields),
+                since=since,
+            )
+        )
+
+    def path_of(self, member_id: str) -> str:
+        """Return the names from the root down to a member."""
+        member = member_with(self.state, member_id)
+        above = parent_of(self.state, member)
+        names = [] if above is None else [one.name for one in above_of(self.state, above)]
+        return "/".join([member.name, *names][::-1])
+
+
+def differences(was: AgentSpec, now: AgentSpec) -> list[Difference]:
+    """Return the fields in which two specs differ, besides the name."""
+    return [
+        Difference(field=name, was=as_json(getattr(was, name)), now=as_json(getattr(now, name)))
+        for name in names(AgentSpec)
+        if name != "name" and getattr(was, name) != getattr(now, name)
+    ]

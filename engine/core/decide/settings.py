@@ -1,20 +1,23 @@
-"""What is set for a supervisor: changed by a command, or by a description of its team."""
+"""What is set for a supervisor, by a command or by a description of its team, and the members that it names.
 
-from collections.abc import Collection
+A file, a command and a switch are held to the names at once. A program describes its team in any order; it is held to
+them when the team is whole: at the first request, or when its engine is kept.
+"""
+
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from engine.core.commands import ChangeSupervisor
+from engine.core.commands import ChangeSupervisor, SupervisorSpec
 from engine.core.context import Context
-from engine.core.decide.applied import Applied
-from engine.core.decide.find import member_name
 from engine.core.declared import OPTIONS, OWN
 from engine.core.discovery import nearest
 from engine.core.errors import Refused, UnknownAgent
 from engine.core.events import SupervisorChanged
 from engine.core.fact import changed
-from engine.core.hierarchy import height_of
 from engine.core.options import SupervisorOptions
-from engine.core.queries.targets import find_supervisor
+from engine.core.outcomes import Applied
+from engine.core.queries.targets import find_supervisor, member_name
+from engine.core.queries.tree import below_of, height_of
 from engine.core.state import State, Supervisor
 from engine.core.strategies import check_settings, strategy_named
 
@@ -82,3 +85,27 @@ def may_stay_so_deep(state: State, supervisor: Supervisor, options: SupervisorOp
     height = height_of(state, supervisor)
     if limit is not None and height > limit:
         raise Refused(f"supervisor {supervisor.name!r} is {height} levels deep already, itself included; not {limit}")
+
+
+def check_whole(state: State) -> None:
+    """Return when every supervisor has the members that it names.
+
+    Raises:
+        Refused: With the first that is missing.
+    """
+    for root in state.roots:
+        for supervisor in below_of(state, root):
+            check_named(supervisor, [member_name(state, one) for one in supervisor.members])
+
+
+def check_named(one: SupervisorSpec | Supervisor, members: Sequence[str]) -> None:
+    """Return when `members` holds everybody whom a supervisor, or a description of it, names.
+
+    Raises:
+        Refused: With the first who is missing.
+    """
+    named = [one.options.lead, one.aggregator, one.default_agent, *(one.participants or ())]
+    for name in named:
+        if name is not None and name not in members:
+            raise UnknownAgent(name, nearest(name, members))
+    check_settings(one.mode, one.options.settings, members)

@@ -1,22 +1,27 @@
 """A coordination strategy changes while it is at work: done stays done, the rest is rewired.
 
+A supervisor that was told to may change how it coordinates by itself, and takes back what made things worse.
 See docs/semantics/coordination.md.
 """
 
-from engine.core.commands import SwitchStrategy
+from typing import Literal
+
+from engine.core.commands import ChangeSupervisor, SwitchStrategy
 from engine.core.context import Context
-from engine.core.decide.applied import Applied
-from engine.core.decide.casting import aggregator_of, lead_of, members_in
-from engine.core.decide.find import member_name
-from engine.core.decide.mint import Mint
 from engine.core.decide.rewiring import rewired
+from engine.core.decide.settings import change_supervisor
 from engine.core.errors import Refused, UnknownWork
-from engine.core.events import Event, StrategySwitched
+from engine.core.events import CoordinationTuned, Event, StrategySwitched
 from engine.core.fact import JsonValue, changed
-from engine.core.queries.targets import find_supervisor
-from engine.core.queries.work import is_cancelled
+from engine.core.options import Balance, SupervisorOptions
+from engine.core.outcomes import Applied, Mint
+from engine.core.prompts import Tune
+from engine.core.queries.participants import aggregator_of, lead_of, members_in
+from engine.core.queries.targets import at, find_supervisor, member_name
+from engine.core.queries.tree import is_cancelled
 from engine.core.state import State, Supervisor, Task, TaskStatus
 from engine.core.strategies import STRATEGIES, check_settings, settings_for, strategy_named
+from engine.core.tuning import Change, figures_of, next_change, runs_of
 
 
 def switch_strategy(state: State, command: SwitchStrategy, ctx: Context) -> Applied:
@@ -125,3 +130,49 @@ def _groups(state: State, supervisor: Supervisor, command: SwitchStrategy) -> li
     if command.scope == "run" and not found:
         raise Refused(f"run {command.run} has no graph of {supervisor.name} in progress")
     return found
+
+
+def tune(state: State, prompt: Tune, ctx: Context) -> list[Event]:
+    """Look at a supervisor after one of its runs has ended."""
+    supervisor = state.supervisors.get(prompt.supervisor_id)
+    change = None if supervisor is None else next_change(state, supervisor)
+    if supervisor is None or change is None:
+        return []
+    try:
+        followed = _carried_out(state, supervisor, change, ctx)
+    except Refused:
+        return []  # what cannot be switched to now may be at the end of a later run
+    now = figures_of(runs_of(state, supervisor))
+    said = CoordinationTuned(
+        supervisor_id=supervisor.id,
+        kind=change.kind,
+        mode=supervisor.mode,
+        balance=supervisor.options.balance,
+        metric=change.metric,
+        before=change.before,
+        expected=change.expected,
+        runs=change.runs,
+        success=now.success,
+        median_ms=now.median_ms,
+        why=change.why,
+    )
+    return [said, *followed]
+
+
+def _carried_out(state: State, supervisor: Supervisor, change: Change, ctx: Context) -> list[Event]:
+    kind: Literal["parallel", "selection"]
+    if change.kind == "back":
+        tuning = supervisor.tuning
+        assert tuning is not None
+        kind, mode, balance = tuning.kind, tuning.mode, tuning.balance
+    else:
+        kind, mode, balance = change.kind, "parallel", "performance"
+    if kind == "parallel":
+        # Runs that are open go on as they are: what they are like is what the figures are compared with.
+        command = SwitchStrategy(supervisor=at(supervisor.id), mode=mode, scope="new")
+        return switch_strategy(state, command, ctx).events
+    return change_supervisor(state, _balanced(supervisor, balance), ctx).events
+
+
+def _balanced(supervisor: Supervisor, balance: Balance | None) -> ChangeSupervisor:
+    return ChangeSupervisor(supervisor=at(supervisor.id), options=SupervisorOptions(balance=balance or "round_robin"))

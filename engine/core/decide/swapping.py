@@ -1,7 +1,7 @@
-"""Swaps of live agents and the ways back from them: validated whole before anything changes.
+"""Swaps of live agents, the ways back from them, and what follows: a generation fails, is left, or drains too long.
 
 What becomes of attempts at work is in the mode: `drain` lets them end, `migrate` lets them go on with the new
-generation from their next step, `abort` stops them and begins again. That they have stopped is decided in `stopping`.
+generation from their next step, `abort` stops them and begins again. That they have stopped is decided in `attempts`.
 See docs/semantics/changes.md.
 """
 
@@ -11,17 +11,19 @@ from typing import TypeGuard, TypeVar, get_args
 from engine.core.code import code_of
 from engine.core.commands import Rollback, RollbackAgents, SwapAgent, SwapAgents
 from engine.core.context import Context
-from engine.core.decide.applied import Applied
-from engine.core.decide.find import able_queues_for, left_behind
+from engine.core.decide.attempts import lost, stop_all
 from engine.core.decide.scratch import Scratch
 from engine.core.decide.team import wanted
 from engine.core.decide.trust import has_code, trust
 from engine.core.errors import Refused
-from engine.core.events import AgentSwapped, SwapRolledBack
-from engine.core.fact import fact
+from engine.core.events import AgentBroke, AgentMended, AgentSwapped, Event, SwapDrained, SwapHurried, SwapRolledBack
+from engine.core.outcomes import Applied, ask
+from engine.core.prompts import Answered, CheckGeneration, StopLeftOver
+from engine.core.queries.placement import able_queues_for, left_behind
 from engine.core.queries.targets import find_agent
+from engine.core.signals import AgentUnusable, AgentUsable
 from engine.core.spec import AgentSpec, spec_hash
-from engine.core.state import NO_CODE, Agent, Attempt, State, SwapMode, Task
+from engine.core.state import NO_CODE, Agent, State, SwapMode, Timer
 from engine.core.values import counted
 
 MODES: tuple[SwapMode, ...] = get_args(SwapMode)
@@ -225,71 +227,87 @@ def rolled_back(state: State, agent: Agent, *, mode: SwapMode, why: str, by_itse
     )
 
 
-@fact
-class AttemptPreview:
-    """What would become of one attempt at work."""
-
-    task_id: str
-    title: str
-    attempt: int
-    generation: int
-    steps: int
-    """How many of its steps are finished."""
-    waits: bool
-    """It waits for others, and holds no slot."""
-    becomes: str
-    """In words."""
-
-
-@fact
-class SwapPreview:
-    """What a swap would do, before it is done."""
-
-    agent_id: str
-    mode: SwapMode
-    attempts: list[AttemptPreview]
-    """Those that are at work, the one that began first coming first."""
-    waiting: int
-    """Tasks that are ready for it and would begin on the new generation."""
-    refusals: list[str]
-    """Why it cannot be swapped now, if it cannot."""
+def check_generation(state: State, prompt: CheckGeneration, ctx: Context) -> list[Event]:
+    """Roll back a generation that fails too often; say that a swap is drained."""
+    agent = state.agents.get(prompt.agent_id)
+    if agent is None:
+        return []
+    trial = agent.probation
+    if trial is not None and trial.failed >= trial.failures and has_way_back(state, agent):
+        why = f"{trial.failed} of its first {trial.ended} attempts failed"
+        back = rolled_back(state, agent, mode=trial.mode, why=why, by_itself=True)
+        return [back, *left_behind(state, agent, back.queues)]
+    if agent.generation > agent.drained and not agent.draining:
+        return [SwapDrained(agent_id=agent.id, generation=agent.generation)]
+    return []
 
 
-def preview(state: State, target: str, mode: str) -> SwapPreview:
-    """Return what a swap of an agent would do now.
+def stop_left_over(state: State, prompt: StopLeftOver, ctx: Context) -> list[Event]:
+    """Stop what an attempt had asked for that begins again from its input."""
+    task = state.tasks.get(prompt.task_id)
+    if task is None:
+        return []
+    children = [state.tasks[task_id] for task_id in task.children]
+    reason = f"{task.title} begins again"
+    return stop_all(state, children, reason)
 
-    Raises:
-        Refused: If there is no such agent, or no such mode.
-    """
-    agent, how = find_agent(state, target), swap_mode(mode)
-    at_work = [state.tasks[task_id] for task_id in (*agent.running, *agent.parked)]
-    attempts = [
-        AttemptPreview(
-            task_id=task.id,
-            title=task.title,
-            attempt=task.attempt.number,
-            generation=task.attempt.generation,
-            steps=len(task.steps),
-            waits=task.attempt.parked,
-            becomes=_becomes(task, task.attempt, how),
+
+def drain_due(state: State, timer: Timer, ctx: Context) -> list[Event]:
+    """Ask a person about attempts that are still at work on an earlier generation."""
+    agent = state.agents[timer.subject]
+    old = sum(g != agent.generation for g in (*agent.running.values(), *agent.parked.values()))
+    question = f"{agent.name} was to be on g{agent.generation} alone by now; {old} still at work before it. Stop them?"
+    return [
+        ask(
+            state,
+            ctx,
+            kind="drain",
+            subject=agent.id,
+            run_id=None,
+            question=question,
+            options=["wait", "abort"],
+            default="wait",
         )
-        for task in sorted(at_work, key=lambda task: task.attempt.started_ms if task.attempt is not None else 0)
-        if task.attempt is not None
     ]
-    waiting = sum(state.queues[key].ready for key in agent.queues if not key.startswith("back:"))
-    return SwapPreview(agent_id=agent.id, mode=how, attempts=attempts, waiting=waiting, refusals=refusals(state, agent))
 
 
-def _becomes(task: Task, attempt: Attempt, mode: SwapMode) -> str:
-    if attempt.stopping in ("cancel", "limit", "requeue", "crash"):
-        return "stops at its next step, as was asked"
-    if mode == "drain":
-        return f"ends on g{attempt.generation}"
-    done = len(task.steps)
-    if mode == "abort":
-        lost = f"; {done} finished step{'' if done == 1 else 's'} thrown away" if done else ""
-        return f"is stopped now and begins again from its input{lost}"
-    kept = f"after step {done}" if done else "at its first step"
-    if attempt.parked:
-        return f"goes on with the new code {kept} and joins what it waits for"
-    return f"goes on with the new code {kept}, or ends where it takes no more"
+def drain_answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
+    """Let attempts of earlier generations end, or stop them for the new one."""
+    agent = state.agents.get(prompt.subject)
+    if agent is None or prompt.answer != "abort" or not agent.draining:
+        return []
+    return [SwapHurried(agent_id=agent.id, generation=agent.generation, mode="abort")]
+
+
+def agent_unusable(state: State, signal: AgentUnusable, ctx: Context) -> list[Event]:
+    """Take an agent out of work whose code is not there; a new generation that never worked is rolled back."""
+    agent = state.agents.get(signal.agent_id)
+    if agent is None or agent.error == signal.error:
+        return []
+    if signal.away:
+        return _went_away(state, agent, signal, ctx)
+    if agent.generation != signal.generation:
+        return []
+    if agent.proven < agent.generation and has_way_back(state, agent):
+        return [rolled_back(state, agent, mode="migrate", why=signal.error, by_itself=True)]
+    return [AgentBroke(agent_id=agent.id, error=signal.error)]
+
+
+def _went_away(state: State, agent: Agent, signal: AgentUnusable, ctx: Context) -> list[Event]:
+    """Let the work of an agent wait for the program that has its code; an attempt that began without it never was.
+
+    That of a generation before goes on with the current one, whose code may be here.
+    """
+    broke = AgentBroke(agent_id=agent.id, error=signal.error, away=True)
+    tasks = [state.tasks[task_id] for task_id, generation in agent.running.items() if generation == signal.generation]
+    began = [(task, task.attempt) for task in tasks]
+    ended = [event for task, attempt in began if attempt is not None for event in lost(state, task, attempt, ctx)]
+    return [*([] if agent.away or agent.generation != signal.generation else [broke]), *ended]
+
+
+def agent_usable(state: State, signal: AgentUsable, ctx: Context) -> list[Event]:
+    """Let an agent work again whose code was found."""
+    agent = state.agents.get(signal.agent_id)
+    if agent is None or agent.generation != signal.generation or not (agent.error is not None or agent.away):
+        return []
+    return [AgentMended(agent_id=agent.id)]

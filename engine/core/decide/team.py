@@ -1,36 +1,52 @@
-"""Commands about agents and their specs: add, register, pause, resume. Swaps: `swapping`."""
+"""Agents and their specs: added, registered, given other specialties, paused, resumed; how large a pool is.
+
+A pool grows while too much waits for each instance, and shrinks while one has nothing to do. A decision adds one
+instance; a flood brings the next one in the same step, once the new one has taken what it can. Swaps: `swapping`.
+"""
+
+from collections.abc import Sequence
 
 from engine.core.commands import (
     AddAgent,
+    ChangeCapabilities,
     Pause,
     RegisterSpec,
     Resume,
     UnregisterSpec,
 )
 from engine.core.context import Context
-from engine.core.decide.applied import Applied
-from engine.core.decide.evicting import room_for_one
-from engine.core.decide.find import able_queues_for, find_spec, left_behind, member_name
-from engine.core.decide.mending import mended
-from engine.core.decide.mint import Mint
+from engine.core.decide.failing import closed_by_hand
 from engine.core.decide.trust import trust
+from engine.core.discovery import nearest
 from engine.core.errors import DuplicateName, Refused
 from engine.core.events import (
     AgentAdded,
+    AgentCheckAsked,
     AgentPaused,
     AgentRemoved,
     AgentResumed,
+    CapabilitiesChanged,
+    Event,
+    PoolResized,
+    PoolWatched,
     RunPaused,
     RunResumed,
     SpecRegistered,
     SpecUnregistered,
+    SupervisorMended,
     SupervisorPaused,
     SupervisorResumed,
 )
-from engine.core.fact import JsonValue
-from engine.core.queries.targets import find_any, find_supervisor
-from engine.core.spec import AgentSpec
-from engine.core.state import Agent, Run, State, Supervisor
+from engine.core.fact import JsonValue, changed
+from engine.core.fold.slots import must_grow, waiting_for
+from engine.core.outcomes import Applied, Mint
+from engine.core.prompts import LookAtPool
+from engine.core.queries.placement import able_queues_for, left_behind
+from engine.core.queries.queues import own_queue
+from engine.core.queries.targets import find_agent, find_any, find_spec, find_supervisor, member_name
+from engine.core.queries.tree import above_of
+from engine.core.spec import AgentSpec, Pool
+from engine.core.state import Agent, Run, State, Supervisor, Timer
 
 
 def add_agent(state: State, command: AddAgent, ctx: Context) -> Applied:
@@ -139,3 +155,150 @@ def must(condition: bool, otherwise: str) -> None:
     """Refuse with the reason `otherwise` where the condition does not hold."""
     if not condition:
         raise Refused(otherwise)
+
+
+def room_for_one(state: State, supervisor: Supervisor, *, evict: bool) -> Agent | None:
+    """Return who has to go before another agent can come; None while there is room.
+
+    Raises:
+        Refused: If the supervisor is full, and nobody may go.
+    """
+    living = [state.agents[member_id] for member_id in supervisor.members if member_id in state.agents]
+    if len(living) < supervisor.max_agents:
+        return None
+    full = f"supervisor {supervisor.name!r} has {len(living)} of at most {supervisor.max_agents} agents"
+    if not evict:
+        raise Refused(f"{full}; remove one first")
+    wanted = {task.queue for task in state.tasks.values() if not task.ended}
+    idle = [agent for agent in living if _may_go(state, supervisor, agent, wanted)]
+    if not idle:
+        raise Refused(f"{full}, and none of them is idle; remove one, or wait")
+    return min(idle, key=lambda agent: (agent.idle_since_ms, agent.created_seq))
+
+
+def _may_go(state: State, supervisor: Supervisor, agent: Agent, wanted: set[str | None]) -> bool:
+    """Tell whether nothing is at work on an agent, nothing waits for it, and its supervisor does not name it."""
+    if agent.running or agent.parked or agent.stuck or agent.removing is not None:
+        return False
+    if own_queue(agent.id) in wanted or any(_needs(state, key, agent) for key in agent.queues if key in wanted):
+        return False
+    named = (supervisor.aggregator, supervisor.default_agent, supervisor.options.lead, *(supervisor.participants or ()))
+    return agent.name not in named
+
+
+def _needs(state: State, key: str, agent: Agent) -> bool:
+    return state.queues[key].agents == [agent.id]
+
+
+def change_capabilities(state: State, command: ChangeCapabilities, ctx: Context) -> Applied:
+    """Give an agent other specialties; the tasks that it takes by capability follow."""
+    agent = find_agent(state, command.agent)
+    if agent.removing is not None:
+        raise Refused(f"{agent.name} is being removed; add an agent instead")
+    spec = state.spec_of(agent)
+    add, remove = _cleaned(command.add), _cleaned(command.remove)
+    both = next((word for word in add if _has(remove, word)), None)
+    if both is not None:
+        raise Refused(f"{both!r} is to be added and taken away; say one of them")
+    for word in remove:
+        if not _has(spec.specialties, word):
+            near = nearest(word, spec.specialties)
+            known = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(spec.specialties) or 'none'}"
+            raise Refused(f"{agent.name} has no specialty {word!r}; {known}")
+    added = [word for word in add if not _has(spec.specialties, word)]
+    removed = [word for word in spec.specialties if _has(remove, word)]
+    if not added and not removed:
+        raise Refused(f"{agent.name} has these specialties already; nothing to change")
+    new = with_specialties(spec, [*(word for word in spec.specialties if word not in removed), *added])
+    event = CapabilitiesChanged(
+        agent_id=agent.id,
+        spec=new,
+        added=added,
+        removed=removed,
+        queues=able_queues_for(state, agent.supervisor_id, new, agent.name),
+    )
+    said = " ".join([*(f"+{word}" for word in added), *(f"-{word}" for word in removed)])
+    return Applied(
+        events=[event, *left_behind(state, agent, event.queues)],
+        summary=f"{agent.name}: {said}",
+        result={"agent_id": agent.id, "specialties": list(new.specialties)},
+    )
+
+
+def with_specialties(spec: AgentSpec, specialties: Sequence[str]) -> AgentSpec:
+    """Return a copy of `spec` that claims something else."""
+    return changed(spec, specialties=tuple(specialties))
+
+
+def _cleaned(words: Sequence[str]) -> list[str]:
+    found = list(dict.fromkeys(" ".join(word.split()) for word in words))
+    if "" in found:
+        raise Refused("a specialty is a word or more, not an empty text")
+    return found
+
+
+def _has(words: Sequence[str], word: str) -> bool:
+    return any(one.casefold() == word.casefold() for one in words)
+
+
+def mended(member: Agent | Supervisor) -> list[Event]:
+    """Return what lets a member work again that cannot: its code, its circuit and its failure are looked at anew."""
+    if isinstance(member, Supervisor):
+        return [] if member.error is None else [SupervisorMended(supervisor_id=member.id)]
+    events = closed_by_hand(member)
+    if member.error is not None or member.away:
+        events.append(AgentCheckAsked(agent_id=member.id))
+    return events
+
+
+def failed_above(state: State, supervisor: Supervisor) -> Supervisor | None:
+    """Return the supervisor, from this one up, that has failed and takes nothing; None where none has."""
+    return next((one for one in above_of(state, supervisor) if one.error is not None), None)
+
+
+def must_work(state: State, supervisor: Supervisor) -> None:
+    """Refuse a request to a supervisor that has failed.
+
+    Raises:
+        Refused: If it, or one above it, has.
+    """
+    failed = failed_above(state, supervisor)
+    if failed is not None:
+        raise Refused(f"{failed.error}; look at its agents, then resume {failed.name}")
+
+
+def look_at_pool(state: State, prompt: LookAtPool, ctx: Context) -> list[Event]:
+    """Add an instance to a pool that has to grow, or begin to watch one that has nothing to do."""
+    agent = state.agents[prompt.agent_id]
+    if must_grow(state, agent):
+        waiting, instances = waiting_for(state, agent), "instance" if agent.size == 1 else "instances"
+        reason = f"{waiting:,} wait{'s' if waiting == 1 else ''} for {agent.size:,} {instances}"
+        return [_resized(agent, agent.size + 1, reason)]
+    assert agent.idle_ms is not None
+    due_ms = agent.idle_ms + _idle_ms(state, agent)
+    return [PoolWatched(agent_id=agent.id, due_ms=due_ms)]
+
+
+def watched(state: State, timer: Timer, ctx: Context) -> list[Event]:
+    """Take an instance away that has had nothing to do all the time; else watch on, or no more."""
+    agent = state.agents[timer.subject]
+    if agent.idle_ms is None:
+        return [PoolWatched(agent_id=agent.id, due_ms=None)]
+    due_ms = agent.idle_ms + _idle_ms(state, agent)
+    if due_ms > ctx.now_ms:
+        return [PoolWatched(agent_id=agent.id, due_ms=due_ms)]
+    return [_resized(agent, agent.size - 1, f"idle for {_pool(state, agent).idle_s:g} s")]
+
+
+def _resized(agent: Agent, size: int, reason: str) -> PoolResized:
+    return PoolResized(agent_id=agent.id, size=size, previous=agent.size, reason=reason)
+
+
+def _pool(state: State, agent: Agent) -> Pool:
+    pool = state.spec_of(agent).pool
+    assert pool is not None
+    return pool
+
+
+def _idle_ms(state: State, agent: Agent) -> int:
+    return max(1, round(_pool(state, agent).idle_s * 1000))

@@ -63,9 +63,8 @@ from engine.core.events import (
 )
 from engine.core.events.team import AgentRemoving
 from engine.core.fold.ending import lets_pass
-from engine.core.fold.timers import timer_id
-from engine.core.inheritance import inherited
-from engine.core.state import Agent, Attempt, State, StopReason, SwapMode, Task, TaskStatus
+from engine.core.queries.tree import inherited
+from engine.core.state import Agent, Attempt, State, StopReason, SwapMode, Task, TaskStatus, timer_id
 
 
 def effects_of(state: State, event: Event) -> list[Effect]:

@@ -15,9 +15,14 @@ class Timer:
     """Its kind and its subject: `retry:t5`."""
     due_ms: int
     kind: str
-    """What it is for; `decide.timers` has a handler for each."""
+    """What it is for; `decide.engine` has a handler for each."""
     subject: str
     """Id of the task, run, agent, supervisor or escalation that it is about."""
+
+
+def timer_id(kind: str, subject: str) -> str:
+    """Return the id of a timer: one of a kind for each subject."""
+    return f"{kind}:{subject}"
 
 
 @entity

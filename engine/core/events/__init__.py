@@ -10,12 +10,14 @@ from engine.core.events.attempt import (
     AttemptDone,
     AttemptFailed,
     AttemptLost,
+    AttemptPreempted,
     AttemptResumed,
     AttemptSetAside,
     AttemptStarted,
+    PreemptionAsked,
+    PrioritySet,
     StepRecorded,
 )
-from engine.core.events.doubt import DoubtSettled, ToolFailed, ToolStarted
 from engine.core.events.engine import (
     CommandApplied,
     CommandRefused,
@@ -29,18 +31,22 @@ from engine.core.events.engine import (
     SummariesImported,
     TeamLoaded,
 )
-from engine.core.events.escalation import Escalated, EscalationAnswered
 from engine.core.events.failure import (
     AgentCheckAsked,
     AgentsRestarted,
     CircuitClosed,
     CircuitHalfOpened,
     CircuitOpened,
+    DoubtSettled,
+    Escalated,
+    EscalationAnswered,
     SupervisorFailed,
     SupervisorMended,
     TaskAnswered,
     TaskFailedOver,
     TaskTriedAnew,
+    ToolFailed,
+    ToolStarted,
 )
 from engine.core.events.hierarchy import (
     CoordinationTuned,
@@ -73,14 +79,6 @@ from engine.core.events.run import (
     RunSubmitted,
     StrategySwitched,
 )
-from engine.core.events.scheduling import AttemptPreempted, PreemptionAsked, PrioritySet
-from engine.core.events.swap import (
-    AttemptMigrated,
-    CapabilitiesChanged,
-    SwapHurried,
-    SwapRolledBack,
-    TaskReassigned,
-)
 from engine.core.events.task import (
     CallAnswered,
     CallRefused,
@@ -111,6 +109,8 @@ from engine.core.events.team import (
     AgentRemoving,
     AgentResumed,
     AgentSwapped,
+    AttemptMigrated,
+    CapabilitiesChanged,
     QueueMade,
     SpecRegistered,
     SpecUnregistered,
@@ -119,6 +119,9 @@ from engine.core.events.team import (
     SupervisorRemoved,
     SupervisorResumed,
     SwapDrained,
+    SwapHurried,
+    SwapRolledBack,
+    TaskReassigned,
     ThreadReturned,
 )
 

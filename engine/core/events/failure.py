@@ -1,8 +1,10 @@
-"""Facts about failures: who takes over, what a person said, circuits and restarts."""
+"""Failures: policies applied, circuits, restarts, questions to a person, tool calls in doubt."""
 
 from typing import Literal
 
-from engine.core.fact import fact
+from msgspec import field
+
+from engine.core.fact import JsonValue, fact
 
 
 @fact
@@ -124,3 +126,87 @@ class AgentCheckAsked:
     type: Literal["agent_check_asked"] = "agent_check_asked"
     at_ms: int = 0
     agent_id: str
+
+
+@fact
+class Escalated:
+    """A person is asked; what it is about waits."""
+
+    type: Literal["escalated"] = "escalated"
+    at_ms: int = 0
+    escalation_id: str
+    kind: str
+    """What it is about, such as `failure`, `budget` or `drain`."""
+    subject: str
+    """Id of the task, run, agent or supervisor that it is about."""
+    run_id: str | None
+    task_id: str | None
+    question: str
+    """One line."""
+    options: list[str]
+    default: str | None
+    """The answer when nobody gives one by `due_ms`."""
+    due_ms: int | None
+    detail: dict[str, JsonValue] = field(default_factory=dict)
+
+
+@fact
+class EscalationAnswered:
+    """A question has its answer; what it brings about follows."""
+
+    type: Literal["escalation_answered"] = "escalation_answered"
+    at_ms: int = 0
+    escalation_id: str
+    kind: str
+    subject: str
+    run_id: str | None
+    answer: str
+    output: JsonValue
+    """With the answer `use`: what stands for the work."""
+    by: str
+    """`person`, or `default` when nobody answered in time."""
+    detail: dict[str, JsonValue] = field(default_factory=dict)
+    """What was asked with it."""
+
+
+@fact
+class ToolStarted:
+    """An attempt is about to call a tool that must not be called twice; a step that is recorded is its good end."""
+
+    type: Literal["tool_started"] = "tool_started"
+    at_ms: int = 0
+    run_id: str = ""
+    task_id: str
+    attempt: int
+    agent_id: str | None
+    name: str
+    key: str
+
+
+@fact
+class ToolFailed:
+    """A tool that was called raised: it has ended, and what is next is a matter of the agent's code."""
+
+    type: Literal["tool_failed"] = "tool_failed"
+    at_ms: int = 0
+    run_id: str = ""
+    task_id: str
+    attempt: int
+    agent_id: str | None
+    name: str
+    key: str
+    error: str
+
+
+@fact
+class DoubtSettled:
+    """A person said of a tool call without an end whether it has happened."""
+
+    type: Literal["doubt_settled"] = "doubt_settled"
+    at_ms: int = 0
+    run_id: str = ""
+    task_id: str
+    name: str
+    key: str
+    ran: bool
+    """True: it is not called again, and its output is what the person gave. False: it is called again."""

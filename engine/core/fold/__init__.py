@@ -9,24 +9,20 @@ from collections.abc import Iterable
 from engine.core.errors import CorruptJournal
 from engine.core.events import Event
 from engine.core.fold import (
+    accounting,
     attempt,
-    circuit,
     declared,
-    doubt,
     engine,
     escalation,
     failing,
     hierarchy,
-    limits,
-    restarting,
+    queues,
     run,
-    scheduling,
-    spending,
     swapping,
     task,
     team,
 )
-from engine.core.fold.handlers import Handlers
+from engine.core.fold.timers import Handlers
 from engine.core.state import State
 
 FOLD: Handlers = {
@@ -36,16 +32,12 @@ FOLD: Handlers = {
     **declared.HANDLERS,
     **hierarchy.HANDLERS,
     **run.HANDLERS,
-    **scheduling.HANDLERS,
+    **queues.HANDLERS,
     **task.HANDLERS,
     **attempt.HANDLERS,
     **escalation.HANDLERS,
     **failing.HANDLERS,
-    **circuit.HANDLERS,
-    **doubt.HANDLERS,
-    **restarting.HANDLERS,
-    **limits.HANDLERS,
-    **spending.HANDLERS,
+    **accounting.HANDLERS,
 }
 """The handler of every kind."""
 

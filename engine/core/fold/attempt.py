@@ -12,10 +12,9 @@ from engine.core.events import (
     AttemptStarted,
     StepRecorded,
 )
-from engine.core.fold.circuit import attempt_began, count_failure, give_up_probe
-from engine.core.fold.ending import end
-from engine.core.fold.hand_overs import note_first_attempt
-from engine.core.fold.handlers import Handlers
+from engine.core.fold.accounting import charge, count_begun, start_clock
+from engine.core.fold.ending import end, note_first_attempt
+from engine.core.fold.failing import attempt_began, count_failure, give_up_probe
 from engine.core.fold.queues import enqueue
 from engine.core.fold.slots import (
     begin,
@@ -26,10 +25,10 @@ from engine.core.fold.slots import (
     vacate,
     works_in_processes,
 )
-from engine.core.fold.spending import charge, count_begun, start_clock
 from engine.core.fold.swapping import begin_again, took_part
+from engine.core.fold.timers import Handlers
 from engine.core.queries.queues import back_queue
-from engine.core.queries.work import why_cancelled
+from engine.core.queries.tree import why_cancelled
 from engine.core.state import DURATIONS, Agent, Attempt, State, Task, TaskStatus
 from engine.core.values import held
 

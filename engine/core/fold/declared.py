@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from engine.core.declared import ORDER, setting
 from engine.core.events import MembersDeclared
 from engine.core.events.hierarchy import Declared
-from engine.core.fold.handlers import Handlers
+from engine.core.fold.timers import Handlers
 from engine.core.spec import digest
 from engine.core.state import Declaration, State, Supervisor
 

@@ -13,9 +13,9 @@ from engine.core.events import (
     SummariesImported,
     TeamLoaded,
 )
-from engine.core.fold.handlers import Handlers
 from engine.core.fold.importing import begin_import, end_import, take_part, take_summaries
 from engine.core.fold.slots import refresh_agent, tell_all
+from engine.core.fold.timers import Handlers
 from engine.core.state import OUTCOMES, Engine, Outcome, State, Team
 
 

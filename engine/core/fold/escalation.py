@@ -1,13 +1,33 @@
-"""Fold: questions to a person."""
+"""Fold: questions to a person, and tool calls that have begun and may be without an end."""
 
-from engine.core.events import Escalated, EscalationAnswered
-from engine.core.fold.doubt import doubt
+from engine.core.events import DoubtSettled, Escalated, EscalationAnswered, ToolFailed, ToolStarted
 from engine.core.fold.ending import withdraw
-from engine.core.fold.handlers import Handlers
-from engine.core.fold.ids import note
-from engine.core.fold.timers import drop_timer, set_timer
-from engine.core.state import Escalation, State
+from engine.core.fold.queues import dequeue, enqueue, is_ready
+from engine.core.fold.timers import Handlers, drop_timer, note, set_timer
+from engine.core.state import Escalation, State, Task, TaskStatus
 from engine.core.values import held
+
+
+def doubt(state: State, task: Task) -> None:
+    """Let a task wait for a person: a tool of it may have been called."""
+    dequeue(state, task)
+    task.status = TaskStatus.IN_DOUBT
+
+
+def _tool_started(state: State, event: ToolStarted) -> None:
+    state.tasks[event.task_id].calling[event.key] = event.name
+
+
+def _tool_failed(state: State, event: ToolFailed) -> None:
+    state.tasks[event.task_id].calling.pop(event.key, None)
+
+
+def _doubt_settled(state: State, event: DoubtSettled) -> None:
+    task = state.tasks[event.task_id]
+    task.calling.pop(event.key, None)
+    task.status = TaskStatus.WAITING
+    if is_ready(task):
+        enqueue(state, task, again=True)
 
 
 def _escalated(state: State, event: Escalated) -> None:
@@ -43,4 +63,10 @@ def _escalation_answered(state: State, event: EscalationAnswered) -> None:
         task.steps[str(event.detail["key"])] = held(event.output, state.seq, "output")
 
 
-HANDLERS: Handlers = {Escalated: _escalated, EscalationAnswered: _escalation_answered}
+HANDLERS: Handlers = {
+    Escalated: _escalated,
+    EscalationAnswered: _escalation_answered,
+    ToolStarted: _tool_started,
+    ToolFailed: _tool_failed,
+    DoubtSettled: _doubt_settled,
+}

@@ -1,10 +1,103 @@
-"""Fold: failed tasks that are given to others, tried anew, or answered by a person."""
+"""Fold: failed tasks given to others or tried anew, circuits of agents that keep failing, agents started anew."""
 
-from engine.core.events import TaskAnswered, TaskFailedOver, TaskTriedAnew
+from engine.core.events import (
+    AgentCheckAsked,
+    AgentsRestarted,
+    CircuitClosed,
+    CircuitHalfOpened,
+    CircuitOpened,
+    SupervisorFailed,
+    SupervisorMended,
+    TaskAnswered,
+    TaskFailedOver,
+    TaskTriedAnew,
+)
 from engine.core.fold.ending import begin_anew, end
-from engine.core.fold.handlers import Handlers
 from engine.core.fold.queues import dequeue, enqueue, is_ready
-from engine.core.state import State, Task, TaskStatus
+from engine.core.fold.slots import ask_to_stop, refresh_agent, tell
+from engine.core.fold.timers import Handlers, drop_timer, set_timer
+from engine.core.state import Agent, State, Task, TaskStatus
+
+
+def attempt_began(state: State, agent: Agent, task: Task) -> None:
+    """Remember the attempt that a half-open circuit lets through; no other is."""
+    if agent.circuit == "half_open" and agent.probe is None:
+        agent.probe = task.id
+        refresh_agent(state, agent)
+
+
+def give_up_probe(state: State, agent: Agent, task: Task) -> None:
+    """Let another attempt through where the one that was let through has ended or waits for work that it delegated.
+
+    That work may be the agent's own: it would wait for the circuit, and the circuit for it.
+    """
+    if agent.probe == task.id:
+        agent.probe = None
+        refresh_agent(state, agent)
+
+
+def count_failure(agent: Agent, task: Task) -> None:
+    """Count a failed attempt; of an open circuit only the one that was let through counts."""
+    if agent.circuit == "closed" or agent.probe == task.id:
+        agent.failures_in_a_row += 1
+
+
+def shut_no_more(state: State, agent: Agent) -> None:
+    """Begin anew with a closed circuit."""
+    agent.failures_in_a_row = 0
+    agent.circuit, agent.cool_s, agent.probe = "closed", None, None
+    drop_timer(state, "circuit", agent.id)
+
+
+def _circuit_opened(state: State, event: CircuitOpened) -> None:
+    agent = state.agents[event.agent_id]
+    agent.circuit, agent.cool_s, agent.probe = "open", event.cool_s, None
+    set_timer(state, "circuit", agent.id, event.due_ms)
+    refresh_agent(state, agent)
+
+
+def _circuit_half_opened(state: State, event: CircuitHalfOpened) -> None:
+    agent = state.agents[event.agent_id]
+    agent.circuit, agent.failures_in_a_row = "half_open", 0
+    drop_timer(state, "circuit", agent.id)
+    refresh_agent(state, agent)
+
+
+def _circuit_closed(state: State, event: CircuitClosed) -> None:
+    agent = state.agents[event.agent_id]
+    shut_no_more(state, agent)
+    refresh_agent(state, agent)
+
+
+def _agents_restarted(state: State, event: AgentsRestarted) -> None:
+    supervisor = state.supervisors[event.supervisor_id]
+    if event.period_s is not None:
+        since = event.at_ms - round(event.period_s * 1000)
+        supervisor.restarts_ms = [at_ms for at_ms in supervisor.restarts_ms if at_ms > since] + [event.at_ms]
+    for agent_id in event.agent_ids:
+        agent = state.agents[agent_id]
+        agent.restarts += 1
+        for task_id in (*agent.running, *agent.parked):
+            ask_to_stop(state.tasks[task_id], "crash")
+
+
+def _supervisor_failed(state: State, event: SupervisorFailed) -> None:
+    supervisor = state.supervisors[event.supervisor_id]
+    supervisor.restarts_ms = []
+    if supervisor.parent_id is None:
+        supervisor.error = event.error
+        tell(state, supervisor)
+    for task_id in event.groups:
+        state.tasks[task_id].error = event.error
+
+
+def _supervisor_mended(state: State, event: SupervisorMended) -> None:
+    state.supervisors[event.supervisor_id].error = None
+    tell(state, state.supervisors[event.supervisor_id])
+
+
+def _agent_check_asked(state: State, event: AgentCheckAsked) -> None:
+    """Change nothing: what is found is said by `AgentMended` or `AgentBroke`."""
 
 
 def _place(state: State, task: Task, queue: str) -> None:
@@ -41,4 +134,11 @@ HANDLERS: Handlers = {
     TaskFailedOver: _task_failed_over,
     TaskTriedAnew: _task_tried_anew,
     TaskAnswered: _task_answered,
+    CircuitOpened: _circuit_opened,
+    CircuitHalfOpened: _circuit_half_opened,
+    CircuitClosed: _circuit_closed,
+    AgentsRestarted: _agents_restarted,
+    SupervisorFailed: _supervisor_failed,
+    SupervisorMended: _supervisor_mended,
+    AgentCheckAsked: _agent_check_asked,
 }

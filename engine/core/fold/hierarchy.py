@@ -11,15 +11,14 @@ from engine.core.events import (
     SupervisorLeaving,
 )
 from engine.core.fact import changed
+from engine.core.fold.accounting import note_supervisor
 from engine.core.fold.declared import digests, order_changed, parent_changed, settings_changed, spec_changed
-from engine.core.fold.handlers import Handlers
-from engine.core.fold.limited import note_supervisor
-from engine.core.fold.pools import pool_resized, pool_watched
 from engine.core.fold.queues import serve
-from engine.core.fold.slots import refresh_agent, tell_all
+from engine.core.fold.slots import pool_resized, pool_watched, refresh_agent, tell_all
 from engine.core.fold.team import forget_unused_specs, learn
-from engine.core.hierarchy import above_of, below_of
+from engine.core.fold.timers import Handlers
 from engine.core.queries.queues import back_queue, own_queue
+from engine.core.queries.tree import above_of, agents_in, below_of
 from engine.core.state import State, Supervisor, Tuning
 
 
@@ -48,7 +47,7 @@ def _leave_shared_queues(state: State, moved: Supervisor) -> None:
     """Take agents out of the queues of supervisors that they no longer stand below."""
     for team in below_of(state, moved):
         above = {one.id for one in above_of(state, team)}
-        for agent in (state.agents[one] for one in team.members if one in state.agents):
+        for agent in agents_in(state, team):
             if any(state.queues[key].supervisor_id not in above for key in agent.queues):
                 able = (key for key in agent.queues if key.startswith("able:"))
                 serve(state, agent, [key for key in able if state.queues[key].supervisor_id in above])

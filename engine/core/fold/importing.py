@@ -1,14 +1,12 @@
 """Fold: a whole state that comes in from an archive, in parts."""
 
 from engine.core.events import ImportBegan, PartImported, StateImported, SummariesImported
-from engine.core.fold.ids import note
-from engine.core.fold.limited import note_run, note_spec, note_supervisor
-from engine.core.fold.limits import follow_deadline
+from engine.core.fold.accounting import follow_deadline, note_run, note_spec, note_supervisor
 from engine.core.fold.queues import enqueue, is_ready
 from engine.core.fold.slots import refresh_agent, tell_all
 from engine.core.fold.team import note_code
-from engine.core.fold.timers import timer_id
-from engine.core.state import SUMMARIES, Incoming, State
+from engine.core.fold.timers import note
+from engine.core.state import SUMMARIES, Incoming, State, timer_id
 from engine.core.transfer.document import KINDS
 from engine.core.transfer.importing import part_from, state_from
 

@@ -1,10 +1,12 @@
-"""Fold: which agents serve which queue, and which tasks stand in one."""
+"""Fold: which agents serve which queue, which tasks stand in one, and how urgent they are."""
 
 from collections.abc import Iterable
 
-from engine.core.fold.pools import look_at_pools_of
-from engine.core.fold.slots import refresh_agent, tell, tell_agent
+from engine.core.events import PreemptionAsked, PrioritySet
+from engine.core.fold.slots import ask_to_stop, look_at_pools_of, refresh_agent, tell, tell_agent
+from engine.core.fold.timers import Handlers
 from engine.core.queries.queues import back_queue, own_queue, turn_key
+from engine.core.queries.tree import below
 from engine.core.state import Agent, Queue, State, Task, TaskStatus
 
 MANY_QUEUES = 200
@@ -142,3 +144,32 @@ def is_ready(task: Task) -> bool:
     status = task.status
     at_rest = status is TaskStatus.WAITING or status is TaskStatus.PREEMPTED
     return at_rest and task.blockers == 0 and task.escalation_id is None and not task.calling
+
+
+def _priority_set(state: State, event: PrioritySet) -> None:
+    if event.task_id is None:
+        run = state.runs[event.run_id]
+        run.priority = event.priority
+        tasks = [state.tasks[task_id] for task_id in run.tasks]
+    else:
+        tasks = below(state, state.tasks[event.task_id])
+    for task in tasks:
+        if not task.ended:
+            task.priority = event.priority
+            tell(state, task)
+    if state.schedule is not None:  # what is at work may have become less urgent than what waits
+        state.schedule.pressed = True
+
+
+def _preemption_asked(state: State, event: PreemptionAsked) -> None:
+    task, urgent = state.tasks[event.task_id], state.tasks[event.for_task_id]
+    ask_to_stop(task, "preempt")
+    task.yields_to = urgent.id
+    urgent.taking = task.id
+    tell(state, urgent)
+
+
+HANDLERS: Handlers = {
+    PrioritySet: _priority_set,
+    PreemptionAsked: _preemption_asked,
+}

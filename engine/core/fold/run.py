@@ -12,16 +12,14 @@ from engine.core.events import (
 )
 from engine.core.fact import changed
 from engine.core.finished import summary_of
+from engine.core.fold.accounting import follow_deadline, note_run, set_deadline
 from engine.core.fold.declared import digests, settings_changed
-from engine.core.fold.ending import ask_to_stop, end, forget, pass_by, withdraw
-from engine.core.fold.handlers import Handlers
-from engine.core.fold.ids import note
-from engine.core.fold.limited import note_run
-from engine.core.fold.limits import follow_deadline, set_deadline
+from engine.core.fold.ending import end, forget, pass_by, withdraw
 from engine.core.fold.queues import forget_idle_queues, hold_back, let_go_on
+from engine.core.fold.slots import ask_to_stop
 from engine.core.fold.task import add_node, add_task, wire
-from engine.core.fold.timers import OF_RUNS, drop_all
-from engine.core.queries.work import below
+from engine.core.fold.timers import OF_RUNS, Handlers, drop_all, note
+from engine.core.queries.tree import below
 from engine.core.state import SUMMARIES, Run, State, Task, TaskStatus
 from engine.core.values import held, preview
 

@@ -8,16 +8,14 @@ from engine.core.events import (
     SwapRolledBack,
     TaskReassigned,
 )
-from engine.core.fold.circuit import shut_no_more
+from engine.core.fold.accounting import note_spec
 from engine.core.fold.declared import spec_changed
-from engine.core.fold.ending import ask_to_stop, forget_drain
-from engine.core.fold.handlers import Handlers
-from engine.core.fold.limited import note_spec
-from engine.core.fold.pools import suit
+from engine.core.fold.ending import forget_drain
+from engine.core.fold.failing import shut_no_more
 from engine.core.fold.queues import dequeue, enqueue, is_ready, serve
-from engine.core.fold.slots import wait_for_slot
+from engine.core.fold.slots import ask_to_stop, suit, wait_for_slot
 from engine.core.fold.team import forget_unused_specs, learn, note_code
-from engine.core.fold.timers import drop_timer, set_timer
+from engine.core.fold.timers import Handlers, drop_timer, set_timer
 from engine.core.queries.queues import own_queue
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, Attempt, Probation, State, StopReason, SwapMode, Task, TaskStatus

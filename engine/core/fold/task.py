@@ -20,16 +20,12 @@ from engine.core.events import (
     TaskRequeued,
     TaskSkipped,
 )
-from engine.core.fold.circuit import give_up_probe
-from engine.core.fold.ending import begin_anew, end, forget, pass_by
-from engine.core.fold.hand_overs import let_take_again, note_end
-from engine.core.fold.handlers import Handlers
-from engine.core.fold.ids import note
-from engine.core.fold.limits import follow_deadline
+from engine.core.fold.accounting import follow_deadline, stop_clock
+from engine.core.fold.ending import begin_anew, end, forget, let_take_again, note_end, pass_by
+from engine.core.fold.failing import give_up_probe
 from engine.core.fold.queues import dequeue, enqueue, is_held, is_ready, stands
 from engine.core.fold.slots import stop_waiting_for_slot, tell, vacate
-from engine.core.fold.spending import stop_clock
-from engine.core.fold.timers import drop_timer, set_timer
+from engine.core.fold.timers import Handlers, drop_timer, note, set_timer
 from engine.core.queries.inputs import input_of
 from engine.core.queries.queues import own_queue, turn_key
 from engine.core.state import ENDED, Call, State, Task, TaskStatus

@@ -18,16 +18,12 @@ from engine.core.events import (
     SupervisorResumed,
     ThreadReturned,
 )
+from engine.core.fold.accounting import charge, forget_budget, note_spec, note_supervisor
 from engine.core.fold.declared import declare, forget_declared
-from engine.core.fold.ending import ask_to_stop, forget_drain
-from engine.core.fold.handlers import Handlers
-from engine.core.fold.ids import note
-from engine.core.fold.limited import note_spec, note_supervisor
-from engine.core.fold.pools import forget, suit
+from engine.core.fold.ending import forget_drain
 from engine.core.fold.queues import leave, queue_with, serve
-from engine.core.fold.slots import refresh_agent, tell, tell_agent
-from engine.core.fold.spending import charge, forget_budget
-from engine.core.fold.timers import drop_timer
+from engine.core.fold.slots import ask_to_stop, forget, refresh_agent, suit, tell, tell_agent
+from engine.core.fold.timers import Handlers, drop_timer, note
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import NO_CODE, Agent, State, Supervisor
 

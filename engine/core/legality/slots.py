@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterator
 from itertools import takewhile
 
 from engine.core.fold.queues import is_held, stands
-from engine.core.hierarchy import above_of
-from engine.core.inheritance import inherited
 from engine.core.options import Preempt
-from engine.core.queries.queues import back_queue, is_shared
-from engine.core.queries.takers import is_of_few, not_begun
+from engine.core.queries.queues import back_queue, is_of_few, is_shared, not_begun
+from engine.core.queries.tree import above_of, inherited
 from engine.core.scheduler import Schedule
 from engine.core.state import State, TaskStatus
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from engine.core.decide.leaving import own_tasks
 from engine.core.errors import Refused
-from engine.core.hierarchy import DEEPEST
+from engine.core.queries.tree import DEEPEST
 from engine.core.scheduler import Schedule
 from engine.core.state import Agent, State, Supervisor, TaskStatus
 from engine.core.strategies import STRATEGIES, check_settings

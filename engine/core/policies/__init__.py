@@ -1,4 +1,4 @@
-"""Failure policies: `records` that a person writes, `rules` of what each says, the `chain` that they form.
+"""Failure policies: `records` that a person writes, `rules` of what each says and how they follow each other.
 
 See docs/semantics/failures.md.
 """

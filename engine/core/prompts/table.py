@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from engine.core.budget import is_empty, is_limited, limits_of, touched
 from engine.core.events import (
     AgentAdded,
     AgentBroke,
@@ -60,10 +59,8 @@ from engine.core.events import (
     ThreadReturned,
 )
 from engine.core.events.hierarchy import SupervisorChanged
-from engine.core.events.swap import SwapHurried, SwapRolledBack
-from engine.core.events.team import AgentSwapped
-from engine.core.hierarchy import below_of
-from engine.core.inheritance import inherited
+from engine.core.events.team import AgentSwapped, SwapHurried, SwapRolledBack
+from engine.core.limits.budget import is_empty, is_limited, limits_of, touched
 from engine.core.prompts.records import (
     AfterEnd,
     Answered,
@@ -89,6 +86,7 @@ from engine.core.prompts.records import (
     TakeSlot,
     Tune,
 )
+from engine.core.queries.tree import agents_of, below_of, inherited
 from engine.core.scheduler import Schedule
 from engine.core.state import Agent, State, Task, TaskStatus
 
@@ -167,16 +165,13 @@ def _supervisor_paused(state: State, event: SupervisorPaused) -> list[Prompt]:
 
 def _look_at_budgets(state: State, member_id: str) -> list[Prompt]:
     """Look at all budgets under a member: a lower limit may be spent already, a higher one lets go on."""
-    if member_id in state.agents:
-        agent = state.agents[member_id]
-        return [CheckBudget(subject=one) for one in (member_id, *agent.running, *agent.parked)]
-    teams = {one.id: one for one in below_of(state, state.supervisors[member_id])}
-    members = (one for team in teams.values() for one in team.members if one in state.agents)
-    own = [*teams, *(run.id for run in state.runs.values() if run.supervisor_id in teams)]
-    return [
-        *(CheckBudget(subject=one) for one in own),
-        *(prompt for one in members for prompt in _look_at_budgets(state, one)),
-    ]
+    found: list[str] = []
+    if member_id in state.supervisors:
+        found = [one.id for one in below_of(state, state.supervisors[member_id])]
+        found += [run.id for run in state.runs.values() if run.supervisor_id in found]
+    for agent in agents_of(state, member_id):
+        found += [agent.id, *agent.running, *agent.parked]
+    return [CheckBudget(subject=one) for one in found]
 
 
 def _engine_started(state: State, event: EngineStarted) -> list[Prompt]:

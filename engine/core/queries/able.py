@@ -1,10 +1,13 @@
-"""Who is able to work: present, not in error, with budget left, behind no shut circuit, and not about to leave.
+"""Who is able to work: present, not in error, with budget left, behind no open circuit, and not about to leave.
 
-The one rule for whoever chooses an agent for work. A pause does not count: an operator made it and will end it, so
-work may wait for whoever is paused; likewise for an agent whose code is away, until its program runs again.
+The one rule for choosing an agent for work. A pause does not count: an operator made it and will end it, so work may
+wait for an agent that is paused; likewise for one whose code is in a program that is not running.
 """
 
-from engine.core.hierarchy import above_of, below_of
+from collections.abc import Collection, Iterator
+
+from engine.core.queries.tree import above_of, agents_of
+from engine.core.spec import BOUND
 from engine.core.state import Agent, State, Supervisor
 
 
@@ -39,9 +42,23 @@ def why_team_is_not_able(state: State, supervisor: Supervisor) -> str | None:
 
 def has_anybody_able(state: State, supervisor: Supervisor) -> bool:
     """Return True for a team in which anybody is able: a team can do what its members can do."""
-    return any(
-        is_able(state, state.agents[member_id])
-        for below in below_of(state, supervisor)
-        for member_id in below.members
-        if member_id in state.agents
-    )
+    return any(is_able(state, agent) for agent in agents_of(state, supervisor.id))
+
+
+AWAY = "its code is in a program that is not running; run that program again"
+"""What is said of an agent that is away, after its name."""
+
+
+def bound_elsewhere(state: State, here: Collection[str] = ()) -> Iterator[Agent]:
+    """Yield the agents that call what is bound to a program.
+
+    Args:
+        state: Where the agents are.
+        here: References of the program that asks: what they stand for is there.
+    """
+    for agent in state.agents.values():
+        spec = state.spec_of(agent)
+        for said in (spec.run, *spec.tools):
+            if isinstance(said, str) and said.startswith(BOUND) and said not in here:
+                yield agent
+                break

@@ -1,22 +1,32 @@
-"""Where work goes that is asked for by a name or by a capability: to the nearest who are able to do it.
+"""Where work goes that is asked for by a name or a capability, which queues an agent serves, and who can stand in.
 
 The rings around the asker's supervisor are searched, the nearest first; in each a name counts before a capability.
 The first ring in which anybody is able takes the work. Where nobody is able anywhere, it waits in the first ring in
 which somebody would be, and `waiting` says for what. See docs/semantics/execution.md.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from engine.core.candidate import names_it, suits
 from engine.core.discovery import nearest
 from engine.core.errors import NoAgentMatches
-from engine.core.events import QueueMade
+from engine.core.events import Event, QueueMade
 from engine.core.fact import changed, fact
 from engine.core.queries.able import has_anybody_able, is_able, why_team_is_not_able
-from engine.core.queries.queues import able_queue, own_queue, shared_queue
-from engine.core.queries.rings import Ring, agents_in, rings, teams_in
-from engine.core.queries.suiting import Fit, fit_of
-from engine.core.queries.takers import FEW, few_of, takers
-from engine.core.state import Agent, Queue, State, Supervisor
+from engine.core.queries.queues import (
+    FEW,
+    able_queue,
+    few_of,
+    is_of_few,
+    is_one_of_few,
+    own_queue,
+    shared_queue,
+    takers,
+)
+from engine.core.queries.suiting import Fit, candidate_from, candidate_of, fit_of
+from engine.core.queries.tree import Ring, above_of, agents_in, rings, teams_in
+from engine.core.spec import AgentSpec
+from engine.core.state import Agent, Queue, State, Supervisor, Task
 
 
 @fact
@@ -148,3 +158,138 @@ def able_agents(state: State, supervisor: Supervisor, capability: str, *, but: A
 
 def _may_be_asked(state: State, agent_id: str, asker: Agent | None) -> bool:
     return (asker is None or agent_id != asker.id) and is_able(state, state.agents[agent_id])
+
+
+def able_queues_for(
+    state: State, supervisor_id: str, spec: AgentSpec, name: str, *, but: Agent | None = None
+) -> list[str]:
+    """Return the queues by capability of a supervisor that an agent of `spec` takes tasks from, once `but` is gone."""
+    candidate = candidate_from(spec, "", name)
+    found: list[str] = []
+    for key, queue in state.queues.items():
+        if is_of_few(key):
+            agents = (state.agents[one] for one in queue.agents)
+            stays = any((one.name, one.supervisor_id) == (name, supervisor_id) for one in agents)
+            if stays or is_one_of_few(state, queue, supervisor_id, name):
+                found.append(key)
+            continue
+        if not _is_near(state, queue, supervisor_id):
+            continue
+        capability = capability_of(queue)
+        if not suits(candidate, capability):
+            continue
+        others = (
+            candidate_of(state, state.agents[agent_id])
+            for agent_id in queue.agents
+            if but is None or agent_id != but.id
+        )
+        if names_it(candidate, capability) or not any(names_it(other, capability) for other in others):
+            found.append(key)
+    return found
+
+
+def _is_near(state: State, queue: Queue, supervisor_id: str) -> bool:
+    """Return whether agents of a supervisor may serve a queue by capability: of its own, or of teams as near as it."""
+    if not queue.key.startswith("able:"):
+        return False
+    _, _, depth = queue.key.split(":", 2)[1].partition("+")
+    above = [one.id for one in above_of(state, state.supervisors[supervisor_id])]
+    return queue.supervisor_id in above and above.index(queue.supervisor_id) == int(depth or 0)
+
+
+def left_behind(state: State, agent: Agent, served: Sequence[str]) -> list[Event]:
+    """Where an agent stops to serve a capability that nobody else serves, let those take over that suit it less.
+
+    Args:
+        state: The state before it stops.
+        agent: Who stops.
+        served: The queues by capability that it goes on to serve.
+    """
+    supervisor = state.supervisors[agent.supervisor_id]
+    prefix = able_queue(supervisor.id, "")
+    events: list[Event] = []
+    for key in agent.queues:
+        if not key.startswith(prefix) or key in served or state.queues[key].agents != [agent.id]:
+            continue
+        capability = key[len(prefix) :]
+        able = able_agents(state, supervisor, capability, but=agent)
+        if able:
+            events.append(QueueMade(key=key, supervisor_id=supervisor.id, capability=capability, agent_ids=able))
+    return events
+
+
+def stand_ins(state: State, task: Task, *, or_waits: bool = False) -> Iterator[Agent]:
+    """Yield the agents that can take over a task, the best first.
+
+    They can do what the task asks for: where it was for one agent, they share a specialty with that one. They are able
+    to work, have not failed on it, and did not ask for it. The nearest to who asked for it come first (`rings`), among
+    equally near ones whoever is not paused and has least to do.
+
+    Args:
+        state: The state of the moment.
+        task: Whose it is may be on its way out.
+        or_waits: Where nobody is able, those are yielded for whom it could wait until they are.
+    """
+    nobody = True
+    for agent in _others(state, task):
+        if is_able(state, agent):
+            nobody = False
+            yield agent
+    if or_waits and nobody:
+        yield from (agent for agent in _others(state, task) if agent.removing is None)
+
+
+def _others(state: State, task: Task) -> Iterator[Agent]:
+    can_do = _test_of(state, task)
+    barred = {*task.failed_on, task.agent_id, task.worker_id, asker_of(state, task)}
+    for ring in rings(state, home_of(state, task)):
+        found = [
+            agent
+            for supervisor in ring.supervisors
+            for agent in agents_in(state, supervisor)
+            if agent.id not in barred and can_do(agent)
+        ]
+        yield from sorted(found, key=lambda one: (one.paused or one.away, _load(state, one)))
+
+
+def asker_of(state: State, task: Task) -> str | None:
+    """Return the id of the agent whose attempt asked for a task; None for what was planned."""
+    asker = state.tasks.get(task.asker_id or "")
+    return None if asker is None else asker.agent_id
+
+
+def home_of(state: State, task: Task) -> Supervisor:
+    """Return the supervisor from which somebody is looked for: of who asked, or of whose graph the task is part."""
+    asker = state.agents.get(asker_of(state, task) or "")
+    parent = state.tasks.get(task.parent_id or "")
+    planner = None if parent is None else parent.worker_id
+    home = state.supervisors.get(planner or "") if asker is None else state.supervisors[asker.supervisor_id]
+    return home or state.supervisors[task.supervisor_id]
+
+
+def _test_of(state: State, task: Task) -> Callable[[Agent], bool]:
+    """Return what tells who can do a task: by the capability that it asks for, or by whom it was for.
+
+    What was for a few members who all leave is for those who share a specialty with one of them.
+    """
+    home = task.came_from or task.queue or ""
+    known: list[str] = []
+    if home.startswith("able:"):
+        queue, capability = state.queues.get(home), home.split(":", 2)[2]
+        known = list(queue.agents) if queue is not None else []
+        if not is_of_few(home) or any(state.agents[one].removing is None for one in known):
+            ids = frozenset(known)
+            return lambda one: one.id in ids or fit_of(state, one, capability) is not None
+    whose = (state.agents.get(one or "") for one in (*task.failed_on, task.agent_id, task.worker_id, *known))
+    first = next((one for one in whose if one is not None), None)
+    wanted = frozenset() if first is None else _specialties(state, first)
+    return lambda one: not wanted.isdisjoint(_specialties(state, one))
+
+
+def _specialties(state: State, agent: Agent) -> frozenset[str]:
+    return frozenset(word.casefold() for word in state.spec_of(agent).specialties)
+
+
+def _load(state: State, agent: Agent) -> int:
+    queue = state.queues.get(f"agent:{agent.id}")
+    return len(agent.running) + len(agent.parked) + (queue.ready if queue is not None else 0)

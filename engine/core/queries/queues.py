@@ -1,4 +1,9 @@
-"""Keys of queues: `Queue` says which there are."""
+"""Queues by their keys (`Queue` says which there are), and who takes work that is for any of a few named members."""
+
+from collections.abc import Iterator
+
+from engine.core.queries.tree import above_of, agents_of, below, is_cancelled
+from engine.core.state import Agent, Queue, State, Supervisor, Task
 
 
 def own_queue(agent_id: str) -> str:
@@ -29,3 +34,61 @@ def is_shared(key: str) -> bool:
 def turn_key(priority: int, queue: str) -> str:
     """Return the key under which a run remembers its last turn in a queue (`Run.turns`)."""
     return f"{priority} {queue}"
+
+
+FEW = "any of\N{NO-BREAK SPACE}"
+"""How the capability begins that stands for members who are named; what is asked for by others never does."""
+
+
+def is_of_few(key: str) -> bool:
+    """Return True for the key of a queue of work for a few members."""
+    return key.startswith("able:") and key.split(":", 2)[2].startswith(FEW)
+
+
+def few_of(capability: str) -> list[str]:
+    """Return the names of the members for whom such a capability stands; of any other, itself."""
+    return capability.removeprefix(FEW).split(", ") if capability.startswith(FEW) else [capability]
+
+
+def is_one_of_few(state: State, queue: Queue, supervisor_id: str, name: str) -> bool:
+    """Return True for an agent of a supervisor that is one of a few members, or stands below a team that is."""
+    owner, plus, levels = queue.key.split(":", 2)[1].partition("+")
+    path = list(above_of(state, state.supervisors[supervisor_id]))
+    depth = next((place for place, one in enumerate(path) if one.id == owner), -1) - int(levels or 0)
+    if depth < 0 or (depth and not plus):
+        return False
+    return (path[depth - 1].name if depth else name) in few_of(queue.key.split(":", 2)[2])
+
+
+def takers(state: State, member_id: str) -> list[str]:
+    """Return the ids of the agents that take work for a member."""
+    return [agent.id for agent in agents_of(state, member_id) if agent.removing is None or agent.id == member_id]
+
+
+def team_for(state: State, queue: Queue, agent: Agent) -> Supervisor | None:
+    """Return the team for which an agent takes work of a few members; None where it is such a member itself.
+
+    The members stand under supervisors that are as many levels below that of the queue as its key says.
+    """
+    path: list[Supervisor] = []
+    for above in above_of(state, state.supervisors[agent.supervisor_id]):
+        path.append(above)
+        if above.id == queue.supervisor_id:
+            levels = int(queue.key.split(":", 2)[1].partition("+")[2])
+            return path[-2 - levels] if len(path) > levels + 1 else None
+    return None
+
+
+def not_begun(state: State, team: Supervisor) -> Iterator[Task]:
+    """Yield what a team has taken of work that is shared and cannot begin with: a pause keeps it, and not the others.
+
+    What is being cancelled stays, and what has an outcome in part.
+    """
+    above = list(above_of(state, team))
+    for task in (state.tasks[task_id] for task_id in team.taken):
+        queue = state.queues.get(task.came_from or "")
+        place = next((place for place, one in enumerate(above) if queue and one.id == queue.supervisor_id), 0)
+        is_shut = any(one.paused for one in above[:place]) and not is_cancelled(state, task)
+        work = [one for one in below(state, task) if one.kind in ("agent", "group")]
+        if is_shut and not any(one.ended and not one.passed_by for one in work):
+            yield task

@@ -11,7 +11,17 @@ from itertools import islice
 from typing import TypeAlias
 
 from engine.core.discovery import nearest
-from engine.core.errors import AmbiguousName, NoTeam, UnknownAgent, UnknownSupervisor, UnknownTarget, UnknownWork
+from engine.core.errors import (
+    AmbiguousName,
+    NoTeam,
+    UnknownAgent,
+    UnknownSpec,
+    UnknownSupervisor,
+    UnknownTarget,
+    UnknownWork,
+)
+from engine.core.queries.tree import above_of
+from engine.core.spec import AgentSpec
 from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task
 
 Member: TypeAlias = Agent | Supervisor
@@ -108,6 +118,27 @@ def find_any(state: State, target: str, *, under: Supervisor | None = None) -> M
     raise UnknownTarget(target, nearest(_name_in(target), (one.name for one in _members(state))))
 
 
+def member_name(state: State, member_id: str) -> str:
+    """Return the name of an agent or a supervisor."""
+    return member_with(state, member_id).name
+
+
+def member_with(state: State, member_id: str) -> Member:
+    """Return the agent or the supervisor with an id, which is there."""
+    return state.agents.get(member_id) or state.supervisors[member_id]
+
+
+def find_spec(state: State, name: str) -> AgentSpec:
+    """Return the newest spec of a name in the registry.
+
+    Raises:
+        UnknownSpec: If there is none.
+    """
+    if name not in state.registry:
+        raise UnknownSpec(name, nearest(name, state.registry))
+    return state.specs[state.registry[name]]
+
+
 def words(state: State) -> dict[str, str]:
     """Return for each member, by its id, the shortest target that names it and nothing else."""
     names = Counter(one.name for one in _members(state))
@@ -182,10 +213,10 @@ def _is_called(state: State, one: Member, names: Sequence[str]) -> bool:
 
 
 def _upwards(state: State, one: Member) -> Iterator[str]:
-    above: Member | None = one
-    while above is not None:
-        yield above.name
-        above = state.supervisors.get((above.supervisor_id if isinstance(above, Agent) else above.parent_id) or "")
+    if isinstance(one, Agent):
+        yield one.name
+        one = state.supervisors[one.supervisor_id]
+    yield from (above.name for above in above_of(state, one))
     yield ""
 
 

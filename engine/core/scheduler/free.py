@@ -1,12 +1,13 @@
-"""Whether an agent that has room is free for one of its queues."""
+"""Whether an agent that has room is free for one of its queues, and how many processes of this computer are in use."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
-from engine.core.inheritance import above_and_self
 from engine.core.queries.able import is_able
-from engine.core.queries.takers import is_of_few
+from engine.core.queries.queues import is_of_few
+from engine.core.queries.tree import above_of
 from engine.core.scheduler.lines import Line
-from engine.core.state import Agent, Queue, State
+from engine.core.state import Agent, Queue, State, Supervisor
 
 if TYPE_CHECKING:
     from engine.core.scheduler.schedule import Schedule
@@ -35,7 +36,7 @@ def _is_let(state: State, schedule: "Schedule", line: Line, agent: Agent) -> boo
     supervisor = state.supervisors[agent.supervisor_id]
     if schedule.slots[supervisor.id].running >= supervisor.max_parallel:
         return False
-    for one in above_and_self(state, supervisor):
+    for one in above_of(state, supervisor):
         if one.id == line.supervisor_id:
             return True
         full = schedule.slots[one.id].is_full(one)
@@ -52,3 +53,28 @@ def _is_done_for(state: State, queue: Queue) -> bool:
     """Return whether everybody who serves a queue has spent a budget, and nobody is asked about more."""
     agents = (state.agents[agent_id] for agent_id in queue.agents)
     return all(agent.exhausted is not None and not agent.held for agent in agents)
+
+
+if TYPE_CHECKING:
+    from engine.core.scheduler.schedule import Schedule
+
+Limit: TypeAlias = tuple[Supervisor | None, int, int]
+"""Whose it is, None for the engine's own; how many are in use; how many may be."""
+
+
+def limits_on_processes(state: State, schedule: "Schedule", supervisor: Supervisor) -> Iterator[Limit]:
+    """Yield every limit on processes that holds under a supervisor, the nearest first.
+
+    The engine's own holds for all roots together for which nothing is set.
+    """
+    for above in above_of(state, supervisor):
+        most = above.options.processes
+        if most is not None:
+            yield above, schedule.slots[above.id].processes, most
+        elif above.parent_id is None and state.engine is not None and state.engine.processes is not None:
+            yield None, schedule.processes, state.engine.processes
+
+
+def full_of_processes(state: State, schedule: "Schedule", supervisor: Supervisor) -> Limit | None:
+    """Return the nearest limit that lets no further process begin under a supervisor; None where one may."""
+    return next((limit for limit in limits_on_processes(state, schedule, supervisor) if limit[1] >= limit[2]), None)

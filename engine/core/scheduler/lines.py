@@ -7,19 +7,67 @@ ready, or since its last turn (`Run.turns`) where that is later; a turn does not
 place. So many tasks of one run that have waited for long do not shut out the urgent ones, and still get a turn in time.
 
 Everything here is O(1) in the number of tasks, except for a task that goes back to its place: that looks at the runs,
-and at the tasks of its own, that have waited for longer.
+and at the tasks of its own, that have waited for longer. A `Ranking` keeps keys in the order of their ranks.
 """
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
-from heapq import heapify, heappop, heapreplace
+from heapq import heapify, heappop, heappush, heapreplace
 from itertools import takewhile
 from typing import Any, TypeAlias
 
 from engine.core.queries.queues import is_shared, turn_key
-from engine.core.scheduler.ranking import Order, Ranking
 from engine.core.state import Queue, Run
 from engine.core.validation.bounds import LOWEST_PRIORITY
+
+Order: TypeAlias = tuple[int, int, int]
+"""A rank, the event since which the key waits, and the number of an id; the least goes first."""
+STALE = 16
+"""A heap has at most so many stale entries besides as many as are valid."""
+
+
+class Ranking:
+    """Keys by their order.
+
+    Attributes:
+        ranks: The order of each key.
+        heap: The same, with stale entries; empty where `ranks` is.
+    """
+
+    __slots__ = ("heap", "ranks")
+
+    def __init__(self) -> None:
+        self.ranks: dict[str, Order] = {}
+        self.heap: list[tuple[int, int, int, str]] = []
+
+    def put(self, key: str, order: Order) -> None:
+        """Give a key its order, in place of the one that it may have."""
+        ranks, heap = self.ranks, self.heap
+        ranks[key] = order
+        if len(ranks) == 1:
+            heap[:] = [(*order, key)]
+            return
+        heappush(heap, (*order, key))
+        if len(heap) > 2 * len(ranks) + STALE:
+            heap[:] = [(*order, key) for key, order in ranks.items()]
+            heapify(heap)
+        else:
+            self._clear_top()
+
+    def drop(self, key: str) -> None:
+        """Take out a key, if it is there."""
+        if self.ranks.pop(key, None) is None:
+            return
+        if self.ranks:
+            self._clear_top()
+        else:
+            self.heap.clear()
+
+    def _clear_top(self) -> None:
+        ranks, heap = self.ranks, self.heap
+        while ranks.get(heap[0][3]) != heap[0][:3]:
+            heappop(heap)
+
 
 BACK = -(10**17)
 """Ranks of attempts that go on lie this much before all others."""

@@ -7,18 +7,13 @@ same functions, and a kept schedule equals one that is built anew (a law, `legal
 from collections.abc import Iterator
 
 from engine.core.balancing import RULES
-from engine.core.fold.pools import must_grow
-from engine.core.fold.timers import timer_id
-from engine.core.hierarchy import below_of
-from engine.core.inheritance import above_and_self
+from engine.core.fold.slots import must_grow
 from engine.core.queries.queues import back_queue
-from engine.core.scheduler.free import is_free
-from engine.core.scheduler.lines import Line
-from engine.core.scheduler.offers import leads_to, offer
-from engine.core.scheduler.processes import full_of_processes, limits_on_processes
-from engine.core.scheduler.ranking import Ranking
-from engine.core.scheduler.slots import Slots
-from engine.core.state import Agent, State, Supervisor, Task
+from engine.core.queries.tree import above_of, agents_in, below_of
+from engine.core.scheduler.free import full_of_processes, is_free, limits_on_processes
+from engine.core.scheduler.lines import Line, Ranking
+from engine.core.scheduler.slots import Slots, leads_to, offer
+from engine.core.state import Agent, State, Supervisor, Task, timer_id
 from engine.core.validation.bounds import LOWEST_PRIORITY
 
 
@@ -240,7 +235,7 @@ class Schedule:
                 self._look_below(state, above)
         if not processes:
             return
-        for one in above_and_self(state, supervisor):
+        for one in above_of(state, supervisor):
             self.slots[one.id].processes += processes
             if one.parent_id is None and one.options.processes is None:
                 self.processes += processes
@@ -272,7 +267,7 @@ class Schedule:
         if not self._shared:
             return
         for team in below_of(state, supervisor) if deep else (supervisor,):
-            for agent in (state.agents[one] for one in team.members if one in state.agents):
+            for agent in agents_in(state, team):
                 if any(key in self._shared for key in agent.queues):
                     self.agents[agent.id] = agent
 
@@ -437,7 +432,7 @@ class Schedule:
         """Return True while an agent of a supervisor may begin one attempt more."""
         if self.slots[supervisor.id].running >= supervisor.max_parallel:
             return False
-        return not any(self.slots[one.id].is_full(one) for one in above_and_self(state, supervisor))
+        return not any(self.slots[one.id].is_full(one) for one in above_of(state, supervisor))
 
     def ready(self, state: State, key: str, *, to: int = LOWEST_PRIORITY) -> Iterator[str]:
         """Yield the ready tasks of a queue, as urgent as `to` at least, in the order in which they would begin."""

@@ -6,9 +6,11 @@ down from the roots, however many there are. Each supervisor compares what it is
 team has set for itself holds inside it.
 """
 
-from engine.core.inheritance import above_and_self, inherited
+from typing import TYPE_CHECKING
+
 from engine.core.options import AGEING_S, Balance, Preempt
-from engine.core.scheduler.ranking import Ranking
+from engine.core.queries.tree import above_of, inherited
+from engine.core.scheduler.lines import Line, Ranking
 from engine.core.state import State, Supervisor
 
 NEVER_MS = 10**15
@@ -37,7 +39,7 @@ class Slots:
 
     def __init__(self, state: State, supervisor: Supervisor) -> None:
         self.running = self.total = self.processes = 0
-        self.capped = [one.id for one in above_and_self(state, supervisor) if one.options.max_total is not None]
+        self.capped = [one.id for one in above_of(state, supervisor) if one.options.max_total is not None]
         self.own = Ranking()
         self.offers = Ranking()
         self.ageing_ms = _ageing_ms(state, supervisor)
@@ -64,7 +66,7 @@ class Slots:
 
 
 def _ageing_ms(state: State, supervisor: Supervisor) -> int:
-    for above in above_and_self(state, supervisor):
+    for above in above_of(state, supervisor):
         seconds = above.options.ageing_s
         if seconds is not None:
             return round(seconds * 1000) or NEVER_MS
@@ -75,3 +77,53 @@ def urgent_from(state: State, supervisor: Supervisor) -> int:
     """Return the priority up to which tasks take slots under `supervisor`; -1 where none does."""
     preempt: Preempt = inherited(state, supervisor, "preempt", _USUAL)
     return -1 if preempt.at == "never" else preempt.urgent
+
+
+if TYPE_CHECKING:
+    from engine.core.scheduler.schedule import Schedule
+
+
+def _offers_of(schedule: "Schedule", supervisor_id: str | None) -> Ranking:
+    return schedule.roots if supervisor_id is None else schedule.slots[supervisor_id].offers
+
+
+def offer(state: State, schedule: "Schedule", supervisor: Supervisor) -> None:
+    """Tell the supervisor above, and so on to the root, what begins first under `supervisor`."""
+    while True:
+        best = schedule.slots[supervisor.id].first(supervisor)
+        offers = _offers_of(schedule, supervisor.parent_id)
+        known = offers.ranks.get(supervisor.id)
+        order = None if best is None else (_rank_above(state, schedule, supervisor, best), best[1], best[2])
+        if order == known:
+            return
+        if order is None:
+            offers.drop(supervisor.id)
+        else:
+            offers.put(supervisor.id, order)
+        if supervisor.parent_id is None:
+            return
+        supervisor = state.supervisors[supervisor.parent_id]
+
+
+def _rank_above(state: State, schedule: "Schedule", supervisor: Supervisor, best: tuple[int, int, int, str]) -> int:
+    """Return what the supervisor above ranks by: where work ages otherwise there, that is not the rank it has."""
+    parent_id = supervisor.parent_id
+    here = schedule.slots[supervisor.id].ageing_ms
+    above = ROOTS_MS if parent_id is None else schedule.slots[parent_id].ageing_ms
+    if best[0] < 0 or here == above:
+        return best[0]
+    line = leads_to(state, schedule, best[3])
+    if line is None:  # it is about to be offered anew
+        return best[0]
+    return line.rank_above(schedule.slots[line.supervisor_id].ageing_ms, above)
+
+
+def leads_to(state: State, schedule: "Schedule", key: str) -> Line | None:
+    """Return the line that is first under what is ranked; None where that is changing, and nothing is ready."""
+    while key in state.supervisors:
+        first = schedule.slots[key].first(state.supervisors[key])
+        if first is None:
+            return None
+        key = first[3]
+    line = schedule.lines.get(key)
+    return line if line is not None and line.lanes else None

@@ -14,8 +14,7 @@ from engine.core.errors import Refused
 from engine.core.events import AttemptLost, Event, RunPaused
 from engine.core.fact import JsonValue, changed
 from engine.core.fold import fold
-from engine.core.hierarchy import below_of
-from engine.core.inheritance import inherited
+from engine.core.queries.tree import below_of, inherited
 from engine.core.signals import EngineBegan
 from engine.core.state import Run, RunSummary, State, Task, TaskStatus
 from engine.core.step import step

@@ -3,7 +3,7 @@
 from engine.core import events
 from engine.core.capability_index import CapabilityIndex
 from engine.core.discovery import Candidate, choose
-from engine.core.queries.takers import FEW
+from engine.core.queries.queues import FEW
 from engine.core.state import TaskStatus
 from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.failures import is_at_hand

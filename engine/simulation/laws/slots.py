@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from engine.core import events
-from engine.core.queries.takers import is_of_few
+from engine.core.queries.queues import is_of_few
 from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.team import AgentEntry, SupervisorEntry

@@ -5,8 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 from engine.core import events
-from engine.core.budget import AMOUNTS, Amount
 from engine.core.limits import Limits
+from engine.core.limits.budget import AMOUNTS, Amount
 from engine.core.values import NO_USAGE
 from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.registry import When, law

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from engine.core import step, tuning
-from engine.core.decide import attempts, failing
-from engine.core.decide import tuning as decide_tuning
+from engine.core.decide import attempts, failing, strategy
 from engine.core.effects import Effect, StartTimer, restart_effects
 from engine.core.events import TaskSkipped
 from engine.core.fact import changed
@@ -125,13 +124,13 @@ BUGS: list[Bug] = [
     ),
     planted(
         "tuning rewires open runs",
-        decide_tuning.tune,
-        _tuned_at_once(decide_tuning._carried_out, 'scope="new"', 'scope="open"'),
+        strategy.tune,
+        _tuned_at_once(strategy._carried_out, 'scope="new"', 'scope="open"'),
         plans.tuning_leaves_open_runs_alone,
     ),
     planted(
         "who was not told to tunes itself",
-        decide_tuning.tune,
+        strategy.tune,
         _tuned_at_once(tuning._surer, "wanted.optimize_agent_selection and ", ""),
         plans.a_tuned_supervisor_wanted_it,
     ),

@@ -1,17 +1,18 @@
 """What may be spent, and what is: by a task, a run, an agent, or everything under a supervisor.
 
-Pure functions of the state, for decisions and for whoever shows them. What is spent counts at every level above: on the
-task and all that it is part of, on the run, on the agent, and on every supervisor from the agent's up.
+Pure functions of the state, for decisions and for views. What is spent counts at every level above: on the task and all
+that it is part of, on the run, on the agent, and on every supervisor from the agent's up.
 See docs/semantics/limits.md.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import islice
 from typing import Literal, TypeAlias
 
-from engine.core.inheritance import above_and_self, inherited
 from engine.core.limits import Limits
+from engine.core.queries.tree import above_of, inherited
 from engine.core.state import Agent, Ledger, Run, State, Supervisor, Task
 from engine.core.values import Usage
 
@@ -174,15 +175,13 @@ def time_at_work(state: State, subject: Subject, now_ms: int) -> tuple[int, int]
 
 def touched(state: State, task: Task | None, run: Run | None, agent: Agent | None) -> Iterator[Subject]:
     """Yield everything that pays for an attempt, from the task up; what is not there any more is left out."""
-    while task is not None:
-        if task.kind == "agent":
-            yield task
-        task = state.tasks.get(task.parent_id or "")
+    if task is not None:
+        yield from (one for one in above_of(state, task) if one.kind == "agent")
     if run is not None:
         yield run
     if agent is not None:
         yield agent
-        yield from above_and_self(state, state.supervisors[agent.supervisor_id])
+        yield from above_of(state, state.supervisors[agent.supervisor_id])
 
 
 def is_limited(state: State, task: Task | None, run: Run | None, agent: Agent | None) -> bool:
@@ -200,22 +199,14 @@ def is_limited(state: State, task: Task | None, run: Run | None, agent: Agent | 
     elsewhere = run is not None and (agent is None or run.supervisor_id != agent.supervisor_id)
     if run is not None and elsewhere and _limits_someone(state, run.supervisor_id):
         return True
-    above = state.tasks.get(task.parent_id or "") if task is not None else None
-    while above is not None:
-        if above.kind == "agent" and limits_of(state, above):
-            return True
-        above = state.tasks.get(above.parent_id or "")
-    return False
+    above = islice(above_of(state, task), 1, None) if task is not None else ()
+    return any(one.kind == "agent" and limits_of(state, one) for one in above)
 
 
 def _limits_someone(state: State, supervisor_id: str) -> bool:
     supervisor = state.supervisors.get(supervisor_id)
-    while supervisor is not None:
-        options = supervisor.options
-        if options.limits or options.run_limits or options.agent_limits or options.task_limits:
-            return True
-        supervisor = state.supervisors.get(supervisor.parent_id or "")
-    return False
+    said = (one.options for one in above_of(state, supervisor)) if supervisor is not None else ()
+    return any(one.limits or one.run_limits or one.agent_limits or one.task_limits for one in said)
 
 
 def is_empty(usage: Usage) -> bool:

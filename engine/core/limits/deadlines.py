@@ -5,17 +5,16 @@ Only what has a deadline of its own has timers: a run of 10,000 tasks sets two. 
 
 from engine.core.commands import SetDeadline
 from engine.core.context import Context
-from engine.core.decide.applied import Applied
 from engine.core.errors import Refused
 from engine.core.events import DeadlinePassed, DeadlineSet, DeadlineWarned, Event, GraceEnded
 from engine.core.fact import fact
-from engine.core.fold.limits import deadline_above
-from engine.core.inheritance import above_and_self, inherited
+from engine.core.fold.accounting import deadline_above
 from engine.core.limits import WARN_AT, Limits
 from engine.core.options import GRACE_S
+from engine.core.outcomes import Applied
 from engine.core.queries.targets import find_work
-from engine.core.queries.work import below
-from engine.core.state import Run, RunSummary, State, Supervisor, Task, TaskStatus, Timer
+from engine.core.queries.tree import above_of, halted, inherited
+from engine.core.state import Run, RunSummary, State, Supervisor, Task, Timer
 
 
 @fact
@@ -56,7 +55,7 @@ def _made(after_ms: int, warn_at: float, ctx: Context) -> Deadline:
 def _allowed_ms(state: State, supervisor: Supervisor) -> tuple[int, str] | None:
     """Return how long a run may take under `supervisor`, and the name of who says so."""
     found: list[tuple[int, str]] = []
-    for one in above_and_self(state, supervisor):
+    for one in above_of(state, supervisor):
         for limits in (one.options.limits, one.options.run_limits):
             if limits is not None and limits.run_s is not None:
                 found.append((max(1, round(limits.run_s * 1000)), one.name))
@@ -166,18 +165,6 @@ def grace_over(state: State, timer: Timer, ctx: Context) -> list[Event]:
 
 def _place(subject: Run | Task) -> tuple[str, str | None]:
     return (subject.id, None) if isinstance(subject, Run) else (subject.run_id, subject.id)
-
-
-def halted(state: State, subject: Run | Task) -> tuple[list[str], list[str]]:
-    """Return which tasks end when a run or a task is ended, and which are at work and have to stop."""
-    tasks = map(state.tasks.__getitem__, subject.tasks) if isinstance(subject, Run) else below(state, subject)
-    open_ones = [task for task in tasks if not task.ended]
-    ended = [
-        task.id
-        for task in open_ones
-        if task.attempt is None and (task.kind != "group" or task.status is TaskStatus.WAITING)
-    ]
-    return ended, [task.id for task in open_ones if task.attempt is not None]
 
 
 def grace_ms(state: State, supervisor_id: str) -> int:

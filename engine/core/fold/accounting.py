@@ -1,15 +1,103 @@
-"""Fold: what was spent, at every level that pays for it, and budgets that are spent or extended."""
+"""Fold: what was spent, at every level that pays for it, and the deadlines and budgets that end work.
 
-from engine.core.events import BudgetExhausted, BudgetExtended, BudgetTimed, BudgetWarned
-from engine.core.fold.ending import ask_to_stop, withdraw
-from engine.core.fold.handlers import Handlers
-from engine.core.fold.limits import exceed
+What has a deadline of its own has its timers; what is below it has the same moment or an earlier one of its own. While
+nobody has a budget (`State.limited`), nobody is asked what an attempt may spend.
+"""
+
+from engine.core.events import (
+    BudgetExhausted,
+    BudgetExtended,
+    BudgetTimed,
+    BudgetWarned,
+    DeadlinePassed,
+    DeadlineSet,
+    DeadlineWarned,
+    GraceEnded,
+)
+from engine.core.fold.ending import end, withdraw
 from engine.core.fold.queues import hold_back, let_go_on
-from engine.core.fold.slots import refresh_agent, tell
-from engine.core.fold.timers import drop_timer, set_timer
-from engine.core.queries.work import below
-from engine.core.state import Agent, Attempt, Ledger, Run, State, Supervisor, Task
+from engine.core.fold.slots import ask_to_stop, refresh_agent, tell
+from engine.core.fold.timers import Handlers, drop_timer, set_timer
+from engine.core.queries.tree import tasks_of
+from engine.core.spec import AgentSpec
+from engine.core.state import Agent, Attempt, Ledger, Run, State, Supervisor, Task, TaskStatus, timer_id
 from engine.core.values import Usage
+
+
+def set_deadline(
+    state: State, subject: Run | Task, deadline_ms: int | None, after_ms: int | None, warn_ms: int | None
+) -> None:
+    """Give a run or a task a deadline of its own, or take it away; what is below it follows with `follow_deadline`."""
+    subject.deadline_after_ms = after_ms
+    for kind, due_ms in (("deadline", deadline_ms), ("warn", warn_ms)):
+        if due_ms is None:
+            drop_timer(state, kind, subject.id)
+        else:
+            set_timer(state, kind, subject.id, due_ms)
+
+
+def follow_deadline(state: State, task: Task, above_ms: int | None) -> None:
+    """Give `task` and all below it the earliest of `above_ms` and of what was set for each of them."""
+    front = [(task, above_ms)]
+    while front:
+        one, due_ms = front.pop()
+        if one.deadline_after_ms is not None:
+            own = state.timers.get(timer_id("deadline", one.id))
+            if own is not None and (due_ms is None or own.due_ms < due_ms):
+                due_ms = own.due_ms
+        one.deadline_ms = due_ms
+        front += [(state.tasks[child], due_ms) for child in one.children]
+
+
+def deadline_above(state: State, task: Task) -> int | None:
+    """Return by when what `task` is part of has to have ended."""
+    above = state.tasks[task.parent_id] if task.parent_id is not None else state.runs[task.run_id]
+    return above.deadline_ms
+
+
+def subject_of(state: State, run_id: str, task_id: str | None) -> Run | Task:
+    """Return the run or the task that a fact is about."""
+    return state.runs[run_id] if task_id is None else state.tasks[task_id]
+
+
+def exceed(state: State, subject: Run | Task, words: str, ended: list[str], stopping: list[str]) -> None:
+    """End a run or a task, and all below it, because of a deadline or a budget."""
+    root_id = subject.root_id if isinstance(subject, Run) else subject.id
+    subject.exceeded = words
+    subject.cancelling = True
+    for task_id in stopping:
+        ask_to_stop(state.tasks[task_id], "limit")
+    for task_id in ended:
+        status = TaskStatus.FAILED if task_id == root_id else TaskStatus.CANCELLED
+        end(state, state.tasks[task_id], status, error=words)
+
+
+def _deadline_set(state: State, event: DeadlineSet) -> None:
+    run = state.runs[event.run_id]
+    subject = subject_of(state, event.run_id, event.task_id)
+    set_deadline(state, subject, event.deadline_ms, event.after_ms, event.warn_ms)
+    if isinstance(subject, Run):
+        run.deadline_ms = event.deadline_ms
+        follow_deadline(state, state.tasks[run.root_id], run.deadline_ms)
+    else:
+        follow_deadline(state, subject, deadline_above(state, subject))
+
+
+def _deadline_warned(state: State, event: DeadlineWarned) -> None:
+    drop_timer(state, "warn", event.task_id or event.run_id)
+
+
+def _deadline_passed(state: State, event: DeadlinePassed) -> None:
+    subject = subject_of(state, event.run_id, event.task_id)
+    drop_timer(state, "warn", subject.id)
+    drop_timer(state, "deadline", subject.id)
+    if event.grace_due_ms is not None:
+        set_timer(state, "grace", subject.id, event.grace_due_ms)
+    exceed(state, subject, event.error, event.ended, event.stopping)
+
+
+def _grace_ended(state: State, event: GraceEnded) -> None:
+    drop_timer(state, "grace", event.task_id or event.run_id)
 
 
 def charge(state: State, task: Task | None, agent: Agent | None, usage: Usage) -> None:
@@ -152,7 +240,7 @@ def _budget_exhausted(state: State, event: BudgetExhausted) -> None:
     for task_id in event.stopping:
         ask_to_stop(state.tasks[task_id], "limit")
     if isinstance(subject, Task | Run):
-        for task in _below(state, subject):
+        for task in tasks_of(state, subject):
             hold_back(state, task)
     else:
         subject.exhausted = event.error
@@ -171,7 +259,7 @@ def _budget_extended(state: State, event: BudgetExtended) -> None:
         if escalation.kind == "budget" and escalation.subject == event.subject:
             withdraw(state, escalation.id)
     if isinstance(subject, Task | Run):
-        let_go_on(state, _below(state, subject))
+        let_go_on(state, tasks_of(state, subject))
     else:
         subject.exhausted = None
         _refresh(state, subject)
@@ -184,10 +272,6 @@ def _budget_timed(state: State, event: BudgetTimed) -> None:
         set_timer(state, "time", event.subject, event.due_ms)
 
 
-def _below(state: State, subject: Task | Run) -> list[Task]:
-    return [state.tasks[task_id] for task_id in subject.tasks] if isinstance(subject, Run) else below(state, subject)
-
-
 def _refresh(state: State, subject: Agent | Supervisor) -> None:
     if isinstance(subject, Agent):
         refresh_agent(state, subject)
@@ -196,8 +280,37 @@ def _refresh(state: State, subject: Agent | Supervisor) -> None:
 
 
 HANDLERS: Handlers = {
+    DeadlineSet: _deadline_set,
+    DeadlineWarned: _deadline_warned,
+    DeadlinePassed: _deadline_passed,
+    GraceEnded: _grace_ended,
     BudgetWarned: _budget_warned,
     BudgetExhausted: _budget_exhausted,
     BudgetExtended: _budget_extended,
     BudgetTimed: _budget_timed,
 }
+
+
+def note_spec(state: State, key: str, spec: AgentSpec) -> None:
+    """Take a spec that came under its content hash."""
+    _note(state, key, spec.limits is not None or spec.task_limits is not None)
+
+
+def note_supervisor(state: State, supervisor: Supervisor) -> None:
+    """Take what is set for a supervisor now."""
+    said = supervisor.options
+    limits = (said.limits, said.run_limits, said.agent_limits, said.task_limits)
+    _note(state, supervisor.id, any(one is not None for one in limits))
+
+
+def note_run(state: State, run: Run) -> None:
+    """Take a run that begins."""
+    if run.limits is not None:
+        state.limited[run.id] = 0
+
+
+def _note(state: State, owner: str, has_limits: bool) -> None:
+    if has_limits:
+        state.limited[owner] = 0
+    else:
+        state.limited.pop(owner, None)

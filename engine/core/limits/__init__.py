@@ -1,4 +1,4 @@
-"""What a person writes about how much may be spent, and by when."""
+"""What a person writes about how much may be spent, and by when; the rest of the package counts and enforces it."""
 
 from typing import Literal
 

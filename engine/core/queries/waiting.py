@@ -10,14 +10,12 @@ from itertools import takewhile
 from typing import Literal, TypeAlias
 
 from engine.core.fact import fact
-from engine.core.fold.timers import timer_id
-from engine.core.inheritance import above_and_self
-from engine.core.queries.bound import AWAY
-from engine.core.queries.queues import is_shared
-from engine.core.queries.takers import few_of, is_of_few
+from engine.core.queries.able import AWAY
+from engine.core.queries.queues import few_of, is_of_few, is_shared
+from engine.core.queries.tree import above_of
 from engine.core.scheduler import Schedule
-from engine.core.scheduler.processes import full_of_processes
-from engine.core.state import Agent, Queue, Run, State, Supervisor, Task, TaskStatus
+from engine.core.scheduler.free import full_of_processes
+from engine.core.state import Agent, Queue, Run, State, Supervisor, Task, TaskStatus, timer_id
 
 Why: TypeAlias = Literal[
     "engine",
@@ -192,7 +190,7 @@ def _closed(state: State, queue: Queue) -> Wait | None:
         if is_of_few(queue.key):
             return Wait(why="nobody", words=f"none of {', '.join(few_of(what))} is there")
         return Wait(why="nobody", words=f"no agent can {what!r}" if what else "no agent can do it")
-    above = list(above_and_self(state, supervisor))
+    above = list(above_of(state, supervisor))
     paused = next((one for one in above if one.paused), None)
     if paused is not None:
         return Wait(why="pause", words=f"supervisor {paused.name} is paused", ids=(paused.id,))
@@ -227,7 +225,7 @@ def _no_team_is_let(state: State, agents: Sequence[Agent], anchor: Supervisor) -
     first: Wait | None = None
     for agent in agents:
         team = state.supervisors[agent.supervisor_id]
-        between = list(takewhile(lambda one: one.id != anchor.id, above_and_self(state, team)))
+        between = list(takewhile(lambda one: one.id != anchor.id, above_of(state, team)))
         paused = next((one for one in between if one.paused), None)
         refusal = _refuses(state, agent) or _full(state, between or [anchor]) or _no_process(state, [agent])
         if paused is not None:

@@ -1,0 +1,89 @@
+"""What decisions are made of: the result of a command, fresh ids, questions to a person, the time and run of events."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import field
+from msgspec.structs import force_setattr
+
+from engine.core.context import Context
+from engine.core.events import EVENTS, Escalated, Event
+from engine.core.fact import JsonValue, fact, fields
+from engine.core.state import State
+
+
+@fact
+class Applied:
+    """The events of a command, and what its sender is told."""
+
+    events: list[Event]
+    summary: str
+    """What it did, in a few words that follow "✓"."""
+    result: dict[str, JsonValue] = field(default_factory=dict)
+
+
+class Mint:
+    """Hands out ids that the journal has not used: a letter and the next number.
+
+    Letters: `s` supervisor, `a` agent, `r` run, `t` task.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._last = dict(state.minted)
+
+    def __call__(self, letter: str) -> str:
+        """Return the next id of a letter."""
+        number = self._last.get(letter, 0) + 1
+        self._last[letter] = number
+        return f"{letter}{number}"
+
+
+_OF_TASKS = frozenset(
+    one for one in EVENTS if any(each.name == "run_id" and each.default == "" for each in fields(one))
+)
+
+
+def stamped(state: State, events: Iterable[Event], at_ms: int) -> list[Event]:
+    """Return events that were just decided, with the time and the run of their task where these are not said yet."""
+    found = list(events)
+    event: Any
+    for event in found:
+        if not event.at_ms:
+            force_setattr(event, "at_ms", at_ms)
+        if type(event) in _OF_TASKS and not event.run_id:
+            force_setattr(event, "run_id", state.tasks[event.task_id].run_id)
+    return found
+
+
+def ask(
+    state: State, ctx: Context, *, kind: str, subject: str, run_id: str | None, question: str, options: list[str],
+    default: str | None = None, after_ms: int | None = None, detail: Mapping[str, JsonValue] | None = None,
+    mint: Mint | None = None,
+) -> Escalated:  # fmt: skip
+    """Return the event that asks a person.
+
+    Args:
+        state: The state of the moment.
+        ctx: Its time.
+        kind: A key of `decide.escalations.ON_ANSWER`.
+        subject: Id of the task, run, agent or supervisor that it is about.
+        run_id: The run that waits for it, if one does.
+        question: One line: what happened, and what is to be decided.
+        options: The answers that there are.
+        default: The answer when nobody gives one in time.
+        after_ms: How long to wait for a person, in milliseconds; None waits for ever.
+        detail: What the handler of the kind needs besides.
+        mint: Gives the id; the same one for all that a decision asks, because `state` does not change meanwhile.
+    """
+    return Escalated(
+        escalation_id=(mint or Mint(state))("e"),
+        kind=kind,
+        subject=subject,
+        run_id=run_id,
+        task_id=subject if subject in state.tasks else None,
+        question=question,
+        options=options,
+        default=default,
+        due_ms=None if after_ms is None else ctx.now_ms + after_ms,
+        detail=dict(detail or {}),
+    )

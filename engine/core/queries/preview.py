@@ -1,0 +1,81 @@
+"""What a command would do, before it is given: decided by the code that decides it, on a state that stays as it is."""
+
+from engine.core.decide import carry_out as preview
+from engine.core.decide.loading import plan_of
+from engine.core.decide.strategy import switched
+from engine.core.decide.swapping import refusals, swap_mode
+from engine.core.fact import fact
+from engine.core.queries.targets import find_agent
+from engine.core.state import Attempt, State, SwapMode, Task
+
+__all__ = ["AttemptPreview", "SwapPreview", "plan_of", "preview", "swap_preview", "switched"]
+
+
+@fact
+class AttemptPreview:
+    """What would become of one attempt at work."""
+
+    task_id: str
+    title: str
+    attempt: int
+    generation: int
+    steps: int
+    """How many of its steps are finished."""
+    waits: bool
+    """It waits for others, and holds no slot."""
+    becomes: str
+    """In words."""
+
+
+@fact
+class SwapPreview:
+    """What a swap would do, before it is done."""
+
+    agent_id: str
+    mode: SwapMode
+    attempts: list[AttemptPreview]
+    """Those that are at work, the one that began first coming first."""
+    waiting: int
+    """Tasks that are ready for it and would begin on the new generation."""
+    refusals: list[str]
+    """Why it cannot be swapped now, if it cannot."""
+
+
+def swap_preview(state: State, target: str, mode: str) -> SwapPreview:
+    """Return what a swap of an agent would do now.
+
+    Raises:
+        Refused: If there is no such agent, or no such mode.
+    """
+    agent, how = find_agent(state, target), swap_mode(mode)
+    at_work = [state.tasks[task_id] for task_id in (*agent.running, *agent.parked)]
+    attempts = [
+        AttemptPreview(
+            task_id=task.id,
+            title=task.title,
+            attempt=task.attempt.number,
+            generation=task.attempt.generation,
+            steps=len(task.steps),
+            waits=task.attempt.parked,
+            becomes=_becomes(task, task.attempt, how),
+        )
+        for task in sorted(at_work, key=lambda task: task.attempt.started_ms if task.attempt is not None else 0)
+        if task.attempt is not None
+    ]
+    waiting = sum(state.queues[key].ready for key in agent.queues if not key.startswith("back:"))
+    return SwapPreview(agent_id=agent.id, mode=how, attempts=attempts, waiting=waiting, refusals=refusals(state, agent))
+
+
+def _becomes(task: Task, attempt: Attempt, mode: SwapMode) -> str:
+    if attempt.stopping in ("cancel", "limit", "requeue", "crash"):
+        return "stops at its next step, as was asked"
+    if mode == "drain":
+        return f"ends on g{attempt.generation}"
+    done = len(task.steps)
+    if mode == "abort":
+        lost = f"; {done} finished step{'' if done == 1 else 's'} thrown away" if done else ""
+        return f"is stopped now and begins again from its input{lost}"
+    kept = f"after step {done}" if done else "at its first step"
+    if attempt.parked:
+        return f"goes on with the new code {kept} and joins what it waits for"
+    return f"goes on with the new code {kept}, or ends where it takes no more"
