@@ -70,7 +70,7 @@ def check_numbers(record: Any) -> None:
     """
     for name in open_fields(type(record)):
         value = getattr(record, name)
-        if not _is_finite(value):
+        if type(value) is not str and not _is_finite(value):
             raise ValueError(f"{name} holds a number that JSON does not have")
 
 

@@ -1,15 +1,16 @@
 """What decisions are made of: the result of a command, fresh ids, questions to a person, the time and run of events."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, TypeVar
 
 from msgspec import field
 from msgspec.structs import force_setattr
 
 from engine.core.context import Context
 from engine.core.events import EVENTS, Escalated, Event
-from engine.core.fact import JsonValue, fact, fields
-from engine.core.state import State
+from engine.core.fact import JsonValue, fact, fields, names
+from engine.core.state import Attempt, State
 
 
 @fact
@@ -38,6 +39,7 @@ class Mint:
         return f"{letter}{number}"
 
 
+E = TypeVar("E")
 _OF_TASKS = frozenset(
     one for one in EVENTS if any(each.name == "run_id" and each.default == "" for each in fields(one))
 )
@@ -45,7 +47,7 @@ _OF_TASKS = frozenset(
 
 def stamped(state: State, events: Iterable[Event], at_ms: int) -> list[Event]:
     """Return events that were just decided, with the time and the run of their task where these are not said yet."""
-    found = list(events)
+    found = events if type(events) is list else list(events)
     event: Any
     for event in found:
         if not event.at_ms:
@@ -87,3 +89,25 @@ def ask(
         due_ms=None if after_ms is None else ctx.now_ms + after_ms,
         detail=dict(detail or {}),
     )
+
+
+def of_attempt(kind: Callable[..., E], attempt: Attempt, signal: Any, **besides: Any) -> E:
+    """Return the event that tells what a signal reports of an attempt: what both have under one name is the same.
+
+    Args:
+        kind: The class of the event.
+        attempt: The one that is going on, of the task that the signal names.
+        signal: What was reported.
+        besides: Fields of the event that are decided.
+    """
+    said = {name: getattr(signal, name) for name in _in_both(kind, type(signal))}
+    return kind(attempt=attempt.number, agent_id=attempt.agent_id, **(said | besides))
+
+
+def _find_in_both(kind: Any, signal: Any) -> tuple[str, ...]:
+    here = {*names(signal)} - {"attempt", "generation"}
+    return tuple(name for name in names(kind) if name in here)
+
+
+_in_both: Callable[[Any, Any], tuple[str, ...]] = cache(_find_in_both)
+"""From the classes of an event and of a signal to the names of the fields that both have."""

@@ -127,38 +127,3 @@ class Incoming:
     texts_total: int = 0
     state: State = field(default_factory=State)
     """Its entities so far, in no index."""
-
-
-__all__ = [
-    "DURATIONS",
-    "ENDED",
-    "NO_CODE",
-    "OUTCOMES",
-    "SUMMARIES",
-    "Agent",
-    "AgentStatus",
-    "Attempt",
-    "Call",
-    "Declaration",
-    "Engine",
-    "Escalation",
-    "Ids",
-    "Incoming",
-    "Ledger",
-    "Outcome",
-    "Probation",
-    "Queue",
-    "Run",
-    "RunStatus",
-    "RunSummary",
-    "State",
-    "StopReason",
-    "Supervisor",
-    "SwapMode",
-    "Task",
-    "TaskStatus",
-    "Team",
-    "Timer",
-    "Tuning",
-    "timer_id",
-]

@@ -22,7 +22,7 @@ from engine.core.events import (
     StepRecorded,
     ThreadReturned,
 )
-from engine.core.outcomes import Mint
+from engine.core.outcomes import Mint, of_attempt
 from engine.core.policies.rules import chain_of_agent, is_optional
 from engine.core.queries.placement import Place, place_for
 from engine.core.queries.tree import above_of, cause_of, halted, is_cancelled
@@ -63,21 +63,7 @@ def step_finished(state: State, signal: StepFinished, ctx: Context) -> list[Even
     found = live(state, signal)
     if found is None or signal.key in found[0].steps:
         return []
-    task, attempt = found
-    return [
-        StepRecorded(
-            task_id=task.id,
-            attempt=attempt.number,
-            agent_id=attempt.agent_id,
-            what=signal.what,
-            name=signal.name,
-            key=signal.key,
-            input=signal.input,
-            output=signal.output,
-            duration_ms=signal.duration_ms,
-            usage=signal.usage,
-        )
-    ]
+    return [of_attempt(StepRecorded, found[1], signal)]
 
 
 def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> list[Event]:
@@ -190,38 +176,21 @@ def attempt_erred(state: State, signal: AttemptErred, ctx: Context) -> list[Even
     task, attempt = found
     if attempt.stopping and (attempt.stopping != "migrate" or signal.error_type == "Unusable"):
         # With a swap to come it had not reached a step: its failure is one like any other.
-        stopped = AttemptStopped(
+        end = AttemptStopped(
             task_id=task.id,
             attempt=attempt.number,
             duration_ms=signal.duration_ms,
             usage=signal.usage,
             stuck=signal.stuck,
         )
-        return attempt_stopped(state, stopped, ctx)
-    return [
-        AttemptFailed(
-            task_id=task.id,
-            attempt=attempt.number,
-            agent_id=attempt.agent_id,
-            error=signal.error,
-            error_type=signal.error_type,
-            error_types=signal.error_types,
-            retryable=signal.retryable,
-            retry_after_s=signal.retry_after_s,
-            crashed=signal.crashed,
-            duration_ms=signal.duration_ms,
-            usage=signal.usage,
-            stuck=signal.stuck,
-        )
-    ]
+        return stopped(state, task, attempt, end, ctx)
+    return [of_attempt(AttemptFailed, attempt, signal)]
 
 
 def attempt_stopped(state: State, signal: AttemptStopped, ctx: Context) -> list[Event]:
     """Take what an attempt that was asked to stop had said so far."""
     found = live(state, signal)
-    if found is None:
-        return []
-    return stopped(state, *found, signal, ctx)
+    return [] if found is None else stopped(state, *found, signal, ctx)
 
 
 def thread_came_back(state: State, signal: ThreadCameBack, ctx: Context) -> list[Event]:
@@ -263,33 +232,17 @@ def stop_all(state: State, tasks: Iterable[Task], reason: str, *, at_once: bool 
 
 def cancelled(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
     """End the task with what it had said so far."""
-    return [_ended(task, attempt, signal, requeued=False, limit=exceeded_by(state, task))]
+    return [of_attempt(AttemptCancelled, attempt, signal, requeued=False, limit=exceeded_by(state, task))]
 
 
 def requeued(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
     """Let another attempt do the task, on what is finished of it."""
-    return [_ended(task, attempt, signal, requeued=True)]
-
-
-def _ended(task: Task, attempt: Attempt, signal: AttemptStopped, *, requeued: bool,
-           restarted: bool = False, limit: str | None = None) -> Event:  # fmt: skip
-    return AttemptCancelled(
-        task_id=task.id,
-        attempt=attempt.number,
-        agent_id=attempt.agent_id,
-        partial=signal.partial,
-        duration_ms=signal.duration_ms,
-        usage=signal.usage,
-        stuck=signal.stuck,
-        requeued=requeued,
-        restarted=restarted,
-        limit=limit,
-    )
+    return [of_attempt(AttemptCancelled, attempt, signal, requeued=True)]
 
 
 def restarted(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
     """Let the task begin again from its input; what is finished of it is thrown away."""
-    return [_ended(task, attempt, signal, requeued=True, restarted=True)]
+    return [of_attempt(AttemptCancelled, attempt, signal, requeued=True, restarted=True)]
 
 
 def migrated(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
@@ -297,34 +250,13 @@ def migrated(state: State, task: Task, attempt: Attempt, signal: AttemptStopped,
     assert attempt.agent_id is not None
     if task.calling:  # cut off in the middle of a tool call: a person says first whether that happened
         return requeued(state, task, attempt, signal, ctx)
-    return [
-        AttemptMigrated(
-            task_id=task.id,
-            attempt=attempt.number,
-            agent_id=attempt.agent_id,
-            before=attempt.generation,
-            generation=state.agents[attempt.agent_id].generation,
-            duration_ms=signal.duration_ms,
-            usage=signal.usage,
-            stuck=signal.stuck,
-        )
-    ]
+    generation = state.agents[attempt.agent_id].generation
+    return [of_attempt(AttemptMigrated, attempt, signal, before=attempt.generation, generation=generation)]
 
 
 def preempted(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
     """Let the task wait again, with its finished steps."""
-    assert attempt.agent_id is not None
-    return [
-        AttemptPreempted(
-            task_id=task.id,
-            attempt=attempt.number,
-            agent_id=attempt.agent_id,
-            for_task_id=task.yields_to,
-            duration_ms=signal.duration_ms,
-            usage=signal.usage,
-            stuck=signal.stuck,
-        )
-    ]
+    return [of_attempt(AttemptPreempted, attempt, signal, for_task_id=task.yields_to)]
 
 
 ON_STOPPED: dict[StopReason, OnStopped] = {

@@ -14,7 +14,7 @@ from engine.core.decide.attempts import live
 from engine.core.errors import Refused
 from engine.core.events import DoubtSettled, EscalationAnswered, Event, TaskFailed, ToolFailed, ToolStarted
 from engine.core.fact import JsonValue
-from engine.core.outcomes import Applied, ask
+from engine.core.outcomes import Applied, ask, of_attempt
 from engine.core.prompts import Answered, AskDoubt
 from engine.core.queries.tree import is_cancelled
 from engine.core.signals import ToolBegan, ToolRaised
@@ -83,14 +83,7 @@ OPTIONS = ["again", "ran", "fail"]
 def tool_began(state: State, signal: ToolBegan, ctx: Context) -> list[Event]:
     """Write down that a tool is about to be called."""
     found = live(state, signal)
-    if found is None:
-        return []
-    task, attempt = found
-    return [
-        ToolStarted(
-            task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id, name=signal.name, key=signal.key
-        )
-    ]
+    return [] if found is None else [of_attempt(ToolStarted, found[1], signal)]
 
 
 def tool_raised(state: State, signal: ToolRaised, ctx: Context) -> list[Event]:
@@ -99,16 +92,7 @@ def tool_raised(state: State, signal: ToolRaised, ctx: Context) -> list[Event]:
     if found is None or signal.key not in found[0].calling:
         return []
     task, attempt = found
-    return [
-        ToolFailed(
-            task_id=task.id,
-            attempt=attempt.number,
-            agent_id=attempt.agent_id,
-            name=task.calling[signal.key],
-            key=signal.key,
-            error=signal.error,
-        )
-    ]
+    return [of_attempt(ToolFailed, attempt, signal, name=task.calling[signal.key])]
 
 
 def ask_doubt(state: State, prompt: AskDoubt, ctx: Context) -> list[Event]:

@@ -25,27 +25,3 @@ from engine.core.effects.records import (
     StopLoop,
 )
 from engine.core.effects.table import answer_of, effects_of, restart_effects
-
-__all__ = [
-    "Acknowledge",
-    "Answer",
-    "AnswerCall",
-    "CheckAgent",
-    "CheckOutputs",
-    "DropRuntimes",
-    "Effect",
-    "EndRun",
-    "Input",
-    "JoinResults",
-    "Look",
-    "ReadText",
-    "RestartAgents",
-    "StartAttempt",
-    "StartTimer",
-    "StopAttempt",
-    "StopLoop",
-    "answer_of",
-    "effects_of",
-    "inputs_of",
-    "restart_effects",
-]

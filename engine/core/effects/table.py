@@ -253,19 +253,21 @@ def _pool_watched(state: State, event: PoolWatched) -> list[Effect]:
 
 
 def _check_agent(state: State, event: AgentAdded | AgentCheckAsked | CapabilitiesChanged) -> list[Effect]:
-    agent = state.agents[event.agent_id]
-    return [CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec)]
+    return [_look_at(state.agents[event.agent_id])]
+
+
+def _look_at(agent: Agent) -> CheckAgent:
+    return CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec)
 
 
 def _check_renamed(state: State, event: MemberRenamed) -> list[Effect]:
     agent = state.agents.get(event.member_id)
-    return [] if agent is None else [CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec)]
+    return [] if agent is None else [_look_at(agent)]
 
 
 def _agent_swapped(state: State, event: AgentSwapped | SwapRolledBack) -> list[Effect]:
     agent = state.agents[event.agent_id]
-    look = CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec)
-    return [look, *_leave_generation(state, agent, event.mode), *_timers(state, agent.id, "drain")]
+    return [_look_at(agent), *_leave_generation(state, agent, event.mode), *_timers(state, agent.id, "drain")]
 
 
 def _leave_generation(state: State, agent: Agent, mode: SwapMode) -> list[Effect]:
@@ -304,8 +306,8 @@ def _agents_restarted(state: State, event: AgentsRestarted) -> list[Effect]:
     at_work = [task_id for agent in agents for task_id in (*agent.running, *agent.parked)]
     kept = {one.spec for one in state.agents.values() if one.id not in event.agent_ids}
     specs = dict.fromkeys(agent.spec for agent in agents if agent.spec not in kept)
-    checks = [CheckAgent(agent_id=one.id, generation=one.generation, spec=one.spec) for one in agents]
-    return [*_stop(state, at_work, now=True), RestartAgents(agent_ids=event.agent_ids, specs=list(specs)), *checks]
+    restart = RestartAgents(agent_ids=event.agent_ids, specs=list(specs))
+    return [*_stop(state, at_work, now=True), restart, *map(_look_at, agents)]
 
 
 def restart_effects(state: State) -> list[Effect]:
@@ -314,10 +316,8 @@ def restart_effects(state: State) -> list[Effect]:
 
 
 def _found(state: State, agents: Iterable[Agent]) -> list[Effect]:
-    checks: list[Effect] = [
-        CheckAgent(agent_id=agent.id, generation=agent.generation, spec=agent.spec) for agent in agents
-    ]
-    return checks + [StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in state.timers.values()]
+    timers = (StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in state.timers.values())
+    return [*map(_look_at, agents), *timers]
 
 
 def _state_imported(state: State, event: StateImported) -> list[Effect]:

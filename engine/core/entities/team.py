@@ -245,8 +245,14 @@ class Agent:
     @property
     def takes_tasks(self) -> bool:
         """True while a new task may start on it."""
-        able = self.has_room and not (self.paused or self.away) and self.error is None and not self.is_shut
-        return able and self.removing is None and self.exhausted is None
+        return (
+            len(self.running) + self.stuck < self.max_concurrency
+            and not (self.paused or self.away)
+            and self.error is None
+            and (self.circuit == "closed" or not self.is_shut)
+            and self.removing is None
+            and self.exhausted is None
+        )
 
 
 @entity

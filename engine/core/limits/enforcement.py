@@ -30,7 +30,7 @@ from engine.core.limits.budget import (
     touched,
 )
 from engine.core.limits.deadlines import grace_ms
-from engine.core.outcomes import ask
+from engine.core.outcomes import ask, of_attempt
 from engine.core.prompts import Answered, CheckBudget
 from engine.core.queries.placement import stand_ins
 from engine.core.queries.queues import own_queue
@@ -304,17 +304,7 @@ def _number(amount: Decimal) -> str:
 
 def set_aside(state: State, task: Task, attempt: Attempt, signal: AttemptStopped, ctx: Context) -> list[Event]:
     """Let a task wait whose attempt was stopped for a budget; whether it goes on is decided when it is its turn."""
-    return [
-        AttemptSetAside(
-            task_id=task.id,
-            attempt=attempt.number,
-            agent_id=attempt.agent_id,
-            partial=signal.partial,
-            duration_ms=signal.duration_ms,
-            usage=signal.usage,
-            stuck=signal.stuck,
-        )
-    ]
+    return [of_attempt(AttemptSetAside, attempt, signal)]
 
 
 def extended(subject: Subject, budget: Budget | None, granted: int, limit: Decimal | None) -> BudgetExtended:

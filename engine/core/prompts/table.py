@@ -134,18 +134,11 @@ def _spenders(state: State, event: Any) -> list[Prompt]:
 
 
 def _budget_exhausted(state: State, event: BudgetExhausted) -> list[Prompt]:
-    if event.run_id is None or event.then == "ask":
-        return []
-    root = event.task_id or state.runs[event.run_id].root_id
-    return [*_after(state, *event.ended), CheckGroup(task_id=root)]
+    return [] if event.then == "ask" else _cut_off(state, event.run_id, event.task_id, event.ended)
 
 
 def _look_at_budget(state: State, event: BudgetExtended) -> list[Prompt]:
     return [CheckBudget(subject=event.subject)]
-
-
-def _attempt_set_aside(state: State, event: AttemptSetAside) -> list[Prompt]:
-    return _at_end(state, event)
 
 
 def _supervisor_changed(state: State, event: SupervisorChanged) -> list[Prompt]:
@@ -174,16 +167,8 @@ def _look_at_budgets(state: State, member_id: str) -> list[Prompt]:
     return [CheckBudget(subject=one) for one in found]
 
 
-def _engine_started(state: State, event: EngineStarted) -> list[Prompt]:
-    """Whoever was to read the text that a graph is planned from is gone."""
-    return _waiting_for_the_engine(state)
-
-
-def _state_imported(state: State, event: StateImported) -> list[Prompt]:
-    return _waiting_for_the_engine(state)
-
-
-def _waiting_for_the_engine(state: State) -> list[Prompt]:
+def _waiting_for_the_engine(state: State, event: EngineStarted | StateImported) -> list[Prompt]:
+    """Look at what no agent does; whoever was to read the text that a graph is planned from is gone."""
     return [
         LookAt(task_id=task.id)
         for task in state.tasks.values()
@@ -359,13 +344,18 @@ def _attempt_lost(state: State, event: AttemptLost) -> list[Prompt]:
 
 
 def _cancel_requested(state: State, event: CancelRequested) -> list[Prompt]:
-    root = event.task_id or state.runs[event.run_id].root_id
-    return [*_after(state, *event.cancelled), CheckGroup(task_id=root)]
+    return _cut_off(state, event.run_id, event.task_id, event.cancelled)
 
 
 def _deadline_passed(state: State, event: DeadlinePassed) -> list[Prompt]:
-    root = event.task_id or state.runs[event.run_id].root_id
-    return [*_after(state, *event.ended), CheckGroup(task_id=root)]
+    return _cut_off(state, event.run_id, event.task_id, event.ended)
+
+
+def _cut_off(state: State, run_id: str | None, task_id: str | None, ended: list[str]) -> list[Prompt]:
+    """Look at what a run, or a task of it, comes to, of which some tasks have ended and others are to stop."""
+    if run_id is None:
+        return []
+    return [*_after(state, *ended), CheckGroup(task_id=task_id or state.runs[run_id].root_id)]
 
 
 def _agent_swapped(state: State, event: AgentSwapped | SwapRolledBack | SwapHurried) -> list[Prompt]:
@@ -415,7 +405,9 @@ def _placed_again(state: State, event: Any) -> list[Prompt]:
 
 def _attempt_started(state: State, event: AttemptStarted) -> list[Prompt]:
     """What an attempt before asked for was looked for around its agent, and beside it: that may be another now."""
-    calls = state.tasks[event.task_id].calls.values() if event.attempt > 1 else ()
+    if event.attempt == 1:
+        return []
+    calls = state.tasks[event.task_id].calls.values()
     waiting = (state.tasks[one].queue for call in calls if call.open for one in call.children)
     return [PlaceAgain(queue=key) for key in dict.fromkeys(waiting) if key is not None]
 
@@ -443,8 +435,8 @@ def _escalation_answered(state: State, event: EscalationAnswered) -> list[Prompt
 
 
 _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
-    EngineStarted: _engine_started,
-    StateImported: _state_imported,
+    EngineStarted: _waiting_for_the_engine,
+    StateImported: _waiting_for_the_engine,
     RunSubmitted: _run_submitted,
     GroupPlanned: _group_planned,
     GroupGrown: _group_grown,
@@ -472,7 +464,7 @@ _PROMPTS: dict[type, Callable[[State, Any], list[Prompt]]] = {
     DeadlinePassed: _deadline_passed,
     BudgetExhausted: _budget_exhausted,
     BudgetExtended: _look_at_budget,
-    AttemptSetAside: _attempt_set_aside,
+    AttemptSetAside: _at_end,
     SupervisorChanged: _supervisor_changed,
     MemberMoved: _member_moved,
     AgentSwapped: _agent_swapped,
