@@ -1,7 +1,7 @@
 """The program: `quarterdeck`, and `python -P -m dashboard` for processes that the dashboard starts itself.
 
-One rule holds inside: Ctrl-C is heard from here on. Before the command line is there, and once it has ended, there is
-nothing to put in order: it ends the process at once.
+Rule: Ctrl-C is handled from here on. Before the command line is loaded, and once it has ended, there is nothing to
+clean up: it ends the process at once.
 """
 
 import os

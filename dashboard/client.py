@@ -1,7 +1,7 @@
 """Client for one team's database: sends commands to its engine and reads outcomes and states.
 
-Rule: the outcome of a command is read from the journal; the inbox only transports it. Everything
-here blocks; call it from a thread or a command line.
+Rule: the outcome of a command is read from the journal; the inbox only transports it. Everything here blocks; call it
+from a thread or a command line.
 """
 
 import os

@@ -1,7 +1,7 @@
 """What screens, dialogs and actions need from the app: the current view of the team, commands, files, messages.
 
-It imports none of its users; the screens are listed in `app`. Slow work runs in a thread and ends
-with one line about its outcome.
+It imports none of its users; the screens are listed in `app`. Slow work runs in a thread and ends with one line about
+its outcome.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,8 @@
 """The dashboard's copy of the state: the newest snapshot, the records after it, then every new one.
 
-Rule: the state belongs to the thread that calls `advance`, which is the drawing thread.
-The feed's own threads only read and decode; decoded blocks wait in a bounded queue, and `advance` folds
-as many as its time budget allows. The engine is never called.
+Rule: the state belongs to the thread that calls `advance`, which is the drawing thread. The feed's own threads only
+read and decode; decoded blocks wait in a bounded queue, and `advance` folds as many as its time budget allows. The
+engine is never called.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """Ctrl-C can interrupt Python between any two instructions; errors that follow from it are not reported as bugs.
 
-Rule: an error caused by a KeyboardInterrupt counts as that KeyboardInterrupt. A half-acquired lock
-raises `release unlocked lock`, a half-created class `Error calling __set_name__`.
+Rule: an error caused by a KeyboardInterrupt counts as that KeyboardInterrupt. A half-acquired lock raises `release
+unlocked lock`, a half-created class `Error calling __set_name__`.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """A detached engine: a process of its own that outlives the terminal, with its log beside the database.
 
-Rule: it is started by exec with `python -P`, so that it inherits no lock of its parent and no file in the
-current folder shadows our modules; it reports through a pipe when it is up.
+Rule: it is started by exec with `python -P`, so that it inherits no lock of its parent and no file in the current
+folder shadows our modules; it reports through a pipe when it is up.
 """
 
 import os

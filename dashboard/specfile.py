@@ -1,6 +1,6 @@
 """A file with agents to add or to swap in: one agent, a list of them, a block `agents:`, or a whole team file.
 
-One rule holds inside: an agent is checked here as it is in a team file, by the same models and with the same words.
+Rule: an agent is checked as in a team file, by the same models and with the same messages.
 """
 
 import hashlib

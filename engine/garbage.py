@@ -1,7 +1,7 @@
 """Garbage collection in a process that holds a team's state: large, long-lived, and without cycles.
 
-By default it walks the whole state again and again: a sixth of an engine's time, and in a dashboard pauses of
-200 ms. A program that embeds the engine keeps its own settings.
+By default it walks the whole state again and again: a sixth of an engine's time, and in a dashboard pauses of 200 ms. A
+program that embeds the engine keeps its own settings.
 """
 
 import gc

@@ -1,8 +1,8 @@
 """The command line: `quarterdeck` and its subcommands, one file a group of them.
 
-One rule holds inside: whatever goes wrong is one line on stderr that says what to do next, and an exit status that a
-script can rely on; a traceback is shown with `--debug` alone. Subcommands stand in `group.SECTIONS`, what they print
-goes through `output`, which database they mean is decided in `database`. See docs/operating.md.
+Rule: every failure is one line on stderr that says what to do next, and an exit status that a script can rely on; a
+traceback is shown only with `--debug`. Subcommands are listed in `group.SECTIONS`, what they print goes through
+`output`, which database they mean is decided in `database`. See docs/operating.md.
 """
 
 import os

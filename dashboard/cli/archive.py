@@ -1,7 +1,7 @@
 """`export` and `import`: carry a whole team with its open work to another file or another machine.
 
-One rule holds inside: an export reads the files and needs no engine; an import is a command, so that the engine checks
-all of it again and says in the journal what came in.
+Rule: an export reads the files and needs no engine; an import is a command, so that the engine checks all of it again
+and records in the journal what was imported.
 """
 
 from collections.abc import Sequence

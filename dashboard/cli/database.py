@@ -1,7 +1,7 @@
 """Finds the database that a subcommand works on, and lists databases.
 
-One rule holds inside: a team is changed only where it was named, by `--db`, QUARTERDECK_DB or the current folder.
-The only team that is up is looked at without being named, and changed after a question.
+Rule: a team is changed only if it was named, by `--db`, QUARTERDECK_DB or the current folder. The only running team is
+read without being named, and changed after a confirmation.
 """
 
 import hashlib

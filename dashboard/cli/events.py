@@ -1,7 +1,7 @@
-"""`events`: print what happened, one line each, and follow what happens.
+"""`events`: prints events, one line each, and follows new ones.
 
-One rule holds inside: a line is written whole and at once, so that a script reads events as they come, and a reader
-that goes away ends it quietly.
+Rule: a line is written whole and at once, so that a script reads events as they come, and a reader that closes the pipe
+ends it quietly.
 """
 
 import json

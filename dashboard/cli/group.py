@@ -1,7 +1,7 @@
 """The click group: which subcommands there are, loaded when they are called.
 
-One rule holds inside: `--help` and a wrong name load no subcommand, so they answer at once. `--db`, `--json` and
-`--debug` may stand before or after the name of a subcommand; both mean the same.
+Rule: `--help` and a wrong name load no subcommand, so that they answer at once. `--db`, `--json` and `--debug` may
+stand before or after the name of a subcommand; both mean the same.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,6 +1,6 @@
 """`ps`, `agents`, `tasks`, `runs`, `events`: look at a team, with or without an engine.
 
-One rule holds inside: the state is folded from the file, so what is shown here and on the dashboard is the same.
+Rule: the state is folded from the file, so that these lists and the dashboard agree.
 """
 
 from collections.abc import Iterator, Sequence

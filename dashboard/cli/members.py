@@ -1,7 +1,7 @@
 """`swap`, `rollback`, `capability`, `add`, `remove`, `move`, `replace`, `set`, `pause`, `resume`: who is in a team.
 
-One rule holds inside: nothing is changed here. Each subcommand builds one command (or one for each agent of a file);
-`change` sends it and says what the engine made of it.
+Rule: nothing is changed here. Each subcommand builds one command (or one for each agent of a file); `change` sends it
+and says what the outcome.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,8 @@
-"""What a subcommand says: one JSON object or a table on stdout, and failures as one line on stderr.
+"""Output of subcommands: one JSON object or a table on stdout, and failures as one line on stderr.
 
-One rule holds inside: every line is cleaned, also in a pipe, where somebody may look at it later; so a path or a name
-can neither act on a terminal nor begin a line of its own. JSON escapes all but ASCII and needs no cleaning. The output
-of a run alone leaves through a pipe as it is. See docs/reference/command-line.md.
+Rule: every line is cleaned, also in a pipe, whose content may be printed later; so a path or a name can neither control
+a terminal nor start a line of its own. JSON is escaped to ASCII and needs no cleaning. Only the output of a run is
+written to a pipe unchanged. See docs/reference/command-line.md.
 """
 
 import math

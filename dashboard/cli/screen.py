@@ -56,7 +56,7 @@ def open_dashboard(db: Path, *, readonly: bool = False, demo: bool = False, debu
 
 
 def say_how_to_reopen(db: Path) -> None:
-    """Where an engine goes on without a screen, say how to come back to it, whole, to be copied from the shell."""
+    """If an engine keeps running, print complete commands to open its dashboard again or stop it."""
     if is_alive(db):
         say("the team goes on", *reopen_commands(db))
 

@@ -1,7 +1,7 @@
-"""Send a command to the engine of a database and say what became of it.
+"""Sends commands to the engine of a database and prints their outcomes.
 
-One rule holds inside: a change has an outcome. *Applied at seq N* goes to stdout; a refusal goes to stderr with its
-reason, exit 3; no engine is exit 4, unless `--queue` leaves the command for the next one.
+Rule: every change has an outcome. *Applied at seq N* goes to stdout; a refusal goes to stderr with its reason, exit 3;
+no engine is exit 4, unless `--queue` leaves the command for the next one.
 """
 
 from collections.abc import Callable, Sequence

@@ -94,7 +94,7 @@ class EngineOptions:
     digests: Mapping[str, str]
     """The code that the team's references import, by its hash."""
     allowed: TrustList
-    """What the user who runs the engine trusts."""
+    """The trust list of the user who runs the engine."""
     durability: Durability
     while_fd: int | None
     """The engine ends when this pipe is closed at its other end."""

@@ -1,7 +1,7 @@
 """Keeps a standby engine warm: imported code, and a state that is at most a second old.
 
-One rule holds inside: it only reads. Whatever is wrong with the file is said by the engine that opens it. What is
-trusted is imported in a thread that nobody waits for: a module that hangs must not keep the team without an engine.
+Rule: it only reads. Faults of the file are reported by the engine that opens it. What is trusted is imported in a
+daemon thread: a module that hangs must not keep the team without an engine.
 """
 
 import logging

@@ -1,7 +1,6 @@
 """`cancel`, `retry`, `priority`, `deadline`, `reassign`, `inbox`, `answer`: work, and what waits for a person.
 
-One rule holds inside: nothing is changed here. Each subcommand builds one command; `change` sends it and says what the
-engine made of it.
+Rule: nothing is changed here. Each subcommand builds one command; `change` sends it and prints its outcome.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The demo's audit crew: function agents that read a folder of source code and write a report a developer would keep.
 
-One rule holds inside: what a worker gets and gives back is a JSON value, and a file that cannot be read is a recorded
-failure, never a silent gap. Workers (`scan`, `parse`, `hazards`, `fingerprints`, `imports`, `documentation`) import the
-standard library alone, because each of them is loaded in fresh processes. The team file is `crew.yaml`.
+Rule: what a worker takes and returns is a JSON value, and a file that cannot be read is a recorded failure, never a
+silent gap. Workers (`scan`, `parse`, `hazards`, `fingerprints`, `imports`, `documentation`) import the standard library
+alone, because each of them is loaded in fresh processes. The team file is `crew.yaml`.
 """

@@ -48,7 +48,7 @@ def what_is_here(found: Section) -> str:
 
 
 def hot_spots(found: Section) -> str:
-    """Functions and files that are hard to change, and what nobody uses."""
+    """Functions and files that are hard to change, and unused names."""
     functions = [
         (_at(row), code(row["name"]), row["complexity"], row.get("cognitive", "–"), row.get("nesting", "–"),
          row["lines"])
@@ -213,7 +213,7 @@ def skipped(found: Section) -> str:
 
 
 def failures(sections: list[Section]) -> str:
-    """Files that a worker could not deal with, and who said so."""
+    """Files that a worker could not process, and the sections that report them."""
     by_file: dict[tuple[str, str], list[str]] = {}
     for found in sections:
         for failure in found.get("failures", ()):

@@ -1,4 +1,4 @@
-"""How hard a Python function is to follow, and what of a file nobody uses. Pure."""
+"""Complexity metrics of Python functions, and unused imports and parameters. Pure."""
 
 import ast
 import math
@@ -154,7 +154,7 @@ def _halstead_word(node: ast.AST) -> str:
 
 
 def maintainability(volume: float, complexity: float, lines: float) -> float:
-    """An index from 0 (nobody dares) to 100, from averages over the functions of a module; the volume is in bits.
+    """Maintainability index, 0 (worst) to 100, from averages over the functions of a module; the volume is in bits.
 
     Source: P. Oman and J. Hagemeister, "Metrics for Assessing a Software System's Maintainability", ICSM 1992, with
     the three-metric coefficients and scaled to 0..100.

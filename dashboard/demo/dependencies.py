@@ -53,7 +53,7 @@ IMPORT_NAMES: Final = {
     "serial": "pyserial", "usb": "pyusb", "crypto": "pycryptodome", "openssl": "pyopenssl", "google": "protobuf",
     "mysqldb": "mysqlclient", "psycopg2": "psycopg2-binary", "win32api": "pywin32", "pkg-resources": "setuptools",
 }  # fmt: skip
-"""Import names that differ from the name of the package that brings them; `google` stands for many."""
+"""Import names that differ from their package's name; several packages provide `google`."""
 
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*([^;#]*)")
 _GO_REQUIRE = re.compile(r"(?m)^\s*(?:require\s+)?([\w.-]+\.[\w./-]+)\s+(v[\w.+-]+)")
@@ -138,7 +138,7 @@ def canonical(name: str) -> str:
 
 
 def compared(declared: list[dict[str, str]], outside: dict[str, int], *, firm: Collection[str]) -> dict[str, Any]:
-    """Hold items of `declared_in` against outside packages by import name, of which `firm` cannot be done without.
+    """Compare items of `declared_in` with outside packages by import name, of which `firm` are required.
 
     Returns:
         Counts, `undeclared` (firmly imported, not declared), `unseen` (declared, never imported), `loose` (no version

@@ -1,7 +1,7 @@
 """Worker that looks for hazards: rules over the syntax tree, credentials and notes to self over the text.
 
-A rule gets a node and the module around it; it answers with what to say, or with nothing. The order of severity is
-high (an attacker or lost data), medium (a likely bug), low (worth a look).
+A rule gets a node and the module around it; it answers with what to say, or with nothing. The order of severity is high
+(an attacker or lost data), medium (a likely bug), low (worth a look).
 """
 
 import ast
@@ -15,7 +15,7 @@ from dashboard.demo.source import over_files, read_bytes, read_python
 
 SEVERITIES: Final = ("high", "medium", "low")
 KEPT = 25
-"""Findings of one file that are told one by one, the most severe first; all are counted."""
+"""Findings of one file that are listed, the most severe first; all are counted."""
 
 
 @dataclass(slots=True)

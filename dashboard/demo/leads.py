@@ -1,7 +1,7 @@
 """The leads of the audit crew: each asks its question of the whole folder, one worker's answer at a time.
 
-Every lead lists the files itself. A list in the journal would be longer than everything the crew finds, and files
-that changed since are different work anyway.
+Every lead lists the files itself. A list in the journal would be longer than everything the crew finds, and files that
+changed since are different work anyway.
 """
 
 from collections import Counter

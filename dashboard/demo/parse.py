@@ -21,7 +21,7 @@ from dashboard.demo.complexity import (
 from dashboard.demo.source import PythonSource, over_files, read_python
 
 KEPT_FUNCTIONS = 8
-"""Functions of one file that are told one by one: the most complex ones."""
+"""Functions of one file that are listed: the most complex ones."""
 HARD = 10
 """Cyclomatic complexity above which a function is counted as hard to test."""
 

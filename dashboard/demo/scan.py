@@ -144,7 +144,7 @@ def _entry(name: str, data: bytes) -> dict[str, Any]:
 
 
 def _oddities(data: bytes) -> list[str]:
-    """What a reviewer would want to be told about a text, most dangerous first."""
+    """Oddities of a text, the most dangerous first."""
     text = data.decode("utf-8", "replace")
     notes = []
     for shape, what, sign in (

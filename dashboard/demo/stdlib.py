@@ -82,7 +82,7 @@ def _nasty(folder: Path) -> dict[str, Callable[[], object]]:
 
 
 MARK = "made-by-quarterdeck-demo.txt"
-"""Stands in a folder that may be deleted and made anew."""
+"""Marks a folder that may be deleted and created again."""
 AUDIT_S = 150.0
 """Seconds of work that the slice should give this machine."""
 COST_RATIO = 1.5
@@ -135,7 +135,7 @@ def stdlib_folder(
 
 
 def _claim(target: Path) -> None:
-    """Empty the folder but for its mark, which stands there all the time: a copy that was interrupted is made anew."""
+    """Empty the folder except for its mark, so that an interrupted copy is made again."""
     target.mkdir(parents=True, exist_ok=True)
     mark = target / MARK
     if not mark.is_file():

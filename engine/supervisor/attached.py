@@ -1,8 +1,8 @@
 """A supervisor of a team that works in another process: the same calls, by way of the team's file, without its code.
 
-Rule: the outcome of a command or a run is read from the journal; the inbox only transports commands
-there. While a call waits, one thread of this process follows the file for all its followers, and the state
-and all waiting calls are updated by the events as they come.
+Rule: the outcome of a command or a run is read from the journal; the inbox only transports commands there. While a call
+waits, one thread of this process follows the file for all its followers, and the state and all waiting calls are
+updated by the events as they come.
 """
 
 import asyncio

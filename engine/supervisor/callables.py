@@ -1,7 +1,7 @@
 """The callables that a program passes, the references that stand for them in the journal, and whether they could work.
 
-A reference that is bound to this process means the same everywhere in it: a state that one supervisor gave out works
-in another. One of a process that has ended never comes to mean something else.
+A reference that is bound to this process means the same everywhere in it: a state that one supervisor gave out works in
+another. One of a process that has ended never comes to mean something else.
 """
 
 import re

@@ -1,7 +1,7 @@
 """`DynamicSupervisor`: a live team in a program.
 
-What it can do is in one file a subject: `requests`, `changes` and `views`.
-Here is what it is made from, how teams join, and how all of it goes elsewhere as one value.
+What it can do is in one file a subject: `requests`, `changes` and `views`. Here is what it is made from, how teams
+join, and how all of it goes elsewhere as one value.
 """
 
 import os

@@ -1,7 +1,7 @@
 """The team file: YAML that a person writes, checked whole, and turned into one `LoadTeam` command.
 
-One rule holds inside: reading a file imports none of its code; every fault is told at once, each in a line with its
-place. Format: `schema`. Lines: `document`. Words of a fault: `faults` and `problems`. What clashes: `meaning`.
+Rule: reading a file imports none of its code; all faults are reported at once, each in a line with its place. Format:
+`schema`. Lines: `document`. Messages: `faults`. Checks across blocks: `meaning`.
 """
 
 import hashlib

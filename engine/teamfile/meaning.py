@@ -1,6 +1,6 @@
 """Checks a team file across its parts: names that clash, members that do not exist, agents without code.
 
-One rule holds inside: nothing of the team's own code is imported.
+Rule: nothing of the team's own code is imported.
 """
 
 from collections.abc import Callable, Iterator, Sequence

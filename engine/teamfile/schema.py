@@ -1,7 +1,7 @@
 """What may stand in a team file: its keys, their types and their bounds.
 
-One rule holds inside: the models say what a person writes; what it means together (names that clash, members that do
-not exist) is checked in `meaning`, and `build` turns it into what the engine takes. See docs/reference/team-file.md.
+Rule: the models say what a person writes; what it means together (names that clash, members that do not exist) is
+checked in `meaning`, and `build` turns it into what the engine takes. See docs/reference/team-file.md.
 """
 
 from typing import Annotated, Any, Literal
