@@ -47,7 +47,7 @@ DEEPEST = 2
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One attempt, as what goes wrong in it sees it."""
+    """One attempt, as the functions in `MISHAPS` get it."""
 
     world: World
     work: Work
@@ -59,7 +59,7 @@ class Scene:
 
 
 def is_of_a_program(agent: str) -> bool:
-    """Tell whether the code of an agent, once it is gone, is in a program that will come back with it."""
+    """Tell whether the code of an agent is in a program that may end and come back: it is away then, not broken."""
     return crc32(agent.encode()) % 2 == 0
 
 
@@ -112,12 +112,12 @@ class SimulatedRuntime:
 
 
 def simulated_runtime(world: World, seed: int, *, given: bool) -> Callable[[AgentSpec, Code], SimulatedRuntime]:
-    """Return what makes the runtime of every agent of a history; a `given` team's keep their time limits."""
+    """Return the factory of all runtimes of a history; agents of a `given` team keep their time limits."""
     return lambda spec, code: SimulatedRuntime(spec, world, seed, given=given)
 
 
 def seconds(draw: Random, longest_s: float = LONGEST_S) -> float:
-    """Return how long a piece of work takes: from nothing to the longest, each magnitude as likely."""
+    """Return the duration of a piece of work: log-uniform up to the longest, and at times none."""
     return 0.0 if draw.random() < 0.15 else math.exp(draw.uniform(math.log(0.05), math.log(longest_s)))
 
 
@@ -153,7 +153,7 @@ async def _step(scene: Scene, name: str) -> None:
 
 
 def _spend(scene: Scene) -> None:
-    """Say what a model took; not every provider says everything."""
+    """Report the usage of a model call; some providers report only a part."""
     draw = scene.draw
     amounts: dict[str, Any] = {
         "tokens_in": draw.choice([None, 0, 120, 4_000]),
@@ -166,7 +166,7 @@ def _spend(scene: Scene) -> None:
 
 
 async def _call(scene: Scene, number: int) -> None:
-    """Call a tool that must not be called twice; some agents see to its errors themselves."""
+    """Call a tool that must not be called twice; some agents handle its errors themselves."""
     try:
         await scene.context.tool("send", number)
     except ConnectionError:
@@ -330,7 +330,7 @@ async def _stalls(scene: Scene) -> JsonValue:
 
 
 async def _gives_way(scene: Scene) -> JsonValue:
-    """Let everybody else go first, again and again."""
+    """Yield to the event loop again and again."""
     for _ in range(50):
         await anyio.lowlevel.checkpoint()
     return "done at the same moment"

@@ -1,4 +1,4 @@
-"""Who works in a simulation: teams that chance draws with their strategies, and a real team with its code taken out."""
+"""Teams of a simulation: randomly drawn ones with their strategies, and real ones with their code taken out."""
 
 from collections.abc import Callable, Sequence
 from random import Random
@@ -67,7 +67,7 @@ def each_spec(value: T, change: Callable[[AgentSpec], AgentSpec]) -> T:
 
 
 def drawn_spec(draw: Random, name: str | None = None) -> AgentSpec:
-    """Return an agent with skills, policies and limits as chance has them."""
+    """Return an agent with random skills, policies and limits."""
     values: dict[str, Any] = {
         "name": name or draw.choice(NAMES),
         "agent_type": SIMULATED,
@@ -89,7 +89,7 @@ def drawn_spec(draw: Random, name: str | None = None) -> AgentSpec:
 
 
 def drawn_chain(draw: Random) -> tuple[FailurePolicy, ...]:
-    """Return a chain of failure policies with their numbers drawn."""
+    """Return a chain of failure policies with random numbers."""
     return tuple(often_drawn(policy, draw, State()) or policy() for policy in draw.choice(CHAINS))
 
 

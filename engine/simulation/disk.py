@@ -1,4 +1,4 @@
-"""The disk of a simulated history: the store's own SQL on databases in memory, that can die between any two writes.
+"""The disk of a simulated history: the store's SQL on databases in memory, which can fail between any two writes.
 
 `Disk` outlives engines as a file does. Each engine gets a `Store` over connections of its own; `Wire` stands where
 `aiosqlite` would, answers without a thread, and asks before and after every write whether the engine lives on.
@@ -38,11 +38,11 @@ _numbers = itertools.count()
 
 
 class EngineKilled(StoreError):
-    """The engine that wrote is dead: nothing it does reaches the disk any more."""
+    """The engine that wrote was killed; nothing that it does reaches the disk."""
 
 
 class Mishaps:
-    """What one engine's disk will run into.
+    """Disk faults that are planned for one engine.
 
     Attributes:
         kill_in: Writes until the engine dies; None lets it live.
@@ -65,27 +65,27 @@ class Mishaps:
 
     @property
     def is_waiting(self) -> bool:
-        """True while a write takes its time."""
+        """True while a write is delayed."""
         return self._stalled is not None
 
     def kill(self) -> None:
-        """End the engine here and now."""
+        """Kill the engine at once."""
         self.let_go()
         self._on_killed()
 
     def let_go(self) -> None:
-        """Let nothing reach the disk any more, and nobody wait for it."""
+        """Refuse all writes from now on, and cancel a delayed one."""
         self.killed = True
         self.hurry()
 
     def hurry(self) -> None:
-        """Let no write take its time any more, as the clock stands still from now on."""
+        """Delay no write any more; the clock stands still from now on."""
         self._hurries = True
         if self._stalled is not None:
             self._stalled.cancel()
 
     async def stall(self, clock: Clock) -> None:
-        """Let a write take its time; the engine waits for it, and its clock goes on."""
+        """Delay a write while the clock of the engine goes on."""
         due_ms, self.stall_ms = clock.now_ms() + self.stall_ms, 0
         if self._hurries:
             return
@@ -97,7 +97,7 @@ class Mishaps:
 
 
 class Wire:
-    """A connection, as the store's classes know it."""
+    """A database connection with the interface of `aiosqlite`, without a thread."""
 
     def __init__(
         self, connection: sqlite3.Connection, clock: Clock, mishaps: Mishaps, written: Callable[[], None] | None
@@ -109,11 +109,11 @@ class Wire:
         self._written = written
 
     async def execute_fetchall(self, sql: str, parameters: Any = ()) -> Iterable[Any]:
-        """Do one statement and return what it finds."""
+        """Execute one statement and return its rows."""
         return (await self._do(sql, parameters)).fetchall()
 
     async def execute(self, sql: str, parameters: Any = ()) -> sqlite3.Cursor:
-        """Do one statement and return how it went."""
+        """Execute one statement and return its cursor."""
         return await self._do(sql, parameters)
 
     async def _do(self, sql: str, parameters: Any) -> sqlite3.Cursor:
@@ -153,13 +153,13 @@ class Wire:
             raise full
 
     async def _turns(self) -> None:
-        """Let the engine go on for some turns, where it is the journal that is written."""
+        """Let the event loop run for some turns while the journal is written."""
         for _ in range(self._mishaps.turns() if self._can_stall else 0):
             await checkpoint()
 
 
 class Shelf:
-    """Snapshots, kept in memory: the store's own pack them in a thread, whose timing no seed decides."""
+    """Snapshots in memory; the store's own compress in a thread, whose timing is not deterministic."""
 
     def __init__(self, kept: dict[int, bytes], mishaps: Mishaps, journal: sqlite3.Connection) -> None:
         self._kept = kept
@@ -188,7 +188,7 @@ class Shelf:
 
 
 class Disk:
-    """What stays when engines come and go: journal, inbox, snapshots, and the token of the lease."""
+    """What outlives engines: journal, inbox, snapshots and the token of the lease."""
 
     def __init__(self) -> None:
         number = next(_numbers)
@@ -212,7 +212,7 @@ class Disk:
         return connection
 
     def open(self, clock: Clock, mishaps: Mishaps, written: Callable[[], None]) -> Store:
-        """Take over as a new engine: the token is raised, and whoever held the disk before can write no more."""
+        """Open the disk as a new engine: raise the token, so that an earlier engine can write no more."""
         writer = self._connect(self._database)
         inbox = self._connect(self._inbox)
         token = raise_token(writer, Process(1, "", "", "simulated"), clock.now_ms())
@@ -230,7 +230,7 @@ class Disk:
         )
 
     def depose(self, at_ms: int) -> None:
-        """Raise the token, as an engine does that takes over and writes nothing yet."""
+        """Raise the token without writing, as an engine does that has just taken over."""
         raise_token(self._journal_reader, Process(2, "", "", "simulated"), at_ms)
 
     @property
@@ -246,7 +246,7 @@ class Disk:
         return decode_events([(row[0], row[2], row[3]) for row in rows])
 
     def put(self, row: CommandRow) -> None:
-        """Queue a command, as a client does that finds no engine."""
+        """Queue a command in the inbox, as a client does without an engine."""
         self._inbox_reader.execute(*put_commands([row]))
 
     def outcome(self, command_id: str) -> tuple[str, int | None] | None:
@@ -260,6 +260,6 @@ class Disk:
         return [row.id for row in map(command_of, found) if row is not None]
 
     def close(self) -> None:
-        """Forget everything."""
+        """Close all connections, which drops the databases."""
         for connection in self._own:
             connection.close()

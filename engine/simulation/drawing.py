@@ -1,4 +1,4 @@
-"""Values of any of the engine's records, drawn from their fields: by what a field is called, and by what it holds.
+"""Random values of the engine's records, drawn from the names and types of their fields.
 
 So a field that is new to the engine takes part in simulations by itself.
 """
@@ -60,13 +60,13 @@ def _work(draw: Random, state: State) -> str:
 
 
 def _stopped_work(draw: Random, state: State) -> str:
-    """Return a task that has failed or backs off where there is one, as a rule."""
+    """Return mostly a task that has failed or backs off, where there is one."""
     tasks = [one.id for one in state.tasks.values() if one.status in (TaskStatus.FAILED, TaskStatus.RETRYING)]
     return one_of(draw, tasks) if tasks and draw.random() < 0.7 else _work(draw, state)
 
 
 def _busy_agent(draw: Random, state: State) -> str:
-    """Return an agent that is at work where there is one, as a rule."""
+    """Return mostly an agent that is at work, where there is one."""
     busy = [f"@{one.id}" for one in state.agents.values() if one.running or one.parked]
     return draw.choice(busy) if busy and draw.random() < 0.7 else _agent(draw, state)
 
@@ -84,7 +84,7 @@ def _open_task(draw: Random, state: State) -> str:
 
 
 def _stopped(draw: Random, state: State) -> str:
-    """Return what a person may let go on: what is paused or has failed, and agents behind a circuit."""
+    """Return something that can be resumed: paused, failed, or an agent with an open circuit."""
     owners: list[Run | Supervisor | Agent] = [*state.runs.values(), *state.supervisors.values(), *state.agents.values()]
     paused = [one.id for one in owners if one.paused]
     failed = [one.id for one in owners if not isinstance(one, Run) and one.error is not None]
@@ -93,7 +93,7 @@ def _stopped(draw: Random, state: State) -> str:
 
 
 def one_of(draw: Random, known: Sequence[str]) -> str:
-    """Return one of some names, and at times one that nobody has."""
+    """Return one of some names, and at times an unknown one."""
     if not known or draw.random() < WRONG:
         return draw.choice(["nobody", "t999999", "chief/nobody", "", *NAMES])
     return draw.choice(known)
@@ -112,13 +112,13 @@ def _registered(draw: Random, state: State) -> str:
 
 
 def _seconds(least: float = 20.0, most: float = 50_000.0) -> Callable[[Random, State], float]:
-    """Return what draws a time, each magnitude as likely."""
+    """Return a function that draws a log-uniform time."""
     logs = math.log(least), math.log(most)
     return lambda draw, state: draw.choice([0.0, -1.0]) if draw.random() < WRONG else math.exp(draw.uniform(*logs))
 
 
 def _one(*values: Any, wrong: Any = None) -> Callable[[Random, State], Any]:
-    """Return what draws one of a few values, and at times one that is wrong, where there is one."""
+    """Return a function that draws one of a few values, and at times the invalid one, if there is one."""
     return lambda draw, state: wrong if wrong is not None and draw.random() < WRONG else draw.choice(values)
 
 
@@ -251,7 +251,7 @@ def field_value(name: str, hint: Any, draw: Random, state: State) -> Any:
 
 
 def often_drawn(cls: Any, draw: Random, state: State, *, left_out: float = LEFT_OUT) -> Any:
-    """Return an instance with its fields drawn, tried again where they do not go together; None where they never do."""
+    """Return an instance with its fields drawn; tried again where it is not valid, None after `TRIES`."""
     for _ in range(TRIES):
         try:
             return drawn(cls, draw, state, left_out=left_out)

@@ -1,4 +1,4 @@
-"""What goes wrong around a team: engines die, disks fill, code is gone. One function each, in a table."""
+"""Faults around a team: engines die, disks fill, code is missing. One function each, in a table."""
 
 from collections.abc import Callable
 from random import Random
@@ -73,7 +73,7 @@ def _code_back(world: World, draw: Random) -> str:
 
 
 def mend(world: World) -> None:
-    """Let all code be found again."""
+    """Make all missing code available again."""
     world.missing.clear()
     for agent in list(world.state.agents.values()):
         if agent.error is not None or agent.away:
@@ -95,7 +95,7 @@ def _odd_rows(world: World, draw: Random) -> str:
 
 
 def _import(world: World, draw: Random) -> str:
-    """Let an archive of the same team come in beside it, all at once."""
+    """Import an archive of the same team beside it."""
     if len(world.state.agents) > MOST_AGENTS or not world.state.supervisors:
         return "nothing is imported"
     state, texts = world.exported()

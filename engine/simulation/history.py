@@ -1,4 +1,4 @@
-"""One history: a plan that happens, engine after engine on the same disk, until the team has come to rest.
+"""Runs one plan: engine after engine on the same disk, until the team is at rest.
 
 One rule holds inside: nothing depends on anything but the plan. Real time is looked at for one thing only: to give up a
 history in which nothing happens any more.
@@ -49,7 +49,7 @@ EXPECTED_ENDS = (EngineKilled, Deposed, DiskStayedFull)
 
 
 def live_through(plan: Plan, *, patience_s: float = PATIENCE_S) -> Past:
-    """Let a plan happen, and return what came of it; the first invariant that breaks ends it.
+    """Run a plan and return its result; the first broken invariant ends it.
 
     Args:
         plan: Every decision.
@@ -67,7 +67,7 @@ def live_through(plan: Plan, *, patience_s: float = PATIENCE_S) -> Past:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Let the engine's log say nothing: dying engines are what is wanted here."""
+    """Silence the engine's log: engines die on purpose here."""
     log = logging.getLogger("engine")
     before = log.level
     log.setLevel(logging.CRITICAL + 1)
@@ -78,7 +78,7 @@ def _quiet() -> Iterator[None]:
 
 
 class History(World):
-    """A plan on its way."""
+    """The run of one plan."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
@@ -92,7 +92,7 @@ class History(World):
         self._last_ms = START_MS
 
     async def happen(self, patience_s: float) -> None:
-        """Let engine follow engine until the plan is over and the team is at rest."""
+        """Run one engine after the other until the plan is over and the team is at rest."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._watch, patience_s, group.cancel_scope)
             while not self._over and self.broken is None:
@@ -102,7 +102,7 @@ class History(World):
             group.cancel_scope.cancel()
 
     async def _watch(self, patience_s: float, scope: anyio.CancelScope) -> None:
-        """Give up when nothing has happened for too long."""
+        """Give up when nothing happens for too long."""
         looks, seen = 0, (-1, -1, -1)
         while looks * LOOK_S < patience_s:
             await anyio.sleep(LOOK_S)
@@ -112,7 +112,7 @@ class History(World):
         scope.cancel()
 
     def told(self) -> Past:
-        """Return what has happened."""
+        """Return the result."""
         return Past(
             plan=self.plan,
             broken=self.broken,
@@ -192,13 +192,13 @@ class History(World):
         self.drop()
 
     def drop(self) -> None:
-        """Let go of the engine as it is."""
+        """Abandon the engine without a clean end."""
         self.mishaps.let_go()
         if self._group is not None:
             self._group.cancel_scope.cancel()
 
     def _while_dead(self, draw: Random) -> None:
-        """Let time pass without an engine; what operators want meanwhile waits in the inbox."""
+        """Let time pass without an engine; commands wait in the inbox meanwhile."""
         dead_ms = draw.choice([0, 0, 1, 1_000, 60_000, 1_200_000])
         clock = VirtualClock(self.clock.now_ms() + dead_ms)
         self.clock = clock
@@ -277,7 +277,7 @@ class History(World):
                 self.breaks("acknowledged_is_on_disk", says, f"{order_id} is said to stand at seq {applied.seq}")
 
     async def _come_to_rest(self, host: Host) -> None:
-        """Take back everything that keeps work from going on, and wait until nothing happens any more."""
+        """Undo pauses and faults, answer all questions, and wait until nothing happens any more."""
         self.mishaps.kill_in = None
         self.mishaps.full_until_ms = 0
         self.tell("everybody is let go on, until nothing happens any more")
@@ -295,7 +295,7 @@ class History(World):
         self._left = list(left(host.state))
 
     def _written(self) -> None:
-        """Look at what one write brought into the journal."""
+        """Check and take what one write brought into the journal."""
         books = self.books
         books.batch = self.disk.events(books.state.seq)
         if not books.batch or self.broken is not None:
@@ -319,14 +319,14 @@ class History(World):
 
 
 def left(state: State) -> Iterator[str]:
-    """Yield what waits for ever: nobody is left who could do it."""
+    """Yield permanently blocked tasks."""
     for task in state.tasks.values():
         if not (task.ended or task.blockers or task.open) and task.kind == "agent":
             yield f"{task.title} ({task.queue or 'no queue'})"
 
 
 def resumes(state: State) -> list[Command]:
-    """Return what takes back every pause, and has code looked for again that was in another program."""
+    """Return commands that resume whatever is paused or away."""
     paused = [
         *(run.id for run in state.runs.values() if run.paused),
         *(one.id for one in state.supervisors.values() if one.paused),
@@ -336,13 +336,13 @@ def resumes(state: State) -> list[Command]:
 
 
 def answers(state: State, draw: Random) -> list[Command]:
-    """Return an answer to every question that has options, chosen by chance."""
+    """Return a random answer to every question that has options."""
     asked = [one for one in state.escalations.values() if one.options]
     return [Answer(escalation=one.id, answer=draw.choice(one.options)) for one in asked]
 
 
 class _EnginesClock(VirtualClock):
-    """A clock that goes on for as long as its engine does; what waits for it longer is let go."""
+    """A clock that stops with its engine; a delayed write ends then."""
 
     def __init__(self, start_ms: int, mishaps: Mishaps) -> None:
         super().__init__(start_ms)
@@ -357,7 +357,7 @@ class _EnginesClock(VirtualClock):
 
 
 class _Begun:
-    """Takes the news that a host takes orders."""
+    """A `task_status` that sets an event once the host takes orders."""
 
     def __init__(self, begun: anyio.Event) -> None:
         self._begun = begun

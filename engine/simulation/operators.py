@@ -1,4 +1,4 @@
-"""Operators of a simulation: every command, mostly such as the engine accepts.
+"""Operators of a simulation: every kind of command, mostly valid ones.
 
 A command that is not in `SPECIAL` is drawn from its fields, by their names and types; so one that is new to the engine
 takes part by itself. Kinds of acts are the types of the commands. Most operators look first: they ask the core whether
@@ -69,7 +69,7 @@ def acts() -> dict[str, float]:
 
 
 def considered(kind: str, draw: Random, state: State, number: int) -> Command | None:
-    """Return what an operator does who wants a command of a kind, or another that is possible; None for nothing.
+    """Return a command of a kind that the core accepts, or one of another kind; None where none is found.
 
     Args:
         kind: The type of the command.
@@ -96,7 +96,7 @@ def is_accepted(command: Command, state: State) -> bool:
 
 
 def drawn_command(kind: str, draw: Random, state: State, number: int) -> Command | None:
-    """Return a command of a kind, as chance and the state of the moment have it; None where its own checks refuse it.
+    """Return a random command of a kind, with names from the state; None where it is not valid.
 
     Args:
         kind: The type of the command.
@@ -191,7 +191,7 @@ def _change_supervisor(draw: Random, state: State, number: int) -> Command:
 
 
 def _add_agent(draw: Random, state: State, number: int) -> Command:
-    """Return an agent more; as a rule one that others make room for, where a supervisor is full."""
+    """Return a command that adds an agent; mostly with eviction, where a supervisor is full."""
     command: AddAgent = drawn(AddAgent, draw, state)
     full = [one for one in state.supervisors.values() if len(names_under(state, one)[1]) >= one.max_agents]
     if full and draw.random() < MAKES_ROOM:

@@ -1,4 +1,4 @@
-"""A plan: every decision that chance takes in one history, drawn from its seed before anything happens; and its past.
+"""A plan: every random decision of one history, drawn from its seed before it runs; and its result.
 
 One rule holds inside: each decision carries a draw of its own, and an agent's behaviour hangs on what it is asked and
 not on what happened before; so a decision that is left out leaves the others as they were, and a history can be cut
@@ -13,7 +13,7 @@ from engine.core.commands import Command, SupervisorSpec
 from engine.core.events import Event
 from engine.core.fact import fields
 from engine.core.values import preview
-from engine.simulation.chronicle import Chronicle
+from engine.simulation.shadow_ledger import ShadowLedger
 
 HOUR_MS = 3_600_000
 REQUEST = "submit"
@@ -31,7 +31,7 @@ PER_DRAW = 2**53
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Something that an operator does, or that goes wrong."""
+    """A command of an operator, or a fault."""
 
     at_ms: int
     """Since the history began."""
@@ -43,13 +43,13 @@ class Decision:
     """Its place in the plan as it was drawn."""
 
     def random(self) -> Random:
-        """Return the source of what it draws; the same each time."""
+        """Return its source of chance; the same each time."""
         return Random(self.draw)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One history before it happens."""
+    """All decisions of one history."""
 
     seed: int
     team: SupervisorSpec
@@ -148,14 +148,14 @@ class Line:
 
 @dataclass(slots=True)
 class Past:
-    """What a history came to."""
+    """The result of one history."""
 
     plan: Plan
     broken: Broken | None
     lines: list[Line]
     wrong: dict[str, str]
     """What went wrong in which attempts."""
-    books: Chronicle
+    books: ShadowLedger
     digest: str
     """Of the whole journal: the same for the same plan."""
     hours: float
@@ -169,7 +169,7 @@ class Past:
 
 
 def in_words(command: Command) -> str:
-    """Return a command in one line: its name, and what of it is not as always."""
+    """Return a command in one line: its name and the fields that are not the default."""
     said = []
     for one in fields(type(command)):
         value = getattr(command, one.name)

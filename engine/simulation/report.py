@@ -1,4 +1,4 @@
-"""Many histories, told in figures: what a team did in them, how long it kept work waiting, what failed and broke."""
+"""Figures of many histories: what a team did, how long work waited, what failed, what broke."""
 
 import time
 from collections import Counter
@@ -48,7 +48,7 @@ class Cause:
 
     @property
     def advice(self) -> str:
-        """What of the team would have changed it."""
+        """What to change in the team."""
         if self.kind == "removed":
             return "give a second agent one of its specialties"
         if self.kind == "deadline or budget":
@@ -104,7 +104,7 @@ STARVED_MS = 6 * 3_600_000
 
 @dataclass(slots=True)
 class Report:
-    """What many histories came to."""
+    """The figures of many histories."""
 
     seeds: int = 0
     hours: float = 0.0
@@ -145,7 +145,7 @@ class Report:
 
     @property
     def accepted(self) -> float:
-        """Share of the commands that were carried out; 1 without any."""
+        """Share of the commands that were applied; 1 without any."""
         return 1 - self.refused / self.commands if self.commands else 1.0
 
     @property
@@ -188,7 +188,7 @@ class Report:
 
 
 def plan_of(seed: int, team: SupervisorSpec | None, *, hours: float = HOURS) -> Plan:
-    """Return what happens at a seed.
+    """Return the plan of a seed.
 
     Args:
         seed: Decides everything.
@@ -204,7 +204,7 @@ def plan_of(seed: int, team: SupervisorSpec | None, *, hours: float = HOURS) -> 
 
 
 def _sound_team(seed: int) -> SupervisorSpec:
-    """Return the first team that a seed draws and the engine takes."""
+    """Return the first team of a seed that the engine accepts."""
     draw = Random(f"team {seed}")
     while True:
         team = drawn_team(draw)
@@ -220,7 +220,7 @@ def simulate(
     hours: float = HOURS,
     progress: Callable[[Report], None] = lambda report: None,
 ) -> Report:
-    """Let histories happen until one breaks an invariant, and cut that one down to the shortest that does.
+    """Run histories until one breaks an invariant, and shrink that one.
 
     Args:
         seeds: One history each.

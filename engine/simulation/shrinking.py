@@ -1,4 +1,4 @@
-"""The shortest history that breaks an invariant: decisions are left out, agents are calmed, as long as it still breaks.
+"""Shrinks a history that breaks an invariant: leaves out decisions and mishaps as long as it still breaks.
 
 Delta debugging (A. Zeller and R. Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE Transactions on
 Software Engineering 28, 2002) over the list of all decisions that chance took: what operators do, what goes wrong
@@ -66,7 +66,7 @@ class _Shrinker:
         return [*taken, *self.best.wrong]
 
     def _attempt(self, parts: list[Part]) -> bool:
-        """Let a history happen with these parts alone; keep it when it still breaks the same invariant."""
+        """Run a history with these parts alone; keep it when it still breaks the same invariant."""
         self._runs += 1
         wrong = {part for part in parts if isinstance(part, str)}
         calm = self.best.plan.calm | (set(self.best.wrong) - wrong)

@@ -1,4 +1,4 @@
-"""The world of one history: what its agents act in, what faults are done to, what laws look at."""
+"""The shared context of one history: its agents act on it, faults change it, laws check it."""
 
 from random import Random
 from typing import Any
@@ -14,11 +14,11 @@ from engine.host import Host
 from engine.host.batch import Batch, Then
 from engine.runtimes.task import Task
 from engine.runtimes.work import Work
-from engine.simulation.chronicle import Chronicle
 from engine.simulation.disk import Disk, Mishaps
 from engine.simulation.laws import LAWS, Law, When
 from engine.simulation.operators import drawn_command
 from engine.simulation.plan import Broken, Line, Plan
+from engine.simulation.shadow_ledger import ShadowLedger
 from store import CommandRow
 from store.opening import Store
 
@@ -26,7 +26,7 @@ START_MS = 1_750_000_000_000
 
 
 class World:
-    """A disk, the engine of the moment if there is one, and the books of what has happened.
+    """A disk, the current engine if there is one, and the bookkeeping over the journal.
 
     Attributes:
         missing: Names of agents whose code is gone.
@@ -39,7 +39,7 @@ class World:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.disk = Disk()
-        self.books = Chronicle()
+        self.books = ShadowLedger()
         self.clock: Clock = VirtualClock(START_MS)
         self.mishaps = Mishaps(lambda: None)
         self.host: Host | None = None
@@ -54,7 +54,7 @@ class World:
 
     @property
     def state(self) -> State:
-        """The state of the engine of the moment; between two engines, what the journal says."""
+        """The state of the current engine; between two engines, that of the journal."""
         return self.host.state if self.host is not None else self.books.state
 
     @property
@@ -63,13 +63,13 @@ class World:
         return self.clock.now_ms()
 
     def drop(self) -> None:
-        """Let go of the engine as it is."""
+        """Abandon the engine without a clean end."""
 
     def end(self) -> None:
         """Ask the engine to end cleanly."""
 
     def signal(self, signal: Signal) -> None:
-        """Report something to the engine, past its rules."""
+        """Send a signal to the engine."""
         if self.host is not None:
             self.host.signal(signal)
 
@@ -90,7 +90,7 @@ class World:
         return share < self.plan.trouble and key not in self.plan.calm
 
     def went_wrong(self, key: str, mishap: str) -> None:
-        """Take note of what goes wrong in an attempt."""
+        """Note what goes wrong in an attempt."""
         self.wrong[key] = mishap
         self.tell(f"{key}: {mishap}")
 
@@ -120,13 +120,13 @@ class World:
         return self.broken is None
 
     def breaks(self, law: str, says: str, what: str) -> None:
-        """Say that an invariant does not hold, which ends the history; the first one counts."""
+        """Record a broken invariant, which ends the history; the first one counts."""
         if self.broken is None:
             self.broken = Broken(law, says, what, self.books.state.seq, self.now_ms - START_MS)
             self.drop()
 
     def begins(self, work: Work) -> None:
-        """Hold the begin of an attempt against the journal."""
+        """Check that the attempt that begins is in the journal."""
         self.check(When.ON_BEGIN, work)
         key = (work.effect.task_id, work.effect.attempt)
         if key not in self.books.started_seq:
@@ -134,31 +134,31 @@ class World:
         self.acting.add(key)
 
     def reads(self, work: Work, task: Task) -> None:
-        """Hold what an attempt is given against the journal."""
+        """Check the inputs of an attempt against the journal."""
         self.check(When.ON_READ, (work, task))
 
     def ends(self, work: Work) -> None:
-        """Take note that an agent is done with an attempt, however."""
+        """Note that an agent has left an attempt."""
         self.acting.discard((work.effect.task_id, work.effect.attempt))
 
     def acts(self, seq: int) -> None:
-        """Hold what the engine does because of the events up to one against the journal."""
+        """Check that the events whose effects are performed are in the journal."""
         if seq > self.books.state.seq:
             self.is_ahead(f"the engine acts on seq {seq}, and the journal ends at {self.books.state.seq}")
 
     def step_recorded(self, step: StepFinished) -> None:
-        """Hold the news that a step is on disk against the journal; one of an attempt that has ended is dropped."""
+        """Check that a step that is reported as recorded is in the journal, unless its attempt has ended."""
         task = self.books.state.tasks.get(step.task_id)
         is_live = task is not None and task.attempt is not None and task.attempt.number == step.attempt
         if is_live and (step.task_id, step.key) not in self.books.steps:
             self.is_ahead(f"{step.key} of {step.task_id} is said to be recorded, and is not on disk")
 
     def is_ahead(self, what: str) -> None:
-        """Say that something is done too early."""
+        """Break the law that effects follow the write."""
         self.breaks("disk_before_deed", "Nothing is done before it is on disk", what)
 
     def step_runs(self, work: Work, name: str) -> None:
-        """Hold a step that is done, and not answered from the journal, against those that are recorded."""
+        """Check that a step that is run was not recorded before."""
         task_id = work.effect.task_id
         began_seq = self.books.started_seq.get((task_id, work.effect.attempt), 0)
         for (of, key), seq in self.books.steps.items():
@@ -167,12 +167,12 @@ class World:
                 self.breaks("no_step_runs_twice", says, f"{name} of {task_id} stands at seq {seq} and runs again")
 
     def tool_runs(self, work: Work) -> None:
-        """Hold a call of a tool that must not be called twice against those that may have happened."""
+        """Check that a tool that must not be called twice has not been called before."""
         self.check(When.ON_CALL, work)
 
 
 class ObservedHost(Host):
-    """A host that holds what it is about to do against what is on disk at that moment.
+    """A host whose effects are checked against what is on disk before they are performed.
 
     Args:
         store: As of any host.
@@ -186,7 +186,7 @@ class ObservedHost(Host):
         self._world = world
 
     def signal(self, signal: Signal, then: Then | None = None) -> None:
-        """Report to the core, and say so when it is told to be on disk."""
+        """Report to the core, and check each step that it says is recorded."""
         if then is None or not isinstance(signal, StepFinished):
             super().signal(signal, then)
             return

@@ -100,6 +100,33 @@ class Diary:
 
         return AgentSpec(name=name, run=run, specialties=specialties, **spec)
 
+    def in_steps(self, name: str, *specialties: str, team: str = "", steps: int = 3, **spec: Any) -> AgentSpec:
+        """Return an agent that takes steps of a second each; they stand in `steps`, and together are its output."""
+
+        async def body(task: Any, ctx: Any) -> str:
+            done = []
+            for number in range(steps):
+
+                async def step(number: int = number) -> str:
+                    await self.works(1)
+                    self.steps.append((name, team, number))
+                    return f"{name}{team}{number}"
+
+                done.append(await ctx.step(f"step {number}", step))
+            return " ".join(done)
+
+        return self.agent(name, *specialties, body=body, team=team, **spec)
+
+    def fails(self, times: int, name: str, *specialties: str, takes_s: float = 0.0, **spec: Any) -> AgentSpec:
+        """Return an agent whose first executions fail, as nobody answers."""
+        left = [times]
+
+        def output(task: Any) -> Any:
+            left[0] -= 1
+            return ConnectionError("nobody answers") if left[0] >= 0 else f"{name}({task.text})"
+
+        return self.agent(name, *specialties, takes_s=takes_s, says=output, **spec)
+
     def supervisor(self, name: str, *specs: AgentSpec, **options: Any) -> DynamicSupervisor:
         """Return a supervisor with these agents, on the diary's clock."""
         return DynamicSupervisor(name, agent_specs=specs, clock=self.clock, **options)

@@ -4,44 +4,13 @@ from typing import Any
 
 import pytest
 
-from engine import AgentSpec, Circuit, Escalate, Limits, Retry, RunFailed, Skip
+from engine import Circuit, Escalate, Limits, Retry, RunFailed, Skip
 from engine.core.options import SupervisorOptions
 from engine.errors import CommandRefusedError
 from tests.meaning.diary import Diary, during
 
 pytestmark = pytest.mark.anyio
 TO_DIG: dict[str, Any] = {"coordination_mode": "map", "coordination_settings": {"to": "dig"}}
-
-
-def fails(times: int, diary: Diary, name: str, *specialties: str, **spec: Any) -> AgentSpec:
-    """An agent that takes a second, and fails so often before it works."""
-    left = [times]
-
-    async def body(task: Any, ctx: Any) -> str:
-        left[0] -= 1
-        if left[0] >= 0:
-            raise RuntimeError("no")
-        return f"{name}({task.text})"
-
-    return diary.agent(name, *specialties, takes_s=1, body=body, **spec)
-
-
-def in_steps(diary: Diary, name: str, *specialties: str, team: str = "", **spec: Any) -> AgentSpec:
-    """An agent that takes three steps of a second each."""
-
-    async def body(task: Any, ctx: Any) -> str:
-        done = []
-        for number in range(3):
-
-            async def step(number: int = number) -> str:
-                await diary.works(1)
-                diary.steps.append((name, team, number))
-                return f"{team or name}{number}"
-
-            done.append(await ctx.step(f"step {number}", step))
-        return " ".join(done)
-
-    return diary.agent(name, *specialties, body=body, team=team, **spec)
 
 
 @pytest.mark.parametrize(("at_s", "order"), [(5, ["first", "new", "old"]), (15, ["first", "old", "new"])])
@@ -65,7 +34,7 @@ async def test_waiting_raises_a_priority(at_s: float, order: list[str]) -> None:
 
 async def test_a_task_that_backs_off_is_tried_now() -> None:
     diary = Diary()
-    ada = fails(1, diary, "ada", on_failure=[Retry(1, base_s=100, cap_s=100)])
+    ada = diary.fails(1, "ada", takes_s=1, on_failure=[Retry(1, base_s=100, cap_s=100)])
 
     async with diary.supervisor("chief", ada) as chief:
 
@@ -102,7 +71,7 @@ async def test_the_answers_to_a_failure(answer: str, output: Any, status: str, s
     diary = Diary()
     chain = [Retry(1, base_s=0.001, cap_s=0.001), Escalate(), Skip()]
 
-    async with diary.supervisor("chief", fails(3, diary, "ada", on_failure=chain)) as chief:
+    async with diary.supervisor("chief", diary.fails(3, "ada", takes_s=1, on_failure=chain)) as chief:
 
         async def act(run_id: str) -> None:
             question = await chief.next_question()
@@ -198,7 +167,7 @@ async def test_a_swap_goes_back_by_itself_after_so_many_failures() -> None:
     diary = Diary()
 
     async with diary.supervisor("chief", diary.agent("ada", "dig"), **TO_DIG) as chief:
-        await chief.swap_agent("ada", fails(9, diary, "ada", "dig", team="new"), rollback_after=(2, 10))
+        await chief.swap_agent("ada", diary.fails(9, "ada", "dig", takes_s=1, team="new"), rollback_after=(2, 10))
         with pytest.raises(RunFailed):
             await chief.arun(list(range(5)))
 
@@ -230,7 +199,7 @@ async def test_a_capability_that_an_agent_gets_makes_it_take_part_in_what_waits(
 )
 async def test_what_becomes_of_the_work_of_an_agent_that_is_removed(mode: Any, output: str, ended_s: float) -> None:
     diary = Diary()
-    workers = [in_steps(diary, name, "dig") for name in ("ada", "bob")]
+    workers = [diary.in_steps(name, "dig") for name in ("ada", "bob")]
 
     async with diary.supervisor("chief", *workers, **TO_DIG) as chief:
 
@@ -310,7 +279,7 @@ async def test_a_deadline_that_is_taken_away_ends_nothing() -> None:
 
 async def test_an_agent_that_is_resumed_has_its_circuit_closed() -> None:
     diary = Diary()
-    ada = fails(1, diary, "ada", circuit=Circuit(1, cool_s=600))
+    ada = diary.fails(1, "ada", takes_s=1, circuit=Circuit(1, cool_s=600))
 
     async with diary.supervisor("chief", ada) as chief:
         with pytest.raises(RunFailed):

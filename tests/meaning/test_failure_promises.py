@@ -28,22 +28,6 @@ def raises(diary: Diary, name: str, *errors: Any, **spec: Any) -> AgentSpec:
     return diary.agent(name, "dig", takes_s=1, says=lambda task: left.pop(0) if left else "done", **spec)
 
 
-def in_steps(diary: Diary, name: str) -> AgentSpec:
-    """An agent that takes three steps of a second each."""
-
-    async def body(task: Any, ctx: Any) -> str:
-        for number in range(3):
-
-            async def step(number: int = number) -> None:
-                await diary.works(1)
-                diary.steps.append((name, "", number))
-
-            await ctx.step(f"step {number}", step)
-        return name
-
-    return diary.agent(name, body=body)
-
-
 class Gone(ConnectionError):
     """An error of a class of its own."""
 
@@ -133,7 +117,7 @@ async def test_a_crash_starts_others_anew_and_their_finished_steps_stay(
     bob = diary.agent("bob", body=crash, on_failure=[Retry(1, 0.001, 0.001)])
     options = SupervisorOptions(restart=Restart(strategy))
     async with diary.supervisor(
-        "chief", in_steps(diary, "ada"), bob, in_steps(diary, "cyd"), coordination_mode="parallel", options=options
+        "chief", diary.in_steps("ada"), bob, diary.in_steps("cyd"), coordination_mode="parallel", options=options
     ) as chief:
         result = await told(chief)
 

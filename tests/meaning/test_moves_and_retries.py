@@ -7,7 +7,6 @@ import pytest
 from engine import CommandRefusedError, DynamicSupervisor
 from tests.meaning.diary import Diary, during, told
 from tests.meaning.stages import IN_TEAMS, STAGES, staged
-from tests.meaning.test_by_hand import fails
 
 pytestmark = pytest.mark.anyio
 TO_DIG: dict[str, Any] = {"coordination_mode": "map", "coordination_settings": {"to": "dig"}}
@@ -96,7 +95,7 @@ async def test_a_team_that_is_moved_at_work_ends_what_it_has_and_counts_where_it
 @pytest.mark.parametrize("stage", STAGES)
 async def test_a_finished_run_is_given_again_to_the_team_that_had_it(stage: str) -> None:
     diary = Diary()
-    workers = [fails(1, diary, "ada", "dig"), diary.agent("bob", takes_s=1)]
+    workers = [diary.fails(1, "ada", "dig", takes_s=1), diary.agent("bob", takes_s=1)]
 
     async with staged(stage, diary, *workers, participants=["ada", "bob"]) as chief:
         first = await told(chief)
@@ -110,7 +109,7 @@ async def test_a_finished_run_is_given_again_to_the_team_that_had_it(stage: str)
 @pytest.mark.parametrize("stage", ["alone", "teams", "twins", "above", "lame"])
 async def test_a_failed_task_is_tried_again_unless_its_team_has_failed_with_it(stage: str) -> None:
     diary = Diary()
-    workers = [fails(1, diary, "ada"), diary.agent("bob", takes_s=9)]
+    workers = [diary.fails(1, "ada", takes_s=1), diary.agent("bob", takes_s=9)]
     settings: dict[str, Any] = {"coordination_mode": "parallel", "participants": ["ada", "bob"]}
 
     async with staged(stage, diary, *workers, **settings) as chief:
@@ -136,7 +135,7 @@ async def test_a_task_in_a_team_below_is_tried_again_while_others_of_that_team_w
     diary = Diary()
     chief = diary.supervisor("chief", diary.agent("last"))
     below = diary.supervisor(
-        "below", fails(1, diary, "ada"), diary.agent("bob", takes_s=9), coordination_mode="parallel"
+        "below", diary.fails(1, "ada", takes_s=1), diary.agent("bob", takes_s=9), coordination_mode="parallel"
     )
     await chief.add_sub_supervisor("below", below)
 

@@ -5,7 +5,7 @@ from typing import Any
 import anyio
 import pytest
 
-from engine import AgentSpec, DynamicSupervisor, RunResult, SupervisorOptions
+from engine import DynamicSupervisor, RunResult, SupervisorOptions
 from tests.meaning.diary import Diary, told
 from tests.meaning.stages import IN_TEAMS, STAGES, staged
 from tests.patience import PATIENCE_S
@@ -14,24 +14,6 @@ IN_TIME = [stage for stage in STAGES if stage not in (*IN_TEAMS, "attached")]
 """Not where an agent's name is that of its team, nor where a command takes real time to arrive."""
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("stage", IN_TIME)]
 TO_DIG: dict[str, Any] = {"coordination_mode": "map", "coordination_settings": {"to": "dig"}}
-
-
-def in_steps(diary: Diary, name: str, *specialties: str, team: str = "", steps: int = 3, **spec: Any) -> AgentSpec:
-    """An agent that takes steps of a second each; what it did stands in the diary's `steps`."""
-
-    async def body(task: Any, ctx: Any) -> str:
-        done = []
-        for number in range(steps):
-
-            async def step(number: int = number) -> str:
-                await diary.works(1)
-                diary.steps.append((name, team, number))
-                return f"{name}{team}{number}"
-
-            done.append(await ctx.step(f"step {number}", step))
-        return " ".join(done)
-
-    return diary.agent(name, *specialties, body=body, team=team, **spec)
 
 
 async def begun(chief: DynamicSupervisor, group: Any, request: Any = "go", **duties: Any) -> str:
@@ -77,7 +59,7 @@ async def test_a_paused_supervisor_begins_nothing_below_it(stage: str) -> None:
 async def test_cancel_stops_at_the_next_step_and_keeps_the_steps(stage: str) -> None:
     diary = Diary()
 
-    async with staged(stage, diary, in_steps(diary, "ada", steps=9), participants=["ada"]) as chief:
+    async with staged(stage, diary, diary.in_steps("ada", steps=9), participants=["ada"]) as chief:
         run_id = await chief.submit("go")
         async with diary.at(2.5):
             await chief.cancel(run_id)
@@ -102,7 +84,7 @@ async def test_a_swap_ends_on_the_old_spec_goes_on_or_begins_again(
     diary = Diary()
     results: list[RunResult] = []
 
-    async with staged(stage, diary, in_steps(diary, "ada"), participants=["ada"]) as chief:
+    async with staged(stage, diary, diary.in_steps("ada"), participants=["ada"]) as chief:
         async with anyio.create_task_group() as group:
             run_id = await chief.submit("go")
 
@@ -111,7 +93,7 @@ async def test_a_swap_ends_on_the_old_spec_goes_on_or_begins_again(
 
             group.start_soon(wait)
             async with diary.at(1.5 if mode == "migrate" else 1):
-                await chief.swap_agent("ada", in_steps(diary, "ada", team="new"), mode=mode)
+                await chief.swap_agent("ada", diary.in_steps("ada", team="new"), mode=mode)
         assert await told(chief) is not None
 
     assert str(results[0].output).count(" ") == 2
@@ -120,7 +102,7 @@ async def test_a_swap_ends_on_the_old_spec_goes_on_or_begins_again(
 
 async def test_a_reassigned_task_keeps_its_finished_steps(stage: str) -> None:
     diary = Diary()
-    workers = [in_steps(diary, "ada"), in_steps(diary, "bob")]
+    workers = [diary.in_steps("ada"), diary.in_steps("bob")]
     results: list[RunResult] = []
 
     async with staged(stage, diary, *workers, participants=["ada"]) as chief, anyio.create_task_group() as group:
@@ -183,7 +165,7 @@ async def test_an_urgent_request_takes_the_slot_at_the_next_step_and_nothing_is_
     options = SupervisorOptions()
 
     async with (
-        staged(stage, diary, in_steps(diary, "ada"), participants=["ada"], options=options) as chief,
+        staged(stage, diary, diary.in_steps("ada"), participants=["ada"], options=options) as chief,
         anyio.create_task_group() as group,
     ):
         await begun(chief, group, "usual")

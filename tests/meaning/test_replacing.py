@@ -9,7 +9,6 @@ from engine.core.commands import ReplaceTeam, SupervisorSpec
 from engine.host.orders import Applied
 from tests.meaning.diary import Diary, during, told
 from tests.meaning.stages import staged
-from tests.meaning.test_by_hand import in_steps
 
 pytestmark = pytest.mark.anyio
 
@@ -33,25 +32,25 @@ async def replaced(
     ("how", "of_ada", "of_bob", "ended_s"),
     [
         ("drain", "ada0 ada1 ada2", "bob0 bob1 bob2", 3),
-        ("migrate", "ada0 ada1 new2", "bob0 bob1 cyd2", 3),
+        ("migrate", "ada0 ada1 adanew2", "bob0 bob1 cyd2", 3),
         ("requeue", "ada0 ada1 ada2", "bob0 bob1 cyd2", 3),
-        ("abort", "new0 new1 new2", "bob0 cyd1 cyd2", 4.5),
+        ("abort", "adanew0 adanew1 adanew2", "bob0 cyd1 cyd2", 4.5),
     ],
 )
 async def test_what_differs_is_swapped_what_is_missing_removed_and_what_is_new_works(
     stage: str, how: str, of_ada: str, of_bob: str, ended_s: float
 ) -> None:
     diary = Diary()
-    workers = [in_steps(diary, name, "dig") for name in ("ada", "bob", "dan")]
+    workers = [diary.in_steps(name, "dig") for name in ("ada", "bob", "dan")]
 
     async with staged(stage, diary, *workers, participants=["ada", "bob"], coordination_mode="parallel") as chief:
         before = chief.active_agents
 
         async def act(run_id: str) -> None:
             async with diary.at(1.5):
-                new = in_steps(diary, "ada", "dig", team="new")
+                new = diary.in_steps("ada", "dig", team="new")
                 applied = await replaced(
-                    chief, new, in_steps(diary, "cyd", "dig"), "dan", how=how, mode="parallel", participants=["ada"]
+                    chief, new, diary.in_steps("cyd", "dig"), "dan", how=how, mode="parallel", participants=["ada"]
                 )
                 counts = [applied.result[f"agents_{what}"] for what in ("added", "swapped", "removed")]
                 idle_left = 1 if stage == "paused" else 0  # who has nothing to do, and is not described
@@ -62,7 +61,7 @@ async def test_what_differs_is_swapped_what_is_missing_removed_and_what_is_new_w
         after = chief.active_agents
         assert {name: one.generation for name, one in after.items()} == {"ada": 2, "cyd": 1, "dan": 1}
         assert [after[name].id for name in ("ada", "dan")] == [before[name].id for name in ("ada", "dan")]
-        assert ((await told(chief)).output, diary.now_s()) == ("new0 new1 new2", ended_s + 3)
+        assert ((await told(chief)).output, diary.now_s()) == ("adanew0 adanew1 adanew2", ended_s + 3)
 
     assert [section.split("\n\n")[1] for section in str(result.output).split("## ")[1:]] == [of_ada, of_bob]
 

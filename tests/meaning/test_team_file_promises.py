@@ -18,17 +18,6 @@ def diggers(diary: Diary, *names: str, takes_s: float = 1, **spec: Any) -> list[
     return [diary.agent(name, "dig", takes_s=takes_s, **spec) for name in names]
 
 
-def fails(times: int, diary: Diary, name: str, *specialties: str, **spec: Any) -> AgentSpec:
-    """An agent whose first executions fail."""
-    left = [times]
-
-    def output(task: Any) -> Any:
-        left[0] -= 1
-        return ConnectionError("nobody answers") if left[0] >= 0 else "done"
-
-    return diary.agent(name, *specialties, says=output, **spec)
-
-
 @on_every_stage
 async def test_max_total_bounds_what_is_at_work_under_a_supervisor(stage: str) -> None:
     diary = Diary()
@@ -88,7 +77,7 @@ async def test_an_attempt_that_takes_longer_than_its_limit_fails_then(stage: str
 @on_every_stage
 async def test_a_retry_is_the_same_agent_again_after_a_back_off(stage: str) -> None:
     diary = Diary()
-    flaky = fails(2, diary, "ada", takes_s=1, on_failure=[Retry(2, base_s=10, cap_s=10)])
+    flaky = diary.fails(2, "ada", takes_s=1, on_failure=[Retry(2, base_s=10, cap_s=10)])
 
     async with staged(stage, diary, flaky, participants=["ada"]) as chief:
         result = await told(chief)
@@ -100,7 +89,7 @@ async def test_a_retry_is_the_same_agent_again_after_a_back_off(stage: str) -> N
 @on_every_stage
 async def test_failover_gives_the_task_to_another_with_one_of_its_specialties(stage: str) -> None:
     diary = Diary()
-    broken = fails(9, diary, "ada", "dig", on_failure=[Failover()])
+    broken = diary.fails(9, "ada", "dig", on_failure=[Failover()])
     workers = [broken, diary.agent("bob", "dig"), diary.agent("cyd", "sing")]
 
     async with staged(stage, diary, *workers, participants=["ada"]) as chief:
@@ -113,7 +102,7 @@ async def test_failover_gives_the_task_to_another_with_one_of_its_specialties(st
 @on_every_stage
 async def test_a_skipped_member_does_not_hold_up_the_others(stage: str) -> None:
     diary = Diary()
-    workers = [fails(9, diary, "ada", on_failure=[Skip()]), diary.agent("bob"), diary.agent("cyd")]
+    workers = [diary.fails(9, "ada", on_failure=[Skip()]), diary.agent("bob"), diary.agent("cyd")]
 
     async with staged(
         stage, diary, *workers, coordination_mode="parallel", participants=["ada", "bob", "cyd"]
@@ -127,7 +116,7 @@ async def test_a_skipped_member_does_not_hold_up_the_others(stage: str) -> None:
 @on_every_stage
 async def test_an_escalation_that_nobody_answers_takes_its_default_then(stage: str) -> None:
     diary = Diary()
-    workers = [fails(1, diary, "ada", takes_s=1, on_failure=[Escalate(after_s=30, default="retry")])]
+    workers = [diary.fails(1, "ada", takes_s=1, on_failure=[Escalate(after_s=30, default="retry")])]
 
     async with staged(stage, diary, *workers, participants=["ada"]) as chief:
         result = await told(chief)
@@ -170,7 +159,7 @@ async def test_a_run_past_its_deadline_has_failed_and_keeps_what_there_is(stage:
 @on_every_stage
 async def test_a_budget_of_attempts_counts_every_level_and_retry(stage: str) -> None:
     diary = Diary()
-    flaky = fails(9, diary, "ada", on_failure=[Retry(9)])
+    flaky = diary.fails(9, "ada", on_failure=[Retry(9)])
 
     async with staged(stage, diary, flaky, participants=["ada"], limits=Limits(attempts=3)) as chief:
         result = await told(chief)
@@ -221,7 +210,7 @@ async def test_delegations_nest_as_deep_as_allowed(stage: str, depth: int, order
 @pytest.mark.parametrize("stage", ["alone", "teams", "paused", "attached"])  # elsewhere others are able, and asked
 async def test_an_open_circuit_gives_an_agent_nothing_for_so_long(stage: str) -> None:
     diary = Diary()
-    workers = [fails(2, diary, "ada", "dig", circuit=Circuit(failures=2, cool_s=60))]
+    workers = [diary.fails(2, "ada", "dig", circuit=Circuit(failures=2, cool_s=60))]
 
     async with staged(stage, diary, *workers, **TO_DIG) as chief:
         results = [await told(chief, [number]) for number in range(3)]

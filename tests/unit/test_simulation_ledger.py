@@ -11,9 +11,9 @@ from engine.core.fact import changed
 from engine.core.legality import assert_legal
 from engine.core.limits import Limits
 from engine.core.signals import AgentUnusable
-from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.plans import a_graph_is_for_those_who_take_part
 from engine.simulation.ledger.team import TeamLedger
+from engine.simulation.shadow_ledger import ShadowLedger
 from tests.story import applied, attempt, done, found, member, only, submitted
 from tests.world import World, agent, team_world
 
@@ -26,9 +26,9 @@ def served(world: World) -> dict[str, list[str]]:
     return ledger.served
 
 
-def told(journal: list[Event]) -> Chronicle:
+def told(journal: list[Event]) -> ShadowLedger:
     """Return the books of a journal."""
-    books = Chronicle()
+    books = ShadowLedger()
     for event in journal:
         books.take(event)
     return books

@@ -7,21 +7,23 @@ from engine.core.commands import SupervisorSpec
 from engine.core.declared import OPTIONS
 from engine.core.options import DEFAULT_PRIORITY, SupervisorOptions
 from engine.core.spec import AgentSpec
-from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.registry import law
 from engine.simulation.ledger.team import AgentEntry, SupervisorEntry
 from engine.simulation.ledger.work import Job, RunEntry
+from engine.simulation.shadow_ledger import ShadowLedger
 
 
 @law(events.CommandApplied, events.CommandRefused)
-def a_command_has_one_outcome(books: Chronicle, event: events.CommandApplied | events.CommandRefused) -> str | None:
+def a_command_has_one_outcome(books: ShadowLedger, event: events.CommandApplied | events.CommandRefused) -> str | None:
     """Each command has one outcome, however often it is sent."""
     seq = books.commands.get(event.command_id)
     return None if seq is None else f"{event.command_id} was decided at seq {seq} and is decided again"
 
 
 @law(events.CommandRefused, events.SignalDropped)
-def no_message_runs_into_a_defect(books: Chronicle, event: events.CommandRefused | events.SignalDropped) -> str | None:
+def no_message_runs_into_a_defect(
+    books: ShadowLedger, event: events.CommandRefused | events.SignalDropped
+) -> str | None:
     """No message makes the engine fail."""
     if isinstance(event, events.SignalDropped):
         return f"{event.signal}: {event.error}"
@@ -29,7 +31,7 @@ def no_message_runs_into_a_defect(books: Chronicle, event: events.CommandRefused
 
 
 @law(events.CommandApplied)
-def an_applied_command_has_done_what_it_asks(books: Chronicle, event: events.CommandApplied) -> str | None:
+def an_applied_command_has_done_what_it_asks(books: ShadowLedger, event: events.CommandApplied) -> str | None:
     """A command that is applied has done what it asks for by then."""
     command = books.sent.get(event.command_id)
     check = getattr(_Applied(books, event), f"_{event.command}", None)
@@ -40,9 +42,9 @@ def an_applied_command_has_done_what_it_asks(books: Chronicle, event: events.Com
 
 
 class _Applied:
-    """Says of a command that was applied what is not as it asks, by its type; the others change nothing that lasts."""
+    """Tells what an applied command has not done, by its type; commands without a method change nothing that lasts."""
 
-    def __init__(self, books: Chronicle, event: events.CommandApplied) -> None:
+    def __init__(self, books: ShadowLedger, event: events.CommandApplied) -> None:
         self.work, self.team, self.state, self.failures = books.work, books.team, books.state, books.failures
         self.result: Any = event.result
         self.agent: Any = books.team.agents.get(str(self.result.get("agent_id")))
@@ -282,7 +284,7 @@ class _Applied:
 
 
 def _missing(team: SupervisorSpec) -> str | None:
-    """Return what is wrong with a description that names members that it does not have."""
+    """Return what is wrong with a description that refers to members that it does not have."""
     names = {one.name for one in team.members}
     named = (team.default_agent, team.aggregator, team.options.lead, *(team.participants or ()))
     missing = [one for one in named if one is not None and one not in names]

@@ -10,22 +10,22 @@ from engine.core.effects import effects_of
 from engine.core.fold import fold
 from engine.core.legality import faults_of
 from engine.core.state import Agent, State, Task, TaskStatus
-from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.registry import When, law
+from engine.simulation.shadow_ledger import ShadowLedger
 
 if TYPE_CHECKING:
     from engine.simulation.world import World
 
 
 @law(When.ON_EVERY_EVENT)
-def time_does_not_go_back(books: Chronicle, event: events.Event) -> str | None:
+def time_does_not_go_back(books: ShadowLedger, event: events.Event) -> str | None:
     """Time does not go back."""
     before_ms = books.state.at_ms
     return None if event.at_ms >= before_ms else f"{event.type} at {event.at_ms}, after {before_ms}"
 
 
 @law(When.AFTER_BATCH)
-def the_state_is_legal(books: Chronicle) -> str | None:
+def the_state_is_legal(books: ShadowLedger) -> str | None:
     """The parts of the state fit together."""
     return next(faults_of(books.state), None)
 
@@ -54,8 +54,8 @@ def looking_changes_nothing(world: "World") -> str | None:
 
 
 @law(When.AFTER_BATCH)
-def what_is_limited_is_known(books: Chronicle) -> str | None:
-    """Whoever says what may be spent is known to, so that budgets are looked at."""
+def what_is_limited_is_known(books: ShadowLedger) -> str | None:
+    """Everything with limits is in the index of limits, so that its budgets are checked."""
     state = books.state
     wanted = [run.id for run in books.work.runs.values() if run.limits is not None]
     for supervisor in books.team.supervisors.values():
@@ -71,7 +71,7 @@ def what_is_limited_is_known(books: Chronicle) -> str | None:
 
 @law(When.AT_MOMENTS)
 def timers_fire(world: "World") -> str | None:
-    """What is due happens: no timer is left behind by the clock."""
+    """Timers fire: none is overdue."""
     for timer in world.state.timers.values():
         if timer.due_ms < world.now_ms:
             return f"{timer.id} was due {world.now_ms - timer.due_ms} ms ago"
@@ -80,7 +80,7 @@ def timers_fire(world: "World") -> str | None:
 
 @law(When.AT_MOMENTS)
 def what_is_due_has_happened(world: "World") -> str | None:
-    """No back-off, deadline, question or open circuit is left behind by the clock, whatever timers there are."""
+    """No back-off, deadline, question or open circuit is overdue, whatever timers there are."""
     books, now_ms = world.books, world.now_ms
     for job in books.work.jobs.values():
         if job.outcome is None and job.retrying_until_ms is not None and job.retrying_until_ms < now_ms:
@@ -101,7 +101,7 @@ def what_is_due_has_happened(world: "World") -> str | None:
 
 @law(When.AT_MOMENTS)
 def attempts_are_really_at_work(world: "World") -> str | None:
-    """Whatever the state says is at work really is."""
+    """Every attempt that the state has at work is really run by an agent."""
     for task in world.state.tasks.values():
         attempt = task.attempt
         if attempt is not None and attempt.agent_id is not None and (task.id, attempt.number) not in world.acting:
@@ -122,7 +122,7 @@ def whatever_can_move_has_moved(world: "World") -> str | None:
 
 
 def _could_move(state: State, task: Task) -> str | None:
-    """Return why a task that nothing open stands before should not be waiting; None where it waits with a reason."""
+    """Return why a task without open predecessors should not be waiting; None where it has a reason to wait."""
     if task.escalation_id is not None or task.status is TaskStatus.IN_DOUBT:
         return None
     run = state.runs[task.run_id]

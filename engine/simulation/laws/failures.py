@@ -6,10 +6,10 @@ from typing import Any
 
 from engine.core import events
 from engine.core.policies.records import Circuit, Escalate, Fail, Failover, FailurePolicy, Restart, Retry, Skip
-from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.team import AgentEntry
 from engine.simulation.ledger.work import Job
+from engine.simulation.shadow_ledger import ShadowLedger
 
 LONGEST_BACKOFF_S = 86_400.0
 CIRCUIT_TIMES = 10
@@ -23,8 +23,8 @@ WORDS = {
 
 
 @law(events.TaskFailed, events.TaskSkipped, events.TaskFailedOver, events.RetryScheduled, events.Escalated)
-def a_failure_goes_down_its_chain(books: Chronicle, event: Any) -> str | None:
-    """What becomes of a failed task is what the first policy of its chain says that has something left to give."""
+def a_failure_goes_down_its_chain(books: ShadowLedger, event: Any) -> str | None:
+    """A failed task is handled by the first policy of its chain that is not used up."""
     task_id = event.subject if isinstance(event, events.Escalated) else event.task_id
     failure = books.failures.pending.get(task_id)
     if failure is None or (isinstance(event, events.Escalated) and event.kind != "failure"):
@@ -41,8 +41,10 @@ def a_failure_goes_down_its_chain(books: Chronicle, event: Any) -> str | None:
     return _wrong_in(books, job, failure, policy, event)
 
 
-def _expected(books: Chronicle, job: Job, failure: events.AttemptFailed) -> Iterator[tuple[str, FailurePolicy | None]]:
-    """Yield what may follow a failure, and the policy that says so; several where it is open who can take over."""
+def _expected(
+    books: ShadowLedger, job: Job, failure: events.AttemptFailed
+) -> Iterator[tuple[str, FailurePolicy | None]]:
+    """Yield the allowed outcomes of a failure, each with its policy; several where failover may be possible."""
     if job.kind != "agent" or books.work.is_over(job):
         yield "fail", None
         return
@@ -73,7 +75,7 @@ def _expected(books: Chronicle, job: Job, failure: events.AttemptFailed) -> Iter
     yield "fail", None
 
 
-def chain_of(books: Chronicle, job: Job) -> Sequence[FailurePolicy]:
+def chain_of(books: ShadowLedger, job: Job) -> Sequence[FailurePolicy]:
     """Return the policies of a task: of its run, else of the first agent that failed on it, else inherited."""
     run = books.work.runs[job.run_id]
     if run.on_failure:
@@ -97,8 +99,8 @@ def _is_worth_it(policy: Retry, failure: events.AttemptFailed) -> bool:
     return not policy.on if failure.retryable is None else failure.retryable
 
 
-def _could_take_over(books: Chronicle, job: Job) -> list[AgentEntry]:
-    """Return everybody in the tree of a task who is at hand and has not failed on it."""
+def _could_take_over(books: ShadowLedger, job: Job) -> list[AgentEntry]:
+    """Return the available agents in the tree of a task that have not failed on it."""
     failed_on = books.failures.of(job.id).failed_on
     *_, root = books.team.up(books.work.runs[job.run_id].supervisor_id)
     return [
@@ -108,15 +110,15 @@ def _could_take_over(books: Chronicle, job: Job) -> list[AgentEntry]:
     ]
 
 
-def is_at_hand(books: Chronicle, agent: AgentEntry) -> bool:
-    """Tell whether nothing about an agent and those above it keeps it from working for long."""
+def is_at_hand(books: ShadowLedger, agent: AgentEntry) -> bool:
+    """Tell whether an agent is available: not leaving, broken, exhausted or behind an open circuit."""
     is_shut = books.failures.circuit(agent.id).is_shut
     is_broken = agent.removing is not None or agent.error is not None or agent.exhausted
     return not (is_broken or is_shut or any(one.error or one.exhausted for one in books.team.up(agent.supervisor_id)))
 
 
-def _surely_takes_over(books: Chronicle, job: Job, agent: AgentEntry) -> bool:
-    """Tell whether somebody beside the agent of a task has a specialty of it, and so can do what was its alone."""
+def _surely_takes_over(books: ShadowLedger, job: Job, agent: AgentEntry) -> bool:
+    """Tell whether a sibling of the agent of a task shares a specialty with it, and so must be able to take over."""
     given = books.failures.of(job.id)
     first = books.team.agents.get(given.failed_on[0]) if given.failed_on else None
     asker = books.work.jobs.get(job.parent_id or "")
@@ -134,9 +136,9 @@ def _surely_takes_over(books: Chronicle, job: Job, agent: AgentEntry) -> bool:
 
 
 def _wrong_in(
-    books: Chronicle, job: Job, failure: events.AttemptFailed, policy: FailurePolicy | None, event: Any
+    books: ShadowLedger, job: Job, failure: events.AttemptFailed, policy: FailurePolicy | None, event: Any
 ) -> str | None:
-    """Return what is wrong in the details of what follows a failure."""
+    """Return what is wrong in the fields of the event that follows a failure."""
     given = books.failures.of(job.id)
     match event, policy:
         case events.RetryScheduled(), Retry():
@@ -161,7 +163,7 @@ def _wrong_in(
 
 
 def _wrong_in_retry(
-    books: Chronicle, job: Job, failure: events.AttemptFailed, policy: Retry, event: events.RetryScheduled
+    books: ShadowLedger, job: Job, failure: events.AttemptFailed, policy: Retry, event: events.RetryScheduled
 ) -> str | None:
     given = books.failures.of(job.id)
     before = 0
@@ -179,15 +181,15 @@ def _wrong_in_retry(
 
 
 @law(events.AttemptStarted)
-def a_failure_is_decided_before_the_next_attempt(books: Chronicle, event: events.AttemptStarted) -> str | None:
-    """A task whose attempt failed is not begun again before its policies have said so."""
+def a_failure_is_decided_before_the_next_attempt(books: ShadowLedger, event: events.AttemptStarted) -> str | None:
+    """A task whose attempt failed does not begin again before a policy has decided so."""
     is_pending = event.task_id in books.failures.pending
     return f"{event.task_id} begins again, and nothing has said so since its failure" if is_pending else None
 
 
 @law(events.TaskFailed, events.TaskSkipped, events.TaskTriedAnew, events.TaskAnswered)
-def an_answer_is_carried_out(books: Chronicle, event: Any) -> str | None:
-    """What a person, or the default, said of a failed task is what becomes of it."""
+def an_answer_is_carried_out(books: ShadowLedger, event: Any) -> str | None:
+    """The answer of a person, or the default answer, about a failed task is carried out."""
     said = books.failures.answered.get(event.task_id)
     wanted = {"retry": events.TaskTriedAnew, "use": events.TaskAnswered, "skip": events.TaskSkipped}.get(said or "")
     if wanted is None:
@@ -200,14 +202,14 @@ def an_answer_is_carried_out(books: Chronicle, event: Any) -> str | None:
 # Circuits
 
 
-def circuit_of(books: Chronicle, agent: AgentEntry) -> Circuit | None:
+def circuit_of(books: ShadowLedger, agent: AgentEntry) -> Circuit | None:
     """Return the circuit that is set for an agent: in its spec, else inherited."""
     found: Circuit | None = agent.spec.circuit or books.team.inherited(agent.supervisor_id, "circuit", None)
     return found
 
 
 @law(events.CircuitOpened)
-def a_circuit_opens_after_failures_in_a_row(books: Chronicle, event: events.CircuitOpened) -> str | None:
+def a_circuit_opens_after_failures_in_a_row(books: ShadowLedger, event: events.CircuitOpened) -> str | None:
     """A circuit opens when so many attempts failed in a row, or the one let through did; for longer each time."""
     agent, circuit = books.team.agents[event.agent_id], books.failures.circuit(event.agent_id)
     policy = circuit_of(books, agent)
@@ -222,7 +224,7 @@ def a_circuit_opens_after_failures_in_a_row(books: Chronicle, event: events.Circ
 
 
 @law(events.CircuitHalfOpened)
-def a_circuit_cools_down(books: Chronicle, event: events.CircuitHalfOpened) -> str | None:
+def a_circuit_cools_down(books: ShadowLedger, event: events.CircuitHalfOpened) -> str | None:
     """A circuit that opened lets an attempt through once it has cooled down, and not before."""
     circuit = books.failures.circuit(event.agent_id)
     if circuit.stands != "open" or event.at_ms < circuit.due_ms:
@@ -231,7 +233,7 @@ def a_circuit_cools_down(books: Chronicle, event: events.CircuitHalfOpened) -> s
 
 
 @law(When.AFTER_BATCH)
-def circuits_follow_from_attempts(books: Chronicle) -> str | None:
+def circuits_follow_from_attempts(books: ShadowLedger) -> str | None:
     """After a batch a circuit is open where too many attempts failed in a row, and closed after one was done."""
     for agent in books.state.agents.values():
         circuit = books.failures.circuit(agent.id)
@@ -251,8 +253,8 @@ def circuits_follow_from_attempts(books: Chronicle) -> str | None:
 
 
 @law(events.AgentsRestarted)
-def restarts_are_counted(books: Chronicle, event: events.AgentsRestarted) -> str | None:
-    """A crash restarts whom the strategy of the supervisor says, and not more often than it allows."""
+def restarts_are_counted(books: ShadowLedger, event: events.AgentsRestarted) -> str | None:
+    """A crash restarts the agents that the supervisor's restart strategy selects, and not more often than it allows."""
     policy: Restart | None = books.team.inherited(event.supervisor_id, "restart", None)
     rule = policy or Restart()
     if policy is not None:
@@ -269,19 +271,19 @@ def restarts_are_counted(books: Chronicle, event: events.AgentsRestarted) -> str
     return None if event.agent_ids == wanted else f"{event.agent_ids} are restarted, not {wanted}: {rule}"
 
 
-def _agents_in(books: Chronicle, member_id: str) -> list[str]:
+def _agents_in(books: ShadowLedger, member_id: str) -> list[str]:
     if member_id in books.team.agents:
         return [member_id]
     return [one for member in books.team.supervisors[member_id].members for one in _agents_in(books, member)]
 
 
-def _within(books: Chronicle, supervisor_id: str, policy: Restart, now_ms: int) -> int:
+def _within(books: ShadowLedger, supervisor_id: str, policy: Restart, now_ms: int) -> int:
     since_ms = now_ms - round(policy.period_s * 1000)
     return sum(at_ms > since_ms for at_ms in books.failures.restarts_ms.get(supervisor_id, ()))
 
 
 @law(events.SupervisorFailed)
-def a_supervisor_fails_after_too_many_restarts(books: Chronicle, event: events.SupervisorFailed) -> str | None:
+def a_supervisor_fails_after_too_many_restarts(books: ShadowLedger, event: events.SupervisorFailed) -> str | None:
     """A supervisor fails when it would have to restart its agents more often than allowed; its graphs go with it."""
     policy: Restart | None = books.team.inherited(event.supervisor_id, "restart", None)
     times = 0 if policy is None else _within(books, event.supervisor_id, policy, event.at_ms)
@@ -296,8 +298,8 @@ def a_supervisor_fails_after_too_many_restarts(books: Chronicle, event: events.S
 
 
 @law(When.AFTER_BATCH)
-def crashes_are_answered(books: Chronicle) -> str | None:
-    """A crash restarts agents, or lets their supervisor fail."""
+def crashes_are_answered(books: ShadowLedger) -> str | None:
+    """A crash restarts agents, or makes their supervisor fail."""
     crashes, books.failures.crashes = books.failures.crashes, []
     left = [one for one in crashes if one.agent_id in books.team.agents]
     return f"{left[0].agent_id} crashed on {left[0].task_id}, and nothing followed" if left else None

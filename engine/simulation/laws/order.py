@@ -1,21 +1,21 @@
-"""Who goes first: priorities with ageing, turns, slots taken from what is less urgent, the balance between agents."""
+"""Order of starts: priorities with ageing, round-robin turns, preemption, balancing between agents."""
 
 from engine.core import events
 from engine.core.options import AGEING_S, Preempt
 from engine.core.state import State, Task
-from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.registry import law
 from engine.simulation.laws.slots import full, holding, open_to
 from engine.simulation.ledger.team import AgentEntry
 from engine.simulation.ledger.turns import Place
 from engine.simulation.ledger.work import Job
+from engine.simulation.shadow_ledger import ShadowLedger
 
 NEVER_MS = 10**15
 
 
 @law(events.AttemptStarted)
-def first_come_first_served(books: Chronicle, event: events.AttemptStarted) -> str | None:
-    """Among tasks of a run that are as urgent, the one that was ready first begins first."""
+def first_come_first_served(books: ShadowLedger, event: events.AttemptStarted) -> str | None:
+    """Among tasks of a run with the same priority, the one that was ready first begins first."""
     state = books.state
     task = state.tasks[event.task_id]
     if event.agent_id is None or not task.ready or task.id in books.turns.given:
@@ -34,8 +34,8 @@ def _alike(state: State, task: Task) -> list[Task]:
 
 
 @law(events.AttemptStarted)
-def the_more_urgent_goes_first(books: Chronicle, event: events.AttemptStarted) -> str | None:
-    """Of what an agent could begin, that with the least priority x ageing + waiting since begins; runs take turns."""
+def the_more_urgent_goes_first(books: ShadowLedger, event: events.AttemptStarted) -> str | None:
+    """An agent begins the task with the least priority x ageing + waiting since; runs take turns."""
     job = books.work.jobs[event.task_id]
     mine = _place(job)
     if event.agent_id is None or job.id in books.turns.given or mine not in books.turns.turns:
@@ -59,14 +59,14 @@ def _place(job: Job) -> Place:
     return job.queue, job.priority, job.run_id
 
 
-def _rank(books: Chronicle, place: Place, ageing_s: float) -> int | None:
-    """Return what goes first, the least; None where it is not known since when it waits."""
+def _rank(books: ShadowLedger, place: Place, ageing_s: float) -> int | None:
+    """Return the sort key of a place, least first; None where it is unknown since when it waits."""
     since_ms = books.turns.turns[place].since_ms
     return None if since_ms is None else place[1] * (round(ageing_s * 1000) or NEVER_MS) + since_ms
 
 
 @law(events.PreemptionAsked)
-def only_the_less_urgent_makes_way(books: Chronicle, event: events.PreemptionAsked) -> str | None:
+def only_the_less_urgent_makes_way(books: ShadowLedger, event: events.PreemptionAsked) -> str | None:
     """An attempt is asked to make way for an urgent task, the least urgent first, and not more often than allowed."""
     victim, urgent = books.work.jobs[event.task_id], books.work.jobs[event.for_task_id]
     attempt = victim.attempt
@@ -92,7 +92,7 @@ def only_the_less_urgent_makes_way(books: Chronicle, event: events.PreemptionAsk
 
 
 @law(events.PreemptionAsked)
-def slots_are_taken_in_turn(books: Chronicle, event: events.PreemptionAsked) -> str | None:
+def slots_are_taken_in_turn(books: ShadowLedger, event: events.PreemptionAsked) -> str | None:
     """Of the urgent tasks of a run that wait in a queue for a slot, the one that was ready first takes one first."""
     state, taking = books.state, books.turns.taking
     task = state.tasks[event.for_task_id]
@@ -109,7 +109,7 @@ def _arrival(task: Task) -> tuple[int, int]:
 
 
 @law(events.AttemptPreempted)
-def who_makes_way_was_asked(books: Chronicle, event: events.AttemptPreempted) -> str | None:
+def who_makes_way_was_asked(books: ShadowLedger, event: events.AttemptPreempted) -> str | None:
     """An attempt makes way for the task that asked for its slot."""
     attempt = books.work.jobs[event.task_id].attempt
     if attempt is None or "preempt" not in attempt.asked:
@@ -120,8 +120,8 @@ def who_makes_way_was_asked(books: Chronicle, event: events.AttemptPreempted) ->
 
 
 @law(events.AttemptStarted)
-def agents_are_chosen_by_the_balance(books: Chronicle, event: events.AttemptStarted) -> str | None:
-    """Of several free agents, the one that waits longest gets a task, or the one with the least to do."""
+def agents_are_chosen_by_the_balance(books: ShadowLedger, event: events.AttemptStarted) -> str | None:
+    """Of several free agents, a task goes to the one idle for longest, or to the one with the least load."""
     job = books.work.jobs[event.task_id]
     if event.agent_id is None or not (job.queue or "").startswith("able:"):
         return None
@@ -141,5 +141,5 @@ def agents_are_chosen_by_the_balance(books: Chronicle, event: events.AttemptStar
     return None
 
 
-def _load(books: Chronicle, agent: AgentEntry) -> float:
+def _load(books: ShadowLedger, agent: AgentEntry) -> float:
     return (len(books.work.at_work(agent.id)) + agent.stuck) / agent.slots

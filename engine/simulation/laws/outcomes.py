@@ -1,4 +1,4 @@
-"""Outcomes and inputs: each task has one outcome, graphs and runs follow from their parts, attempts are given them."""
+"""Outcomes and inputs: each task has one outcome, graphs and runs follow from their parts, attempts get outputs."""
 
 from typing import Any
 
@@ -8,22 +8,22 @@ from engine.core.state import RunStatus, TaskStatus
 from engine.errors import BoundElsewhere
 from engine.runtimes.task import Task
 from engine.runtimes.work import Work
-from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.registry import When, law, unlike
 from engine.simulation.ledger.work import adopted_question
+from engine.simulation.shadow_ledger import ShadowLedger
 
 LIE = "an answer about an attempt that is not at work"
 """What agents say about attempts that are not theirs; never to be taken."""
 
 
 @law(When.AFTER_BATCH)
-def each_task_has_one_outcome(books: Chronicle) -> str | None:
+def each_task_has_one_outcome(books: ShadowLedger) -> str | None:
     """A task has exactly one outcome, and keeps it unless an operator reopens it."""
     return next(iter(books.work.ended_twice), None)
 
 
 @law(events.RunFinished)
-def nothing_of_a_finished_run_is_open(books: Chronicle, event: events.RunFinished) -> str | None:
+def nothing_of_a_finished_run_is_open(books: ShadowLedger, event: events.RunFinished) -> str | None:
     """When a run ends, every task of it has its outcome and nothing of it is at work."""
     work = books.work
     for task_id in work.runs[event.run_id].tasks:
@@ -35,7 +35,7 @@ def nothing_of_a_finished_run_is_open(books: Chronicle, event: events.RunFinishe
 
 
 @law(events.RunFinished)
-def a_finished_run_names_its_tasks(books: Chronicle, event: events.RunFinished) -> str | None:
+def a_finished_run_names_its_tasks(books: ShadowLedger, event: events.RunFinished) -> str | None:
     """The end of a run says the titles of all its tasks, which the state forgets with it."""
     run = books.work.runs[event.run_id]
     wanted = {task_id: books.work.jobs[task_id].title for task_id in run.tasks} | {run.root_id: event.figures.title}
@@ -53,7 +53,7 @@ def a_finished_run_names_its_tasks(books: Chronicle, event: events.RunFinished) 
     events.Delegated,
     events.StepRecorded,
 )
-def only_the_attempt_that_is_live_is_heard(books: Chronicle, event: Any) -> str | None:
+def only_the_attempt_that_is_live_is_heard(books: ShadowLedger, event: Any) -> str | None:
     """Only the attempt that is live is heard: one answer for each, from that attempt alone."""
     attempt = books.work.jobs[event.task_id].attempt
     if attempt is not None and attempt.number == event.attempt:
@@ -63,19 +63,19 @@ def only_the_attempt_that_is_live_is_heard(books: Chronicle, event: Any) -> str 
 
 
 @law(events.AttemptDone)
-def no_lie_is_taken(books: Chronicle, event: events.AttemptDone) -> str | None:
+def no_lie_is_taken(books: ShadowLedger, event: events.AttemptDone) -> str | None:
     """An answer about an attempt that is not at work is not taken."""
     return f"{event.task_id} took it for the answer of attempt {event.attempt}" if event.output == LIE else None
 
 
 @law(events.AttemptFailed)
-def nothing_fails_for_code_that_is_elsewhere(books: Chronicle, event: events.AttemptFailed) -> str | None:
+def nothing_fails_for_code_that_is_elsewhere(books: ShadowLedger, event: events.AttemptFailed) -> str | None:
     """No attempt fails because the code of its agent is in a program that is not running."""
     return f"{event.task_id}: {event.error}" if event.error_type == BoundElsewhere.__name__ else None
 
 
 @law(events.AttemptStarted)
-def a_finished_task_is_not_started(books: Chronicle, event: events.AttemptStarted) -> str | None:
+def a_finished_task_is_not_started(books: ShadowLedger, event: events.AttemptStarted) -> str | None:
     """A task that has its outcome is never started again, and attempts are numbered without a gap."""
     job = books.work.jobs[event.task_id]
     if job.outcome is not None:
@@ -86,7 +86,7 @@ def a_finished_task_is_not_started(books: Chronicle, event: events.AttemptStarte
 
 
 @law(events.GroupPlanned, events.AttemptStarted)
-def what_comes_first_has_ended(books: Chronicle, event: events.AttemptStarted | events.GroupPlanned) -> str | None:
+def what_comes_first_has_ended(books: ShadowLedger, event: events.AttemptStarted | events.GroupPlanned) -> str | None:
     """A task begins when all that it comes after has ended and lets it go on, and nobody is asked about it."""
     work = books.work
     job = work.jobs[event.task_id]
@@ -105,14 +105,14 @@ def what_comes_first_has_ended(books: Chronicle, event: events.AttemptStarted | 
 
 
 @law(events.StepRecorded)
-def a_step_is_recorded_once(books: Chronicle, event: events.StepRecorded) -> str | None:
+def a_step_is_recorded_once(books: ShadowLedger, event: events.StepRecorded) -> str | None:
     """A step of a task is recorded once."""
     is_known = event.key in books.work.jobs[event.task_id].steps
     return f"{event.key} of {event.task_id} is recorded already" if is_known else None
 
 
 @law(events.AttemptResumed, events.CallAnswered)
-def answers_are_complete(books: Chronicle, event: events.AttemptResumed | events.CallAnswered) -> str | None:
+def answers_are_complete(books: ShadowLedger, event: events.AttemptResumed | events.CallAnswered) -> str | None:
     """An attempt is told what a delegation brought when all of it has its outcome."""
     work = books.work
     job = work.jobs[event.task_id]
@@ -125,7 +125,7 @@ def answers_are_complete(books: Chronicle, event: events.AttemptResumed | events
 
 
 @law(events.AttemptResumed)
-def who_goes_on_was_answered(books: Chronicle, event: events.AttemptResumed) -> str | None:
+def who_goes_on_was_answered(books: ShadowLedger, event: events.AttemptResumed) -> str | None:
     """An attempt that waits for delegations goes on once the last answer is there, or to migrate."""
     job = books.work.jobs[event.task_id]
     attempt = job.attempt
@@ -137,7 +137,7 @@ def who_goes_on_was_answered(books: Chronicle, event: events.AttemptResumed) -> 
 
 
 @law(events.GroupEnded)
-def a_graph_ends_as_its_nodes_did(books: Chronicle, event: events.GroupEnded) -> str | None:
+def a_graph_ends_as_its_nodes_did(books: ShadowLedger, event: events.GroupEnded) -> str | None:
     """A graph ends when all its nodes have; it is done with the output of its outcome, and failed where it had to."""
     work = books.work
     group = work.jobs[event.task_id]
@@ -161,7 +161,7 @@ def a_graph_ends_as_its_nodes_did(books: Chronicle, event: events.GroupEnded) ->
 
 
 @law(events.RunFinished)
-def a_run_ends_as_its_root_did(books: Chronicle, event: events.RunFinished) -> str | None:
+def a_run_ends_as_its_root_did(books: ShadowLedger, event: events.RunFinished) -> str | None:
     """The status and the output of a run are those of the graph that stands for its whole request."""
     root = books.work.jobs[books.work.runs[event.run_id].root_id]
     if root.outcome is None or event.status is not RunStatus(root.outcome.value):
@@ -171,7 +171,7 @@ def a_run_ends_as_its_root_did(books: Chronicle, event: events.RunFinished) -> s
 
 
 @law(When.AFTER_BATCH)
-def finished_runs_are_remembered(books: Chronicle) -> str | None:
+def finished_runs_are_remembered(books: ShadowLedger) -> str | None:
     """The last runs are remembered as they were, the newest at the end."""
     finished = books.state.finished
     for summary in finished[-3:]:
@@ -185,7 +185,7 @@ def finished_runs_are_remembered(books: Chronicle) -> str | None:
 
 
 @law(When.AFTER_BATCH)
-def totals_add_up(books: Chronicle) -> str | None:
+def totals_add_up(books: ShadowLedger) -> str | None:
     """The state counts every task of an agent, every one that was done or failed, and every run."""
     state, totals = books.state, books.work.totals()
     found = {
@@ -198,7 +198,7 @@ def totals_add_up(books: Chronicle) -> str | None:
 
 
 @law(When.AFTER_BATCH)
-def the_work_is_what_events_say(books: Chronicle) -> str | None:
+def the_work_is_what_events_say(books: ShadowLedger) -> str | None:
     """Runs, tasks, attempts and questions stand in the state as events left them."""
     state, work = books.state, books.work
     for kind, there, known in (
@@ -220,7 +220,7 @@ def the_work_is_what_events_say(books: Chronicle) -> str | None:
 
 
 @law(When.ON_READ)
-def an_attempt_is_given_what_came_before(books: Chronicle, given: tuple[Work, Task]) -> str | None:
+def an_attempt_is_given_what_came_before(books: ShadowLedger, given: tuple[Work, Task]) -> str | None:
     """An attempt is given the outputs before it, the steps that earlier attempts finished, and nothing else."""
     work, task = given
     effect = work.effect
@@ -243,7 +243,7 @@ def an_attempt_is_given_what_came_before(books: Chronicle, given: tuple[Work, Ta
 
 
 @law(When.ON_BEGIN)
-def an_attempt_runs_the_code_of_its_generation(books: Chronicle, work: Work) -> str | None:
+def an_attempt_runs_the_code_of_its_generation(books: ShadowLedger, work: Work) -> str | None:
     """An attempt runs the spec of the generation that it began on, or migrated to."""
     effect = work.effect
     job, agent = books.work.jobs.get(effect.task_id), books.team.agents.get(effect.agent_id)
@@ -257,7 +257,7 @@ def an_attempt_runs_the_code_of_its_generation(books: Chronicle, work: Work) -> 
 
 
 @law(When.ON_CALL)
-def a_tool_is_not_called_again_in_doubt(books: Chronicle, work: Work) -> str | None:
+def a_tool_is_not_called_again_in_doubt(books: ShadowLedger, work: Work) -> str | None:
     """A tool that must not be called twice is called again only where it is known that it did not happen."""
     task_id, attempt = work.effect.task_id, work.effect.attempt
     mine = [one for one in books.events if getattr(one, "task_id", None) == task_id]
@@ -279,7 +279,7 @@ def a_tool_is_not_called_again_in_doubt(books: Chronicle, work: Work) -> str | N
 
 
 @law(events.AttemptDone)
-def a_join_has_what_it_joins(books: Chronicle, event: events.AttemptDone) -> str | None:
+def a_join_has_what_it_joins(books: ShadowLedger, event: events.AttemptDone) -> str | None:
     """A built-in join gives what the outputs that were done before it are together, and nothing else."""
     expected = books.joins.get((event.task_id, event.attempt))
     if expected is None or event.output == expected.value:

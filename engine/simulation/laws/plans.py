@@ -5,19 +5,19 @@ from engine.core.capability_index import CapabilityIndex
 from engine.core.discovery import Candidate, choose
 from engine.core.queries.queues import FEW
 from engine.core.state import TaskStatus
-from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.failures import is_at_hand
 from engine.simulation.laws.registry import When, law
 from engine.simulation.laws.spending import has_something_left
 from engine.simulation.ledger.team import AgentEntry
 from engine.simulation.ledger.work import Job
+from engine.simulation.shadow_ledger import ShadowLedger
 
 WHOLE = ("sequential", "parallel")
 """Strategies in which everybody who takes part has a node."""
 
 
 @law(events.GroupPlanned)
-def a_graph_is_for_those_who_take_part(books: Chronicle, event: events.GroupPlanned) -> str | None:
+def a_graph_is_for_those_who_take_part(books: ShadowLedger, event: events.GroupPlanned) -> str | None:
     """A graph is for the members that take part; where they are discovered, for those that have what is asked for."""
     team, group = books.team, books.work.jobs[event.task_id]
     supervisor = books.state.supervisors.get(group.worker_id or "")
@@ -46,7 +46,7 @@ def a_graph_is_for_those_who_take_part(books: Chronicle, event: events.GroupPlan
     return f"the graph {group.id} is not for {left}, who take part" if left and is_whole else None
 
 
-def _discovered(books: Chronicle, group: Job, wanted: list[str], *, default: list[str]) -> list[str] | None:
+def _discovered(books: ShadowLedger, group: Job, wanted: list[str], *, default: list[str]) -> list[str] | None:
     """Return who is found when everybody's words are read once more; None where it is not known what was looked for.
 
     Those who can work now are asked first; the default agent need not take part.
@@ -66,7 +66,7 @@ def _discovered(books: Chronicle, group: Job, wanted: list[str], *, default: lis
     return [*dict.fromkeys(reached[match.id] for match in choice.matches)] or default
 
 
-def _candidate(books: Chronicle, agent_id: str) -> Candidate:
+def _candidate(books: ShadowLedger, agent_id: str) -> Candidate:
     entry, agent = books.team.agents[agent_id], books.state.agents[agent_id]
     return Candidate(
         id=entry.id,
@@ -82,7 +82,7 @@ def _candidate(books: Chronicle, agent_id: str) -> Candidate:
 
 
 @law(events.GroupPlanned)
-def a_chain_is_one_after_the_other(books: Chronicle, event: events.GroupPlanned) -> str | None:
+def a_chain_is_one_after_the_other(books: ShadowLedger, event: events.GroupPlanned) -> str | None:
     """In a sequential graph each node comes after the one before it."""
     if event.mode != "sequential":
         return None
@@ -94,7 +94,7 @@ def a_chain_is_one_after_the_other(books: Chronicle, event: events.GroupPlanned)
 
 
 @law(events.StrategySwitched)
-def a_switch_keeps_what_is_done(books: Chronicle, event: events.StrategySwitched) -> str | None:
+def a_switch_keeps_what_is_done(books: ShadowLedger, event: events.StrategySwitched) -> str | None:
     """A switch of the strategy keeps all work that is done, and goes on with what is at work or stops it."""
     work = books.work
     for change in event.groups:
@@ -110,7 +110,7 @@ def a_switch_keeps_what_is_done(books: Chronicle, event: events.StrategySwitched
 
 
 @law(events.NeedMet)
-def as_many_answers_come_as_are_needed(books: Chronicle, event: events.NeedMet) -> str | None:
+def as_many_answers_come_as_are_needed(books: ShadowLedger, event: events.NeedMet) -> str | None:
     """A node that needs a number of answers goes on when that many are there, and not before."""
     job = books.work.jobs[event.task_id]
     done = [one for one in event.answers if books.work.jobs[one].outcome is TaskStatus.DONE]
@@ -120,7 +120,7 @@ def as_many_answers_come_as_are_needed(books: Chronicle, event: events.NeedMet) 
 
 
 @law(events.CoordinationTuned)
-def a_tuned_supervisor_wanted_it(books: Chronicle, event: events.CoordinationTuned) -> str | None:
+def a_tuned_supervisor_wanted_it(books: ShadowLedger, event: events.CoordinationTuned) -> str | None:
     """A supervisor changes how it coordinates where it was told to, for what it was told to look at."""
     wanted = books.team.supervisors[event.supervisor_id].options.optimize
     if wanted is None:
@@ -134,7 +134,7 @@ def a_tuned_supervisor_wanted_it(books: Chronicle, event: events.CoordinationTun
 
 
 @law(events.StrategySwitched)
-def tuning_leaves_open_runs_alone(books: Chronicle, event: events.StrategySwitched) -> str | None:
+def tuning_leaves_open_runs_alone(books: ShadowLedger, event: events.StrategySwitched) -> str | None:
     """A supervisor that is tuned goes on with the runs that are open as they are."""
     before = books.events[-1] if books.events else None
     is_tuned = isinstance(before, events.CoordinationTuned) and before.supervisor_id == event.supervisor_id
@@ -142,7 +142,7 @@ def tuning_leaves_open_runs_alone(books: Chronicle, event: events.StrategySwitch
 
 
 @law(When.AFTER_BATCH)
-def what_nobody_near_can_do_goes_elsewhere(books: Chronicle) -> str | None:
+def what_nobody_near_can_do_goes_elsewhere(books: ShadowLedger) -> str | None:
     """No task waits for a capability among those who cannot do it now, while another of its tree has it and can."""
     for job in books.work.jobs.values():
         kind, _, rest = (job.queue or "").partition(":")
@@ -163,6 +163,6 @@ def what_nobody_near_can_do_goes_elsewhere(books: Chronicle) -> str | None:
     return None
 
 
-def _may_take_it(books: Chronicle, agent: AgentEntry) -> bool:
+def _may_take_it(books: ShadowLedger, agent: AgentEntry) -> bool:
     """Tell whether an agent is able, or will be once the attempt that its circuit let through is done."""
     return is_at_hand(books, agent) or books.failures.circuit(agent.id).stands == "half_open"

@@ -4,20 +4,20 @@ from collections.abc import Iterator
 
 from engine.core import events
 from engine.core.queries.queues import is_of_few
-from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.team import AgentEntry, SupervisorEntry
 from engine.simulation.ledger.work import Job
+from engine.simulation.shadow_ledger import ShadowLedger
 
 
-def holding(books: Chronicle, agents: set[str]) -> list[Job]:
+def holding(books: ShadowLedger, agents: set[str]) -> list[Job]:
     """Return the tasks whose attempts hold a slot of one of these agents."""
     jobs = books.work.jobs.values()
     attempts = ((job, job.attempt) for job in jobs if job.attempt is not None and not job.attempt.parked)
     return [job for job, attempt in attempts if attempt.agent_id in agents]
 
 
-def full(books: Chronicle, agent: AgentEntry) -> Iterator[str]:
+def full(books: ShadowLedger, agent: AgentEntry) -> Iterator[str]:
     """Yield each limit that one more attempt of an agent would pass, in words."""
     in_use = len(holding(books, {agent.id})) + agent.stuck
     if in_use >= agent.slots:
@@ -38,7 +38,7 @@ def full(books: Chronicle, agent: AgentEntry) -> Iterator[str]:
             yield from _no_process(books, above)
 
 
-def _no_process(books: Chronicle, above: SupervisorEntry) -> Iterator[str]:
+def _no_process(books: ShadowLedger, above: SupervisorEntry) -> Iterator[str]:
     """Yield the limit on processes that is reached under a supervisor; the engine's own is that of all such roots."""
     team = books.team
     most, whole = above.options.processes, [above.id]
@@ -56,7 +56,7 @@ def _no_process(books: Chronicle, above: SupervisorEntry) -> Iterator[str]:
 
 
 @law(events.AttemptStarted, events.AttemptResumed)
-def nobody_is_over_a_limit(books: Chronicle, event: events.AttemptStarted | events.AttemptResumed) -> str | None:
+def nobody_is_over_a_limit(books: ShadowLedger, event: events.AttemptStarted | events.AttemptResumed) -> str | None:
     """No agent begins more attempts than it has slots, no supervisor more than it may, nobody without a process."""
     if event.agent_id is None:
         return None
@@ -65,7 +65,7 @@ def nobody_is_over_a_limit(books: Chronicle, event: events.AttemptStarted | even
 
 
 @law(When.AFTER_BATCH)
-def whatever_can_start_has_started(books: Chronicle) -> str | None:
+def whatever_can_start_has_started(books: ShadowLedger) -> str | None:
     """No task is ready while an agent that may take it has a free slot, and no attempt waits for one that is free."""
     ready = [job for job in books.work.jobs.values() if books.work.is_ready(job)]
     answered = [one for one in books.work.jobs.values() if books.work.is_answered(one) and _goes_on(one)]
@@ -86,7 +86,7 @@ def _goes_on(job: Job) -> bool:
     return job.attempt is not None and "cancel" not in job.attempt.asked
 
 
-def open_to(books: Chronicle, agent: AgentEntry) -> list[str]:
+def open_to(books: ShadowLedger, agent: AgentEntry) -> list[str]:
     """Return the queues from which an agent would take a new task now."""
     above = list(books.team.up(agent.supervisor_id))
     if (
@@ -113,7 +113,7 @@ def _is_to_begin(job: Job) -> bool:
 
 
 @law(events.PoolResized)
-def a_pool_grows_and_shrinks_for_a_reason(books: Chronicle, event: events.PoolResized) -> str | None:
+def a_pool_grows_and_shrinks_for_a_reason(books: ShadowLedger, event: events.PoolResized) -> str | None:
     """A pool keeps its bounds, grows by one while too much waits, and shrinks once one was idle for long enough."""
     agent = books.team.agents[event.agent_id]
     pool = agent.spec.pool
@@ -134,7 +134,7 @@ def a_pool_grows_and_shrinks_for_a_reason(books: Chronicle, event: events.PoolRe
     return None
 
 
-def _waits_for(books: Chronicle, job: Job, agent: AgentEntry) -> bool:
+def _waits_for(books: ShadowLedger, job: Job, agent: AgentEntry) -> bool:
     if job.attempt is not None and job.attempt.agent_id == agent.id:
         return books.work.is_answered(job) or (job.attempt.parked and "migrate" in job.attempt.asked)
     return books.work.is_ready(job) and job.queue in books.team.queues_of(agent.id)

@@ -8,11 +8,11 @@ from engine.core import events
 from engine.core.limits import Limits
 from engine.core.limits.budget import AMOUNTS, Amount
 from engine.core.values import NO_USAGE
-from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.spending import ENDS, TOTAL
 from engine.simulation.ledger.team import AgentEntry, SupervisorEntry
 from engine.simulation.ledger.work import Job, RunEntry
+from engine.simulation.shadow_ledger import ShadowLedger
 
 COUNTED: tuple[Amount, ...] = ("attempts", "tokens", "cost_usd")
 """Amounts that are known exactly; time at work is spent while nothing happens."""
@@ -20,7 +20,7 @@ Spender = Job | RunEntry | AgentEntry | SupervisorEntry
 
 
 @law(When.AFTER_BATCH)
-def usage_adds_up(books: Chronicle) -> str | None:
+def usage_adds_up(books: ShadowLedger) -> str | None:
     """Usage and begun attempts add up from attempts to tasks, runs, agents, all supervisors above, and the total."""
     spending, state = books.spending, books.state
     if state.usage != spending.of(TOTAL):
@@ -37,7 +37,7 @@ def usage_adds_up(books: Chronicle) -> str | None:
 
 
 @law(When.AFTER_BATCH)
-def agents_count_their_attempts(books: Chronicle) -> str | None:
+def agents_count_their_attempts(books: ShadowLedger) -> str | None:
     """An agent counts how many of its attempts were done, failed and were cancelled."""
     for agent in books.state.agents.values():
         for end in ENDS:
@@ -48,7 +48,7 @@ def agents_count_their_attempts(books: Chronicle) -> str | None:
 
 
 @law(When.AFTER_BATCH)
-def hand_overs_are_measured(books: Chronicle) -> str | None:
+def hand_overs_are_measured(books: ShadowLedger) -> str | None:
     """A supervisor knows how many graphs it handed through, and what they took besides the work below."""
     for supervisor in books.state.supervisors.values():
         wanted = books.work.hand_overs.get(supervisor.id, (0, 0))
@@ -59,7 +59,7 @@ def hand_overs_are_measured(books: Chronicle) -> str | None:
 
 
 @law(events.AttemptStarted)
-def nothing_begins_on_a_spent_budget(books: Chronicle, event: events.AttemptStarted) -> str | None:
+def nothing_begins_on_a_spent_budget(books: ShadowLedger, event: events.AttemptStarted) -> str | None:
     """No attempt begins when anybody who would pay for it has spent what may be spent."""
     if event.agent_id is None:
         return None
@@ -72,7 +72,7 @@ def nothing_begins_on_a_spent_budget(books: Chronicle, event: events.AttemptStar
 
 
 @law(When.AFTER_BATCH)
-def a_spent_budget_is_noticed(books: Chronicle) -> str | None:
+def a_spent_budget_is_noticed(books: ShadowLedger) -> str | None:
     """Whoever has paid for what an attempt reported, and has spent a budget by it, goes on with nothing."""
     paid, books.spending.paid = books.spending.paid, []
     for task_id, agent_id in paid:
@@ -87,7 +87,7 @@ def a_spent_budget_is_noticed(books: Chronicle) -> str | None:
 
 
 @law(events.BudgetExhausted)
-def a_budget_ends_with_what_was_spent(books: Chronicle, event: events.BudgetExhausted) -> str | None:
+def a_budget_ends_with_what_was_spent(books: ShadowLedger, event: events.BudgetExhausted) -> str | None:
     """What is said of a spent budget is what was spent, and what may be."""
     spender = _spender(books, event.subject)
     if spender is None or event.amount not in COUNTED:
@@ -103,21 +103,21 @@ def a_budget_ends_with_what_was_spent(books: Chronicle, event: events.BudgetExha
     return f"{spender.id} has something left of {event.limit}" if event.spent < event.limit else None
 
 
-def has_something_left(books: Chronicle, agent: AgentEntry) -> bool:
+def has_something_left(books: ShadowLedger, agent: AgentEntry) -> bool:
     """Tell whether an agent, and all above it, may spend more than they have; exact for what they have spent in all."""
     spenders: list[Spender] = [agent, *books.team.up(agent.supervisor_id)]
     found = (each for one in spenders for each in _budgets(books, one, None, amounts=AMOUNTS))
     return all(spent < limit for _, spent, limit in found)
 
 
-def _payers(books: Chronicle, job: Job, agent: AgentEntry) -> Iterator[Spender]:
+def _payers(books: ShadowLedger, job: Job, agent: AgentEntry) -> Iterator[Spender]:
     yield from (one for one in books.work.up(job) if one.kind == "agent")
     yield books.work.runs[job.run_id]
     yield agent
     yield from books.team.up(agent.supervisor_id)
 
 
-def _spender(books: Chronicle, subject: str) -> Spender | None:
+def _spender(books: ShadowLedger, subject: str) -> Spender | None:
     kinds: tuple[dict[str, Any], ...] = (
         books.work.jobs, books.work.runs, books.team.agents, books.team.supervisors,
     )  # fmt: skip
@@ -125,7 +125,7 @@ def _spender(books: Chronicle, subject: str) -> Spender | None:
 
 
 def _budgets(
-    books: Chronicle, spender: Spender, agent_id: str | None, *, every: bool = False,
+    books: ShadowLedger, spender: Spender, agent_id: str | None, *, every: bool = False,
     amounts: tuple[Amount, ...] = COUNTED,
 ) -> Iterator[tuple[Amount, Decimal, Decimal]]:  # fmt: skip
     """Yield each amount that is limited, with what was spent and what may be; `every` limit, or the tightest."""
@@ -137,7 +137,7 @@ def _budgets(
             yield amount, _spent(books, spender.id, amount), limit * times
 
 
-def _spent(books: Chronicle, owner: str, amount: Amount) -> Decimal:
+def _spent(books: ShadowLedger, owner: str, amount: Amount) -> Decimal:
     if amount == "attempts":
         return Decimal(books.spending.begun[owner])
     usage = books.spending.of(owner)
@@ -148,7 +148,7 @@ def _spent(books: Chronicle, owner: str, amount: Amount) -> Decimal:
     return usage.cost_usd or Decimal(0)
 
 
-def _limits(books: Chronicle, spender: Spender, agent_id: str | None) -> list[Limits]:
+def _limits(books: ShadowLedger, spender: Spender, agent_id: str | None) -> list[Limits]:
     """Return what was set for somebody: its own, or what it inherits; of a task, by who is about to begin it."""
     team = books.team
     if isinstance(spender, SupervisorEntry):
@@ -165,7 +165,7 @@ def _limits(books: Chronicle, spender: Spender, agent_id: str | None) -> list[Li
     return [one for one in found if one is not None]
 
 
-def _has_stopped(books: Chronicle, spender: Spender) -> bool:
+def _has_stopped(books: ShadowLedger, spender: Spender) -> bool:
     """Tell whether somebody goes on with nothing: it is held, over, or has nothing at work."""
     if isinstance(spender, AgentEntry | SupervisorEntry):
         return spender.exhausted

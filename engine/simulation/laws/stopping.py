@@ -3,13 +3,13 @@
 from typing import Any
 
 from engine.core import events
-from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.work import Job
+from engine.simulation.shadow_ledger import ShadowLedger
 
 
 @law(events.AttemptStarted)
-def what_is_paused_starts_nothing(books: Chronicle, event: events.AttemptStarted) -> str | None:
+def what_is_paused_starts_nothing(books: ShadowLedger, event: events.AttemptStarted) -> str | None:
     """Nothing new begins under a pause at any level, on an agent that is broken or leaves, or on a spent budget."""
     job = books.work.jobs[event.task_id]
     if event.agent_id is None:
@@ -31,7 +31,7 @@ def what_is_paused_starts_nothing(books: Chronicle, event: events.AttemptStarted
 
 
 @law(events.GroupPlanned, events.AttemptStarted, events.Delegated, events.RetryScheduled)
-def what_is_cancelled_begins_nothing(books: Chronicle, event: Any) -> str | None:
+def what_is_cancelled_begins_nothing(books: ShadowLedger, event: Any) -> str | None:
     """Nothing begins, is planned, asked for or tried again in what is being cancelled, at any level."""
     work = books.work
     job = work.jobs[event.task_id]
@@ -40,7 +40,7 @@ def what_is_cancelled_begins_nothing(books: Chronicle, event: Any) -> str | None
 
 
 @law(events.CancelRequested, events.DeadlinePassed)
-def whatever_is_below_stops(books: Chronicle, event: events.CancelRequested | events.DeadlinePassed) -> str | None:
+def whatever_is_below_stops(books: ShadowLedger, event: events.CancelRequested | events.DeadlinePassed) -> str | None:
     """A cancellation, or the end of a deadline, reaches everything below that has no outcome."""
     work = books.work
     ended = event.cancelled if isinstance(event, events.CancelRequested) else event.ended
@@ -56,7 +56,7 @@ def whatever_is_below_stops(books: Chronicle, event: events.CancelRequested | ev
 
 
 @law(events.DeadlinePassed)
-def a_deadline_passes_when_it_is_due(books: Chronicle, event: events.DeadlinePassed) -> str | None:
+def a_deadline_passes_when_it_is_due(books: ShadowLedger, event: events.DeadlinePassed) -> str | None:
     """A deadline ends a run or a task when its moment has come, and not before."""
     subject: Any = books.work.jobs[event.task_id] if event.task_id else books.work.runs[event.run_id]
     if subject.deadline_ms is None:
@@ -65,7 +65,7 @@ def a_deadline_passes_when_it_is_due(books: Chronicle, event: events.DeadlinePas
 
 
 @law(events.DeadlinePassed)
-def grace_is_given(books: Chronicle, event: events.DeadlinePassed) -> str | None:
+def grace_is_given(books: ShadowLedger, event: events.DeadlinePassed) -> str | None:
     """What is at work when a deadline passes may go on for as long as its supervisor grants."""
     subject: Any = books.work.jobs[event.task_id] if event.task_id else books.work.runs[event.run_id]
     if not event.stopping:
@@ -76,7 +76,7 @@ def grace_is_given(books: Chronicle, event: events.DeadlinePassed) -> str | None
 
 
 @law(events.GraceEnded)
-def grace_ends_for_all(books: Chronicle, event: events.GraceEnded) -> str | None:
+def grace_ends_for_all(books: ShadowLedger, event: events.GraceEnded) -> str | None:
     """When the grace of a deadline is over, everything below that is still at work is stopped."""
     open_ones = books.work.open_under(event.run_id, event.task_id)
     at_work = [job.id for job in open_ones if job.attempt is not None]
@@ -84,7 +84,7 @@ def grace_ends_for_all(books: Chronicle, event: events.GraceEnded) -> str | None
 
 
 @law(When.AFTER_BATCH)
-def deadlines_are_inherited(books: Chronicle) -> str | None:
+def deadlines_are_inherited(books: ShadowLedger) -> str | None:
     """The deadline of a task is the earliest of its own and of everything that it is part of."""
     work, state = books.work, books.state
     for job in work.jobs.values():
@@ -97,7 +97,7 @@ def deadlines_are_inherited(books: Chronicle) -> str | None:
 
 
 @law(events.AttemptCancelled, events.AttemptMigrated, events.AttemptSetAside)
-def an_attempt_ends_as_it_was_asked(books: Chronicle, event: Any) -> str | None:
+def an_attempt_ends_as_it_was_asked(books: ShadowLedger, event: Any) -> str | None:
     """An attempt is cancelled, begins again, goes elsewhere or migrates only where it was asked to stop for that."""
     work = books.work
     job = work.jobs[event.task_id]
@@ -117,7 +117,7 @@ def an_attempt_ends_as_it_was_asked(books: Chronicle, event: Any) -> str | None:
 
 
 @law(events.AttemptFailed)
-def who_was_asked_to_stop_does_not_fail(books: Chronicle, event: events.AttemptFailed) -> str | None:
+def who_was_asked_to_stop_does_not_fail(books: ShadowLedger, event: events.AttemptFailed) -> str | None:
     """An error of an attempt that was asked to stop is its stop; one that was to migrate may still fail."""
     attempt = books.work.jobs[event.task_id].attempt
     asked = attempt.asked - {"migrate"} if attempt is not None else set()
@@ -125,7 +125,7 @@ def who_was_asked_to_stop_does_not_fail(books: Chronicle, event: events.AttemptF
 
 
 @law(events.AttemptCancelled)
-def who_is_stopped_for_good_is_told_why(books: Chronicle, event: events.AttemptCancelled) -> str | None:
+def who_is_stopped_for_good_is_told_why(books: ShadowLedger, event: events.AttemptCancelled) -> str | None:
     """An attempt that a deadline or a budget ended says so; one that an operator cancelled does not."""
     if event.requeued:
         return None
@@ -138,7 +138,7 @@ def who_is_stopped_for_good_is_told_why(books: Chronicle, event: events.AttemptC
 
 
 @law(events.AttemptMigrated)
-def a_migration_goes_to_the_newest(books: Chronicle, event: events.AttemptMigrated) -> str | None:
+def a_migration_goes_to_the_newest(books: ShadowLedger, event: events.AttemptMigrated) -> str | None:
     """An attempt migrates from its own generation to the newest of its agent."""
     job, agent = books.work.jobs[event.task_id], books.team.agents[event.agent_id]
     before = job.attempt.generation if job.attempt is not None else None
@@ -148,7 +148,7 @@ def a_migration_goes_to_the_newest(books: Chronicle, event: events.AttemptMigrat
 
 
 @law(events.AttemptStarted)
-def an_attempt_begins_on_the_newest(books: Chronicle, event: events.AttemptStarted) -> str | None:
+def an_attempt_begins_on_the_newest(books: ShadowLedger, event: events.AttemptStarted) -> str | None:
     """A new attempt begins on the newest generation of its agent."""
     if event.agent_id is None:
         return None
@@ -159,7 +159,7 @@ def an_attempt_begins_on_the_newest(books: Chronicle, event: events.AttemptStart
 
 
 @law(When.AFTER_BATCH)
-def cancelled_work_ends(books: Chronicle) -> str | None:
+def cancelled_work_ends(books: ShadowLedger) -> str | None:
     """What is being cancelled has nothing left but attempts that were asked to stop and graphs that wait for them."""
     work = books.work
     for job in work.jobs.values():
@@ -168,13 +168,13 @@ def cancelled_work_ends(books: Chronicle) -> str | None:
     return None
 
 
-def _has_open_child(books: Chronicle, job: Job) -> bool:
+def _has_open_child(books: ShadowLedger, job: Job) -> bool:
     jobs = books.work.jobs
     return any(jobs[child].outcome is None for child in job.children)
 
 
 @law(events.BudgetExhausted)
-def a_spent_budget_reaches_what_spends_it(books: Chronicle, event: events.BudgetExhausted) -> str | None:
+def a_spent_budget_reaches_what_spends_it(books: ShadowLedger, event: events.BudgetExhausted) -> str | None:
     """When a budget of a run or a task is spent for good, everything below ends or is asked to stop."""
     if event.run_id is None or event.then == "ask":
         return None

@@ -1,17 +1,17 @@
-"""Who is in the team: members, generations, ids, the engine's token."""
+"""The team: members, generations, ids, the engine's token."""
 
 from typing import Any
 
 from engine.core import events
 from engine.core.codec import decode_state
 from engine.core.spec import spec_hash
-from engine.simulation.chronicle import Chronicle
 from engine.simulation.laws.registry import When, law, unlike
 from engine.simulation.ledger.team import AgentEntry, agent_entry, supervisor_entry
+from engine.simulation.shadow_ledger import ShadowLedger
 
 
 @law(events.EngineStarted)
-def tokens_rise(books: Chronicle, event: events.EngineStarted) -> str | None:
+def tokens_rise(books: ShadowLedger, event: events.EngineStarted) -> str | None:
     """The token of each engine is higher than that of every engine before it."""
     before = books.team.token
     return None if event.token > before else f"an engine with token {event.token} follows one with {before}"
@@ -28,7 +28,7 @@ def tokens_rise(books: Chronicle, event: events.EngineStarted) -> str | None:
     events.Delegated,
     events.Escalated,
 )
-def ids_are_given_once(books: Chronicle, event: Any) -> str | None:
+def ids_are_given_once(books: ShadowLedger, event: Any) -> str | None:
     """No id is given twice, and numbers rise."""
     minted = books.minted
     for new in new_ids(event):
@@ -73,9 +73,9 @@ def _number(entity_id: str) -> int:
 
 @law(events.AgentSwapped, events.SwapRolledBack)
 def a_generation_follows_the_one_before(
-    books: Chronicle, event: events.AgentSwapped | events.SwapRolledBack
+    books: ShadowLedger, event: events.AgentSwapped | events.SwapRolledBack
 ) -> str | None:
-    """A swap makes the next generation, and a way back has the spec of the generation before."""
+    """A swap makes the next generation, and a rollback has the spec of the generation before."""
     agent = books.team.agents[event.agent_id]
     if event.generation != agent.generation + 1:
         return f"g{event.generation} of {agent.id} follows g{agent.generation}"
@@ -87,14 +87,14 @@ def a_generation_follows_the_one_before(
 
 
 @law(events.SwapDrained)
-def a_swap_is_drained_once_nothing_old_is_at_work(books: Chronicle, event: events.SwapDrained) -> str | None:
+def a_swap_is_drained_once_nothing_old_is_at_work(books: ShadowLedger, event: events.SwapDrained) -> str | None:
     """A swap is called drained when no attempt of an earlier generation is at work, and not before."""
     old = _old_attempts(books, books.team.agents[event.agent_id])
     return f"{old[0]} is still at work before g{event.generation}" if old else None
 
 
 @law(When.AFTER_BATCH)
-def no_swap_is_left_undrained(books: Chronicle) -> str | None:
+def no_swap_is_left_undrained(books: ShadowLedger) -> str | None:
     """A swap is drained as soon as the last attempt of an earlier generation has ended."""
     for agent in books.team.agents.values():
         if agent.drained < agent.generation and agent.removing is None and not _old_attempts(books, agent):
@@ -102,13 +102,13 @@ def no_swap_is_left_undrained(books: Chronicle) -> str | None:
     return None
 
 
-def _old_attempts(books: Chronicle, agent: AgentEntry) -> list[str]:
+def _old_attempts(books: ShadowLedger, agent: AgentEntry) -> list[str]:
     jobs = books.work.at_work(agent.id)
     return [job.id for job in jobs if job.attempt is not None and job.attempt.generation != agent.generation]
 
 
 @law(events.AgentRemoved)
-def who_leaves_has_nothing_left(books: Chronicle, event: events.AgentRemoved) -> str | None:
+def who_leaves_has_nothing_left(books: ShadowLedger, event: events.AgentRemoved) -> str | None:
     """An agent leaves when nothing is at work on it or waits for it alone, and it was told to, or made room."""
     agent = books.team.agents[event.agent_id]
     at_work = books.work.at_work(agent.id)
@@ -123,8 +123,8 @@ def who_leaves_has_nothing_left(books: Chronicle, event: events.AgentRemoved) ->
 
 
 @law(events.AgentRemoved)
-def the_idlest_makes_room(books: Chronicle, event: events.AgentRemoved) -> str | None:
-    """Who goes for another to come is not named by its supervisor, and was idle for longer than others that could."""
+def the_idlest_makes_room(books: ShadowLedger, event: events.AgentRemoved) -> str | None:
+    """An evicted agent is not named by its supervisor, and was idle for longer than others that could go."""
     if not event.evicted:
         return None
     gone = books.team.agents[event.agent_id]
@@ -144,7 +144,7 @@ def the_idlest_makes_room(books: Chronicle, event: events.AgentRemoved) -> str |
 
 
 @law(events.SupervisorRemoved)
-def a_supervisor_leaves_empty(books: Chronicle, event: events.SupervisorRemoved) -> str | None:
+def a_supervisor_leaves_empty(books: ShadowLedger, event: events.SupervisorRemoved) -> str | None:
     """A supervisor leaves when it has no members and no open run or graph."""
     supervisor = books.team.supervisors[event.supervisor_id]
     if supervisor.members:
@@ -159,8 +159,8 @@ def a_supervisor_leaves_empty(books: Chronicle, event: events.SupervisorRemoved)
 
 
 @law(When.AFTER_BATCH)
-def leaving_comes_to_an_end(books: Chronicle) -> str | None:
-    """Who is removed goes once nothing of its work is open."""
+def leaving_comes_to_an_end(books: ShadowLedger) -> str | None:
+    """A member that is being removed goes once none of its work is open."""
     for agent in books.team.agents.values():
         own = (job.queue == f"agent:{agent.id}" for job in books.work.jobs.values() if job.outcome is None)
         if agent.removing is not None and not books.work.at_work(agent.id) and not any(own):
@@ -169,7 +169,7 @@ def leaving_comes_to_an_end(books: Chronicle) -> str | None:
 
 
 @law(When.AFTER_BATCH)
-def the_team_is_what_events_say(books: Chronicle) -> str | None:
+def the_team_is_what_events_say(books: ShadowLedger) -> str | None:
     """Supervisors and agents have the places, settings and specs that events gave them."""
     state, team = books.state, books.team
     if {*state.supervisors, *state.agents} != {*team.supervisors, *team.agents}:
@@ -189,7 +189,7 @@ def the_team_is_what_events_say(books: Chronicle) -> str | None:
 
 
 @law(When.AFTER_BATCH)
-def queues_are_served_by_those_who_were_named(books: Chronicle) -> str | None:
+def queues_are_served_by_those_who_were_named(books: ShadowLedger) -> str | None:
     """Each queue is served by the agents that events named for it and that stand below its supervisor, by no others."""
     for key, queue in books.state.queues.items():
         own = key.partition(":")[2]
@@ -205,7 +205,7 @@ def queues_are_served_by_those_who_were_named(books: Chronicle) -> str | None:
 
 
 @law(When.AFTER_BATCH)
-def the_registry_is_what_events_say(books: Chronicle) -> str | None:
+def the_registry_is_what_events_say(books: ShadowLedger) -> str | None:
     """The registry has the newest spec of each name, and every spec that is in use is kept."""
     state = books.state
     found = {name: state.specs.get(key) for name, key in state.registry.items()}
@@ -215,7 +215,7 @@ def the_registry_is_what_events_say(books: Chronicle) -> str | None:
 
 
 @law(When.AFTER_BATCH)
-def what_was_declared_is_remembered(books: Chronicle) -> str | None:
+def what_was_declared_is_remembered(books: ShadowLedger) -> str | None:
     """The state knows of each declared member with which spec, and where, it was declared."""
     team, known = books.team, books.state.declared
     if set(known) != set(team.declared):
@@ -237,8 +237,8 @@ def what_was_declared_is_remembered(books: Chronicle) -> str | None:
     events.MemberMoved,
     events.MemberRenamed,
 )
-def an_agent_serves_the_queues_near_it(books: Chronicle, event: Any) -> str | None:
-    """An agent that comes, moves, or is called or described otherwise, serves queues near it for what names it."""
+def an_agent_serves_the_queues_near_it(books: ShadowLedger, event: Any) -> str | None:
+    """An agent that is added, moved, renamed or changed serves the nearby queues for its name and specialties."""
     team = books.team
     if isinstance(event, events.AgentAdded):
         agent_id, home, spec, name = event.agent_id, event.supervisor_id, event.spec, event.name

@@ -7,7 +7,7 @@ holds imports to their document.
 
 `team`: supervisors and agents. `work`, `runs` and `attempts`: runs, tasks, attempts and questions. `spending`: usage
 and counts at every level. `failures`: policies, circuits and restarts. `turns`: the order in which things begin.
-`chronicle` beside this package has all of them.
+`shadow_ledger` beside this package has all of them.
 """
 
 from collections.abc import Callable

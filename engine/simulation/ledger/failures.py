@@ -1,4 +1,4 @@
-"""What failure policies, circuits and supervisors have given so far, counted from events."""
+"""Retries, failovers, circuits and restarts so far, counted from events."""
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from engine.simulation.ledger.work import WorkBook
 
 @dataclass(slots=True)
 class Given:
-    """What a task was given since its policies began."""
+    """The retries and failovers of a task since its policies began."""
 
     retries: int = 0
     """On the agent that has it now."""
@@ -40,7 +40,7 @@ class CircuitEntry:
 
 
 class FailureLedger(Ledger):
-    """By task, by agent, by supervisor."""
+    """Policies by task, circuits by agent, restarts by supervisor."""
 
     def __init__(self) -> None:
         self.given: dict[str, Given] = {}
@@ -73,7 +73,7 @@ class FailureLedger(Ledger):
                 circuit.probe = None if circuit.probe == event.task_id else circuit.probe
 
     def adopt(self, state: State) -> None:
-        """Take what an import brought."""
+        """Take the entities of an import from the state."""
         for task in state.tasks.values():
             given = Given(task.retries, task.failovers, [*task.failed_on], task.tried_by_default)
             self.given.setdefault(task.id, given)

@@ -1,4 +1,4 @@
-"""What everything has cost, and how often anything was begun or ended, at every level that pays for it."""
+"""Usage and counts of attempts at every level that pays for them."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ class SpendingLedger:
             self.granted[event.subject, event.amount] = event.granted
 
     def adopt(self, state: State) -> None:
-        """Take the figures of whoever an import brought."""
+        """Take the figures of an import from the state."""
         everybody: list[Any] = [
             *state.supervisors.values(), *state.agents.values(), *state.runs.values(), *state.tasks.values(),
         ]  # fmt: skip
@@ -73,7 +73,7 @@ class SpendingLedger:
 
 
 def payers(event: Any, team: TeamLedger, work: WorkBook) -> Iterator[str]:
-    """Yield the ids of everybody who pays for what an event of an attempt reports."""
+    """Yield the ids of all that an attempt's usage is charged to."""
     job = work.jobs.get(event.task_id or "")
     yield TOTAL
     supervisor_id = None

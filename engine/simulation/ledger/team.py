@@ -1,4 +1,4 @@
-"""Supervisors and agents: who stands where, who serves which queue, who may start something."""
+"""Supervisors and agents: the tree, their settings, the queues that they serve."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -120,7 +120,7 @@ class TeamLedger(Ledger):
             self.agents[event.agent_id].stuck += 1  # type: ignore[union-attr, index]
 
     def adopt(self, state: State) -> None:
-        """Take whoever an import brought from the state that it was folded into."""
+        """Take the members of an import from the state that it was folded into."""
         for one in state.supervisors.values():
             self.supervisors.setdefault(one.id, supervisor_entry(one))
         for agent in state.agents.values():

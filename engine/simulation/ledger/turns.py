@@ -1,4 +1,4 @@
-"""Who had a turn when, whose slot was promised to whom, when each agent was heard of last."""
+"""Round-robin turns, slots that are promised to urgent tasks, and when each agent last began or ended something."""
 
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -44,7 +44,7 @@ class Turn:
 
 
 class TurnLedger:
-    """What the order in which things begin is held against."""
+    """Ready tasks by queue, priority and run, with since when they wait."""
 
     def __init__(self) -> None:
         self.makes_way: dict[str, str] = {}
@@ -119,7 +119,7 @@ class TurnLedger:
             self._enter(task_id, place, event)
 
     def _give_back(self, job: Job) -> None:
-        """Let the turn of a task that goes back to its place not count."""
+        """Undo the turn of a task that goes back to its place."""
         place = job.queue, job.priority, job.run_id
         if self._served.get(place, (0, ""))[1] == job.id:
             self._served[place] = (0, "")

@@ -1,4 +1,4 @@
-"""Runs, tasks, attempts and questions, and what follows from them: what could begin, what it would be given."""
+"""Runs, tasks, attempts and questions, and what follows from them: what is ready, and with which inputs."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -31,7 +31,7 @@ class Try:
 
 @dataclass(slots=True)
 class Job:
-    """A task. What a state does not say in the same words is not compared with it."""
+    """A task. Fields with `compare=False` have no equal in the state."""
 
     id: str
     run_id: str
@@ -216,7 +216,7 @@ class WorkBook(Ledger):
         return all(self.jobs[child].outcome is not None for key in attempt.waits for child in job.calls.get(key, ()))
 
     def deadline_ms(self, job: Job) -> int | None:
-        """Return by when a task has to have ended: the earliest of its own and of what it is part of."""
+        """Return the effective deadline of a task: the earliest of its own and of what it is part of."""
         moments = [self.runs[job.run_id].deadline_ms, *(one.deadline_ms for one in self.up(job))]
         return min((one for one in moments if one is not None), default=None)
 
@@ -251,14 +251,14 @@ class WorkBook(Ledger):
     # Writing
 
     def add(self, job: Job) -> None:
-        """Take a new task."""
+        """Add a task."""
         self.jobs[job.id] = job
         self.runs[job.run_id].tasks.append(job.id)
         if job.parent_id is not None:
             self.jobs[job.parent_id].children.append(job.id)
 
     def end(self, task_id: str, outcome: TaskStatus, at_ms: int, error: str | None = None) -> None:
-        """Give a task its outcome; nobody is asked about it any more."""
+        """Give a task its outcome, and withdraw questions about it."""
         job = self.jobs[task_id]
         if job.outcome is not None:
             self.ended_twice.append(f"{task_id} was {job.outcome} and ends again as {outcome}")
@@ -267,7 +267,7 @@ class WorkBook(Ledger):
         self.withdraw(None, task_id)
 
     def pass_by(self, task_id: str, at_ms: int, why: str) -> None:
-        """Leave out a task whose place in its graph is gone."""
+        """Skip a task that was removed from its graph."""
         self.jobs[task_id].passed_by, self.jobs[task_id].optional = True, False
         self.end(task_id, TaskStatus.SKIPPED, at_ms, why)
 
@@ -279,7 +279,7 @@ class WorkBook(Ledger):
                 attempt.asked.add(reason)
 
     def withdraw(self, kind: str | None, subject: str) -> None:
-        """Ask nobody about something any more; None is any kind of question."""
+        """Withdraw questions about a subject; None is any kind."""
         for one in [*self.questions.values()]:
             if one.subject == subject and kind in (None, one.kind):
                 del self.questions[one.id]

@@ -1,6 +1,6 @@
-"""Everything that the journal of one history says, kept by other means than the core's.
+"""Independent bookkeeping over one journal, which cross-checks the core.
 
-`Chronicle` folds each event into a state of its own, as any reader of the file does, lets the ledgers take it, which
+`ShadowLedger` folds each event into a state of its own, as any reader of the file does, lets the ledgers take it, which
 know nothing of that state, and notes what reports tell: waits, attempts of each agent, kinds of events.
 """
 
@@ -27,15 +27,15 @@ from engine.texts import walk
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """What a built-in join has to come to."""
+    """The expected output of a built-in join."""
 
     of: list[str]
     """Tasks whose outputs are joined."""
     value: Any
 
 
-class Chronicle(Ledger):
-    """What a journal says, and what follows from it."""
+class ShadowLedger(Ledger):
+    """A folded state beside the ledgers, which are kept without it."""
 
     def __init__(self) -> None:
         self.state = State()
@@ -105,7 +105,7 @@ class Chronicle(Ledger):
             self.minted |= Counter(self.state.minted)
 
     def _begin(self, event: AttemptStarted | AttemptMigrated) -> None:
-        """Note what an attempt runs, or what a built-in join gets when it begins and what that is together."""
+        """Note the spec that an attempt runs, or the inputs and the expected output of a built-in join."""
         job = self.work.jobs[event.task_id]
         if event.agent_id is not None and job.attempt is not None:
             job.attempt.spec = self.team.agents[event.agent_id].spec
