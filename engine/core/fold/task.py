@@ -88,12 +88,8 @@ def wire(state: State, group: Task) -> None:
             blockers += before.status not in ENDED
         node.blockers = blockers
     for node in nodes:
-        if node.kind != "agent" or is_ready(node) == stands(node):
-            continue
-        if is_ready(node):
-            enqueue(state, node)
-        else:
-            dequeue(state, node)
+        if node.kind == "agent" and (ready := is_ready(node)) != stands(node):
+            (enqueue if ready else dequeue)(state, node)
 
 
 def _group_planned(state: State, event: GroupPlanned) -> None:

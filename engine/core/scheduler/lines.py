@@ -124,10 +124,13 @@ class Line:
         if lane is None:
             lane = self.lanes[priority] = OrderedDict()
         turn = lane.get(run.id)
+        arrival = (seq, int(task_id[1:]), ms)
         if turn is None:
             turn = lane[run.id] = Turn(int(run.id[1:]))
+            turn.tasks[task_id] = arrival
+            self._time(lane, run.id, turn, run, priority)
+            return
         tasks = turn.tasks
-        arrival = (seq, int(task_id[1:]), ms)
         is_last = not tasks or next(reversed(tasks.values())) < arrival
         tasks[task_id] = arrival
         if not is_last:

@@ -203,7 +203,8 @@ class Schedule:
         self._places[task_id] = place
         line = self._line(state, key)
         if not line.lanes and line.best is None:  # only now it matters whether its one agent is free
-            self.agents.update((one, state.agents[one]) for one in state.queues[key].agents)
+            for one in state.queues[key].agents:
+                self.agents[one] = state.agents[one]
         line.put(task_id, state.runs[task.run_id], priority=task.priority, seq=seq, ms=ms)
         if line.free:
             self._ranked_anew[key] = line
