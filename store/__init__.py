@@ -37,14 +37,13 @@ from store.records import CommandOutcome, CommandRow, EngineInfo, Record, Row, S
 if TYPE_CHECKING:
     from store.connection import Durability
     from store.inbox_client import InboxClient
-    from store.loss import Loss, find_loss
     from store.opening import Store, open_store
     from store.reader import Reader
     from store.recognition import check_place, looks_like_ours
     from store.shared_tail import Following, follow
     from store.standing import Standby, stand_by
     from store.tail import Mark, Tail, mark_at
-    from store.verification import quick_check, verify
+    from store.verification import Loss, find_loss, quick_check, verify
 
 __all__ = [
     "CommandOutcome",
@@ -101,14 +100,14 @@ _LOADED_ON_FIRST_USE = {
     "Durability": "store.connection",
     "Following": "store.shared_tail",
     "InboxClient": "store.inbox_client",
-    "Loss": "store.loss",
+    "Loss": "store.verification",
     "Mark": "store.tail",
     "Reader": "store.reader",
     "Standby": "store.standing",
     "Store": "store.opening",
     "Tail": "store.tail",
     "check_place": "store.recognition",
-    "find_loss": "store.loss",
+    "find_loss": "store.verification",
     "follow": "store.shared_tail",
     "looks_like_ours": "store.recognition",
     "mark_at": "store.tail",

@@ -1,6 +1,6 @@
 """What happened when, summed up: of every `BLOCK` events how many there are of each kind, and their times.
 
-A trigger writes the summary of a block in the statement that appends its last event (`migrations/database.py`); those
+A trigger writes the summary of a block in the statement that appends its last event (`migrations.py`); those
 of the block that is not full yet are counted when it is asked for. So a reader draws the whole of a journal, counts its
 events and skips to those of a rare kind without walking it.
 """
@@ -12,7 +12,7 @@ from collections.abc import Collection
 from itertools import groupby
 from operator import itemgetter
 
-from store.migrations.database import BLOCK
+from store.migrations import BLOCK
 from store.records import BlockSummary, Record
 
 _FULL = "SELECT block, kind, count, first_ms, last_ms FROM blocks WHERE block >= ? AND block < ? ORDER BY block, kind"

@@ -1,29 +1,97 @@
 """Commands that wait for the engine, and what became of them: the engine's side.
 
-Its file is the only one that clients write. A client that is stopped inside its write holds that
-file's lock, so the engine never waits for it: outcomes that cannot be written yet are kept here and
-written with the next ones.
+Its file is the only one that clients write. A client that is stopped inside its write holds that file's lock, so the
+engine never waits for it: outcomes that cannot be written yet are kept here and written with the next ones. A thread
+asks `PRAGMA data_version` for news: file notifications fire before the write can be read.
 """
 
 import contextlib
 import json
 import sqlite3
+import threading
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Generator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import anyio.from_thread
+import anyio.to_thread
 
-from store.arrivals import Arrivals, watch
-from store.connection import BUSY_S, is_busy, retry_delay_s, translated
+from store.connection import BUSY_S, connect, is_busy, retry_delay_s, translated
 from store.errors import StoreError
 from store.records import CommandOutcome, CommandRow
-from store.statements import COMMAND_OUTCOME, NAME_COMMANDS, PENDING_COMMANDS, command_of, put_commands
+from store.statements import ANY_PENDING, COMMAND_OUTCOME, NAME_COMMANDS, PENDING_COMMANDS, command_of, put_commands
+from store.tail import Pace
 
 if TYPE_CHECKING:
     import aiosqlite
+
+
+class Arrivals:
+    """News of the inbox; several at once wake once. For one waiting task."""
+
+    def __init__(self) -> None:
+        self._news = anyio.Event()
+
+    def wake(self) -> None:
+        """End the current wait, or the next one; in the loop only."""
+        self._news.set()
+
+    async def wait(self) -> None:
+        """Return when something has arrived since the last time."""
+        await self._news.wait()
+        self._news = anyio.Event()
+
+    def __await__(self) -> Generator[object, None, None]:
+        return self.wait().__await__()
+
+
+@asynccontextmanager
+async def watch(path: Path | None, arrivals: Arrivals) -> AsyncIterator[None]:
+    """Wake `arrivals` while the body runs; a store in memory (no path) is woken by its own `put` alone."""
+    if path is None:
+        yield
+        return
+    stop = threading.Event()
+    own_thread = anyio.CapacityLimiter(1)
+    async with anyio.create_task_group() as group:
+        group.start_soon(lambda: anyio.to_thread.run_sync(_poll, path, arrivals, stop, limiter=own_thread))
+        try:
+            yield
+        finally:
+            stop.set()
+
+
+def _poll(path: Path, arrivals: Arrivals, stop: threading.Event) -> None:
+    pace, seen = Pace(), None
+    with translated(path, disposable=True):
+        connection = connect(path, mode="ro")
+        try:
+            while not stop.is_set():
+                version = _asked(connection, "PRAGMA data_version")
+                if version is not None and version != seen:
+                    pending = _asked(connection, ANY_PENDING)
+                    seen = seen if pending is None else version
+                    if pending:
+                        pace.news()
+                        anyio.from_thread.run_sync(arrivals.wake)
+                stop.wait(pace.wait_s)
+        finally:
+            connection.close()
+
+
+def _asked(connection: sqlite3.Connection, question: str) -> int | None:
+    """The answer, or None while somebody is in the way."""
+    try:
+        (answer,) = connection.execute(question).fetchone()
+    except sqlite3.OperationalError as error:
+        if is_busy(error):
+            return None
+        raise
+    return int(answer)
+
 
 KEPT_OUTCOMES = 10_000
 _SETTLE_PATIENCE_S = 0.05

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TypeVar
 
-from store.companions import open_inbox
+from store.companions import create_file, open_inbox
 from store.connection import BUSY_S, patiently, translated
-from store.creation import create_file
 from store.files import Files, check_writable_folder, exists
-from store.migrations.inbox import INBOX
+from store.migrations import INBOX
 from store.reader import Reader
 from store.records import CommandOutcome, CommandRow
 from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, command_of, put_commands

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from store.chain import linked
 from store.connection import translated
 from store.errors import Deposed, NoSuchSeq, SeqTaken
-from store.records import Record, Row
+from store.records import Record, Row, linked
 from store.statements import RECORD_COLUMNS
 
 if TYPE_CHECKING:

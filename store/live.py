@@ -12,8 +12,7 @@ from pathlib import Path
 
 from store.connection import Durability, checkpoint_here, connect
 from store.lease import Lease, Watch, monotonic_ms
-from store.migrations import migrate
-from store.migrations.live import LIVE
+from store.migrations import LIVE, migrate
 from store.process import boot_id
 
 FLUSH_S = 0.1

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, get_args
 import anyio
 import anyio.to_thread
 
-from store.chain import anchor_of
-from store.companions import open_inbox, prepare_inbox, prepare_live
+from store.companions import about_of, create_file, lay_out, open_inbox, prepare_inbox, prepare_live
 from store.connection import Durability, connect, connect_journal_writer, translated
-from store.creation import about_of, create_file, lay_out
 from store.errors import LeftoverWal, NoPermission, NotItsTurn, StoreBusy
 from store.files import Files, exists, file_size, is_writable
 from store.inbox import Inbox
@@ -25,15 +23,14 @@ from store.journal import Journal, end_of
 from store.lease import LET_GO, Lease, Watch, raise_token
 from store.live import LiveOutput
 from store.lock import FileLock, acquire
-from store.loss import Loss, accepted_loss, forget_answers
-from store.migrations import migrate
-from store.migrations.database import DATABASE
-from store.migrations.inbox import INBOX
+from store.migrations import DATABASE, INBOX, migrate
 from store.process import Process, kill, this_process
 from store.reader import Reader
 from store.recognition import check_place, open_recognised
+from store.records import anchor_of
 from store.snapshots import Snapshots
 from store.standing import Turn
+from store.verification import Loss, accepted_loss, forget_answers
 
 if TYPE_CHECKING:
     import aiosqlite

@@ -15,15 +15,14 @@ from types import TracebackType
 from typing import Any, Unpack
 
 from store.blocks import blocks_in, ranges_with
+from store.companions import about_of
 from store.compression import unpacked
 from store.connection import translated
-from store.creation import about_of
 from store.errors import NoSuchSeq, StoreError
 from store.files import Files
 from store.lease import monotonic_ms
 from store.lock import is_held
-from store.migrations.database import DATABASE
-from store.migrations.live import LIVE
+from store.migrations import DATABASE, LIVE
 from store.process import Process, boot_id
 from store.recognition import open_recognised
 from store.records import BlockSummary, EngineInfo, Record, StandbyInfo

@@ -12,8 +12,7 @@ from store.connection import connect, store_error, translated
 from store.errors import CorruptFile, NewerFile, NoPermission, NotOurFile, OlderFile, ReadOnlyFolder
 from store.files import Files, check_readable, check_writable_folder, exists, file_size, is_writable
 from store.filesystem import refuse_network
-from store.migrations import Kind, schema_in, schema_of, version_of
-from store.migrations.database import DATABASE
+from store.migrations import DATABASE, Kind, schema_in, schema_of, version_of
 
 _CANNOT_SHARE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 """What SQLite answers where it cannot make the files that readers of a WAL share."""

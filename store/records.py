@@ -1,11 +1,12 @@
-"""What goes into a store and what comes out of it.
+"""What goes into a store and what comes out of it, and the hash that ties each record to the one before.
 
-Records are opaque here: a kind, and a body of UTF-8 JSON that this package never looks into.
-Times are UTC milliseconds.
+Records are opaque here: a kind, and a body of UTF-8 JSON that this package never looks into. Times are UTC
+milliseconds.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Literal, TypeVar, dataclass_transform
 
 from store.errors import CommandTooLarge
@@ -168,3 +169,36 @@ class VerifyResult:
     def ok(self) -> bool:
         """True when every record is as it was appended."""
         return self.bad_seq is None
+
+
+HASH_BYTES = 16
+
+
+def anchor_of(file_id: str) -> bytes:
+    """What the first record of a file is tied to: rows moved from another file do not fit."""
+    return blake2b(file_id.encode(), digest_size=HASH_BYTES).digest()
+
+
+def linked(previous: bytes, seq: int, row: Row | Record) -> bytes:
+    """Hash of one record.
+
+    Args:
+        previous: Hash of the record before, or the anchor.
+        seq: Place of this one.
+        row: What it holds.
+
+    Returns:
+        16 bytes.
+
+    Raises:
+        ValueError: If its kind or an id holds a NUL, which would make two records look alike.
+    """
+    run, task, agent = row.run_id, row.task_id, row.agent_id
+    # "=" tells an empty id from none.
+    head = (
+        f"{seq}\0{row.at_ms}\0{row.kind}\0{'' if run is None else '=' + run}"
+        f"\0{'' if task is None else '=' + task}\0{'' if agent is None else '=' + agent}\0"
+    )
+    if head.count("\0") != 6:
+        raise ValueError(f"the kind and ids of record {seq} must not hold a NUL character")
+    return blake2b(previous + head.encode() + row.body, digest_size=HASH_BYTES).digest()

@@ -1,17 +1,120 @@
-"""Whether a file is whole: SQLite's own check, and a walk along the hash chain."""
+"""Whether a file holds what was written to it: each record as it was, and every row that was acknowledged.
+
+Two notes tell of acknowledged rows: the mark in the live file, at most a tenth of a second behind, and the answers in
+the inbox. Neither is written before the row that it tells of is in the journal, so a journal that ends before them has
+lost rows. See docs/reference/files.md.
+"""
 
 import os
 import sqlite3
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from store.blocks import Recount
-from store.chain import linked
-from store.connection import translated
-from store.errors import CorruptFile
+from store.companions import about_of
+from store.connection import Durability, connect, translated
+from store.errors import CorruptFile, RowsLost, StoreError
 from store.files import Files
-from store.migrations.database import DATABASE
+from store.migrations import DATABASE, INBOX, LIVE, Kind
 from store.recognition import open_recognised
-from store.records import Record, VerifyResult
+from store.records import Record, VerifyResult, linked
 from store.statements import RECORD_COLUMNS
+
+_END = "SELECT ifnull(max(seq), (SELECT value FROM about WHERE key = 'anchor_seq')) FROM journal"
+_ANSWERED_AFTER = "SELECT kind, seq FROM commands WHERE seq > ? ORDER BY seq"
+_FORGET_AFTER = "UPDATE commands SET seq = NULL WHERE seq > ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Rows that were acknowledged and are not in the journal."""
+
+    end_seq: int
+    """The last row that is there."""
+    acknowledged_seq: int
+    """The last that is known to have been there."""
+    durability: Durability | None
+    """What was promised of them; None where that is not known."""
+    answers: dict[str, int] = field(default_factory=dict)
+    """Commands whose outcomes are among them, counted by kind."""
+
+    @property
+    def rows(self) -> int:
+        """How many are missing, at least."""
+        return self.acknowledged_seq - self.end_seq
+
+
+def find_loss(path: Path) -> Loss | None:
+    """Return what the journal at `path` has lost; None where nothing is known to be missing. Nothing is written.
+
+    Raises:
+        StoreError: If the database cannot be read.
+    """
+    files = Files.of(path)
+    connection, _ = open_recognised(files.database, DATABASE)
+    try:
+        with translated(files.database):
+            file_id = about_of(connection)["file_id"]
+            # Before the journal's end is read: an engine at work writes both, the journal first.
+            marks = _rows(files.live, LIVE, file_id, "SELECT seq, durability FROM mark")
+            answered = _rows(files.inbox, INBOX, file_id, _ANSWERED_AFTER, _end_seq(connection))
+            end_seq = _end_seq(connection)
+    finally:
+        connection.close()
+    answers = [(kind, seq) for kind, seq in answered if seq > end_seq]
+    acknowledged_seq = max([seq for seq, _ in marks] + [seq for _, seq in answers], default=0)
+    if acknowledged_seq <= end_seq:
+        return None
+    durability = marks[0][1] if marks else None
+    return Loss(end_seq, acknowledged_seq, durability, dict(Counter(kind for kind, _ in answers)))
+
+
+def accepted_loss(path: Path, durability: Durability, most: int) -> Loss | None:
+    """Return what the journal at `path` has lost, where an engine may begin all the same.
+
+    Args:
+        path: The database.
+        durability: What is promised now, for where it is not known what was.
+        most: How many rows may be missing that were acknowledged as `full`; of `normal` any may.
+
+    Raises:
+        RowsLost: If more are missing.
+    """
+    loss = find_loss(path)
+    if loss is not None and (loss.durability or durability) == "full" and loss.rows > most:
+        raise RowsLost(path, loss.end_seq, loss.acknowledged_seq)
+    return loss
+
+
+def forget_answers(files: Files, end_seq: int) -> None:
+    """Let outcomes in the inbox refer to no row after `end_seq`: from now on other rows will stand there."""
+    with translated(files.inbox, disposable=True):
+        connection = connect(files.inbox, mode="rw")
+        try:
+            connection.execute(_FORGET_AFTER, (end_seq,))
+        finally:
+            connection.close()
+
+
+def _end_seq(connection: sqlite3.Connection) -> int:
+    return int(connection.execute(_END).fetchone()[0])
+
+
+def _rows(path: Path, kind: Kind, file_id: object, sql: str, *parameters: object) -> list[Any]:
+    """Return rows of a file beside the database; none where it is missing, damaged, older or another database's."""
+    try:
+        connection, _ = open_recognised(path, kind)
+    except (StoreError, OSError):
+        return []
+    try:
+        return connection.execute(sql, parameters).fetchall() if about_of(connection).get("file_id") == file_id else []
+    except sqlite3.Error:
+        return []
+    finally:
+        connection.close()
+
 
 _PAGE = 500
 _ANCHOR = """

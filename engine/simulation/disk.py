@@ -17,18 +17,16 @@ from engine.clock import Clock
 from engine.core.codec import decode_events
 from engine.core.events import Event
 from store import CommandRow
-from store.chain import anchor_of
-from store.creation import lay_out
+from store.companions import lay_out
 from store.errors import StoreError
 from store.inbox import Inbox
 from store.journal import Journal, end_of
 from store.lease import Lease, raise_token
 from store.live import LiveOutput
-from store.migrations import Kind
-from store.migrations.database import DATABASE
-from store.migrations.inbox import INBOX
+from store.migrations import DATABASE, INBOX, Kind
 from store.opening import Store
 from store.process import Process
+from store.records import anchor_of
 from store.snapshots import LAST_KEPT, Snapshots
 from store.statements import COMMAND_OUTCOME, PENDING_COMMANDS, RECORD_COLUMNS, command_of, put_commands
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store import Reader, Record, Row, SeqTaken, open_store, verify
-from store.migrations.database import BLOCK
+from store.migrations import BLOCK
 from store.records import BlockSummary
 
 pytestmark = pytest.mark.anyio

@@ -35,7 +35,7 @@ from store import (
     quick_check,
     verify,
 )
-from store.migrations.database import DATABASE
+from store.migrations import DATABASE
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio

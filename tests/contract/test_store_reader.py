@@ -32,7 +32,7 @@ from store import (
     Tail,
     open_store,
 )
-from store.chain import linked
+from store.records import linked
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio

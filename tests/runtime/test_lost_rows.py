@@ -18,7 +18,7 @@ from engine.folding import events_of
 from quarterdeck import AgentSpec, DynamicSupervisor
 from store import Durability, Reader, Row, RowsLost, find_loss, open_store, verify
 from store.files import Files
-from store.migrations.live import LIVE
+from store.migrations import LIVE
 from store.recognition import open_recognised
 from tests.runtime.shell import Run, shell_on
 
