@@ -31,6 +31,7 @@ from engine.errors import ExportRefused
 from engine.folding import folded_from, pages
 from engine.garbage import paused
 from engine.texts import walk
+from engine.version import program_version
 from store import Reader
 
 
@@ -74,7 +75,7 @@ def export_archive(
         if history:
             parts[EVENTS] = _events(target, reader, seq)
     manifest = Manifest(
-        program=_version(),
+        program=program_version(),
         created_ms=time.time_ns() // 1_000_000,
         seq=seq,
         at_ms=at_ms,
@@ -152,12 +153,3 @@ def _event_lines(reader: Reader, until_seq: int) -> Iterator[bytes]:
             }
             # The body is JSON already: it is put in as it stands.
             yield json.dumps(head, separators=(",", ":")).encode()[:-1] + b',"body":' + record.body + b"}\n"
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version  # 15 ms that only an export needs
-
-    try:
-        return version("quarterdeck")
-    except PackageNotFoundError:
-        return ""

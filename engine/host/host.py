@@ -1,6 +1,5 @@
 """One engine on one store: the loop with everything around it, and what the program may ask of it."""
 
-import importlib.metadata
 import logging
 import os
 import uuid
@@ -47,6 +46,7 @@ from engine.sender import sender_of
 from engine.strategies_plugins import installed_strategies
 from engine.texts import Texts
 from engine.trust import TrustList
+from engine.version import program_version
 from store import Deposed, FileLost
 from store.opening import Store
 
@@ -374,7 +374,7 @@ class Host:
         return EngineBegan(
             pid=self._pid,
             token=self.store.token,
-            version=_version(),
+            version=program_version(),
             bound=sorted(self._bound),
             processes=self._limit,
             lost=lost,
@@ -463,10 +463,3 @@ class Host:
                 await save(self.store, seq, body)
         finally:
             self._saving = False
-
-
-def _version() -> str:
-    try:
-        return importlib.metadata.version("quarterdeck")
-    except importlib.metadata.PackageNotFoundError:
-        return "unknown"
