@@ -112,12 +112,17 @@ def test_round_robin_counts_since_when_an_agent_is_free_and_not_since_when_it_be
     assert asked(world, 1) == ["bob"]
 
 
-@pytest.mark.parametrize(("ms", "first"), [(70, "fresh"), (80, "proven")])
-def test_performance_counts_one_success_and_one_failure_that_never_were(ms: int, first: str) -> None:
+@pytest.mark.parametrize(
+    ("failed", "ms", "first"), [(0, 109, "fresh"), (0, 111, "proven"), (1, 70, "fresh"), (1, 80, "proven")]
+)
+def test_performance_ranks_who_never_failed_by_its_median_and_others_by_their_failures(
+    failed: int, ms: int, first: str
+) -> None:
     world = hands("performance", agent("proven", "sum"), agent("fresh", "sum"))
     for name, median_ms, done in (("proven", 110, 100), ("fresh", ms, 1)):
         member(world, name).durations_ms.append(median_ms)
         member(world, name).done = done  # type: ignore[misc]
+    member(world, "fresh").failed = failed  # type: ignore[misc]
 
     assert asked(world, 1) == [first]
 

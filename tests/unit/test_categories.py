@@ -4,8 +4,8 @@ from typing import Any
 
 from engine.core.commands import AddSupervisor, Submit, SupervisorSpec
 from engine.core.options import SupervisorOptions
-from engine.core.signals import TextRead
-from tests.story import done, only, refused, submitted, works
+from engine.core.signals import AgentUnusable, AgentUsable, TextRead
+from tests.story import done, member, only, refused, submitted, works
 from tests.world import LONG, World, agent, team_world
 
 STRATEGIES = {
@@ -50,6 +50,17 @@ def test_who_takes_part_is_who_belongs_to_the_category_by_specialty_or_by_name()
 
     assert names(world, planned(world, "Research the sources")) == ["seeker", "checker"]
     assert names(world, planned(world, category="content")) == ["poet", "editor"]
+
+
+def test_who_belongs_to_the_category_and_is_in_error_takes_part_and_what_it_has_to_do_waits() -> None:
+    world = studio()
+    poet = member(world, "poet")
+    world.say(AgentUnusable(agent_id=poet.id, generation=poet.generation, error="no code"))
+
+    assert names(world, planned(world, category="content")) == ["poet", "editor"]
+    assert works(world) == []
+    world.say(AgentUsable(agent_id=poet.id, generation=poet.generation))
+    assert works(world) == ["poet"]
 
 
 def test_a_category_that_is_named_is_taken_with_or_without_its_suffix() -> None:
