@@ -7,9 +7,11 @@ searched before what is installed. What is not in the folder, and what code find
 import ast
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterator
 from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import find_spec
 from pathlib import Path
 
 from engine.errors import Unusable
@@ -51,6 +53,27 @@ class Folder:
                 waiting += [each for each in imported if each not in seen]
                 seen.update(imported)
         return found
+
+    def lacks(self, reference: str) -> bool:
+        """Return True where a reference is found neither here nor in what is installed; looks, and runs no code.
+
+        A function that a module may get in other ways than by its own text counts as found.
+
+        Raises:
+            Unusable: If a file cannot be read, or there are too many.
+        """
+        module, _, qualname = reference.partition(":")
+        chain = self._chain(module)
+        if not chain:
+            try:
+                return find_spec(module.partition(".")[0]) is None
+            except (ImportError, ValueError):  # of a name that no module has
+                return True
+        path = Path(self._modules[chain[-1]][0].path)
+        if chain[-1] != module or path.suffix != ".py":
+            return chain[-1] != module
+        name = re.escape(qualname.partition(".")[0])
+        return re.search(rf"\b{name}\b|import \*|__getattr__".encode(), _bytes_of(path)) is None
 
     def _chain(self, name: str) -> list[str]:
         """Return the packages around a module and the module, as far as they stand in the folder."""

@@ -104,7 +104,7 @@ def _target(ctx: click.Context, *, dry_run: bool) -> Path | None:
 
 
 def _body(db: Path | None, plan: ImportPlan, *, dry_run: bool) -> dict[str, object]:
-    said = {name: getattr(plan, name) for name in ("creates", "needs_trust", "clashes")}
+    said = {name: getattr(plan, name) for name in ("creates", "needs_trust", "missing", "clashes")}
     return {"v": 1, "kind": "import", "dry_run": dry_run, **said, **({} if db is None else team_fields(db))}
 
 
@@ -114,6 +114,11 @@ def _lines(file: Path, plan: ImportPlan) -> list[str]:
     brought = [counted(count, nouns.get(kind, kind.removesuffix("s"))) for kind, count in plan.creates.items() if count]
     lines = [f"{file} brings {', '.join(brought) or 'nothing'}"]
     lines += _listed("it calls code that is not trusted yet:", plan.needs_trust)
+    if plan.missing:
+        lines.append(
+            f"code of it that is neither in {plan.folder} nor installed: {', '.join(map(clean, plan.missing))}; "
+            "its agents cannot work until it is there"
+        )
     lines += _listed("names that are in use:", plan.clashes)
     lines += _listed("functions that only the program had that made them; swap their agents:", plan.bound)
     return lines

@@ -101,6 +101,6 @@ class ImportDialog(Dialog):
             return
         self.problem("")
         self._plan = found
-        told = plan_lines(found.creates, found.needs_trust, found.clashes, found.bound)
+        told = plan_lines(found.creates, found.needs_trust, found.missing, found.clashes, found.bound)
         self.told("told").show(told)
         self.say_what("Import and trust its code" if self._plan.needs_trust else "Import")

@@ -71,12 +71,14 @@ SHOWN = 8
 
 
 def plan_lines(
-    creates: Mapping[str, Any], needs_trust: Sequence[str], clashes: Sequence[str], bound: Sequence[str]
-) -> list[Cell]:
+    creates: Mapping[str, Any], needs_trust: Sequence[str], missing: Sequence[str], clashes: Sequence[str],
+    bound: Sequence[str],
+) -> list[Cell]:  # fmt: skip
     """Return what comes in, what code it would run, and which names are taken."""
     brings = [f"{_number(what)} {name}" for name, what in creates.items() if _number(what) != "0"]
     cells = [Cell(", ".join(brings) or "nothing", "strong", "brings   ")]
     cells += _some("runs     ", needs_trust, "draining")
+    cells += _some("lacks    ", [f"{one} is not in the team's folder, nor installed" for one in missing], "error")
     cells += _some("clashes  ", clashes, "error")
     cells += _some("swap     ", [f"{name} was bound to the process that exported it" for name in bound], "draining")
     return [*cells, Cell("everything is imported paused, with new ids", "muted")]

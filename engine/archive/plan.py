@@ -7,10 +7,11 @@ from pathlib import Path
 from engine.archive.checking import opened
 from engine.archive.container import file_sha256
 from engine.archive.reading import Contents
+from engine.closure import Folder
 from engine.core.state import State
 from engine.core.transfer.importing import free_name
 from engine.folding import folded
-from engine.trust import TrustList, needs_trust
+from engine.trust import TrustList, code_folder, needs_trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,10 @@ class ImportPlan:
     """Names that are in use there, each with what becomes of it, in words."""
     sha256: str
     """Of the archive file, for the `ImportState` that is to follow."""
+    missing: list[str] = field(default_factory=list)
+    """What its agents call that is neither in `folder` nor installed."""
+    folder: Path = Path()
+    """Where code of the team is looked for."""
     bound: list[str] = field(default_factory=list)
     """Callables that only the process that exported them had; their agents cannot work before a swap."""
 
@@ -49,6 +54,7 @@ def plan_import(path: Path, db: Path | None, allowed: TrustList | None = None) -
         held = next(pieces)
     assert isinstance(held, Contents)
     references, counts = held.references, held.counts
+    code = Folder(code_folder(state, Path.cwd()))
     return ImportPlan(
         creates={
             "supervisors": counts["supervisors"],
@@ -61,6 +67,8 @@ def plan_import(path: Path, db: Path | None, allowed: TrustList | None = None) -
         needs_trust=references if allowed is None else needs_trust(allowed, references, state, db),
         clashes=clashes(state, held.roots, held.registry),
         sha256=sha256,
+        missing=[one for one in references if code.lacks(one)],
+        folder=code.path,
         bound=held.bound,
     )
 

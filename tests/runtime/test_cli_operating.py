@@ -231,3 +231,22 @@ def test_a_team_is_carried_into_a_new_file_and_into_one_that_works(engine: Detac
     assert "it comes in as crew-2" in told
     assert [root.name for root in folded(tmp_path / "new.db").roots] == ["crew"]
     assert [root.name for root in folded(engine.db).roots] == ["crew", "crew-2"]
+
+
+def test_code_of_an_archive_that_the_folder_does_not_have_is_named_before_anything_comes_in(
+    engine: Detached, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "here").mkdir()
+    team = TEAM.replace("hands:wait", "here.else_where:work").replace(
+        'helper, run: "hands:help_out', 'own, run: "hands:no'
+    )
+    with team_at_work(tmp_path, team, HANDS + "no = None") as other:
+        assert run("export", tmp_path / "team.zip", db=other.db)[0] == 0
+    missing = "code of it that is neither in {} nor installed: hands:no, here.else_where:work; its agents cannot work"
+
+    dry, out, _ = run("import", tmp_path / "team.zip", "--dry-run", "--json")
+    done, _, told = run("import", tmp_path / "team.zip", "--trust")
+
+    assert (dry, done) == (0, 0)
+    assert json.loads(out)["missing"] == ["hands:no", "here.else_where:work"]
+    assert [line for line in told.splitlines() if line.startswith(missing.format(engine.db.parent))]
