@@ -51,7 +51,7 @@ def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
     context_settings=_CONTEXT,
     epilog="Every command takes --db, --json and --debug; 'quarterdeck COMMAND --help' shows its other options.",
 )
-@click.option("--readonly", is_flag=True, help="Look, and change nothing.")
+@click.option("--readonly", is_flag=True, help="Open a dashboard that changes nothing.")
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 @click.pass_context
 def quarterdeck(ctx: click.Context, readonly: bool) -> int:
@@ -61,6 +61,8 @@ def quarterdeck(ctx: click.Context, readonly: bool) -> int:
     To see one at work: quarterdeck demo
     """
     if ctx.invoked_subcommand is not None:
+        if readonly:
+            fail("usage", "--readonly is for the dashboard", "leave out the command, or the option", WRONG_USAGE)
         return DONE
     from dashboard.cli.screen import open_room
 

@@ -75,6 +75,7 @@ def run_item(run: Run | RunSummary, *, engine_alive: bool = True) -> Item:
         "started_ms": run.started_ms,
         "ended_ms": None if isinstance(run, Run) else run.ended_ms,
         **usage_item(run.usage),
+        "error": run.cancelled_for or run.exceeded if isinstance(run, Run) else run.error,
     }
 
 

@@ -212,10 +212,11 @@ def runs(ctx: click.Context, *, open_only: bool) -> None:
         rows = [
             (item["id"], RUN[RunStatus(item["status"])].text, item["strategy"] or "",
              f"{item['tasks_done']:,}/{item['tasks_total']:,}", clock(item["started_ms"]),
-             duration((item["ended_ms"] or look.now_ms) - item["started_ms"]), _tokens(item), item["request"])
+             duration((item["ended_ms"] or look.now_ms) - item["started_ms"]), _tokens(item),
+             item["request"], item["error"] or "")
             for item in items
         ]  # fmt: skip
-        columns = ["RUN", "STATE", "STRATEGY", "TASKS", "AT", "TOOK", "TOKENS", "REQUEST"]
+        columns = ["RUN", "STATE", "STRATEGY", "TASKS", "AT", "TOOK", "TOKENS", "REQUEST", "ERROR"]
         return Table(columns, rows, empty='no runs yet; give the team a request: quarterdeck run "…"', right=_AT_RIGHT)
 
     emit(ctx, look.body("runs", items), shown)

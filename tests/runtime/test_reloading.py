@@ -10,8 +10,8 @@ import pytest
 from dashboard.client import folded
 from store import Reader
 from tests.patience import PATIENCE_S
+from tests.runtime.console import Console, await_event, engine_of
 from tests.runtime.shell import until
-from tests.runtime.test_cli_lifecycle import Console, await_event, engine_of
 
 TEAM = """\
 version: 1
