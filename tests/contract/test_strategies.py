@@ -175,3 +175,20 @@ def test_its_docstring_draws_its_graph(name: str) -> None:
     module = importlib.import_module(type(STRATEGIES[name]).__module__)
 
     assert "─" in (module.__doc__ or "")
+
+
+@pytest.mark.parametrize(
+    ("after", "fault"),
+    [
+        ({"t1": ["t7"], "t2": []}, "waits for what is not there"),
+        ({"t1": ["t0", "t0"], "t2": []}, "waits for what is not there"),
+        ({"t1": ["t2"], "t2": ["t1"]}, "wait for each other"),
+        ({"t1": []}, "t2 has no place"),
+        ({"t0": [], "t1": [], "t2": []}, "which has begun"),
+    ],
+)
+def test_a_wiring_that_cannot_be_is_refused_with_its_first_fault(after: dict[str, list[str]], fault: str) -> None:
+    nodes = Nodes(done=["t0"], unstarted=["t1", "t2"])
+
+    with pytest.raises(Refused, match=fault):
+        validate("drawn", Wiring(after=after), nodes)

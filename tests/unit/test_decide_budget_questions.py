@@ -6,6 +6,8 @@ import pytest
 
 from engine.core.commands import Answer, SwapAgent
 from engine.core.limits import Limits
+from engine.core.options import SupervisorOptions
+from engine.core.queries.waiting import why_waits
 from engine.core.spec import Escalate, Retry
 from engine.core.state import RunStatus
 from engine.core.values import Usage
@@ -58,6 +60,17 @@ def test_of_a_task_that_is_asked_about_twice_no_question_is_left_behind() -> Non
 
     assert works(world) == ["bob"]
     assert world.state.escalations == {}
+
+
+def test_work_that_is_held_while_a_person_is_asked_says_so() -> None:
+    world = team_world(agent("ada"), agent("bob"), options=SupervisorOptions(run_limits=asks(tokens=10)))
+    submitted(world)
+    world.succeed(attempt(world, "ada"), usage=Usage(tokens_in=20))
+    (held,) = [task for task in world.state.tasks.values() if task.kind == "agent" and not task.ended]
+
+    why = why_waits(world.state, held)
+
+    assert (why.why, why.words) == ("budget", "its budget is spent, and a person is asked") if why else False
 
 
 def asking_of_both() -> World:

@@ -1,6 +1,6 @@
 """An agent leaves: its work is drained, done by another, or ended now."""
 
-from engine.core.commands import Cancel, RemoveMember, Submit, SupervisorSpec
+from engine.core.commands import Cancel, Pause, RemoveMember, Resume, Submit, SupervisorSpec
 from engine.core.effects import StopAttempt
 from engine.core.limits import Limits
 from engine.core.spec import Escalate
@@ -205,3 +205,18 @@ def test_it_goes_from_two_queues_that_it_shares_with_one_that_has_spent_its_budg
     assert member(world, "bob").exhausted is not None
 
     assert "agent_removed" in kinds(world.order(RemoveMember(target="ada")))
+
+
+def test_a_paused_agent_that_leaves_begins_none_of_its_own_work_until_it_is_resumed() -> None:
+    world = team_world(agent("ada"), agent("bob"), participants=["ada"])
+    submitted(world)
+    submitted(world)
+    applied(world, Pause(target="ada"))
+    applied(world, RemoveMember(target="ada", mode="drain"))
+    world.succeed(attempt(world, "ada"))
+    assert works(world) == []
+
+    applied(world, Resume(target="ada"))
+    world.succeed(attempt(world, "ada"))
+
+    assert names(world) == ["bob"]
