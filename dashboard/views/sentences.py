@@ -276,7 +276,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.TaskFailed: ("{task_id} failed for good: {error}", "error"),
     on.TaskSkipped: ("{task_id} is skipped: {reason}", "muted"),
     on.ItemTaken: ("{supervisor_id} took {task_id}", ""),
-    on.ItemReturned: ("{supervisor_id} returned {task_id}: it is paused and had not begun", ""),
+    on.ItemReturned: ("{supervisor_id} returned {task_id}: it may not go on and had not begun", ""),
     on.TaskRequeued: ("{task_id} waits again: {reason}", ""),
     on.TaskReopened: (
         lambda t, e: f"{t.task_id} is retried"

@@ -1,5 +1,7 @@
 """One task for each item of a list, over whoever is free, then joined."""
 
+from typing import Any
+
 import pytest
 
 from engine.core.commands import (
@@ -16,12 +18,13 @@ from engine.core.commands import (
 from engine.core.events import ItemReturned
 from engine.core.fact import changed
 from engine.core.legality import assert_legal
+from engine.core.limits import Limits
 from engine.core.options import SupervisorOptions
 from engine.core.queries.queues import is_shared
 from engine.core.signals import AgentUnusable, TextRead
 from engine.core.spec import AgentSpec, Retry
 from engine.core.state import RunStatus
-from engine.core.values import TextRef
+from engine.core.values import TextRef, Usage
 from tests.story import (
     applied,
     asked,
@@ -435,6 +438,33 @@ def test_an_item_that_a_paused_team_has_not_begun_goes_back_to_those_who_share_i
     world.settle()
     assert_legal(world.state)
     assert [run.status for run in world.state.finished] == [RunStatus.DONE] * 2
+
+
+@pytest.mark.parametrize("then", ["ask", "stop", "fail"])
+@pytest.mark.parametrize("others", [True, False])
+def test_an_item_that_a_team_has_not_begun_goes_back_when_its_budget_is_spent(then: Any, *, others: bool) -> None:
+    options = SupervisorOptions(limits=Limits(tokens=10, then=then))
+    kitchen = SupervisorSpec(name="kitchen", members=[agent("ada"), agent("cook")], options=options)
+    world = team_world(agent("lead"), kitchen, agent("bob"), mode="map")
+    submitted(world, supervisor="kitchen")
+    submitted(world, ["a", "b"])  # type: ignore[arg-type]
+    found(world, items=2)
+    if not others:
+        world.say(AgentUnusable(agent_id=member(world, "bob").id, generation=1, error="no code"))
+    assert "item_taken" in kinds(world.journal)
+
+    world.record(attempt(world, "ada"), "dear", usage=Usage(tokens_in=10))
+    world.stop(attempt(world, "ada"))
+
+    assert_legal(world.state)
+    gone_back = "item_returned" in kinds(world.journal)
+    assert gone_back == (others or then == "ask")
+    if others:
+        done(world, "bob")
+        assert works(world) == ["bob"]
+        world.settle()
+        assert ended(world).status is RunStatus.DONE
+        assert_legal(world.state)
 
 
 def test_an_item_that_a_paused_team_has_begun_stays_with_it() -> None:

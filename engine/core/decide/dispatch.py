@@ -14,7 +14,6 @@ from engine.core.events import (
     AttemptResumed,
     AttemptStarted,
     Event,
-    ItemReturned,
     ItemTaken,
     PreemptionAsked,
     TaskRequeued,
@@ -24,8 +23,8 @@ from engine.core.options import Preempt
 from engine.core.prompts import Dispatch, GiveSlot, PlaceAgain, ReturnItems, TakeSlot
 from engine.core.queries.able import is_able, why_not_able
 from engine.core.queries.placement import Place, asker_of, capability_of, home_of, place_for
-from engine.core.queries.queues import FEW, few_of, is_of_few, is_shared, not_begun, team_for
-from engine.core.queries.tree import above_of, below, below_of, inherited
+from engine.core.queries.queues import FEW, few_of, is_of_few, is_shared, not_begun, returned, team_for
+from engine.core.queries.tree import above_of, below_of, inherited
 from engine.core.scheduler import Schedule
 from engine.core.scheduler.free import full_of_processes
 from engine.core.state import Agent, Queue, State, Supervisor, Task
@@ -57,18 +56,8 @@ def begun(state: State, queue: Queue, task: Task, agent: Agent, ctx: Context) ->
 
 def return_items(state: State, prompt: ReturnItems, ctx: Context) -> list[Event]:
     """Give back what teams under a supervisor have taken from what they share, and may not begin with now."""
-    return [
-        ItemReturned(
-            at_ms=ctx.now_ms,
-            run_id=task.run_id,
-            task_id=task.id,
-            supervisor_id=team.id,
-            queue=task.came_from or "",
-            dropped=[one.id for one in below(state, task)[1:]],
-        )
-        for team in below_of(state, state.supervisors[prompt.supervisor_id])
-        for task in not_begun(state, team)
-    ]
+    teams = below_of(state, state.supervisors[prompt.supervisor_id])
+    return [returned(state, task, ctx.now_ms) for team in teams for task in not_begun(state, team)]
 
 
 def started(task: Task, agent: Agent) -> AttemptStarted:

@@ -244,7 +244,10 @@ class ItemTaken:
 
 @fact
 class ItemReturned:
-    """A team that was paused before anybody of it began with an item gives it back to those with whom it shares it."""
+    """A team gives an item back to those with whom it shares it: nobody of it has begun, and it may not go on.
+
+    It is paused, or its budget is spent.
+    """
 
     type: Literal["item_returned"] = "item_returned"
     at_ms: int

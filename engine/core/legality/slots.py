@@ -157,7 +157,7 @@ def shared_queues_know_who_is_let(state: State) -> Iterator[str]:
 def what_a_team_has_taken_is_to_begin(state: State) -> Iterator[str]:
     """A team remembers what it has taken of several members' work while nobody below it has begun with that.
 
-    While it is paused it keeps none of that from the others.
+    While it is paused, or asked about its budget, it keeps none of that from the others.
     """
     for supervisor in state.supervisors.values():
         for task_id in supervisor.taken:
@@ -165,7 +165,7 @@ def what_a_team_has_taken_is_to_begin(state: State) -> Iterator[str]:
             if task is None or task.kind != "group" or task.ended or task.begun_ms is not None:
                 yield f"{supervisor.id} has taken {task_id}, which is not to begin"
         for task in not_begun(state, supervisor):
-            yield f"{supervisor.id} keeps {task.id} from those with whom it shares it, and is paused"
+            yield f"{supervisor.id} keeps {task.id} from those with whom it shares it, and may not begin"
 
 
 def preempted_tasks_wait(state: State) -> Iterator[str]:

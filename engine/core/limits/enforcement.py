@@ -33,7 +33,7 @@ from engine.core.limits.deadlines import grace_ms
 from engine.core.outcomes import ask, of_attempt
 from engine.core.prompts import Answered, CheckBudget
 from engine.core.queries.placement import stand_ins
-from engine.core.queries.queues import own_queue
+from engine.core.queries.queues import others_could_do, own_queue, returned
 from engine.core.queries.tree import above_of, agents_of, halted, is_cancelled
 from engine.core.signals import AttemptStopped
 from engine.core.state import Agent, Attempt, Run, State, Supervisor, Task, Timer, timer_id
@@ -137,7 +137,7 @@ def before_start(state: State, task: Task, agent: Agent, ctx: Context) -> list[E
         return []
     for subject in touched(state, task, run, agent):
         if isinstance(subject, Agent | Supervisor) and subject.exhausted is not None:
-            return [_elsewhere(state, task, subject)]
+            return [_elsewhere(state, task, subject, ctx)]
         for budget in budgets(state, subject, agent=agent if subject is task else None):
             if budget.spent >= budget.limit:
                 return exhausted(state, subject, budget, ctx)
@@ -156,9 +156,11 @@ def before_retry(state: State, task: Task, ctx: Context) -> list[Event]:
     return []
 
 
-def _elsewhere(state: State, task: Task, spender: Agent | Supervisor) -> Event:
-    """Give a task to another agent that can do it, or end it."""
+def _elsewhere(state: State, task: Task, spender: Agent | Supervisor, ctx: Context) -> Event:
+    """Give a task to another agent that can do it, an item of a team back to others that can; or end it."""
     error = spender.exhausted or "its budget is spent"
+    if isinstance(spender, Supervisor) and (item := others_could_do(state, task)) is not None:
+        return returned(state, item, ctx.now_ms)
     if isinstance(spender, Agent):
         other = next(stand_ins(state, task), None)
         if other is not None:

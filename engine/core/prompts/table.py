@@ -134,6 +134,8 @@ def _spenders(state: State, event: Any) -> list[Prompt]:
 
 
 def _budget_exhausted(state: State, event: BudgetExhausted) -> list[Prompt]:
+    if event.subject in state.supervisors:
+        return [ReturnItems(supervisor_id=event.subject)]
     return [] if event.then == "ask" else _cut_off(state, event.run_id, event.task_id, event.ended)
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from engine.core.events import ItemReturned
+from engine.core.queries.able import is_able
 from engine.core.queries.tree import above_of, agents_of, below, is_cancelled
 from engine.core.state import Agent, Queue, State, Supervisor, Task
 
@@ -80,15 +82,42 @@ def team_for(state: State, queue: Queue, agent: Agent) -> Supervisor | None:
 
 
 def not_begun(state: State, team: Supervisor) -> Iterator[Task]:
-    """Yield what a team has taken of work that is shared and cannot begin with: a pause keeps it, and not the others.
+    """Yield what a team has taken of work that is shared, and may not begin with as long as a person lets it wait.
 
-    What is being cancelled stays, and what has an outcome in part.
+    That is while it, or a team above it that does not share the work, is paused or asked about its budget. What is
+    being cancelled stays, and what has an outcome in part.
     """
     above = list(above_of(state, team))
     for task in (state.tasks[task_id] for task_id in team.taken):
         queue = state.queues.get(task.came_from or "")
         place = next((place for place, one in enumerate(above) if queue and one.id == queue.supervisor_id), 0)
-        is_shut = any(one.paused for one in above[:place]) and not is_cancelled(state, task)
-        work = [one for one in below(state, task) if one.kind in ("agent", "group")]
-        if is_shut and not any(one.ended and not one.passed_by for one in work):
+        if any(one.paused or one.held for one in above[:place]) and _may_go_back(state, task):
             yield task
+
+
+def _may_go_back(state: State, task: Task) -> bool:
+    work = (one for one in below(state, task) if one.kind in ("agent", "group"))
+    return not is_cancelled(state, task) and not any(one.ended and not one.passed_by for one in work)
+
+
+def others_could_do(state: State, task: Task) -> Task | None:
+    """Return the item that a task is part of, of which its team has not begun anything and others are able to do it."""
+    for one in above_of(state, task):
+        team, queue = state.supervisors.get(one.worker_id or ""), state.queues.get(one.came_from or "")
+        if team is None or queue is None or one.id not in team.taken or not _may_go_back(state, one):
+            continue
+        if any(is_able(state, state.agents[agent_id]) for agent_id in queue.agents):
+            return one
+    return None
+
+
+def returned(state: State, item: Task, at_ms: int) -> ItemReturned:
+    """Return the event by which a team gives back an item that it has taken, with all that it had planned for it."""
+    return ItemReturned(
+        at_ms=at_ms,
+        run_id=item.run_id,
+        task_id=item.id,
+        supervisor_id=item.worker_id or "",
+        queue=item.came_from or "",
+        dropped=[one.id for one in below(state, item)[1:]],
+    )
