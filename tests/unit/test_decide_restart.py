@@ -44,6 +44,16 @@ def test_one_for_one_starts_anew_who_crashed_and_the_task_goes_through_its_polic
     assert world.stopping == set()
 
 
+def test_agents_of_a_team_are_started_anew_in_the_order_in_which_members_stand() -> None:
+    deep = SupervisorSpec(name="deep", members=[agent("bob")])
+    outer = SupervisorSpec(name="outer", members=[deep, agent("cyd")])
+    options = SupervisorOptions(restart=Restart("one_for_all", 3, 60.0))
+    world = team_world(outer, agent("ada"), mode="parallel", options=options)
+    submitted(world)
+
+    assert restarted(world, crash(world, "ada")) == ["bob", "cyd", "ada"]
+
+
 def test_one_for_all_and_rest_for_one_stop_the_others_at_once_and_give_them_their_tasks_back() -> None:
     world = crew("one_for_all")
     world.record(attempt(world, "ada"), "read", "page")

@@ -56,10 +56,11 @@ def below_of(state: State, supervisor: Supervisor) -> Iterator[Supervisor]:
 
 
 def agents_of(state: State, member_id: str) -> list[Agent]:
-    """Return an agent itself, or every agent of a supervisor and of those below it."""
+    """Return an agent itself, or every agent of a supervisor and of those below it, as members stand in order."""
     if member_id in state.agents:
         return [state.agents[member_id]]
-    return [agent for team in below_of(state, state.supervisors[member_id]) for agent in agents_in(state, team)]
+    members = state.supervisors[member_id].members
+    return [agent for member in members for agent in agents_of(state, member)]
 
 
 def parent_of(state: State, member: Agent | Supervisor) -> Supervisor | None:
