@@ -150,11 +150,11 @@ def _work(draw: Random, world: World, key: Key) -> None:
             usage=_usage(draw),
         )
     elif world.waits(key):
-        return
+        draw.choice([world.rest, world.want])(key)
     elif choice < 0.6:
         target = draw.choice([*SKILLS, *NAMES, *(one.name for one in world.state.supervisors.values()), "nobody"])
         items = [draw.choice(["x", LONG, 3]) for _ in range(draw.randint(0, 3))]
-        world.ask(key, target, items, call=draw.choice(["k1", "k2"]))
+        world.ask(key, target, items, call=draw.choice(["k1", "k2"]), busy=draw.random() < 0.3)
     else:
         world.succeed(key, draw.choice(["ok", LONG, {"n": [1, LONG]}, None, 7]), usage=_usage(draw))
 

@@ -36,7 +36,9 @@ from engine.core.signals import (
     EngineBegan,
     EngineEnds,
     Signal,
+    SlotAsked,
     StepFinished,
+    StepsEnded,
     TextRead,
     TimerDue,
     ToolBegan,
@@ -136,16 +138,26 @@ class World:
         said.setdefault("generation", self._over(key))
         return self.say(AttemptStopped(task_id=key[0], attempt=key[1], partial=partial, **said))
 
-    def ask(self, key: tuple[str, int], target: str, items: list[Any], *, call: str = "k1") -> list[Event]:
-        """Let an attempt delegate."""
+    def ask(
+        self, key: tuple[str, int], target: str, items: list[Any], *, call: str = "k1", busy: bool = False
+    ) -> list[Event]:
+        """Let an attempt delegate; `busy`: while a step of it runs."""
         self.asked.setdefault(key, set()).add(call)
         generation = self._generation(key)
         return self.say(
             DelegationAsked(
                 task_id=key[0], attempt=key[1], generation=generation,
-                call_key=call, call_kind="map", target=target, items=items,
+                call_key=call, call_kind="map", target=target, items=items, busy=busy,
             )
         )  # fmt: skip
+
+    def rest(self, key: tuple[str, int]) -> list[Event]:
+        """Let the last step of an attempt end while it waits for others."""
+        return self.say(StepsEnded(task_id=key[0], attempt=key[1], generation=self._generation(key)))
+
+    def want(self, key: tuple[str, int]) -> list[Event]:
+        """Let an attempt that waits for others need a slot for a step."""
+        return self.say(SlotAsked(task_id=key[0], attempt=key[1], generation=self._generation(key)))
 
     def record(self, key: tuple[str, int], name: str, output: Any = "step", **said: Any) -> list[Event]:
         """Let an attempt record a step."""

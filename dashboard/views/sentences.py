@@ -284,6 +284,8 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         "",
     ),
     on.AttemptStarted: (_begun, ""),
+    on.AttemptParked: ("{agent_id} gave its slot back: {work} waits for others", "muted"),
+    on.SlotWanted: ("{agent_id} waits for a slot to continue {work}", "muted"),
     on.AttemptResumed: ("{agent_id} continues {work}", ""),
     on.StepRecorded: (_step, "muted"),
     on.AttemptDone: (

@@ -88,6 +88,26 @@ class DelegationAsked:
     items: list[JsonValue]
     """One task each."""
     generation: int | None = None
+    busy: bool = False
+    """A step of the attempt runs besides, so that it keeps its slot."""
+
+
+@fact
+class StepsEnded:
+    """No step of an attempt runs any more, and it waits for what it asked others."""
+
+    task_id: str
+    attempt: int
+    generation: int | None = None
+
+
+@fact
+class SlotAsked:
+    """An attempt that waits for others without a slot is about to begin a step; it waits until it has one."""
+
+    task_id: str
+    attempt: int
+    generation: int | None = None
 
 
 @fact
@@ -252,6 +272,8 @@ Signal: TypeAlias = (
     | ToolBegan
     | ToolRaised
     | DelegationAsked
+    | StepsEnded
+    | SlotAsked
     | AttemptSucceeded
     | AttemptErred
     | AttemptStopped

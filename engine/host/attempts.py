@@ -11,7 +11,7 @@ from typing import TypeAlias
 import anyio
 from anyio.lowlevel import checkpoint
 
-from engine.core.effects import AnswerCall, StartAttempt, StopAttempt
+from engine.core.effects import AnswerCall, ResumeAttempt, StartAttempt, StopAttempt
 from engine.core.fact import JsonValue, changed
 from engine.core.options import GRACE_S
 from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded
@@ -129,6 +129,12 @@ class Attempts:
         work = self._works.get((effect.task_id, effect.attempt))
         if work is not None:
             work.answered(effect)
+
+    def resume(self, effect: ResumeAttempt) -> None:
+        """Let an attempt begin steps again, which has its slot back."""
+        work = self._works.get((effect.task_id, effect.attempt))
+        if work is not None:
+            work.resumed()
 
     async def _run(self, work: Work) -> None:
         signal: Ended | None = None

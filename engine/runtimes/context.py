@@ -184,7 +184,14 @@ class Context:
         key = work.key(name, given)
         if work.is_recorded(key):
             return await work.recorded(key)
-        began_ms = work.now_ms()
+        async with work.step():
+            return await self._done(name, key, call, given, what=what, tool=tool)
+
+    async def _done(
+        self, name: str, key: str, call: Callable[..., Any], given: JsonValue, *, what: StepKind, tool: str | None
+    ) -> JsonValue:
+        """Do a step that is not in the journal."""
+        work, began_ms = self._work, self._work.now_ms()
         if tool is not None:
             await work.tool_began(tool, key)
         elif takes_key(call):

@@ -11,22 +11,29 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 import anyio
 
-from engine.clock import Clock
 from engine.core.effects import AnswerCall, StartAttempt
 from engine.core.fact import JsonValue
-from engine.core.signals import DelegationAsked, Signal, StepFinished, ThreadCameBack, ToolBegan, ToolRaised
+from engine.core.signals import (
+    DelegationAsked,
+    Signal,
+    StepFinished,
+    ThreadCameBack,
+    ToolBegan,
+    ToolRaised,
+)
 from engine.core.spec import AgentSpec
-from engine.core.state import State
-from engine.core.values import NO_USAGE, Held, Usage
+from engine.core.values import NO_USAGE, Usage
 from engine.errors import AttemptInterrupted, DelegationFailed
+from engine.runtimes.holding import Services as Services
+from engine.runtimes.holding import SlotHolder
+from engine.runtimes.holding import of_attempt as of_attempt
 from engine.runtimes.live import LiveText
 from engine.runtimes.slot import Slot
 from engine.runtimes.task import Task, TaskInput, as_text, in_context
-from engine.runtimes.threads import Threads
 from engine.runtimes.values import one_line
 
 T = TypeVar("T")
@@ -35,43 +42,6 @@ GIVE_UP_MS = 2_000
 """How long a stopped attempt may clean up before it is given up."""
 PARTIAL_CHARACTERS = 1_000_000
 """How much of what an attempt emitted is kept, from the start."""
-
-
-class Services(Protocol):
-    """What the host does for attempts, and for its own parts."""
-
-    clock: Clock
-    threads: Threads
-
-    @property
-    def state(self) -> State:
-        """The state of the moment, for reading."""
-
-    def spawn(self, function: Callable[..., Any], /, *args: object) -> None:
-        """Run `function` with `args` in a task of its own, for as long as the engine runs."""
-
-    def fail(self, error: Exception) -> None:
-        """End the engine with an error: the journal cannot be read, or we are at fault."""
-
-    def signal(self, signal: Signal, then: Callable[[Exception | None], None] | None = None) -> None:
-        """Report to the core; `then` is called once it is on disk, or with the defect that it ran into."""
-
-    def may_act(self) -> bool:
-        """Tell whether the engine still is one; one that was deposed begins nothing more, and ends."""
-
-    async def text(self, value: Held) -> JsonValue:
-        """Return a value that the state holds by reference."""
-
-    def live(self, key: str, text: str) -> None:
-        """Show a text to readers at once; an empty one removes it."""
-
-    def later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
-        """Call `call` at a moment; returns what takes that back."""
-
-
-def of_attempt(effect: StartAttempt) -> dict[str, Any]:
-    """Return the fields by which a signal names the attempt that it is about."""
-    return {"task_id": effect.task_id, "attempt": effect.attempt, "generation": effect.generation}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +54,7 @@ class Answered:
     """None when it was done."""
 
 
-class Work:
+class Work(SlotHolder):
     """One try of a task by one agent."""
 
     stopping = False
@@ -102,8 +72,6 @@ class Work:
     over = False
     """Its end is reported; what it still does has no effect."""
     _waits = 0
-    _parked_since_ms = 0
-    _parked_ms = 0
     _occurrences: Counter[str] | None = None
     _spent = NO_USAGE
     _emitted_characters = 0
@@ -118,6 +86,7 @@ class Work:
         services: Services,
         on_given_up: Callable[["Work"], None],
     ) -> None:
+        super().__init__()
         self.effect = effect
         self.spec = spec
         self.folder = folder
@@ -236,17 +205,18 @@ class Work:
         """
         self._raise_if_over()
         slot: Slot[AnswerCall] = self._waiting_slot()
-        if not self._calls:
-            self._parked_since_ms = self.now_ms()
-        self._calls[key] = slot
-        signal = DelegationAsked(**of_attempt(self.effect), call_key=key, call_kind=kind, target=target, items=items)
-        self._services.signal(signal, lambda error: None if error is None else slot.fail(error))
-        try:
-            answer = await slot.wait()
-        finally:
-            self._calls.pop(key, None)
-            if not self._calls:
-                self._parked_ms += self.now_ms() - self._parked_since_ms
+        async with self._aside():
+            signal = DelegationAsked(
+                **of_attempt(self.effect), call_key=key, call_kind=kind, target=target, items=items, busy=self._is_busy
+            )
+            self._calls[key] = slot
+            self._services.signal(signal, lambda error: None if error is None else slot.fail(error))
+            if not self._is_busy:
+                self._hold_slot(False)
+            try:
+                answer = await slot.wait()
+            finally:
+                self._calls.pop(key, None)
         if answer.refused is not None:
             raise DelegationFailed(target, answer.refused)
         text = self._services.text
@@ -269,6 +239,8 @@ class Work:
         slot = self._calls.get(answer.call_key)
         if slot is not None:
             slot.put(answer)
+        if answer.has_slot:
+            self.resumed()
 
     def emit(self, text: str) -> None:
         """Show output as it comes to be; what was emitted is kept when the attempt is stopped."""
@@ -307,7 +279,7 @@ class Work:
     @property
     def worked_ms(self) -> int:
         """How long it has held a slot: without the time for which it waited for what it delegated."""
-        parked_now_ms = self.now_ms() - self._parked_since_ms if self._calls else 0
+        parked_now_ms = 0 if self._has_slot else self.now_ms() - self._parked_since_ms
         return self.duration_ms - self._parked_ms - parked_now_ms
 
     async def sleep(self, seconds: float) -> None:

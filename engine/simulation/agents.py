@@ -36,6 +36,8 @@ SPENDS = 0.3
 """Share of the pieces of work that cost tokens or money."""
 SENDS = 15
 """How many steps of a hundred are calls of a tool that must not be called twice."""
+BESIDE = 40
+"""How many of a hundred agents that ask others do a step of their own beside that."""
 PIECES = 5
 """Pieces of work in an attempt, at most."""
 LONG = "a line of an output that is too long to be kept in the state itself, and stands in the journal alone\n" * 30
@@ -139,6 +141,26 @@ async def _work(scene: Scene, text: str) -> None:
     is_large = run is not None and run.total >= MOST_TASKS
     asks = draw.random() < 0.25 and text.count("part of") < DEEPEST and not is_large
     if asks and not (scene.given and scene.work.spec.timeout_s is not None):  # it may wait for others for hours
+        await (_ask_beside_a_step if _is_beside(scene) else _ask)(scene, text)
+
+
+def _is_beside(scene: Scene) -> bool:
+    """Tell whether an agent does a step of its own while others work for it; no draw, the same in each attempt."""
+    return crc32(f"{scene.work.effect.title} beside".encode()) % 100 < BESIDE
+
+
+async def _ask_beside_a_step(scene: Scene, text: str) -> None:
+    first = ("ask", "step", "both")[crc32(scene.work.effect.title.encode()) % 3]
+
+    async def step() -> None:
+        if first == "ask":
+            await scene.context.sleep(seconds(scene.draw, scene.longest_s))
+        await _step(scene, "beside")
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(step)
+        if first == "step":
+            await scene.context.sleep(0.01)
         await _ask(scene, text)
 
 
@@ -178,6 +200,8 @@ async def _send(scene: Scene, number: int) -> JsonValue:
     scene.world.tool_runs(scene.work)
     await scene.context.sleep(seconds(scene.draw, scene.longest_s))
     if scene.draw.random() < 0.15 and scene.world.goes_wrong("a tool", 0.0):  # never where nothing is to go wrong
+        effect = scene.work.effect
+        scene.world.books.stepping[effect.task_id, effect.attempt, effect.generation] -= 1
         raise ConnectionError("the other side is not there")
     return f"sent {number}"
 

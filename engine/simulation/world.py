@@ -148,6 +148,7 @@ class World:
 
     def step_recorded(self, step: StepFinished) -> None:
         """Check that a step that is reported as recorded is in the journal, unless its attempt has ended."""
+        self.books.stepping[step.task_id, step.attempt, step.generation] -= 1
         task = self.books.state.tasks.get(step.task_id)
         is_live = task is not None and task.attempt is not None and task.attempt.number == step.attempt
         if is_live and (step.task_id, step.key) not in self.books.steps:
@@ -166,8 +167,22 @@ class World:
                 says = "A step that is recorded is never run again"
                 self.breaks("no_step_runs_twice", says, f"{name} of {task_id} stands at seq {seq} and runs again")
 
+        self._takes_a_slot(work, name)
+
+    def _takes_a_slot(self, work: Work, name: str) -> None:
+        """Check that the attempt of a step that begins holds a slot."""
+        self.books.stepping[work.effect.task_id, work.effect.attempt, work.effect.generation] += 1
+        job = self.books.work.jobs.get(work.effect.task_id)
+        attempt = job.attempt if job is not None else None
+        if attempt is None or (attempt.number, attempt.generation) != (work.effect.attempt, work.effect.generation):
+            return
+        if attempt.parked:
+            says = "A step runs only while its attempt holds a slot"
+            self.breaks("no_step_runs_without_a_slot", says, f"{name} of {work.effect.task_id} runs, which is parked")
+
     def tool_runs(self, work: Work) -> None:
         """Check that a tool that must not be called twice has not been called before."""
+        self._takes_a_slot(work, "a tool")
         self.check(When.ON_CALL, work)
 
 

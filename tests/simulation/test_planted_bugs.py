@@ -13,6 +13,7 @@ FIRST_HAND = {
     "disk_before_deed",
     "engine_ends_in_order",
     "no_step_runs_twice",
+    "no_step_runs_without_a_slot",
     "rest_comes",
     "time_goes_on",
 }

@@ -80,6 +80,8 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     signals.ToolBegan: escalations.tool_began,
     signals.ToolRaised: escalations.tool_raised,
     signals.DelegationAsked: attempts.delegation_asked,
+    signals.StepsEnded: attempts.steps_ended,
+    signals.SlotAsked: attempts.slot_asked,
     signals.AttemptSucceeded: attempts.attempt_succeeded,
     signals.AttemptErred: attempts.attempt_erred,
     signals.AttemptStopped: attempts.attempt_stopped,

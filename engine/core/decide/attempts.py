@@ -11,6 +11,7 @@ from engine.core.events import (
     AttemptFailed,
     AttemptLost,
     AttemptMigrated,
+    AttemptParked,
     AttemptPreempted,
     CallAnswered,
     CallRefused,
@@ -19,6 +20,7 @@ from engine.core.events import (
     ChildPlan,
     Delegated,
     Event,
+    SlotWanted,
     StepRecorded,
     ThreadReturned,
 )
@@ -31,7 +33,9 @@ from engine.core.signals import (
     AttemptStopped,
     AttemptSucceeded,
     DelegationAsked,
+    SlotAsked,
     StepFinished,
+    StepsEnded,
     ThreadCameBack,
     ToolBegan,
     ToolRaised,
@@ -44,7 +48,15 @@ MAX_DEPTH = 16
 
 
 OfAttempt: TypeAlias = (
-    StepFinished | ToolBegan | ToolRaised | DelegationAsked | AttemptSucceeded | AttemptErred | AttemptStopped
+    StepFinished
+    | ToolBegan
+    | ToolRaised
+    | DelegationAsked
+    | StepsEnded
+    | SlotAsked
+    | AttemptSucceeded
+    | AttemptErred
+    | AttemptStopped
 )
 
 
@@ -80,7 +92,11 @@ def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> lis
     if signal.call_key in task.calls:
         events.append(
             CallRejoined(
-                task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id or "", call_key=signal.call_key
+                task_id=task.id,
+                attempt=attempt.number,
+                agent_id=attempt.agent_id or "",
+                call_key=signal.call_key,
+                parks=not signal.busy,
             )
         )
         return events
@@ -102,9 +118,28 @@ def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> lis
             call_key=signal.call_key,
             call_kind=signal.call_kind,
             children=_children(state, place, signal),
+            parks=not signal.busy,
         )
     )
     return events
+
+
+def steps_ended(state: State, signal: StepsEnded, ctx: Context) -> list[Event]:
+    """Park an attempt that waits for calls and of which nothing runs any more."""
+    found = live(state, signal)
+    if found is None or found[1].parked or not found[1].waits:
+        return []
+    task, attempt = found
+    return [AttemptParked(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id or "")]
+
+
+def slot_asked(state: State, signal: SlotAsked, ctx: Context) -> list[Event]:
+    """Let an attempt that is parked wait for a slot; one that has lost its wait meanwhile is told so by its answers."""
+    found = live(state, signal)
+    if found is None or not found[1].parked or found[1].wants_slot:
+        return []
+    task, attempt = found
+    return [SlotWanted(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id or "")]
 
 
 def _children(state: State, place: Place, signal: DelegationAsked) -> list[ChildPlan]:

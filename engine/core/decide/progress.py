@@ -25,7 +25,7 @@ from engine.core.outcomes import Mint
 from engine.core.prompts import AfterEnd, AnswerNow, CheckGroup, FinishRun, LookAt, PlanGroup
 from engine.core.queries.tree import is_cancelled, why_cancelled
 from engine.core.signals import TextRead
-from engine.core.state import Run, RunStatus, State, Task, TaskStatus
+from engine.core.state import Attempt, Run, RunStatus, State, Task, TaskStatus
 
 
 def look_at(state: State, prompt: LookAt, ctx: Context, mint: Mint | None = None) -> list[Event]:
@@ -78,9 +78,14 @@ def after_end(state: State, prompt: AfterEnd, ctx: Context) -> list[Event]:
         return events
     asker = state.tasks.get(task.asker_id or "")
     attempt = asker.attempt if asker is not None else None
-    if asker is not None and attempt is not None and task.call_key in attempt.owed and attempt.waits:
+    if asker is not None and attempt is not None and task.call_key in attempt.owed and _is_told_now(attempt):
         events.append(_answered(asker, attempt.number, task.call_key or ""))
     return events + check_group(state, CheckGroup(task_id=task.parent_id), ctx)
+
+
+def _is_told_now(attempt: Attempt) -> bool:
+    """Tell whether an attempt gets an answer at once: with a slot, or while it still waits for others."""
+    return not attempt.parked or bool(attempt.waits)
 
 
 def _answered(task: Task, attempt: int, call_key: str) -> CallAnswered:

@@ -19,6 +19,7 @@ from engine.core.effects.records import (
     Look,
     ReadText,
     RestartAgents,
+    ResumeAttempt,
     StartAttempt,
     StartTimer,
     StopAttempt,

@@ -90,6 +90,16 @@ class AnswerCall:
     answers: list[Answer]
     refused: str | None = None
     """Why nobody was asked, if so."""
+    has_slot: bool = True
+    """False where it waits for others still, without a slot."""
+
+
+@fact
+class ResumeAttempt:
+    """Tell an attempt that it holds a slot again: steps that waited for one begin."""
+
+    task_id: str
+    attempt: int
 
 
 @fact
@@ -187,6 +197,7 @@ Effect: TypeAlias = (
     StartAttempt
     | StopAttempt
     | AnswerCall
+    | ResumeAttempt
     | JoinResults
     | CheckOutputs
     | ReadText

@@ -18,6 +18,7 @@ from engine.core.effects.records import (
     JoinResults,
     ReadText,
     RestartAgents,
+    ResumeAttempt,
     StartAttempt,
     StartTimer,
     StopAttempt,
@@ -114,9 +115,10 @@ def _as_told(takes: Takes) -> Literal["request", "previous", "context"]:
 
 def answer_of(state: State, task_id: str, attempt: int, call_key: str) -> AnswerCall:
     """Return the outcomes of all tasks of one call."""
-    call = state.tasks[task_id].calls[call_key]
-    answers = [_answer(state.tasks[child_id]) for child_id in call.children]
-    return AnswerCall(task_id=task_id, attempt=attempt, call_key=call_key, answers=answers)
+    task = state.tasks[task_id]
+    answers = [_answer(state.tasks[child_id]) for child_id in task.calls[call_key].children]
+    has_slot = task.attempt is not None and not task.attempt.parked
+    return AnswerCall(task_id=task_id, attempt=attempt, call_key=call_key, answers=answers, has_slot=has_slot)
 
 
 def _answer(child: Task) -> Answer:
@@ -132,11 +134,12 @@ def _attempt_resumed(state: State, event: AttemptResumed) -> list[Effect]:
     assert task.attempt is not None
     if task.attempt.stopping == "migrate":
         return _stop(state, [task.id], now=False, patient=True)
-    return [
+    answers = [
         answer_of(state, task.id, event.attempt, key)
         for key in event.call_keys
         if (call := task.calls.get(key)) is not None and call.open == 0
     ]
+    return [*answers] or [ResumeAttempt(task_id=task.id, attempt=event.attempt)]
 
 
 def _call_answered(state: State, event: CallAnswered) -> list[Effect]:
@@ -144,11 +147,13 @@ def _call_answered(state: State, event: CallAnswered) -> list[Effect]:
 
 
 def _call_refused(state: State, event: CallRefused) -> list[Effect]:
+    attempt = state.tasks[event.task_id].attempt
     return [
         AnswerCall(
-            task_id=event.task_id, attempt=event.attempt, call_key=event.call_key, answers=[], refused=event.reason
+            task_id=event.task_id, attempt=event.attempt, call_key=event.call_key, answers=[], refused=event.reason,
+            has_slot=attempt is not None and not attempt.parked,
         )
-    ]
+    ]  # fmt: skip
 
 
 def _stop(

@@ -69,7 +69,7 @@ class Attempt:
     since_ms: int = 0
     """From when on its time is not yet counted as spent; while it is parked, the time that is not, below 0."""
     parked: bool = False
-    """It waits for its delegations and holds no slot."""
+    """It waits for its delegations, no step of it runs, and it holds no slot."""
     slot_seq: int = 0
     """The event at which it took its slot last."""
     in_process: bool = False
@@ -78,6 +78,8 @@ class Attempt:
     """Calls that it waits for and whose tasks are not all ended."""
     owed: list[str] = field(default_factory=list)
     """Calls that are answered, and wait for a slot to be told."""
+    wants_slot: bool = False
+    """While it is parked: a step of it is about to begin, and needs a slot before its delegations are answered."""
     back_seq: int | None = None
     """The event since which it waits for a slot to go on; None while it does not."""
     back_ms: int = 0

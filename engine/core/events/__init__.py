@@ -10,12 +10,14 @@ from engine.core.events.attempt import (
     AttemptDone,
     AttemptFailed,
     AttemptLost,
+    AttemptParked,
     AttemptPreempted,
     AttemptResumed,
     AttemptSetAside,
     AttemptStarted,
     PreemptionAsked,
     PrioritySet,
+    SlotWanted,
     StepRecorded,
 )
 from engine.core.events.engine import (
@@ -191,6 +193,8 @@ Event: TypeAlias = (
     | TaskReassigned
     | TaskReopened
     | AttemptStarted
+    | AttemptParked
+    | SlotWanted
     | AttemptResumed
     | AttemptMigrated
     | StepRecorded

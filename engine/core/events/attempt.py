@@ -24,9 +24,40 @@ class AttemptStarted:
     generation: int
 
 
+ParkedFor: TypeAlias = Literal["call", "ask", "approval", "rate_limit", "backoff"]
+"""What an attempt waits for without a slot: delegated work, a person, an approval, a provider's limit, a back-off."""
+
+
+@fact
+class AttemptParked:
+    """No step of an attempt runs any more, and it waits: it gives its slot back."""
+
+    type: Literal["attempt_parked"] = "attempt_parked"
+    at_ms: int = 0
+    run_id: str = ""
+    task_id: str
+    attempt: int
+    agent_id: str
+    why: ParkedFor = "call"
+    until_ms: int | None = None
+    """When the wait ends by itself; None where something has to happen."""
+
+
+@fact
+class SlotWanted:
+    """An attempt that waits without a slot is about to begin a step: it waits for a slot too."""
+
+    type: Literal["slot_wanted"] = "slot_wanted"
+    at_ms: int = 0
+    run_id: str = ""
+    task_id: str
+    attempt: int
+    agent_id: str
+
+
 @fact
 class AttemptResumed:
-    """An attempt has a slot again and goes on with what its delegations answered."""
+    """An attempt has a slot again: it goes on with what its delegations answered, or with a step beside them."""
 
     type: Literal["attempt_resumed"] = "attempt_resumed"
     at_ms: int = 0

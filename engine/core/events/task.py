@@ -121,6 +121,8 @@ class Delegated:
     call_key: str
     call_kind: Literal["delegate", "map"]
     children: list[ChildPlan]
+    parks: bool = True
+    """The attempt gives its slot back; False while a step of it runs besides."""
 
 
 @fact
@@ -134,6 +136,8 @@ class CallRejoined:
     attempt: int
     agent_id: str
     call_key: str
+    parks: bool = True
+    """As in `Delegated`."""
 
 
 @fact

@@ -6,13 +6,15 @@ from engine.core.events import (
     AttemptFailed,
     AttemptLost,
     AttemptMigrated,
+    AttemptParked,
     AttemptPreempted,
     AttemptResumed,
     AttemptSetAside,
     AttemptStarted,
+    SlotWanted,
     StepRecorded,
 )
-from engine.core.fold.accounting import charge, count_begun, start_clock
+from engine.core.fold.accounting import charge, count_begun, start_clock, stop_clock
 from engine.core.fold.ending import end, note_first_attempt
 from engine.core.fold.failing import attempt_began, count_failure, give_up_probe
 from engine.core.fold.queues import enqueue
@@ -23,6 +25,7 @@ from engine.core.fold.slots import (
     tell,
     tell_agent,
     vacate,
+    wait_for_slot,
     works_in_processes,
 )
 from engine.core.fold.swapping import begin_again, took_part
@@ -69,14 +72,41 @@ def _attempt_resumed(state: State, event: AttemptResumed) -> None:
     assert attempt is not None
     agent = state.agents[event.agent_id]
     agent.parked.pop(task.id, None)
-    attempt.parked = False
+    attempt.parked, goes_on = False, attempt.wants_slot
+    attempt.wants_slot = False
     start_clock(state, task, attempt)
     attempt.owed = [key for key in attempt.owed if key not in event.call_keys]
-    if attempt.stopping == "migrate" or attempt.waits:  # its new code, if it is let, asks again for what it waits for
+    # Its new code, if it is let, asks again for what it waits for.
+    if attempt.stopping == "migrate" or (attempt.waits and not goes_on):
         attempt.owed, attempt.waits = [], {}
     begin(state, agent, task, attempt, state.queues[back_queue(agent.id)])
     if agent.circuit == "half_open":
         attempt_began(state, agent, task)
+
+
+def park(state: State, task: Task) -> None:
+    """Take the slot from the attempt of `task`, which waits and of which no step runs."""
+    attempt = task.attempt
+    assert attempt is not None
+    assert attempt.agent_id is not None
+    if not attempt.parked:
+        attempt.parked = True
+        stop_clock(state, task, attempt)
+        agent = state.agents[attempt.agent_id]
+        agent.parked[task.id] = attempt.generation
+        vacate(state, agent, task)
+        give_up_probe(state, agent, task)
+
+
+def _attempt_parked(state: State, event: AttemptParked) -> None:
+    park(state, state.tasks[event.task_id])
+
+
+def _slot_wanted(state: State, event: SlotWanted) -> None:
+    task = state.tasks[event.task_id]
+    assert task.attempt is not None
+    task.attempt.wants_slot = True
+    wait_for_slot(state, task)
 
 
 def _attempt_migrated(state: State, event: AttemptMigrated) -> None:
@@ -229,6 +259,8 @@ def _attempt_lost(state: State, event: AttemptLost) -> None:
 
 HANDLERS: Handlers = {
     AttemptStarted: _attempt_started,
+    AttemptParked: _attempt_parked,
+    SlotWanted: _slot_wanted,
     AttemptResumed: _attempt_resumed,
     AttemptMigrated: _attempt_migrated,
     StepRecorded: _step_recorded,

@@ -108,7 +108,7 @@ def _tell_parent(state: State, task: Task, parent: Task) -> None:
     if call.open == 0 and attempt is not None and call.key in attempt.waits:
         del attempt.waits[call.key]
         attempt.owed.append(call.key)
-        if not attempt.waits:
+        if attempt.parked and not attempt.waits:
             wait_for_slot(state, asker)
 
 

@@ -20,11 +20,11 @@ from engine.core.events import (
     TaskRequeued,
     TaskSkipped,
 )
-from engine.core.fold.accounting import follow_deadline, stop_clock
+from engine.core.fold.accounting import follow_deadline
+from engine.core.fold.attempt import park
 from engine.core.fold.ending import begin_anew, end, forget, let_take_again, note_end, pass_by
-from engine.core.fold.failing import give_up_probe
 from engine.core.fold.queues import dequeue, enqueue, is_held, is_ready, stands
-from engine.core.fold.slots import stop_waiting_for_slot, tell, vacate
+from engine.core.fold.slots import stop_waiting_for_slot, tell
 from engine.core.fold.timers import Handlers, drop_timer, note, set_timer
 from engine.core.queries.inputs import input_of
 from engine.core.queries.queues import own_queue, turn_key
@@ -146,20 +146,15 @@ def _group_ended(state: State, event: GroupEnded) -> None:
     end(state, task, event.status, error=event.error)
 
 
-def park(state: State, task: Task, call_key: str) -> None:
-    """Let the attempt of `task` wait for a call, without a slot."""
+def _await_call(state: State, task: Task, event: Delegated | CallRejoined) -> None:
+    """Let the attempt of `task` wait for a call."""
     attempt = task.attempt
     assert attempt is not None
-    assert attempt.agent_id is not None
-    attempt.waits[call_key] = None
-    stop_waiting_for_slot(state, task)
-    if not attempt.parked:
-        attempt.parked = True
-        stop_clock(state, task, attempt)
-        agent = state.agents[attempt.agent_id]
-        agent.parked[task.id] = attempt.generation
-        vacate(state, agent, task)
-        give_up_probe(state, agent, task)
+    attempt.waits[event.call_key] = None
+    if not attempt.wants_slot:
+        stop_waiting_for_slot(state, task)
+    if event.parks:
+        park(state, task)
 
 
 def _delegated(state: State, event: Delegated) -> None:
@@ -191,13 +186,13 @@ def _delegated(state: State, event: Delegated) -> None:
     parent.calls[event.call_key] = Call(key=event.call_key, kind=event.call_kind, children=children, open=len(children))
     if children:
         note(state, children[-1])  # they were minted in order
-        park(state, parent, event.call_key)
+        _await_call(state, parent, event)
 
 
 def _call_rejoined(state: State, event: CallRejoined) -> None:
     task = state.tasks[event.task_id]
     if task.calls[event.call_key].open:
-        park(state, task, event.call_key)
+        _await_call(state, task, event)
 
 
 def _call_answered(state: State, event: CallAnswered) -> None:

@@ -120,6 +120,10 @@ def ready_tasks_wait(state: State) -> Iterator[str]:
             waiting[back_queue(attempt.agent_id or "")] += 1
             if not attempt.parked:
                 yield f"{task.id} waits for a slot and has one"
+        if attempt is not None and attempt.wants_slot and (attempt.back_seq is None or not attempt.parked):
+            yield f"{task.id} wants a slot and does not wait for one"
+        if attempt is not None and attempt.parked and not (attempt.waits or attempt.back_seq is not None):
+            yield f"{task.id} is parked and waits for nothing"
     for key in {*waiting, *state.queues}:
         if key not in state.queues or state.queues[key].ready != waiting[key]:
             yield f"{key} does not count the {waiting[key]} tasks that stand in it"

@@ -175,7 +175,7 @@ def _at_work(task: Task) -> Wait | None:
     attempt = task.attempt
     if attempt is None or not attempt.parked:
         return None
-    if attempt.owed and not attempt.waits:
+    if attempt.wants_slot or (attempt.owed and not attempt.waits):
         return Wait(why="slot", words="waits for a free slot to go on")
     awaited = sum(task.calls[key].open for key in attempt.waits)
     return Wait(why="calls", words=f"waits for {_counted(awaited, 'delegated task')}")

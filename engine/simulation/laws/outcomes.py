@@ -43,6 +43,8 @@ def a_finished_run_names_its_tasks(books: ShadowLedger, event: events.RunFinishe
 
 
 @law(
+    events.AttemptParked,
+    events.SlotWanted,
     events.AttemptResumed,
     events.AttemptDone,
     events.AttemptFailed,
@@ -126,7 +128,7 @@ def answers_are_complete(books: ShadowLedger, event: events.AttemptResumed | eve
 
 @law(events.AttemptResumed)
 def who_goes_on_was_answered(books: ShadowLedger, event: events.AttemptResumed) -> str | None:
-    """An attempt that waits for delegations goes on once the last answer is there, or to migrate."""
+    """An attempt that is parked goes on once the last answer is there, a step of it needs a slot, or to migrate."""
     job = books.work.jobs[event.task_id]
     attempt = job.attempt
     if attempt is None or not attempt.parked:

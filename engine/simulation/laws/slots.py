@@ -1,13 +1,18 @@
 """Slots: nobody has too many, and none is free while something could use it."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from engine.core import events
 from engine.core.queries.queues import is_of_few
+from engine.core.values import counted
 from engine.simulation.laws.registry import When, law
 from engine.simulation.ledger.team import AgentEntry, SupervisorEntry
 from engine.simulation.ledger.work import Job
 from engine.simulation.shadow_ledger import ShadowLedger
+
+if TYPE_CHECKING:
+    from engine.simulation.world import World
 
 
 def holding(books: ShadowLedger, agents: set[str]) -> list[Job]:
@@ -62,6 +67,31 @@ def nobody_is_over_a_limit(books: ShadowLedger, event: events.AttemptStarted | e
         return None
     limit = next(full(books, books.team.agents[event.agent_id]), None)
     return None if limit is None else f"{event.task_id} takes a slot of {event.agent_id}, although {limit}"
+
+
+@law(events.Delegated, events.CallRejoined, events.AttemptParked)
+def no_slot_is_taken_from_a_step(books: ShadowLedger, event: Any) -> str | None:
+    """An attempt gives its slot back when no step of it runs."""
+    attempt = books.work.jobs[event.task_id].attempt
+    if attempt is None or not (isinstance(event, events.AttemptParked) or event.parks):
+        return None
+    steps = books.stepping[event.task_id, event.attempt, attempt.generation]
+    return f"{event.task_id} gives its slot back, while {counted(steps, 'step')} of it run" if steps > 0 else None
+
+
+@law(When.AT_MOMENTS)
+def who_waits_for_others_holds_a_slot_for_its_steps_alone(world: "World") -> str | None:
+    """An attempt that waits for others holds a slot exactly while a step of it runs."""
+    for key in sorted(world.acting):
+        job, task = world.books.work.jobs.get(key[0]), world.state.tasks.get(key[0])
+        attempt = task.attempt if task is not None else None
+        if job is None or attempt is None or job.attempt is None or attempt.number != key[1] or attempt.stopping:
+            continue
+        steps, awaited = world.books.stepping[*key, attempt.generation], world.books.work.awaited(job)
+        if awaited and bool(steps) == attempt.parked:
+            slot = "no slot" if attempt.parked else "a slot"
+            return f"{job.id} waits for {awaited[0]} and holds {slot}, while {counted(steps, 'step')} of it run"
+    return None
 
 
 @law(When.AFTER_BATCH)

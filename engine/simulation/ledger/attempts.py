@@ -24,12 +24,23 @@ class WorkLedger(RunBook):
     def _on_attempt_resumed(self, event: events.AttemptResumed) -> None:
         attempt = self.jobs[event.task_id].attempt
         assert attempt is not None
-        attempt.parked, attempt.waits = False, []
+        attempt.parked = attempt.wants = False
+
+    def _on_attempt_parked(self, event: events.AttemptParked) -> None:
+        attempt = self.jobs[event.task_id].attempt
+        assert attempt is not None
+        attempt.parked = True
+
+    def _on_slot_wanted(self, event: events.SlotWanted) -> None:
+        attempt = self.jobs[event.task_id].attempt
+        assert attempt is not None
+        attempt.wants = True
 
     def _on_attempt_migrated(self, event: events.AttemptMigrated) -> None:
         attempt = self.jobs[event.task_id].attempt
         assert attempt is not None
         attempt.generation = event.generation
+        attempt.waits = []
         attempt.asked.clear()
 
     def _over(self, event: Any) -> None:
@@ -91,18 +102,18 @@ class WorkLedger(RunBook):
             )  # fmt: skip
         asker.calls[event.call_key] = [child.task_id for child in event.children]
         if event.children:
-            self._park(asker, event.call_key)
+            self._await(asker, event)
 
     def _on_call_rejoined(self, event: events.CallRejoined) -> None:
         job = self.jobs[event.task_id]
         if any(self.jobs[child].outcome is None for child in job.calls[event.call_key]):
-            self._park(job, event.call_key)
+            self._await(job, event)
 
     @staticmethod
-    def _park(job: Job, call_key: str) -> None:
+    def _await(job: Job, event: events.Delegated | events.CallRejoined) -> None:
         assert job.attempt is not None
-        job.attempt.parked = True
-        job.attempt.waits.append(call_key)
+        job.attempt.parked |= event.parks
+        job.attempt.waits.append(event.call_key)
 
     # What becomes of failed and interrupted tasks
 

@@ -65,12 +65,23 @@ class FailureLedger(Ledger):
             self.circuit(agent_id).probe = None
 
     def follow(self, event: events.Event, work: WorkBook) -> None:
-        """Let another attempt through where the one that was let through waits for work that it delegated."""
-        if isinstance(event, events.Delegated | events.CallRejoined):
+        """Let another attempt through where the one that was waits for others; settle what has no budget to go on."""
+        if isinstance(event, events.Delegated | events.CallRejoined | events.AttemptParked):
             attempt = work.jobs[event.task_id].attempt
             if attempt is not None and attempt.parked and attempt.agent_id is not None:
                 circuit = self.circuit(attempt.agent_id)
                 circuit.probe = None if circuit.probe == event.task_id else circuit.probe
+        elif isinstance(event, events.BudgetExhausted):
+            self._told_with(event, work)
+
+    def _told_with(self, event: events.BudgetExhausted, work: WorkBook) -> None:
+        """Settle the failure that is told with the budget of the task, of one above it or of the run."""
+        self.pending.pop(event.subject, None)
+        now = [failed for failed in self.pending.values() if failed.at_ms == event.at_ms]
+        for failed in now if event.amount == "attempts" else ():
+            payers = {one.id for one in work.up(work.jobs[failed.task_id])} | {failed.run_id}
+            if event.subject in payers and event.error.endswith(failed.error):
+                del self.pending[failed.task_id]
 
     def adopt(self, state: State) -> None:
         """Take the entities of an import from the state."""
@@ -140,11 +151,9 @@ class FailureLedger(Ledger):
             self.given[task_id] = Given(was_default=self.of(task_id).was_default)
 
     def _decided(self, event: Any) -> None:
-        by_subject = isinstance(event, events.Escalated | events.BudgetExhausted)
-        self.pending.pop(event.subject if by_subject else event.task_id, None)
+        self.pending.pop(event.subject if isinstance(event, events.Escalated) else event.task_id, None)
 
-    _on_task_failed = _on_task_skipped = _on_task_reassigned = _decided
-    _on_escalated = _on_budget_exhausted = _on_doubt_settled = _decided
+    _on_task_failed = _on_task_skipped = _on_task_reassigned = _on_escalated = _on_doubt_settled = _decided
 
     def _on_circuit_opened(self, event: events.CircuitOpened) -> None:
         circuit = self.circuit(event.agent_id)

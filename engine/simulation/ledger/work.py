@@ -24,7 +24,9 @@ class Try:
     """What is run, as it was when it began on its generation."""
     parked: bool = False
     waits: list[str] = field(default_factory=list, compare=False)
-    """Calls that it is parked for."""
+    """Calls that it waits for, parked or not."""
+    wants: bool = field(default=False, compare=False)
+    """It is parked, and a step of it needs a slot."""
     asked: set[str] = field(default_factory=set, compare=False)
     """Why it was asked to stop, all reasons."""
 
@@ -209,11 +211,16 @@ class WorkBook(Ledger):
         return all(self.jobs[one].outcome is not None for one in job.after)
 
     def is_answered(self, job: Job) -> bool:
-        """Tell whether all calls are answered for which an attempt is parked."""
+        """Tell whether all calls are answered for which an attempt is parked, or a step of it needs a slot."""
         attempt = job.attempt
         if attempt is None or not attempt.parked:
             return False
-        return all(self.jobs[child].outcome is not None for key in attempt.waits for child in job.calls.get(key, ()))
+        return attempt.wants or not self.awaited(job)
+
+    def awaited(self, job: Job) -> list[str]:
+        """Return the open tasks that an attempt waits for."""
+        waits = job.attempt.waits if job.attempt is not None else []
+        return [child for key in waits for child in job.calls.get(key, ()) if self.jobs[child].outcome is None]
 
     def deadline_ms(self, job: Job) -> int | None:
         """Return the effective deadline of a task: the earliest of its own and of what it is part of."""

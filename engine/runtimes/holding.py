@@ -1,0 +1,160 @@
+"""The slot of an attempt: it holds one while a step of it runs, and while it waits for nobody.
+
+What the core decides of it comes back by `resumed`; `Work` says when others are asked.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+from engine.clock import Clock
+from engine.core.effects import StartAttempt
+from engine.core.fact import JsonValue
+from engine.core.signals import Signal, SlotAsked, StepsEnded
+from engine.core.state import State
+from engine.core.values import Held
+from engine.runtimes.slot import Slot
+from engine.runtimes.threads import Threads
+
+
+class Services(Protocol):
+    """What the host does for attempts, and for its own parts."""
+
+    clock: Clock
+    threads: Threads
+
+    @property
+    def state(self) -> State:
+        """The state of the moment, for reading."""
+
+    def spawn(self, function: Callable[..., Any], /, *args: object) -> None:
+        """Run `function` with `args` in a task of its own, for as long as the engine runs."""
+
+    def fail(self, error: Exception) -> None:
+        """End the engine with an error: the journal cannot be read, or we are at fault."""
+
+    def signal(self, signal: Signal, then: Callable[[Exception | None], None] | None = None) -> None:
+        """Report to the core; `then` is called once it is on disk, or with the defect that it ran into."""
+
+    def may_act(self) -> bool:
+        """Tell whether the engine still is one; one that was deposed begins nothing more, and ends."""
+
+    async def text(self, value: Held) -> JsonValue:
+        """Return a value that the state holds by reference."""
+
+    def live(self, key: str, text: str) -> None:
+        """Show a text to readers at once; an empty one removes it."""
+
+    def later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
+        """Call `call` at a moment; returns what takes that back."""
+
+
+def of_attempt(effect: StartAttempt) -> dict[str, Any]:
+    """Return the fields by which a signal names the attempt that it is about."""
+    return {"task_id": effect.task_id, "attempt": effect.attempt, "generation": effect.generation}
+
+
+class _Step:
+    """A piece of work of an attempt; while it waits for others it does not run."""
+
+    waits = 0
+    """What it waits for now."""
+
+
+_STEP: ContextVar[_Step | None] = ContextVar("step", default=None)
+"""The step that the code of the moment is part of."""
+
+
+class SlotHolder:
+    """What an attempt does about its slot."""
+
+    effect: StartAttempt
+    over: bool
+    _services: Services
+    _calls: dict[str, Slot[Any]]
+    _slots: dict[int, Slot[Any]]
+    _waiting_slot: Callable[[], Slot[Any]]
+    now_ms: Callable[[], int]
+    _has_slot = True
+    _parked_since_ms = 0
+    _parked_ms = 0
+
+    def __init__(self) -> None:
+        self._wanting: dict[int, Slot[None]] = {}
+        """Steps that wait for a slot to begin, or to go on."""
+        self._running: set[_Step] = set()
+
+    @asynccontextmanager
+    async def step(self) -> AsyncIterator[None]:
+        """Run what is inside as a step, once the attempt holds a slot, which it keeps until then.
+
+        Raises:
+            AttemptInterrupted: If the attempt is asked to stop while it waits for one.
+        """
+        await self._slot()
+        step = _Step()
+        self._running.add(step)
+        outer = _STEP.set(step)
+        try:
+            yield
+        finally:
+            _STEP.reset(outer)
+            self._running.discard(step)
+            self._give_back()
+
+    @asynccontextmanager
+    async def _aside(self) -> AsyncIterator[None]:
+        """Let the step that this is part of, if it is, wait too: then it does not run."""
+        step = _STEP.get()
+        if step is None or (step not in self._running and not step.waits):
+            yield
+            return
+        step.waits += 1
+        self._running.discard(step)
+        try:
+            yield
+            if step.waits == 1:
+                await self._slot()
+        finally:
+            step.waits -= 1
+            if not step.waits:
+                self._running.add(step)
+
+    async def _slot(self) -> None:
+        """Return once the attempt holds a slot."""
+        if self._has_slot:
+            return
+        slot: Slot[None] = self._waiting_slot()
+        if not self._wanting:
+            self._services.signal(SlotAsked(**of_attempt(self.effect)))
+        self._slots[id(slot)] = self._wanting[id(slot)] = slot
+        try:
+            await slot.wait()
+        finally:
+            del self._slots[id(slot)], self._wanting[id(slot)]
+
+    def resumed(self) -> None:
+        """Let steps begin that waited for a slot; by the host, when the attempt has one."""
+        self._hold_slot(True)
+        for slot in self._wanting.values():
+            slot.put(None)
+        self._give_back()
+
+    def _give_back(self) -> None:
+        """Say that nothing runs any more, where the attempt waits for others."""
+        if self._has_slot and not self._is_busy and not self.over and not all(one.done for one in self._calls.values()):
+            self._hold_slot(False)
+            self._services.signal(StepsEnded(**of_attempt(self.effect)))
+
+    @property
+    def _is_busy(self) -> bool:
+        """True while a step runs, or waits to begin."""
+        return bool(self._running or self._wanting)
+
+    def _hold_slot(self, holds: bool) -> None:
+        """Take note of whether it holds a slot, and for how long it did not."""
+        now_ms = self.now_ms()
+        if holds != self._has_slot:
+            self._parked_ms += now_ms - self._parked_since_ms if holds else 0
+            self._has_slot, self._parked_since_ms = holds, now_ms
