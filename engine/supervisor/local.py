@@ -127,8 +127,10 @@ class LocalEngine(EngineLink):
 
     def add_nodes(self, nodes: Iterable[Node]) -> None:
         """Add supervisors of the program that stand in the state already."""
-        self.nodes += nodes
-        self._find_nodes(self.state)
+        added = list(nodes)
+        for node in added:  # the others may have been moved away from where the program put them
+            node._find(self.state)
+        self.nodes += added
 
     def _find_nodes(self, state: State) -> None:
         for node in self.nodes:
