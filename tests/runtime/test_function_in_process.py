@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -203,7 +204,11 @@ async def test_a_process_that_is_cancelled_while_it_begins_is_ended_too() -> Non
 
 def _children() -> set[str]:
     """Return what this process has started and that has not ended."""
-    return {pid for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
+    found: set[str] = set()
+    for thread in Path("/proc/self/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread may end while it is looked at
+            found.update((thread / "children").read_text().split())
+    return found
 
 
 @pytest.mark.parametrize(
