@@ -211,7 +211,7 @@ def _remove_member(on: Acting, target: Target) -> None:
     if target.kind == "agent":
         on.ask(dialogs.RemoveDialog(target.id))
         return
-    told = ("It goes only when nobody is under it.", "Its name may be used again, its events stay.")
+    told = ("It can be removed only when it has no members.", "Its name becomes free; its events are kept.")
     on.ask(dialogs.Confirm(f"Remove supervisor “{target.name}”", told, "Remove it", RemoveMember(target=target.at)))
 
 
