@@ -7,6 +7,7 @@ from msgspec import field
 
 from engine.core.fact import JsonValue
 from engine.core.limits import Limits
+from engine.core.model_spec import McpSpec, ModelSpec
 from engine.core.policies.records import Chain, Circuit, Restart
 from engine.core.validation.bounds import Label, Members, Name, NoneToADay, Priority, Share, Slots
 from engine.core.validation.records import Written
@@ -83,5 +84,9 @@ class SupervisorOptions(Written, kw_only=True):
     """For agents whose specs have none; None everywhere up never opens one."""
     grace_s: NoneToADay | None = None
     """How long work that is asked to stop may go on to its next step, in seconds: at a deadline, or cancelled."""
+    models: Mapping[Label, ModelSpec] = field(default_factory=dict)
+    """Models by the names that specs under it use; those of the supervisors above are there too."""
+    mcp: Mapping[Label, McpSpec] = field(default_factory=dict)
+    """Servers of tools by the names that specs under it use; those of the supervisors above are there too."""
     optimize: Optimize | None = None
     """What it may change by itself; not taken from above."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     Code: TypeAlias = Reference | Callable[..., object]
 else:
     Code = Annotated[Any, Means(Reference | Callable[..., object])]  # JSON holds references alone
+May: TypeAlias = Literal["ask_human", "remember", "recall", "create_agent", "list_workers"]
 RunIn: TypeAlias = Literal["loop", "thread", "process"]
 
 
@@ -79,6 +80,14 @@ class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
     """A callable, or its symbolic reference `module:qualname`."""
     model: Label | Sequence[Label] | None = None
     instructions: Text = ""
+    mcp: Annotated[Sequence[Label], Within(max_length=100)] = ()
+    """Servers of tools under the names that the team gives them, all of their tools; or `server/tool`, one."""
+    may: Annotated[Sequence[May], Within(max_length=10)] = ()
+    """What a model that plays it may do besides calling tools and delegating where it leads."""
+    approve: Mapping[Label, Label] = field(default_factory=dict)
+    """From a tool to when a person is asked before it is called: `never`, `always`, or a guard over its arguments."""
+    output: JsonValue = None
+    """The JSON Schema of its output; None is text."""
     category: Label | None = None
     weight: Weight = 1.0
     max_concurrency: Slots = 1
@@ -154,6 +163,7 @@ __all__ = [
     "Failover",
     "FailurePolicy",
     "Limits",
+    "May",
     "Pool",
     "Restart",
     "Retry",

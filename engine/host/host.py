@@ -37,6 +37,8 @@ from engine.host.orders import Applied, Intake, Orders
 from engine.host.subscriptions import BUFFERED, Listeners, Subscription
 from engine.host.timers import Timers
 from engine.host.trusting import Trusting
+from engine.models.records import Models
+from engine.models.service import ModelService
 from engine.runtimes.base import Factory
 from engine.runtimes.catalogue import built_in
 from engine.runtimes.processes import Processes, spare_cores
@@ -110,6 +112,7 @@ class Host:
         self.store = store
         self.clock = clock if clock is not None else RealClock()
         self.threads = Threads()
+        self.models: Models = ModelService()
         self._pid = pid if pid is not None else os.getpid()
         self._snapshot_events = snapshot_events
         self._limit = processes or spare_cores()

@@ -14,6 +14,7 @@ from engine.core.fact import JsonValue
 from engine.core.signals import Signal, SlotAsked, StepsEnded
 from engine.core.state import State
 from engine.core.values import Held
+from engine.models.records import Models
 from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
 
@@ -23,6 +24,7 @@ class Services(Protocol):
 
     clock: Clock
     threads: Threads
+    models: Models
 
     @property
     def state(self) -> State:

@@ -26,8 +26,10 @@ from engine.core.signals import (
     ToolRaised,
 )
 from engine.core.spec import AgentSpec
+from engine.core.state import State
 from engine.core.values import NO_USAGE, Usage
 from engine.errors import AttemptInterrupted, DelegationFailed
+from engine.models.records import Answer, Chunk, ModelError, ModelRequest
 from engine.runtimes.holding import Services as Services
 from engine.runtimes.holding import SlotHolder
 from engine.runtimes.holding import of_attempt as of_attempt
@@ -100,6 +102,25 @@ class Work(SlotHolder):
         self._timers: list[Callable[[], None]] = []
         self._on_given_up = on_given_up
         services.clock.hold()
+
+    @property
+    def state(self) -> State:
+        """The state of the moment, for reading."""
+        return self._services.state
+
+    async def ask_model(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> Answer:
+        """Send one request to a model; what it spends is counted with the step that ends next.
+
+        Raises:
+            ModelError: If there is no whole answer.
+        """
+        try:
+            answer = await self._services.models.ask(request, on_chunk, self.sleep)
+        except ModelError as error:
+            self.spend(error.usage)
+            raise
+        self.spend(answer.usage)
+        return answer
 
     # What to do
 

@@ -7,11 +7,12 @@ from pydantic import BaseModel
 from engine.core.commands import SupervisorSpec
 from engine.core.fact import names
 from engine.core.limits import Limits
+from engine.core.model_spec import McpSpec
 from engine.core.options import Preempt, SupervisorOptions
 from engine.core.spec import AgentSpec, Circuit, Pool, Restart
 from engine.teamfile.meaning import agents_of, type_of
 from engine.teamfile.policies import AmountsBlock, policy_of
-from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument
+from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument, model_spec
 
 _RECORDS = {"pool": Pool, "preempt": Preempt, "restart": Restart, "circuit": Circuit}
 """Record of the block under each of these keys."""
@@ -45,6 +46,8 @@ def _options(block: TeamBlock) -> SupervisorOptions:
     return SupervisorOptions(
         **_values(block.supervisor, SupervisorOptions),
         strategies=block.strategies,
+        models={name: model_spec(model) for name, model in block.models.items()},
+        mcp={name: McpSpec(**server.model_dump()) for name, server in block.mcp.items()},
         limits=_limits(limits),
         run_limits=_limits(limits and limits.run),
         task_limits=_limits(limits and limits.task),

@@ -10,6 +10,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from engine.core.errors import BadValue, Refused
+from engine.core.model_spec import McpSpec
 from engine.core.options import SupervisorOptions
 from engine.core.spec import Pool
 from engine.core.strategies import check_settings
@@ -17,7 +18,7 @@ from engine.runtimes.scripted import Script
 from engine.teamfile.document import Document, Loc, Problem, or_nearest
 from engine.teamfile.faults import field, problems_of
 from engine.teamfile.policies import Policy, policy_of
-from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument
+from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument, model_spec
 
 T = TypeVar("T")
 
@@ -86,6 +87,10 @@ class Meaning:
         if self._has_all_names(loc):
             self._named(block, agents, members, loc)
         self._policies(chief.on_failure, (*here, "on_failure"))
+        for name, model in block.models.items():
+            self._can_be((*loc, "models", name), partial(model_spec, model))
+        for name, server in block.mcp.items():
+            self._can_be((*loc, "mcp", name), partial(McpSpec, **server.model_dump()))
         for category, strategy in block.strategies.items():
             if strategy not in self._strategies:
                 said = f"no strategy {strategy!r}; {or_nearest(strategy, self._strategies)}"

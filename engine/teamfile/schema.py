@@ -4,13 +4,15 @@ Rule: the models say what a person writes; what it means together (names that cl
 checked in `meaning`, and `build` turns it into what the engine takes. See docs/reference/team-file.md.
 """
 
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, Strict, StringConstraints
 
 from engine.core.fact import JsonValue
+from engine.core.model_spec import Address, LongestWait, ModelSpec, PerMillion, PerMinute, Price, Variable
 from engine.core.options import Balance
-from engine.core.spec import Aggregation, RunIn
+from engine.core.spec import Aggregation, May, RunIn
 from engine.core.validation.bounds import (
     Label,
     Matches,
@@ -66,6 +68,17 @@ class AgentBlock(Block):
     script: Annotated[JsonValue, Field(description="What a scripted agent does, step by step.")] = None
     model: Annotated[Label | list[Label] | None, Field(description="A model, or several to fail over along.")] = None
     instructions: Annotated[Text, Field(description="What a model is told it is.")] = ""
+    mcp: Annotated[
+        list[Label], Field(default_factory=list, max_length=100, description="Servers of tools, or server/tool.")
+    ]
+    may: Annotated[
+        list[May], Field(default_factory=list, max_length=10, description="What a model may do besides its tools.")
+    ]
+    approve: Annotated[
+        dict[Label, Label],
+        Field(default_factory=dict, description="When a person is asked before a tool: never, always, or a guard."),
+    ]
+    output: Annotated[JsonValue, Field(description="JSON Schema of its output; text where it is left out.")] = None
     category: Annotated[Label | None, Field(description="The kind of work it is for.")] = None
     weight: Annotated[Weight, Field(description="Its share of the work, among those able to do it.")] = 1.0
     max_concurrency: Annotated[Slots, Field(description="Attempts it may run at once.")] = 1
@@ -80,6 +93,60 @@ class AgentBlock(Block):
     limits: Annotated[AgentLimitsBlock | None, Field(description="What it may spend.")] = None
     circuit: Annotated[CircuitBlock | None, Field(description="When it gets nothing to do after failures.")] = None
     options: Annotated[dict[str, JsonValue], Field(default_factory=dict, description="What its runtime asks for.")]
+
+
+class PriceBlock(Block):
+    """What tokens cost, in US dollars for a million of them."""
+
+    in_usd: Annotated[Annotated[PerMillion, Strict(False)], Field(description="Tokens in.")] = Decimal(0)
+    out_usd: Annotated[Annotated[PerMillion, Strict(False)], Field(description="Tokens out.")] = Decimal(0)
+    cached_usd: Annotated[
+        Annotated[PerMillion, Strict(False)] | None, Field(description="Tokens in from the provider's cache.")
+    ] = None
+
+
+class ModelBlock(Block):
+    """A model under a name of the team's own."""
+
+    model: Annotated[Label | None, Field(description="Its name in litellm, such as openai/gpt-4o-mini.")] = None
+    key_env: Annotated[Variable | None, Field(description="The variable that holds its key.")] = None
+    base_url: Annotated[Address | None, Field(description="Where it is served, if not at its provider.")] = None
+    rpm: Annotated[PerMinute | None, Field(description="Requests a minute that are allowed.")] = None
+    tpm: Annotated[PerMinute | None, Field(description="Tokens a minute that are allowed.")] = None
+    price: Annotated[PriceBlock | None, Field(description="What its tokens cost.")] = None
+    context_tokens: Annotated[int | None, Field(ge=256, le=10**9, description="Tokens that a request may hold.")] = None
+    timeout_s: Annotated[LongestWait, Field(description="Longest a request may take, in seconds.")] = 600.0
+    idle_s: Annotated[LongestWait, Field(description="Longest that nothing may come, in seconds.")] = 60.0
+    replies: Annotated[
+        list[JsonValue], Field(default_factory=list, max_length=1_000, description="What it says, in place of a model.")
+    ]
+
+
+def model_spec(block: ModelBlock) -> ModelSpec:
+    """Return the record of a model.
+
+    Raises:
+        BadValue: If its values do not go together.
+    """
+    price = None if block.price is None else Price(**block.price.model_dump())
+    return ModelSpec(**block.model_dump() | {"price": price})
+
+
+class McpBlock(Block):
+    """A server of tools that speaks the Model Context Protocol."""
+
+    argv: Annotated[list[Text], Field(default_factory=list, max_length=100, description="A program and arguments.")]
+    url: Annotated[Address | None, Field(description="The address of a server, in place of a program.")] = None
+    env: Annotated[
+        list[Variable], Field(default_factory=list, max_length=100, description="Variables that the program gets.")
+    ]
+    headers_env: Annotated[
+        dict[Label, Variable], Field(default_factory=dict, description="Variables that hold headers of each request.")
+    ]
+    idempotent: Annotated[
+        list[Label], Field(default_factory=list, max_length=200, description="Tools that may be called twice.")
+    ]
+    timeout_s: Annotated[LongestWait, Field(description="Longest a call may take, in seconds.")] = 60.0
 
 
 class SupervisorBlock(Block):
@@ -136,6 +203,12 @@ class TeamBlock(Block):
         list[AgentBlock], Field(default_factory=list, description="Agents, in the order in which they take part.")
     ]
     limits: Annotated[LimitsBlock | None, Field(description="What may be spent, and by when.")] = None
+    models: Annotated[
+        dict[Label, ModelBlock], Field(default_factory=dict, description="Models by the names that agents use.")
+    ]
+    mcp: Annotated[
+        dict[Label, McpBlock], Field(default_factory=dict, description="Servers of tools by the names agents use.")
+    ]
     strategies: Annotated[
         dict[Label, Label],
         Field(default_factory=dict, description="Strategies by category, such as {research_tasks: parallel}."),

@@ -440,6 +440,8 @@ def test_the_schema_names_every_key_and_allows_no_other() -> None:
         "teams",
         "registry",
         "limits",
+        "models",
+        "mcp",
         "strategies",
     }
     assert schema["additionalProperties"] is False

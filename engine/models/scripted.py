@@ -1,0 +1,188 @@
+"""A model that says what a team file writes under `replies`: for trying a team out, for demonstrations, for tests.
+
+    models:
+      fake:
+        replies:
+          - match: tides             # a regular expression, found in what was said to it last
+            calls: [{name: delegate, arguments: {worker: scout, instructions: "Look: {text}"}}]
+          - text: "Done: {text}"
+
+Each turn of a conversation takes the first reply that no earlier turn took and that fits; so the same conversation
+always gets the same answers, also after a restart. Where none is left it repeats what was said to it. In every text,
+`{text}` is what was said to it last, and `{request}` what was said first.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from engine.core.fact import JsonValue
+from engine.core.model_spec import ModelSpec, Price
+from engine.core.values import Usage
+from engine.errors import Unusable
+from engine.models.records import Answer, Call, Chunk, Message, ModelError, ModelRequest, Sleeps
+
+PIECE = 24
+"""Characters of a streamed piece."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=False)
+
+
+class ScriptedCall(_Part):
+    """A tool that the reply calls."""
+
+    name: str
+    arguments: JsonValue = Field(default_factory=dict)
+    invalid: str | None = None
+    """What it writes in place of a JSON object."""
+
+
+class Reply(_Part):
+    """One answer."""
+
+    match: str | None = None
+    text: str = ""
+    thought: str = ""
+    calls: list[ScriptedCall] = Field(default_factory=list)
+    delay_s: Annotated[float, Field(ge=0, le=86_400)] = 0.0
+    """Before the first piece."""
+    every_s: Annotated[float, Field(ge=0, le=3_600)] = 0.0
+    """Between two pieces."""
+    fail: str | None = None
+    """The kind of error, one of `ModelError.error_type`."""
+    retry_after_s: float | None = None
+    tokens_in: Annotated[int, Field(ge=0, le=10**9)] | None = None
+    """Counted from the texts where it is left out, at four characters a token."""
+    tokens_out: Annotated[int, Field(ge=0, le=10**9)] | None = None
+
+    @field_validator("match")
+    @classmethod
+    def _is_expression(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                re.compile(value)
+            except re.error as error:
+                raise ValueError(f"not a regular expression: {error}") from error
+        return value
+
+
+def replies_of(name: str, model: ModelSpec) -> list[Reply]:
+    """Return the replies of a model.
+
+    Raises:
+        Unusable: If one is not a reply; the message names the place.
+    """
+    found = []
+    for place, one in enumerate(model.replies):
+        try:
+            found.append(Reply.model_validate(one))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(str(part) for part in ("models", name, "replies", place, *first["loc"]))
+            raise Unusable(f"{where}: {first['msg']}") from error
+    return found
+
+
+async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> Answer:
+    """Give the reply that is next in the conversation.
+
+    Raises:
+        ModelError: If the reply says so, or is not one.
+    """
+    try:
+        replies = replies_of(request.name, request.model)
+    except Unusable as unusable:
+        raise ModelError(unusable.reason, model=request.name, error_type="bad_request", retryable=False) from unusable
+    reply = _next(replies, request.messages)
+    said = {"text": _last(request.messages), "request": _first(request.messages)}
+    if reply.delay_s:
+        await sleep(reply.delay_s)
+    if reply.fail is not None:
+        raise ModelError(
+            f"{request.name}: the script says {reply.fail}",
+            model=request.name,
+            error_type=reply.fail,
+            retryable=reply.fail not in ("auth", "bad_request", "context", "content"),
+            retry_after_s=reply.retry_after_s,
+        )
+    text, thought = _filled(reply.text, said), _filled(reply.thought, said)
+    for chunk in [*_pieces("thought", thought), *_pieces("text", text)]:
+        on_chunk(chunk)
+        if reply.every_s:
+            await sleep(reply.every_s)
+    turn = sum(message.role == "assistant" for message in request.messages)
+    calls = tuple(
+        Call(
+            id=f"call_{turn}_{place}",
+            name=one.name,
+            arguments=None if one.invalid else _filled(one.arguments, said),
+            invalid=one.invalid,
+        )
+        for place, one in enumerate(reply.calls)
+    )
+    usage = _usage(request, reply, text)
+    return Answer(
+        text=text,
+        calls=calls,
+        thinking=thought or None,
+        finish="calls" if calls else "stop" if text else "empty",
+        model=request.name,
+        provider="scripted",
+        usage=usage,
+    )
+
+
+def _next(replies: Sequence[Reply], messages: Sequence[Message]) -> Reply:
+    """Return the reply of this turn: those of earlier turns are found anew from what was said before them."""
+    left, found = list(replies), Reply(text="{text}")
+    turns = [place for place, message in enumerate(messages) if message.role == "assistant"]
+    for place in [*turns, len(messages)]:
+        said = _last(messages[:place])
+        fitting = (one for one in left if one.match is None or re.search(one.match, said))
+        taken = next(fitting, None)
+        found = taken or Reply(text="{text}")
+        if taken is not None:
+            left.remove(taken)
+    return found
+
+
+def _last(messages: Sequence[Message]) -> str:
+    """Return what was said last: one message of a user, or all results since the model spoke."""
+    said: list[str] = []
+    for message in reversed(messages):
+        if message.role == "assistant" or (said and message.role != "tool"):
+            break
+        said.insert(0, message.text)
+        if message.role == "user":
+            break
+    return "\n".join(said)
+
+
+def _first(messages: Sequence[Message]) -> str:
+    return next((message.text for message in messages if message.role == "user"), "")
+
+
+def _pieces(kind: Any, text: str) -> Iterator[Chunk]:
+    return (Chunk(kind, text[at : at + PIECE]) for at in range(0, len(text), PIECE))
+
+
+def _filled(value: Any, said: dict[str, str]) -> Any:
+    if isinstance(value, str):
+        return re.sub(r"\{(\w+)\}", lambda found: said.get(found[1], found[0]), value)
+    if isinstance(value, list):
+        return [_filled(one, said) for one in value]
+    return {key: _filled(one, said) for key, one in value.items()} if isinstance(value, dict) else value
+
+
+def _usage(request: ModelRequest, reply: Reply, text: str) -> Usage:
+    characters = sum(len(message.text) for message in request.messages)
+    tokens_in = characters // 4 + 1 if reply.tokens_in is None else reply.tokens_in
+    tokens_out = len(text) // 4 + 1 if reply.tokens_out is None else reply.tokens_out
+    price = request.model.price or Price()
+    cost = (price.in_usd * tokens_in + price.out_usd * tokens_out) / Decimal(1_000_000)
+    return Usage(tokens_in=tokens_in, tokens_out=tokens_out, cost_usd=cost)
