@@ -21,7 +21,7 @@ from engine.core.validation.bounds import LONGEST_S
 from engine.errors import DelegationFailed, EngineError
 from engine.runtimes.task import Task
 from engine.runtimes.tools import is_idempotent, takes_key
-from engine.runtimes.values import Amounts, clean, json_value, shown_input, usage_of
+from engine.runtimes.values import Amounts, clean, json_value, one_line, shown_input, usage_of
 from engine.runtimes.work import Answered, Work, of_attempt
 
 
@@ -196,13 +196,20 @@ class Context:
             await work.tool_began(tool, key)
         elif takes_key(call):
             call = partial(call, idempotency_key=f"{work.effect.task_id}:{key}")
+        shown = name.removeprefix("tool:") if what == "tool" else None
+        if shown is not None:
+            work.tool_started(shown, _arguments(given))
         with work.step_limit(name):
             try:
                 output = json_value(await called(work, call))
             except Exception as error:  # the tool is the user's; that it raised is an end, being cut off is none
+                if shown is not None:
+                    work.tool_ended(shown, one_line(error))
                 if tool is not None:
                     await work.tool_raised(key, error)
                 raise
+        if shown is not None:
+            work.tool_ended(shown, output)
         await work.record(
             StepFinished(
                 **of_attempt(work.effect),
@@ -284,6 +291,13 @@ def _text(call: str, name: str, value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"ctx.{call}: {name} must be a text, not {value!r:.60}")
     return clean(value)
+
+
+def _arguments(given: JsonValue) -> JsonValue:
+    """Return what a tool is called with as it is shown: the arguments by name where there are no others."""
+    assert isinstance(given, list)
+    by_place, by_name = given
+    return given if by_place and by_name else by_place or by_name
 
 
 def outputs(target: str, answers: list[Answered], return_failures: bool) -> list[Any]:

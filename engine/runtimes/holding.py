@@ -83,6 +83,7 @@ class SlotHolder:
     _parked_ms = 0
 
     def __init__(self) -> None:
+        super().__init__()
         self._wanting: dict[int, Slot[None]] = {}
         """Steps that wait for a slot to begin, or to go on."""
         self._running: set[_Step] = set()

@@ -33,7 +33,7 @@ from engine.models.records import Answer, Chunk, ModelError, ModelRequest
 from engine.runtimes.holding import Services as Services
 from engine.runtimes.holding import SlotHolder
 from engine.runtimes.holding import of_attempt as of_attempt
-from engine.runtimes.live import LiveText
+from engine.runtimes.showing import Showing
 from engine.runtimes.slot import Slot
 from engine.runtimes.task import Task, TaskInput, as_text, in_context
 from engine.runtimes.values import one_line
@@ -42,8 +42,6 @@ T = TypeVar("T")
 
 GIVE_UP_MS = 2_000
 """How long a stopped attempt may clean up before it is given up."""
-PARTIAL_CHARACTERS = 1_000_000
-"""How much of what an attempt emitted is kept, from the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class Answered:
     """None when it was done."""
 
 
-class Work(SlotHolder):
+class Work(SlotHolder, Showing):
     """One try of a task by one agent."""
 
     stopping = False
@@ -76,8 +74,6 @@ class Work(SlotHolder):
     _waits = 0
     _occurrences: Counter[str] | None = None
     _spent = NO_USAGE
-    _emitted_characters = 0
-    _live: LiveText | None = None
     _end_limit: Callable[[], None] | None = None
 
     def __init__(
@@ -98,7 +94,6 @@ class Work(SlotHolder):
         self._began_ms = services.clock.now_ms()
         self._slots: dict[int, Slot[Any]] = {}
         self._calls: dict[str, Slot[Any]] = {}
-        self._emitted: list[str] = []
         self._timers: list[Callable[[], None]] = []
         self._on_given_up = on_given_up
         services.clock.hold()
@@ -262,29 +257,6 @@ class Work(SlotHolder):
             slot.put(answer)
         if answer.has_slot:
             self.resumed()
-
-    def emit(self, text: str) -> None:
-        """Show output as it comes to be; what was emitted is kept when the attempt is stopped."""
-        room = PARTIAL_CHARACTERS - self._emitted_characters
-        if room > 0:
-            self._emitted.append(text[:room])
-            self._emitted_characters += len(self._emitted[-1])
-        self._shown().add(text)
-
-    def progress(self, done: int, total: int, note: str = "") -> None:
-        """Show how far it is."""
-        self._shown().progress(done, total, note)
-
-    def _shown(self) -> LiveText:
-        if self._live is None:
-            services = self._services
-            self._live = LiveText(self.effect.task_id, services.clock, services.live, services.later)
-        return self._live
-
-    @property
-    def partial(self) -> JsonValue:
-        """What it has emitted, or None."""
-        return "".join(self._emitted) if self._emitted else None
 
     # Waiting
 

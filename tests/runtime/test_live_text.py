@@ -1,0 +1,62 @@
+"""What is shown of an attempt while it works: thoughts and running tools stand in the live texts, and leave them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from engine.core.spec import AgentSpec
+from tests.runtime.engines import Engines
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_tool_that_runs_is_shown_with_its_arguments_until_it_returns(engine: Engines) -> None:
+    shown: list[dict[str, str]] = []
+
+    async def search(text: str, limit: int = 5) -> str:
+        shown.append(running.store.live.texts())
+        return f"{limit} found"
+
+    async def ask(task: Any, ctx: Any) -> Any:
+        found = await ctx.tool("search", text="tides", limit=2)
+        await ctx.sleep(0.2)
+        shown.append(running.store.live.texts())
+        return found
+
+    async with engine(AgentSpec(name="scout", run=ask, tools=[search])) as running:
+        assert await running.ask() == "2 found"
+
+        ((key, text),) = shown[0].items()
+        assert key.startswith("call:t")
+        (call,) = json.loads(text)
+        assert (call["name"], call["arguments"]) == ("search", {"text": "tides", "limit": 2})
+        assert shown[1] == {}
+
+
+async def test_the_values_of_secrets_are_not_shown_with_a_running_tool(engine: Engines, monkeypatch: Any) -> None:
+    monkeypatch.setenv("SHOP_API_KEY", "sk-planted-4711")
+    shown: list[str] = []
+
+    async def buy(what: str, password: str) -> None:
+        shown.extend(running.store.live.texts().values())
+
+    async def ask(task: Any, ctx: Any) -> None:
+        await ctx.tool("buy", "sk-planted-4711", password="hidden too")
+
+    async with engine(AgentSpec(name="shopper", run=ask, tools=[buy])) as running:
+        await running.ask()
+
+    assert "sk-planted-4711" not in shown[0]
+    assert "hidden too" not in shown[0]
+    assert "[SHOP_API_KEY]" in shown[0]
+
+
+async def test_what_an_attempt_shows_is_gone_when_it_has_ended(engine: Engines) -> None:
+    def wait(task: Any, ctx: Any) -> None:
+        ctx.emit("Reading")
+        raise ValueError("no such page")
+
+    async with engine(AgentSpec(name="reader", run=wait)) as running:
+        await running.fails()
+        assert running.store.live.texts() == {}
