@@ -27,6 +27,7 @@ from dashboard.process import bound_engine, is_alive
 from dashboard.views.names import readable
 from engine.core.commands import Submit
 from engine.core.limits import Limits
+from engine.core.queries.targets import find_supervisor
 from engine.core.validation.bounds import LOWEST_PRIORITY
 from engine.folding import folded
 
@@ -44,6 +45,8 @@ _output_option = click.option(
 @click.option("--priority", type=click.IntRange(0, LOWEST_PRIORITY), help="0 goes first, 9 last, 5 is usual.")
 @click.option("--deadline", type=Length(), metavar="TIME", help="Cancel it when it takes longer: 90s, 5m, 2h.")
 @click.option("--category", metavar="NAME", help="The kind of work, where the team has strategies by category.")
+@click.option("--conversation", metavar="ID", help="Go on with this conversation, or begin it.")
+@click.option("--continue", "continues", is_flag=True, help="Go on with the last conversation.")
 @click.option("--after", multiple=True, metavar="RUN", help="Begin when this run is done.")
 @click.option("--max-attempts", type=click.IntRange(1), help="Attempts that it may take.")
 @click.option("--max-tokens", type=click.IntRange(1), help="Tokens that it may use.")
@@ -53,14 +56,16 @@ _output_option = click.option(
 @click.pass_context
 def run(
     ctx: click.Context, request: str, output: Path | None, *, supervisor: str | None, priority: int | None,
-    deadline: float | None, category: str | None, after: tuple[str, ...], max_attempts: int | None,
-    max_tokens: int | None, max_cost: float | None, detach: bool, queue: bool,
+    deadline: float | None, category: str | None, conversation: str | None, continues: bool, after: tuple[str, ...],
+    max_attempts: int | None, max_tokens: int | None, max_cost: float | None, detach: bool, queue: bool,
 ) -> int:  # fmt: skip
     """Give the team REQUEST and print its output; '-' reads the request from stdin.
 
     If no engine is running, one is started for the duration of the run.
     """
     db = database_of(ctx, changes=True)
+    if continues and conversation is not None:
+        fail("usage", "--continue goes on with the last conversation, and --conversation names one", "give one of them")
     cost_usd = None if max_cost is None else Decimal(str(max_cost))
     limits = Limits(attempts=max_attempts, tokens=max_tokens, cost_usd=cost_usd)
     command = Submit(
@@ -70,6 +75,7 @@ def run(
         deadline_s=deadline,
         category=category,
         after=list(after),
+        conversation=_last_conversation(db, supervisor) if continues else conversation,
         limits=None if limits == Limits() else limits,
     )
     _check_target(output)
@@ -180,6 +186,14 @@ def submit(db: Path, command: Submit) -> tuple[str, Outcome]:
     hint = f"it is queued, and taken up when the engine answers: quarterdeck runs --db {db}"
     check_outcome(outcome, f"the engine did not answer within {ANSWER_WITHIN_S:.0f} s", hint)
     return str(outcome.result["run_id"]), outcome
+
+
+def _last_conversation(db: Path, supervisor: str | None) -> str:
+    """Return the conversation of a supervisor that was gone on with last."""
+    known = find_supervisor(folded(db), supervisor).conversations
+    if not known:
+        fail("usage", "there is no conversation to go on with", "begin one: --conversation NAME")
+    return next(reversed(known))
 
 
 def _request(given: str) -> str:

@@ -25,6 +25,7 @@ def summary_of(event: RunFinished, seq: int) -> RunSummary:
         ended_ms=event.at_ms,
         seq=seq,
         longest_ms=figures.longest_ms,
+        conversation=figures.conversation,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from msgspec import field
 
 from engine.core.entities.engine import Engine, Escalation, Ledger, Outcome, Timer, timer_id
+from engine.core.entities.memory import CONVERSATIONS, EXCHANGES, Conversation, Exchange
 from engine.core.entities.team import (
     DURATIONS,
     Agent,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.core.fact import JsonValue
+from engine.models.records import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class Task:
     """1 on the first try."""
     options: dict[str, JsonValue]
     """What the agent's spec says under `options`."""
+    conversation: tuple[Message, ...] = ()
+    """What was asked and answered before in the conversation that the run belongs to."""
 
 
 def as_text(value: JsonValue) -> str:

@@ -32,6 +32,7 @@ from engine.simulation.crew import drawn_chain, drawn_mode, drawn_options, drawn
 from engine.simulation.drawing import BY_NAME, SKILLS, WRONG, drawn, one_of, words_for
 
 LONG = "a request that is longer than what the state keeps, so that it is read from the journal each time. " * 3
+CONVERSATIONS = ("main", "side")
 RECKLESS = 0.06
 """Share of the operators that do not look first."""
 LOOKS = 6
@@ -137,6 +138,7 @@ def _submit(draw: Random, state: State, number: int) -> Command:
         limits=drawn(Limits, draw, state, left_out=0.8) if draw.random() < 0.15 else None,
         category=_category(draw, state, supervisor) if draw.random() < 0.15 else None,
         after=BY_NAME["after"](draw, state) if draw.random() < 0.2 else [],
+        conversation=draw.choice(CONVERSATIONS) if draw.random() < 0.4 else None,
     )
 
 

@@ -28,6 +28,8 @@ from engine.runtimes.values import json_value
 from engine.supervisor.node import Node, check_names, checks_arguments, refusals
 from store import StoreError
 
+MAIN = "main"
+"""The conversation that requests of a program belong to where it names none."""
 STOP_S = 10.0
 """How long a cancelled caller waits for its run to stop."""
 
@@ -46,13 +48,15 @@ class RunDuties(TypedDict, total=False):
 class Requests(Node):
     """Methods that submit, follow and stop requests, and that decide about work in progress."""
 
-    async def arun(self, request: JsonValue, **duties: Unpack[RunDuties]) -> RunResult:
+    async def arun(self, request: JsonValue, conversation: str | None = MAIN, **duties: Unpack[RunDuties]) -> RunResult:
         """Work on a request and return what it came to. Cancelling the caller cancels the run.
 
         Starts an engine for the call where none is running.
 
         Args:
             request: A text, or any JSON value.
+            conversation: The one that it goes on with, or begins: model agents see the requests and answers in it
+                that came before. None remembers nothing.
             duties: As for `submit`.
 
         Raises:
@@ -63,12 +67,14 @@ class Requests(Node):
             StoreError: If the files of the team cannot be held, such as `StoreBusy`.
         """
         async with self._engine.running():
-            run_id = await self._submitted(request, duties)
+            run_id = await self._submitted(request, conversation, duties)
             async with self._abandoned_unless_ended(run_id):
                 summary = await self._engine.run_ended(run_id)
             return await self._succeeded(summary)
 
-    async def stream(self, request: JsonValue, **duties: Unpack[RunDuties]) -> AsyncGenerator[Event, None]:
+    async def stream(
+        self, request: JsonValue, conversation: str | None = MAIN, **duties: Unpack[RunDuties]
+    ) -> AsyncGenerator[Event, None]:
         """Work on a request and yield what happens to it, as it happens. Leaving the loop early cancels the run.
 
         Raises:
@@ -77,7 +83,7 @@ class Requests(Node):
         """
         async with self._engine.running():
             with self._engine.events() as events:
-                run_id = await self._submitted(request, duties)
+                run_id = await self._submitted(request, conversation, duties)
                 async with self._abandoned_unless_ended(run_id):
                     async for _, event in events:
                         groups = event.groups if isinstance(event, StrategySwitched) else [event]
@@ -88,11 +94,13 @@ class Requests(Node):
                     summary = await self._engine.run_ended(run_id)
             await self._succeeded(summary)
 
-    async def submit(self, request: JsonValue, **duties: Unpack[RunDuties]) -> str:
+    async def submit(self, request: JsonValue, conversation: str | None = MAIN, **duties: Unpack[RunDuties]) -> str:
         """Queue a request on a running engine and return the id of its run at once.
 
         Args:
             request: A text, or any JSON value.
+            conversation: The one that it goes on with, or begins: model agents see the requests and answers in it
+                that came before. None remembers nothing.
             duties: Any of `priority` (0, the most urgent, to 9), `deadline_s` (from now on), `on_failure` (policies in
                 place of those of the agents' specs), `limits` (what it may spend), `category` (the kind of work, for
                 `coordination_strategies`) and `after` (ids of runs that must be done before it begins).
@@ -103,7 +111,7 @@ class Requests(Node):
         """
         if not self._engine.is_running:
             raise NotRunning(self.name)
-        return await self._submitted(request, duties)
+        return await self._submitted(request, conversation, duties)
 
     @checks_arguments
     async def wait(self, id: str) -> RunResult:
@@ -261,14 +269,14 @@ class Requests(Node):
 
     # Runs
 
-    async def _submitted(self, request: JsonValue, duties: RunDuties) -> str:
+    async def _submitted(self, request: JsonValue, conversation: str | None, duties: RunDuties) -> str:
         value = json_value(request)
         check_names("a request", duties, RunDuties.__annotations__)
         with refusals():
             check_arguments("a request", RunDuties, duties)
         self._engine.check_complete()
         self._refuse_broken(as_text(value), duties.get("category"))
-        said: dict[str, Any] = {**duties, "after": list(duties.get("after", ()))}
+        said: dict[str, Any] = {**duties, "conversation": conversation, "after": list(duties.get("after", ()))}
         await checkpoint_if_cancelled()
         with anyio.CancelScope(shield=True):
             applied = await self._engine.order(lambda: Submit(request=value, supervisor=self._target, **said))

@@ -225,3 +225,19 @@ async def test_an_agent_whose_code_ended_with_its_process_says_so_and_may_be_sai
 async def test_a_value_that_is_no_state_is_refused(value: dict[str, Any]) -> None:
     with pytest.raises(ImportRefused):
         await DynamicSupervisor("twin").deserialize_state(value)
+
+
+async def told(task: Task, ctx: Context) -> str:
+    return " | ".join(f"{message.role}: {message.text}" for message in task.conversation)
+
+
+async def test_a_restored_supervisor_knows_what_was_said_before() -> None:
+    team = team_of(told)
+    await team.arun("one")
+    await team.arun("aside", conversation=None)
+    twin = DynamicSupervisor("twin")
+    await twin.deserialize_state(await carried(team))
+
+    assert str(await twin.arun("Continue", conversation="other")) == ""
+    assert str(await twin.arun("Continue")) == "user: one | assistant: "
+    assert str(await twin.arun("Continue")).endswith("user: Continue | assistant: user: one | assistant: ")

@@ -32,6 +32,8 @@ class Submit:
     """The kind of work that it is, for supervisors with strategies by category; None lets it be found."""
     after: list[str] = field(default_factory=list)
     """Runs that must be done before it begins; they may have ended long ago."""
+    conversation: Label | None = None
+    """The conversation that it goes on with, or begins: model agents see the requests and answers before it."""
 
 
 @fact

@@ -265,4 +265,5 @@ def _figures(run: Run) -> RunFigures:
         usage=run.usage,
         started_ms=run.started_ms,
         longest_ms=run.longest_ms,
+        conversation=run.conversation,
     )

@@ -57,6 +57,7 @@ def submit(state: State, command: Submit, ctx: Context) -> Applied:
         category=command.category,
         limits=command.limits,
         after=still_open(state, command.after, ctx),
+        conversation=command.conversation,
     )
     return Applied(
         events=[event], summary=f"submitted {event.run_id} to {supervisor.name}", result={"run_id": event.run_id}
@@ -113,7 +114,8 @@ def _again(state: State, summary: RunSummary, ctx: Context) -> Applied:
     if isinstance(summary.request, TextRef):
         raise Refused(f"the request of {summary.id} is long; submit it again with: quarterdeck run")
     supervisor = at(summary.supervisor_id) if summary.supervisor_id in state.supervisors else None
-    applied = submit(state, Submit(request=summary.request, supervisor=supervisor), ctx)
+    again = Submit(request=summary.request, supervisor=supervisor, conversation=summary.conversation)
+    applied = submit(state, again, ctx)
     return changed(applied, summary=f"submitted {summary.id} again as {applied.result['run_id']}")
 
 

@@ -2,7 +2,10 @@
 
 from typing import Any, Literal, TypeAlias
 
+from msgspec import field
+
 from engine.core.check import Check, Joining
+from engine.core.entities.memory import Exchange
 from engine.core.fact import fact
 from engine.core.spec import AgentSpec
 from engine.core.values import Held
@@ -51,6 +54,8 @@ class StartAttempt:
     """Outputs of the tasks before it in its graph, in order."""
     steps: dict[str, Held]
     """Steps that earlier attempts finished."""
+    conversation: list[Exchange] = field(default_factory=list)
+    """The runs before its own that it remembers, the oldest first."""
     blueprint: AgentSpec | None = None
     """The spec itself; None looks it up by its hash."""
 

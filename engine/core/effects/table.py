@@ -64,6 +64,7 @@ from engine.core.events import (
 )
 from engine.core.events.team import AgentRemoving
 from engine.core.fold.ending import lets_pass
+from engine.core.queries.conversation import remembered_by
 from engine.core.queries.tree import inherited
 from engine.core.state import Agent, Attempt, State, StopReason, SwapMode, Task, TaskStatus, timer_id
 
@@ -100,6 +101,7 @@ def _start(state: State, task: Task, agent: Agent, attempt: int, generation: int
         takes=_as_told(source_of(state, task).takes),
         inputs=all_inputs_of(state, task),
         steps=dict(task.steps),
+        conversation=remembered_by(state, task),
         blueprint=state.specs[agent.spec],
     )
 

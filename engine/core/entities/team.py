@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import field
 
+from engine.core.entities.memory import Conversation
 from engine.core.fact import entity
 from engine.core.options import Balance, SupervisorOptions
 from engine.core.spec import Aggregation
@@ -118,6 +119,8 @@ class Supervisor:
     """The budget that it has spent, in words; nothing under it starts until it has more."""
     held: bool = False
     """It has spent its budget, and a person is asked whether it gets more."""
+    conversations: dict[str, Conversation] = field(default_factory=dict)
+    """What runs that were submitted to it remember, by name; the one that was last gone on with stands last."""
     taken: Ids = field(default_factory=OrderedDict)
     """Tasks that it has taken from what several members share, until somebody below it begins with them."""
 

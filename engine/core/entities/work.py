@@ -250,6 +250,10 @@ class Run:
     """The kind of work that it is, where that was said or found."""
     limits: Limits | None = None
     """What it may spend; besides what its supervisor says of each run."""
+    conversation: str | None = None
+    """The conversation of its supervisor that it belongs to."""
+    remembers: int = 0
+    """How many runs of that had ended when it was submitted; it sees the last of those."""
     after: list[str] = field(default_factory=list)
     """Open runs that must be done before it begins."""
     before: list[str] = field(default_factory=list)
@@ -318,3 +322,4 @@ class RunSummary:
     """The event that ended it."""
     longest_ms: int = 0
     """How long its longest attempt took."""
+    conversation: str | None = None

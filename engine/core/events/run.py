@@ -35,6 +35,8 @@ class RunSubmitted:
     limits: Limits | None = None
     after: list[str] = field(default_factory=list)
     """Runs that must be done before it begins."""
+    conversation: str | None = None
+    """It remembers the runs of this conversation that have ended by now."""
 
 
 @fact
@@ -136,6 +138,7 @@ class RunFigures:
     usage: Usage
     started_ms: int
     longest_ms: int
+    conversation: str | None = None
 
 
 @fact

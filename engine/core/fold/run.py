@@ -12,6 +12,7 @@ from engine.core.events import (
 )
 from engine.core.fact import changed
 from engine.core.finished import summary_of
+from engine.core.fold import conversation
 from engine.core.fold.accounting import follow_deadline, note_run, set_deadline
 from engine.core.fold.declared import digests, settings_changed
 from engine.core.fold.ending import end, forget, pass_by, withdraw
@@ -39,9 +40,11 @@ def _run_submitted(state: State, event: RunSubmitted) -> None:
         category=event.category,
         limits=event.limits,
         after=list(event.after),
+        conversation=event.conversation,
         started_ms=event.at_ms,
     )
     state.runs[run.id] = run
+    conversation.join(state, run)
     note_run(state, run)
     for other_id in event.after:
         state.runs[other_id].before.append(run.id)
@@ -158,6 +161,7 @@ def _adopt(state: State, group: Task, task: Task) -> None:
 
 def _run_finished(state: State, event: RunFinished) -> None:
     run = state.runs.pop(event.run_id)
+    conversation.leave(state, run, event)
     state.limited.pop(run.id, None)
     for other_id in run.before:
         state.runs[other_id].after.remove(run.id)

@@ -1,8 +1,9 @@
 """Laws of runs and tasks: their counts, what they wait for, and their timers."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
-from engine.core.state import State, TaskStatus
+from engine.core.state import EXCHANGES, State, TaskStatus
 
 
 def runs_count_their_tasks(state: State) -> Iterator[str]:
@@ -63,10 +64,35 @@ def runs_know_the_time_that_is_being_spent(state: State) -> Iterator[str]:
             yield f"{run.id} says {run.at_work} at work since {run.since_ms} in sum; {count} are, {since_ms}"
 
 
+def conversations_are_remembered(state: State) -> Iterator[str]:
+    """A conversation holds what its next run and its open runs remember, and nothing else."""
+    open_runs: dict[tuple[str, str], list[int]] = {}
+    for run in state.runs.values():
+        if run.conversation is not None:
+            open_runs.setdefault((run.supervisor_id, run.conversation), []).append(run.remembers)
+        elif run.remembers:
+            yield f"{run.id} remembers runs of no conversation"
+    for supervisor in state.supervisors.values():
+        for name, one in supervisor.conversations.items():
+            seen = open_runs.pop((supervisor.id, name), [])
+            numbers = Counter(number for ended in seen for number in _last(ended))
+            kept = {*_last(one.ended), *numbers}
+            found = {number: exchange.readers for number, exchange in one.exchanges.items()}
+            if one.open != len(seen) or found != {number: numbers[number] for number in kept}:
+                yield f"the conversation {name[:40]!a} of {supervisor.id} holds other runs than it is to"
+    for supervisor_id, name in open_runs:
+        yield f"the conversation {name[:40]!a} of {supervisor_id} is not there"
+
+
+def _last(ended: int) -> range:
+    return range(max(0, ended - EXCHANGES), ended)
+
+
 LAWS_OF_WORK: tuple[Callable[[State], Iterator[str]], ...] = (
     runs_count_their_tasks,
     ended_tasks_are_at_rest,
     tasks_count_what_they_wait_for,
     backing_off_has_a_timer,
     runs_know_the_time_that_is_being_spent,
+    conversations_are_remembered,
 )

@@ -81,6 +81,10 @@ def text_places(state: State) -> Iterator[tuple[Any, str, TextRef]]:
         yield from _places_in(task, "input", "output")
         if task.steps:
             yield from ((task.steps, key, value) for key, value in task.steps.items() if type(value) is TextRef)
+    for supervisor in state.supervisors.values():
+        for conversation in supervisor.conversations.values():
+            for exchange in conversation.exchanges.values():
+                yield from _places_in(exchange, "request", "output")
     for summary in state.finished:
         yield from _places_in(summary, "request", "output")
 

@@ -7,6 +7,8 @@ node of a graph that is for them is cancelled, and what depends on it goes on wi
 
 from collections.abc import Callable
 
+import msgspec
+
 from engine.core.commands import Cancel, Order
 from engine.core.context import Context
 from engine.core.declared import OPTIONS
@@ -46,10 +48,16 @@ def make_document(state: State, resolve: Callable[[TextRef], JsonValue], *, only
     _tidy(state, paused)
     texts: list[JsonValue] = []
     lines: dict[tuple[int, str], int] = {}
+    places: dict[bytes, int] = {}
     for holder, name, ref in text_places(state):
-        place = lines.setdefault((ref.seq, ref.path), len(texts))
-        if place == len(texts):
-            texts.append(resolve(ref))
+        place = lines.get((ref.seq, ref.path))
+        if place is None:
+            # By content: what an import brought in parts may stand in the journal twice.
+            text = resolve(ref)
+            place = places.setdefault(msgspec.json.encode(text), len(texts))
+            lines[ref.seq, ref.path] = place
+            if place == len(texts):
+                texts.append(text)
         named = TextRef(seq=0, path=f"texts.{place}")
         if isinstance(holder, dict):
             holder[name] = named

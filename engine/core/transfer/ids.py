@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from msgspec.structs import force_setattr
 
 from engine.core.fact import fact
-from engine.core.state import Call, State
+from engine.core.state import Call, Conversation, State
 
 NewId: TypeAlias = Callable[[str], str]
 ID = re.compile(r"[a-z][1-9][0-9]{0,14}")
@@ -70,6 +70,16 @@ def _calls(calls: dict[str, Call], new_id: NewId) -> dict[str, Call]:
     return calls
 
 
+def _conversations(conversations: dict[str, Conversation], new_id: NewId) -> dict[str, Conversation]:
+    for exchange in _exchanges([conversations]):
+        force_setattr(exchange, "run_id", new_id(exchange.run_id))
+    return conversations
+
+
+def _exchanges(values: Iterable[dict[str, Conversation]]) -> Iterator[Any]:
+    return (one for each in values for conversation in each.values() for one in conversation.exchanges.values())
+
+
 @fact
 class Ids:
     """How ids stand in a field."""
@@ -91,7 +101,14 @@ def _list_of(letters: str, *, gone: bool = False) -> Ids:
 _QUEUE = Ids(of="sa", each=_queue, found=_owners)
 _QUEUE_ONCE = Ids(of="sa", each=_queue, found=_owners, gone=True)
 FIELDS: dict[str, dict[str, Ids]] = {
-    "supervisors": {"id": Ids(of="s"), "parent_id": Ids(of="s"), "members": _list_of("sa")},
+    "supervisors": {
+        "id": Ids(of="s"),
+        "parent_id": Ids(of="s"),
+        "members": _list_of("sa"),
+        "conversations": Ids(
+            of="r", each=_conversations, found=lambda values: (one.run_id for one in _exchanges(values)), gone=True
+        ),
+    },
     "agents": {
         "id": Ids(of="a"),
         "supervisor_id": Ids(of="s"),

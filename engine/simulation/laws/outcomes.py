@@ -214,7 +214,7 @@ def the_work_is_what_events_say(books: ShadowLedger) -> str | None:
     runs = [run for run in state.runs.values() if run.id in about or None in about]
     tasks = [state.tasks[one] for run in runs for one in run.tasks]
     found = [
-        *((work.adopted_run(run), work.runs[run.id]) for run in runs),
+        *((work.adopted_run(state, run), work.runs[run.id]) for run in runs),
         *((work.adopted_task(state, task), work.jobs[task.id]) for task in tasks),
         *((adopted_question(one), work.questions[one.id]) for one in state.escalations.values()),
     ]
@@ -242,6 +242,26 @@ def an_attempt_is_given_what_came_before(books: ShadowLedger, given: tuple[Work,
         return f"{job.id} is told of the steps {sorted(effect.steps)}; {sorted(job.steps)} are recorded"
     run = books.work.runs[job.run_id]
     return None if task.request == run.request else f"{job.id} is told that the request is {task.request!r:.60}"
+
+
+@law(When.ON_READ)
+def an_attempt_remembers_its_conversation(books: ShadowLedger, given: tuple[Work, Task]) -> str | None:
+    """A node of a graph remembers the runs that ended in its conversation before its own; a delegation nothing."""
+    work, task = given
+    job = books.work.jobs.get(work.effect.task_id)
+    if job is None or job.attempt is None or job.attempt.number != work.effect.attempt:
+        return None
+    wanted, above = books.work.runs[job.run_id].remembers, job
+    while True:
+        if above.call_key is not None:
+            wanted = []
+        if above.parent_id is None:
+            break
+        above = books.work.jobs[above.parent_id]
+    found = [one.run_id for one in work.effect.conversation]
+    if len(task.conversation) != 2 * len(found):
+        return f"{job.id} is told {len(task.conversation)} messages of {len(found)} runs"
+    return None if found == wanted else f"{job.id} remembers {found}; {wanted} ended before it in its conversation"
 
 
 @law(When.ON_BEGIN)

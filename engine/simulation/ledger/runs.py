@@ -3,7 +3,7 @@
 from collections import Counter
 
 from engine.core import events
-from engine.core.state import TaskStatus
+from engine.core.state import EXCHANGES, TaskStatus
 from engine.simulation.ledger.work import Job, Question, RunEntry, WorkBook
 
 
@@ -15,6 +15,8 @@ class RunBook(WorkBook):
             id=event.run_id, supervisor_id=event.supervisor_id, root_id=event.root_id, request=event.request,
             priority=event.priority, submitted_ms=event.at_ms, on_failure=[*event.on_failure], limits=event.limits,
             category=event.category, after=[*event.after], deadline_ms=event.deadline_ms,
+            conversation=event.conversation,
+            remembers=self.conversations.get((event.supervisor_id, event.conversation or ""), [])[-EXCHANGES:],
         )  # fmt: skip
         self.add(
             Job(
@@ -30,11 +32,14 @@ class RunBook(WorkBook):
     _on_run_paused = _on_run_resumed = _run_paused
 
     def _on_run_finished(self, event: events.RunFinished) -> None:
-        jobs = [self.jobs.pop(task_id) for task_id in self.runs.pop(event.run_id).tasks]
+        run = self.runs.pop(event.run_id)
+        jobs = [self.jobs.pop(task_id) for task_id in run.tasks]
+        if run.conversation is not None:
+            self.conversations.setdefault((run.supervisor_id, run.conversation), []).append(run.id)
         self.past.update(self.count(jobs) + Counter(runs=1))
-        for run in self.runs.values():
-            if event.run_id in run.after:
-                run.after.remove(event.run_id)
+        for other in self.runs.values():
+            if event.run_id in other.after:
+                other.after.remove(event.run_id)
         for one in [one for one in self.questions.values() if one.run_id == event.run_id]:
             del self.questions[one.id]
 

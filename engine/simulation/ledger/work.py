@@ -7,6 +7,7 @@ from typing import Any
 
 from engine.core.check import Check, Joining, Takes
 from engine.core.limits import Limits
+from engine.core.queries.conversation import remembered_by
 from engine.core.spec import AgentSpec, FailurePolicy
 from engine.core.state import Escalation, Run, State, Task, TaskStatus
 from engine.core.values import Held
@@ -111,6 +112,9 @@ class RunEntry:
     category: str | None = field(compare=False)
     after: list[str]
     deadline_ms: int | None
+    conversation: str | None = None
+    remembers: list[str] = field(default_factory=list)
+    """Runs of its conversation that had ended when it was submitted, the last ones."""
     tasks: list[str] = field(default_factory=list)
     paused: bool = False
     cancelling: bool = False
@@ -138,6 +142,8 @@ class WorkBook(Ledger):
         self.runs: dict[str, RunEntry] = {}
         self.jobs: dict[str, Job] = {}
         self.questions: dict[str, Question] = {}
+        self.conversations: dict[tuple[str, str], list[str]] = {}
+        """Runs that have ended, by who they were submitted to and the name of their conversation."""
         self.ended_twice: list[str] = []
         """Tasks that had their outcome and got one again, although nobody reopened them."""
         self.hand_overs: dict[str, tuple[int, int]] = {}
@@ -299,8 +305,12 @@ class WorkBook(Ledger):
 
     def adopt(self, state: State) -> None:
         """Take the work that an import brought from the state that it was folded into."""
+        for supervisor in state.supervisors.values():
+            for name, conversation in supervisor.conversations.items():
+                ended = [exchange.run_id for exchange in conversation.exchanges.values()]
+                self.conversations.setdefault((supervisor.id, name), ended)
         for run in state.runs.values():
-            self.runs.setdefault(run.id, self.adopted_run(run))
+            self.runs.setdefault(run.id, self.adopted_run(state, run))
         for task in state.tasks.values():
             self.jobs.setdefault(task.id, self.adopted_task(state, task))
         for one in state.escalations.values():
@@ -313,13 +323,15 @@ class WorkBook(Ledger):
         whole.subtract(self.count(self.jobs.values()) + Counter(runs=len(self.runs)))
         self.past = whole
 
-    def adopted_run(self, run: Run) -> RunEntry:
+    def adopted_run(self, state: State, run: Run) -> RunEntry:
         """Return what a state says of a run, in the same words."""
         return RunEntry(
             id=run.id, supervisor_id=run.supervisor_id, root_id=run.root_id, request=self.resolve(run.request),
             priority=run.priority, submitted_ms=run.started_ms, on_failure=[*run.on_failure], limits=run.limits,
             category=run.category, after=[*run.after], deadline_ms=run.deadline_ms, tasks=[*run.tasks],
             paused=run.paused, cancelling=run.cancelling, exceeded=run.exceeded is not None, held=run.held,
+            conversation=run.conversation,
+            remembers=[one.run_id for one in remembered_by(state, state.tasks[run.root_id])],
         )  # fmt: skip
 
     def adopted_task(self, state: State, task: Task) -> Job:

@@ -1,0 +1,37 @@
+"""Entities of what outlives a run: the exchanges of a conversation. References alone, and bounded."""
+
+from msgspec import field
+
+from engine.core.entities.work import RunStatus
+from engine.core.fact import entity
+from engine.core.values import Held
+
+EXCHANGES = 50
+"""How many finished runs of its conversation a new run remembers."""
+CONVERSATIONS = 100
+"""How many conversations of a supervisor are kept, besides those with an open run."""
+
+
+@entity
+class Exchange:
+    """A finished run of a conversation, as the runs after it remember it."""
+
+    run_id: str
+    status: RunStatus
+    request: Held = None
+    output: Held = None
+    error: str | None = None
+    readers: int = 0
+    """Open runs that remember it."""
+
+
+@entity
+class Conversation:
+    """Requests to one supervisor, each of which remembers those that had ended before it."""
+
+    ended: int = 0
+    """How many runs of it have ended; exchanges are numbered by that, from 0."""
+    open: int = 0
+    """How many runs of it are open."""
+    exchanges: dict[int, Exchange] = field(default_factory=dict)
+    """The last `EXCHANGES`, and older ones that an open run remembers."""
