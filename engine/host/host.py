@@ -112,7 +112,7 @@ class Host:
         self.store = store
         self.clock = clock if clock is not None else RealClock()
         self.threads = Threads()
-        self.models: Models = ModelService()
+        self.models: Models = ModelService(self.spawn)
         self._pid = pid if pid is not None else os.getpid()
         self._snapshot_events = snapshot_events
         self._limit = processes or spare_cores()
@@ -395,6 +395,7 @@ class Host:
         self.threads.close()
         with anyio.CancelScope(shield=True):
             await self.processes.close()
+            await self.models.close()
         self._ended.set()
 
     def _end(self, reason: str) -> None:

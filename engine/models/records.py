@@ -138,3 +138,6 @@ class Models(Protocol):
         Raises:
             ModelError: If there is no whole answer.
         """
+
+    async def close(self) -> None:
+        """Let go of everything; nothing more is asked."""

@@ -1,0 +1,173 @@
+"""The process that talks to providers of models: a child of the engine.
+
+So the import of litellm (seconds), its memory and its work on each piece of an answer are not the engine's. It reads
+`wire` lines from standard input, writes them to standard output, and ends when the engine is gone. Its environment
+holds what was asked for and nothing else.
+"""
+
+import os
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from typing import Any, BinaryIO, cast
+
+import anyio
+from anyio.abc import TaskGroup
+from anyio.from_thread import BlockingPortal
+
+from engine.core.values import NO_USAGE, Usage
+from engine.models.assembly import Assembly
+from engine.models.completion import Litellm
+from engine.models.failures import Failure, failure_of
+from engine.models.wire import PLAIN, Answered, Ask, Cancel, Failed, Found, FromChild, Look, Pieces, line, to_child
+
+FLUSH_S = 0.005
+"""Pieces of an answer that come within this time travel together."""
+
+
+class TookTooLong(Exception):
+    """An answer, or the next piece of it, did not come in time."""
+
+
+class Server:
+    """Answers the engine until it is gone.
+
+    Args:
+        output: Where lines to the engine go.
+        litellm: Who sends requests.
+    """
+
+    def __init__(self, output: BinaryIO, litellm: Litellm) -> None:
+        self._output = output
+        self._litellm = litellm
+        self._scopes: dict[int, anyio.CancelScope] = {}
+        self._pieces: list[tuple[int, bool, str]] = []
+        self._came = anyio.Event()
+        self._secrets = [value for name, value in os.environ.items() if name not in PLAIN]
+
+    async def run(self, requests: BinaryIO) -> None:
+        """Read requests in a thread, so that the end of the engine is seen whatever the loop is doing."""
+        async with BlockingPortal() as portal, anyio.create_task_group() as group:
+            threading.Thread(target=_read, args=(requests, portal, lambda one: self._take(one, group))).start()
+            await self._flush()
+
+    def _take(self, one: bytes, group: TaskGroup) -> None:
+        message = to_child.decode(one)
+        if isinstance(message, Cancel):
+            if message.id in self._scopes:
+                self._scopes[message.id].cancel()
+            return
+        scope = self._scopes[message.id] = anyio.CancelScope()
+        group.start_soon(self._answer, message, scope)
+
+    async def _answer(self, message: Ask | Look, scope: anyio.CancelScope) -> None:
+        with scope:
+            said = self._look(message) if isinstance(message, Look) else await self._ask(message)
+            self._write_pieces()
+            self._write(said)
+        del self._scopes[message.id]
+
+    def _look(self, message: Look) -> FromChild:
+        try:
+            return Found(id=message.id, facts=self._litellm.facts(message.model))
+        except ValueError as error:
+            return Failed(id=message.id, text=str(error), error_type="bad_request", retryable=False)
+
+    async def _ask(self, ask: Ask) -> FromChild:
+        assembly = Assembly()
+        try:
+            with anyio.move_on_after(ask.request.model.timeout_s) as scope:
+                async for piece in self._in_time(ask):
+                    for thought, text in assembly.take(piece):
+                        self._show(ask.id, thought=thought, text=text)
+            if scope.cancelled_caught:
+                raise TookTooLong(f"took longer than {ask.request.model.timeout_s:g} s")
+        except Exception as error:  # whatever litellm, its provider's code and what that stands on raise
+            secrets = [*self._secrets, ask.key or ""]
+            return self._failed(ask, assembly, failure_of(error, secrets, now_s=time.time()))
+        return Answered(id=ask.id, answer=self._litellm.answer(ask.request, assembly))
+
+    async def _in_time(self, ask: Ask) -> AsyncIterator[Any]:
+        """Yield the pieces of an answer; each has to come within the time that nothing may."""
+        idle_s = ask.request.model.idle_s
+        async with aclosing(cast(Any, self._litellm.stream(ask))) as pieces:
+            while True:
+                with anyio.move_on_after(idle_s) as scope:
+                    try:
+                        piece = await anext(pieces)
+                    except StopAsyncIteration:
+                        return
+                if scope.cancelled_caught:
+                    raise TookTooLong(f"said nothing for {idle_s:g} s")
+                yield piece
+
+    def _failed(self, ask: Ask, assembly: Assembly, failure: Failure) -> Failed:
+        usage, text = self._spent(ask, assembly, failure), failure.text
+        if assembly.usage is None and usage.tokens_in is not None:
+            text = f"{text}; it has used about {usage.tokens_in + (usage.tokens_out or 0):,} tokens"
+        return Failed(
+            id=ask.id,
+            text=text,
+            error_type=failure.error_type,
+            retryable=failure.retryable,
+            retry_after_s=failure.retry_after_s,
+            usage=usage,
+            partial=assembly.text,
+        )
+
+    def _spent(self, ask: Ask, assembly: Assembly, failure: Failure) -> Usage:
+        """Return what a request has cost that came to nothing: as the provider counts, or about, if it was at work."""
+        if assembly.usage is not None:
+            return self._litellm.usage(ask.request, assembly.usage)[0]
+        at_work = assembly.characters > 0 or failure.error_type in ("cut", "timeout")
+        return self._litellm.estimate(ask.request, assembly.characters) if at_work else NO_USAGE
+
+    # What is written
+
+    def _show(self, id: int, *, thought: bool, text: str) -> None:
+        last = self._pieces[-1] if self._pieces else None
+        if last is not None and last[:2] == (id, thought):
+            self._pieces[-1] = (id, thought, last[2] + text)
+        else:
+            self._pieces.append((id, thought, text))
+        self._came.set()
+
+    async def _flush(self) -> None:
+        while True:
+            await self._came.wait()
+            await anyio.sleep(FLUSH_S)
+            self._write_pieces()
+            self._came = anyio.Event()
+
+    def _write_pieces(self) -> None:
+        if self._pieces:
+            pieces, self._pieces = tuple(self._pieces), []
+            self._write(Pieces(items=pieces))
+
+    def _write(self, message: FromChild) -> None:
+        self._output.write(line(message))
+        self._output.flush()
+
+
+def _read(requests: BinaryIO, portal: BlockingPortal, take: Callable[[bytes], None]) -> None:
+    try:
+        for one in requests:
+            portal.call(take, one)
+    finally:
+        os._exit(0)
+
+
+def main() -> None:
+    """Answer the engine until it is gone."""
+    requests, output = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    # From here on nothing that litellm prints can stand in an answer.
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    server = Server(output, Litellm())
+    anyio.run(server.run, requests)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""Requests through litellm: the only file that imports it, and only in the process that `child.py` is.
+
+One request for each call, and no retries: whether to ask again is decided by the engine, in the journal.
+"""
+
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any, cast
+
+import anyio
+from msgspec import structs
+
+from engine.core.model_spec import Price
+from engine.core.values import NO_USAGE, Usage
+from engine.models.assembly import Assembly, sent, told
+from engine.models.costs import tokens_in, tokens_of, usage_at
+from engine.models.records import Answer, ModelRequest
+from engine.models.wire import Ask, Facts
+
+CLOSING_S = 2.0
+"""How long the end of a connection may take."""
+NO_KEY = "none"
+"""Sent where there is no key: without one litellm looks for another."""
+
+
+class Litellm:
+    """litellm, as it has to be set up to do what it is asked and nothing else."""
+
+    def __init__(self) -> None:
+        os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it fetches prices over HTTP while it is imported
+        os.environ["LITELLM_MODE"] = "PRODUCTION"  # else it loads a stray .env
+        import litellm  # 4 s and 180 MB where nothing is cached
+
+        litellm.suppress_debug_info = True
+        litellm.telemetry = False
+        for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+            logging.getLogger(name).handlers.clear()
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        self._litellm: Any = litellm
+
+    def facts(self, model: str) -> Facts:
+        """Return what is known of a model, without asking anybody.
+
+        Raises:
+            ValueError: If no provider is known by that name.
+        """
+        name, provider = self._named(model)
+        row = self._row(model, name, provider)
+        return Facts(
+            provider=provider,
+            variables=self._variables(model),
+            price=_price(row),
+            context_tokens=row.get("max_input_tokens") or row.get("max_tokens") or None,
+            takes_schema=self._takes_schema(name, provider),
+        )
+
+    def _named(self, model: str) -> tuple[str, str]:
+        try:
+            name, provider, _, _ = self._litellm.get_llm_provider(model=model)
+        except Exception as error:  # it has no class of its own for this
+            raise ValueError(
+                f"no provider of models is known for {model!r}; write it as provider/model, such as openai/gpt-4o-mini"
+            ) from error
+        return name, provider
+
+    def _row(self, model: str, name: str, provider: str) -> dict[str, Any]:
+        table = self._litellm.model_cost
+        for key in (model, f"{provider}/{name}", name):
+            row = table.get(key)
+            if row is not None and str(row.get("litellm_provider", "")).startswith(provider.partition("_")[0]):
+                return dict(row)
+        return {}
+
+    def _variables(self, model: str) -> tuple[str, ...]:
+        return tuple(self._litellm.validate_environment(model=model).get("missing_keys") or ())
+
+    def _takes_schema(self, name: str, provider: str) -> bool:
+        try:
+            return bool(self._litellm.supports_response_schema(model=name, custom_llm_provider=provider))
+        except Exception:  # an unknown model raises whatever its provider's code comes upon
+            return False
+
+    async def stream(self, ask: Ask) -> AsyncIterator[Any]:
+        """Send a request; yield the pieces of its answer. Whoever stops early closes the connection."""
+        response = await self._litellm.acompletion(**self._arguments(ask))
+        try:
+            async for chunk in response:
+                yield chunk
+            if getattr(response, "received_finish_reason", "") is None:
+                raise CutShort
+        finally:
+            with anyio.move_on_after(CLOSING_S, shield=True):
+                await _closed(response)
+
+    def _arguments(self, ask: Ask) -> dict[str, Any]:
+        request, spec = ask.request, ask.request.model
+        model = cast(str, spec.model)
+        name, provider = self._named(model)
+        found: dict[str, Any] = {
+            **request.params,
+            "model": model,
+            "messages": sent(request.messages, self.provider(request)),
+            "stream": True,
+            "timeout": spec.timeout_s,
+            "num_retries": 0,
+            "max_retries": 0,
+        }
+        if request.tools:
+            found["tools"] = told(request.tools)
+        if request.output is not None and (spec.base_url is not None or self._takes_schema(name, provider)):
+            schema = {"name": "answer", "schema": request.output}
+            found["response_format"] = {"type": "json_schema", "json_schema": schema}
+        taken = self._litellm.get_supported_openai_params(model=name, custom_llm_provider=provider) or ()
+        if spec.base_url is not None or "stream_options" in taken:
+            found["stream_options"] = {"include_usage": True}
+        if spec.base_url is not None:
+            found["base_url"] = spec.base_url
+        if ask.key is not None or spec.base_url is not None:
+            found["api_key"] = ask.key or NO_KEY
+        return found
+
+    def provider(self, request: ModelRequest) -> str:
+        """Return who answers: the provider, and where, if it is not at its own address."""
+        _, provider = self._named(cast(str, request.model.model))
+        return provider if request.model.base_url is None else f"{provider}@{request.model.base_url}"
+
+    def answer(self, request: ModelRequest, assembly: Assembly) -> Answer:
+        """Return the whole answer, with what it cost."""
+        usage, price_known = NO_USAGE, False
+        if assembly.usage is not None:
+            usage, price_known = self.usage(request, assembly.usage)
+        return structs.replace(assembly.answer(self.provider(request)), usage=usage, price_known=price_known)
+
+    def usage(self, request: ModelRequest, counted: Any) -> tuple[Usage, bool]:
+        """Return what litellm has counted and what that costs, and whether a price is known."""
+        given, answered = int(counted.prompt_tokens or 0), int(counted.completion_tokens or 0)
+        details = getattr(counted, "prompt_tokens_details", None)
+        cached = min(int(getattr(details, "cached_tokens", None) or 0), given)
+        price = self._price(request)
+        usage = usage_at(price, tokens_in=given, tokens_out=answered, tokens_cached=cached or None)
+        return usage, price is not None
+
+    def estimate(self, request: ModelRequest, characters_out: int) -> Usage:
+        """Return about what a request has cost whose answer was cut off."""
+        return usage_at(self._price(request), tokens_in=tokens_in(request), tokens_out=tokens_of(characters_out))
+
+    def _price(self, request: ModelRequest) -> Price | None:
+        """Return what tokens cost: the table of prices is about the providers' own addresses."""
+        if request.model.price is not None or request.model.base_url is not None:
+            return request.model.price
+        model = cast(str, request.model.model)
+        return _price(self._row(model, *self._named(model)))
+
+
+class CutShort(Exception):
+    """The stream ended, and the provider did not say that the answer is over."""
+
+    def __init__(self) -> None:
+        super().__init__("the answer ended before its end")
+
+
+async def _closed(response: Any) -> None:
+    """Close the connection of a stream: litellm's wrapper does not where it was not read to its end."""
+    for one in (response, getattr(response, "completion_stream", None)):
+        close = getattr(one, "aclose", None) or getattr(one, "close", None)
+        if close is not None:
+            with suppress(Exception):  # what is closed already raises whatever the provider's code does
+                done = close()
+                if hasattr(done, "__await__"):
+                    await done
+
+
+def _price(row: dict[str, Any]) -> Price | None:
+    given, answered = row.get("input_cost_per_token"), row.get("output_cost_per_token")
+    if given is None or answered is None:
+        return None
+    cached = row.get("cache_read_input_token_cost")
+    return Price(
+        in_usd=_per_million(given),
+        out_usd=_per_million(answered),
+        cached_usd=None if cached is None else _per_million(cached),
+    )
+
+
+def _per_million(amount: float) -> Decimal:
+    return (Decimal(str(amount)) * 1_000_000).normalize()

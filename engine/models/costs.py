@@ -1,0 +1,47 @@
+"""What requests cost: counted by the provider, or estimated where it does not say.
+
+An estimate takes four characters for a token, as most tokenizers come to for English text.
+"""
+
+import json
+from decimal import Decimal
+
+from engine.core.model_spec import Price
+from engine.core.values import Usage
+from engine.models.records import Message, ModelRequest
+
+CHARACTERS_A_TOKEN = 4
+_MILLION = Decimal(1_000_000)
+
+
+def tokens_of(characters: int) -> int:
+    """Return about how many tokens so many characters are."""
+    return -(-characters // CHARACTERS_A_TOKEN)
+
+
+def tokens_in(request: ModelRequest) -> int:
+    """Return about how many tokens a request is."""
+    characters = sum(_characters(message) for message in request.messages)
+    for tool in request.tools:
+        characters += len(tool.name) + len(tool.description) + len(json.dumps(tool.parameters))
+    if request.output is not None:
+        characters += len(json.dumps(request.output))
+    return tokens_of(characters)
+
+
+def _characters(message: Message) -> int:
+    calls = sum(len(call.name) + len(json.dumps(call.arguments)) for call in message.calls)
+    return len(message.text) + calls
+
+
+def usage_at(price: Price | None, *, tokens_in: int, tokens_out: int, tokens_cached: int | None = None) -> Usage:
+    """Return what tokens cost at a price; without one the cost is not known."""
+    cost = None if price is None else cost_of(price, tokens_in, tokens_out, tokens_cached or 0)
+    return Usage(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached, cost_usd=cost)
+
+
+def cost_of(price: Price, tokens_in: int, tokens_out: int, tokens_cached: int) -> Decimal:
+    """Return what tokens cost, in US dollars; `tokens_cached` are a part of `tokens_in`."""
+    cached_usd = price.in_usd if price.cached_usd is None else price.cached_usd
+    read = price.in_usd * (tokens_in - tokens_cached) + cached_usd * tokens_cached
+    return (read + price.out_usd * tokens_out) / _MILLION

@@ -1,0 +1,117 @@
+"""What an error of litellm means: its kind, whether asking again may help, and when.
+
+Told by names and status, not by classes: this is read without litellm.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from engine.models.redaction import redacted
+
+LONGEST_WAIT_S = 86_400.0
+CHARACTERS = 400
+_RETRYABLE = frozenset({"rate_limit", "timeout", "connection", "server", "cut"})
+_BY_NAME = (
+    ("MidStreamFallbackError", "cut"),
+    ("CutShort", "cut"),
+    ("TookTooLong", "timeout"),
+    ("ContextWindowExceededError", "context"),
+    ("ContentPolicyViolationError", "content"),
+    ("RateLimitError", "rate_limit"),
+    ("Timeout", "timeout"),
+    ("APITimeoutError", "timeout"),
+    ("AuthenticationError", "auth"),
+    ("PermissionDeniedError", "auth"),
+    ("PaymentRequiredError", "auth"),
+    ("BadRequestError", "bad_request"),
+    ("NotFoundError", "bad_request"),
+    ("UnprocessableEntityError", "bad_request"),
+)
+_BY_STATUS = {401: "auth", 402: "auth", 403: "auth", 408: "timeout", 429: "rate_limit"}
+_SPENT = re.compile(r"insufficient_quota|exceeded your current quota|credit balance is too low", re.IGNORECASE)
+_PREFIX = re.compile(r"^\s*(?:litellm\.)?[A-Z][A-Za-z]*(?:Error|Exception|Timeout)\s*(?::|-)\s*")
+_ORIGINAL = re.compile(r" Original exception: .*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What is said of an error."""
+
+    text: str
+    """One line, without keys."""
+    error_type: str
+    retryable: bool
+    retry_after_s: float | None
+
+
+def failure_of(error: BaseException, secrets: Iterable[str], *, now_s: float) -> Failure:
+    """Return what an error of litellm means.
+
+    Args:
+        error: What was raised.
+        secrets: Keys that it may repeat.
+        now_s: The time, in seconds of the epoch: a provider may name a moment.
+    """
+    kind = _kind(error)
+    text = words_of(error, secrets)
+    return Failure(
+        text=text,
+        error_type=kind,
+        retryable=kind in _RETRYABLE and not (kind == "rate_limit" and _SPENT.search(str(error))),
+        retry_after_s=_retry_after_s(error, now_s),
+    )
+
+
+def words_of(error: BaseException, secrets: Iterable[str]) -> str:
+    """Return what an error says in one line, without keys and without the names of classes around it."""
+    text = _ORIGINAL.sub("", str(getattr(error, "message", None) or error))
+    while (shorter := _PREFIX.sub("", text)) != text:
+        text = shorter
+    text = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
+    text = redacted("".join(one if one.isprintable() else " " for one in text), secrets)
+    return text if len(text) <= CHARACTERS else text[: CHARACTERS - 1] + "…"
+
+
+def _kind(error: BaseException) -> str:
+    names = [one.__name__ for one in type(error).__mro__]
+    for name, kind in _BY_NAME:
+        if name in names:
+            return kind
+    status = getattr(error, "status_code", None)
+    answered = getattr(error, "litellm_response_headers", None) is not None
+    if not answered and any(name in names for name in ("APIConnectionError", "InternalServerError")):
+        return "connection"
+    if isinstance(status, int) and 400 <= status < 500:
+        return _BY_STATUS.get(status, "bad_request")
+    return "server"
+
+
+def _retry_after_s(error: BaseException, now_s: float) -> float | None:
+    for headers in (getattr(error, "litellm_response_headers", None), _headers_of_response(error)):
+        if headers:
+            lower = {str(name).lower(): str(value) for name, value in headers.items()}
+            found = _seconds(lower, now_s)
+            if found is not None:
+                return min(max(found, 0.0), LONGEST_WAIT_S)
+    return None
+
+
+def _headers_of_response(error: BaseException) -> Mapping[str, Any] | None:
+    return getattr(getattr(error, "response", None), "headers", None)
+
+
+def _seconds(headers: Mapping[str, str], now_s: float) -> float | None:
+    for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        said = headers.get(name)
+        if said is None:
+            continue
+        if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", said.strip()):
+            return float(said) * unit_s
+        try:
+            return parsedate_to_datetime(said).timestamp() - now_s
+        except ValueError:
+            continue
+    return None

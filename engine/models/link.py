@@ -1,0 +1,217 @@
+"""The engine's end of the line to the process that talks to providers.
+
+The process is started with the first request, ends with the engine, and is started again where it died; what was
+under way then fails, and may be asked again.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import anyio
+import msgspec
+from anyio.abc import Process
+
+from engine.models.records import Answer, Chunk, ModelRequest
+from engine.models.redaction import redacted
+from engine.models.wire import (
+    PLAIN,
+    Answered,
+    Ask,
+    Cancel,
+    Facts,
+    Failed,
+    Found,
+    Look,
+    Pieces,
+    ToChild,
+    from_child,
+    line,
+)
+from engine.runtimes.slot import Slot
+
+T = TypeVar("T")
+TAIL_BYTES = 4_000
+"""How much of what it prints is kept, to say why it died."""
+GONE_S = 5.0
+"""How long it may take to be gone, before it is left to the system."""
+CANCEL_S = 1.0
+"""How long saying that a request is not wanted any more may take."""
+LATE_S = 15.0
+"""How much longer than the request may take an answer is waited for: starting takes some seconds."""
+
+
+class CallFailed(Exception):
+    """A request came to nothing; `said` tells why."""
+
+    def __init__(self, said: Failed) -> None:
+        super().__init__(said.text)
+        self.said = said
+
+
+@dataclass
+class _Pending:
+    slot: Slot[Answered | Found]
+    on_chunk: Callable[[Chunk], None]
+
+
+class Link:
+    """One process that talks to providers.
+
+    Args:
+        spawn: Starts the tasks that read what it says.
+        variables: Names of those that it gets of the engine's environment besides the plain ones.
+    """
+
+    def __init__(self, spawn: Callable[..., object], variables: Iterable[str] = ()) -> None:
+        self._spawn = spawn
+        self._variables = tuple(variables)
+        self._process: Process | None = None
+        self._starting = anyio.Lock()
+        self._pending: dict[int, _Pending] = {}
+        self._last_id = 0
+        self._tail = b""
+
+    async def ask(self, request: ModelRequest, key: str | None, on_chunk: Callable[[Chunk], None]) -> Answer:
+        """Send a request and return its whole answer; cancelled, the connection is let go of.
+
+        Raises:
+            CallFailed: If there is none.
+        """
+        found = await self._send(
+            lambda id: Ask(id=id, request=request, key=key), on_chunk, request.model.timeout_s + LATE_S
+        )
+        assert isinstance(found, Answered)
+        return found.answer
+
+    async def look(self, model: str) -> Facts:
+        """Return what litellm knows of a model.
+
+        Raises:
+            CallFailed: If it knows nothing.
+        """
+        found = await self._send(lambda id: Look(id=id, model=model), _ignore, 60.0)
+        assert isinstance(found, Found)
+        return found.facts
+
+    async def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            _kill(process)
+            with anyio.move_on_after(GONE_S, shield=True):
+                await process.aclose()
+
+    async def _send(
+        self, message: Callable[[int], ToChild], on_chunk: Callable[[Chunk], None], longest_s: float
+    ) -> Answered | Found:
+        process = await self._started()
+        self._last_id += 1
+        id = self._last_id
+        pending = self._pending[id] = _Pending(Slot(), on_chunk)
+        try:
+            with anyio.move_on_after(longest_s):
+                await _write(process, line(message(id)))
+                return await pending.slot.wait()
+            _kill(process)  # it keeps no time any more: better a new one
+            raise CallFailed(_died(id, "the process that talks to providers hangs, and was ended"))
+        finally:
+            # An answer or a failure has taken it away; what is left is not wanted any more.
+            if self._pending.pop(id, None) is not None:
+                with anyio.move_on_after(CANCEL_S, shield=True), contextlib.suppress(CallFailed):
+                    await _write(process, line(Cancel(id)))
+
+    async def _started(self) -> Process:
+        async with self._starting:
+            running = self._process
+            if running is not None and running.returncode is None:
+                return running
+            names = (*PLAIN, *self._variables)
+            environment = {name: os.environ[name] for name in names if name in os.environ}
+            with anyio.CancelScope(shield=True):  # a half-started child would be nobody's to end
+                process = await anyio.open_process(
+                    [sys.executable, "-P", "-m", "engine.models.child"], env=environment, start_new_session=True
+                )
+            self._process = process
+            self._spawn(self._read, process)
+            self._spawn(self._keep_tail, process)
+            return process
+
+    async def _read(self, process: Process) -> None:
+        """Hand out what the process says, until it is gone."""
+        assert process.stdout is not None
+        unread = b""
+        with contextlib.suppress(anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            while True:
+                *lines, unread = (unread + await process.stdout.receive()).split(b"\n")
+                for one in lines:
+                    self._take(one)
+        _kill(process)
+        with anyio.move_on_after(GONE_S):
+            await process.wait()
+        if self._process is process:
+            self._process = None
+        self._fail_all(self._last_words(process))
+
+    def _take(self, one: bytes) -> None:
+        try:
+            said = from_child.decode(one)
+        except msgspec.DecodeError:
+            return  # what it says that is no line of ours is of no use to anybody
+        if isinstance(said, Pieces):
+            for id, thought, text in said.items:
+                if (pending := self._pending.get(id)) is not None:
+                    pending.on_chunk(Chunk("thought" if thought else "text", text))
+            return
+        pending = self._pending.pop(said.id, None)
+        if pending is None:
+            return
+        if isinstance(said, Failed):
+            pending.slot.fail(CallFailed(said))
+        else:
+            pending.slot.put(said)
+
+    def _fail_all(self, why: str) -> None:
+        pending, self._pending = self._pending, {}
+        for id, one in pending.items():
+            one.slot.fail(CallFailed(_died(id, why)))
+
+    async def _keep_tail(self, process: Process) -> None:
+        assert process.stderr is not None
+        with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            async for chunk in process.stderr:
+                self._tail = (self._tail + chunk)[-TAIL_BYTES:]
+
+    def _last_words(self, process: Process) -> str:
+        code, said = process.returncode, self._tail.decode(errors="replace").splitlines()
+        how = "ended" if code is None else f"was killed by signal {-code}" if code < 0 else f"exited with {code}"
+        last = next((one.strip() for one in reversed(said) if one.strip()), "")
+        secrets = [os.environ[name] for name in self._variables if name in os.environ]
+        return f"the process that talks to providers {how}" + (
+            f"; it last said: {redacted(last, secrets)}" if last else ""
+        )
+
+
+def _died(id: int, why: str) -> Failed:
+    return Failed(id=id, text=why, error_type="connection", retryable=True)
+
+
+async def _write(process: Process, data: bytes) -> None:
+    assert process.stdin is not None
+    try:
+        await process.stdin.send(data)
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+        raise CallFailed(_died(0, "the process that talks to providers is gone")) from error
+
+
+def _kill(process: Process) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _ignore(chunk: Chunk) -> None:
+    """Take a piece that nobody asked for."""
