@@ -288,6 +288,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.SlotWanted: ("{agent_id} waits for a slot to continue {work}", "muted"),
     on.AttemptResumed: ("{agent_id} continues {work}", ""),
     on.StepRecorded: (_step, "muted"),
+    on.ModelFailed: ("the model {model} failed {agent_id} at {work}: {error_type}: {error}", "error"),
     on.AttemptDone: (
         lambda t, e: f"{'the engine' if e.agent_id is None else t.agent_id} finished {t.work} in {t.duration_ms}",
         "done",

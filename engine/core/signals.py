@@ -54,6 +54,22 @@ class StepFinished:
 
 
 @fact
+class ModelErred:
+    """A call of a model failed."""
+
+    task_id: str
+    attempt: int
+    generation: int | None = None
+    model: str
+    error: str
+    """One line."""
+    error_type: str
+    retry_after_s: float | None = None
+    usage: Usage = field(default_factory=Usage)
+    """What was spent since the last report of the attempt."""
+
+
+@fact
 class ToolBegan:
     """An attempt is about to call a tool that must not be called twice; it waits until that is on disk."""
 
@@ -269,6 +285,7 @@ Signal: TypeAlias = (
     EngineBegan
     | EngineEnds
     | StepFinished
+    | ModelErred
     | ToolBegan
     | ToolRaised
     | DelegationAsked

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     Code: TypeAlias = Reference | Callable[..., object]
 else:
     Code = Annotated[Any, Means(Reference | Callable[..., object])]  # JSON holds references alone
+MODEL_TYPES = ("llm", "SimpleAgent", "ReactAgent", "MultiAgent", "MemoryAgent", "ConversationAgent")
+"""Agent types that a model plays, unless they are given a function."""
 May: TypeAlias = Literal["ask_human", "remember", "recall", "create_agent", "list_workers"]
 RunIn: TypeAlias = Literal["loop", "thread", "process"]
 
@@ -72,7 +74,7 @@ class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
     whose = "agent"
     name: Name
     agent_type: Label | None = None
-    """The runtime that executes it; `function` where `run` is given, else `SimpleAgent`."""
+    """The runtime that executes it; `function` where `run` is given, else `llm`."""
     description: Text = ""
     specialties: Annotated[Sequence[Label], Within(max_length=100)] = ()
     tools: Annotated[Sequence[Code], Within(max_length=200)] = ()
@@ -113,11 +115,21 @@ class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
         """Bring values into one shape and refuse what cannot be right; the hash of a spec depends on it."""
         super().__post_init__()
         if self.agent_type is None:
-            self.agent_type = "function" if self.run is not None else "SimpleAgent"
+            self.agent_type = "function" if self.run is not None else "llm"
+
+    @property
+    def is_played_by_model(self) -> bool:
+        """True where a model does the work, and no function of the user's own."""
+        return self.run is None and self.agent_type in MODEL_TYPES
 
     def with_name(self, name: str) -> "AgentSpec":
         """Return a copy under another name."""
         return changed(self, name=name)
+
+
+def lead_spec(name: str, model: str | Sequence[str], instructions: str) -> AgentSpec:
+    """Return the agent that leads a supervisor for which only a model was given; it has the supervisor's name."""
+    return AgentSpec(name=name, agent_type="ReactAgent", model=model, instructions=instructions)
 
 
 @fact

@@ -3,15 +3,12 @@
 import difflib
 from collections.abc import Mapping
 
-from engine.core.spec import AgentSpec
-from engine.errors import UnknownRuntime, Unusable
-from engine.runtimes.base import Factory, Runtime
-from engine.runtimes.code import Code
+from engine.core.spec import MODEL_TYPES
+from engine.errors import UnknownRuntime
+from engine.runtimes.base import Factory
 from engine.runtimes.function import function_runtime
+from engine.runtimes.model.runtime import model_runtime
 from engine.runtimes.scripted import scripted_runtime
-
-MODEL_TYPES = ("SimpleAgent", "ReactAgent", "MultiAgent", "MemoryAgent", "ConversationAgent")
-"""Agent types that a model plays, unless they are given a function."""
 
 
 def built_in() -> dict[str, Factory]:
@@ -19,7 +16,7 @@ def built_in() -> dict[str, Factory]:
     return {
         "function": function_runtime,
         "scripted": scripted_runtime,
-        **dict.fromkeys(MODEL_TYPES, _model_runtime),
+        **dict.fromkeys(MODEL_TYPES, model_runtime),
     }
 
 
@@ -33,12 +30,3 @@ def factory_for(agent_type: str, runtimes: Mapping[str, Factory]) -> Factory:
         near = difflib.get_close_matches(agent_type, runtimes, n=2)
         raise UnknownRuntime(agent_type, near, sorted(runtimes))
     return runtimes[agent_type]
-
-
-def _model_runtime(spec: AgentSpec, code: Code) -> Runtime:
-    if spec.run is not None:
-        return function_runtime(spec, code)
-    raise Unusable(
-        f"agent {spec.name!r} is a {spec.agent_type}, which a model plays, and no model runtime is installed;"
-        " give it a function with run="
-    )

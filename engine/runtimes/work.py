@@ -19,6 +19,7 @@ from engine.core.effects import AnswerCall, StartAttempt
 from engine.core.fact import JsonValue
 from engine.core.signals import (
     DelegationAsked,
+    ModelErred,
     Signal,
     StepFinished,
     ThreadCameBack,
@@ -27,7 +28,7 @@ from engine.core.signals import (
 )
 from engine.core.spec import AgentSpec
 from engine.core.state import Exchange, RunStatus, State
-from engine.core.values import NO_USAGE, Usage
+from engine.core.values import NO_USAGE, Held, Usage
 from engine.errors import AttemptInterrupted, DelegationFailed
 from engine.models.records import Answer, Chunk, Message, ModelError, ModelRequest
 from engine.runtimes.holding import Services as Services
@@ -195,6 +196,29 @@ class Work(SlotHolder, Showing):
                 end was reported: then the step is not.
         """
         await self._written(step)
+
+    def record_soon(self, step: StepFinished) -> None:
+        """Journal a finished step without waiting for the disk: with what is reported next, or before it."""
+        self._raise_if_over()
+        self._services.signal(step)
+
+    def model_erred(self, error: ModelError) -> None:
+        """Journal that a call of a model failed, with what it cost."""
+        self._raise_if_over()
+        self._services.signal(
+            ModelErred(
+                **of_attempt(self.effect),
+                model=error.model,
+                error=one_line(error),
+                error_type=error.error_type,
+                retry_after_s=error.retry_after_s,
+                usage=self.take_spent(),
+            )
+        )
+
+    async def text(self, value: Held) -> JsonValue:
+        """Return a value that the state holds by reference."""
+        return await self._services.text(value)
 
     async def tool_began(self, name: str, key: str) -> None:
         """Journal that a tool is about to be called which must not be called twice; returns once it is on disk.

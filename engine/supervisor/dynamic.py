@@ -15,9 +15,10 @@ from engine.clock import Clock
 from engine.core.commands import AddSupervisor, RegisterSpec, SupervisorSpec, Winner
 from engine.core.fact import JsonValue, changed
 from engine.core.limits import Limits
+from engine.core.model_spec import McpSpec, ModelSpec
 from engine.core.options import SupervisorOptions
 from engine.core.policies.records import Chain
-from engine.core.spec import AgentSpec, DiscoveryConfig
+from engine.core.spec import AgentSpec, DiscoveryConfig, lead_spec
 from engine.core.validation.bounds import Rows
 from engine.core.validation.records import check_arguments
 from engine.errors import AlreadyStarted, NotInThisVersion
@@ -49,7 +50,8 @@ class DynamicSupervisor(Requests, Changes, Views):
         name: A letter, then up to 63 letters, digits, "_" or "-".
         agent_specs: Its agents, in the order in which they take part.
         agent_registry: What `add_agent_from_registry` takes agents from.
-        coordination_mode: Name of its coordination strategy, such as `sequential`, `parallel` or `map`.
+        coordination_mode: Name of its coordination strategy, such as `sequential`, `parallel` or `map`; `sequential`
+            where nothing is said, and `delegate` where a model leads.
         auto_discover: Choose agents by the words of each request, instead of all of them.
         discovery: How they are chosen.
         participants: Names of those that take part, in order; None for all.
@@ -62,6 +64,11 @@ class DynamicSupervisor(Requests, Changes, Views):
         coordination_strategies: Strategies by category of work, such as `{"research_tasks": "parallel"}`.
         coordination_settings: What its coordination strategy asks for.
         lead: The agent that gets the whole request in the mode `delegate`; a spec, or the name of one of its agents.
+        model: The model that leads, or several to fail over along: an agent of the supervisor's name is made, which
+            delegates to the others. Not with `lead`, nor with another mode than `delegate`.
+        instructions: What the model that leads is told it is.
+        models: Models by the names that specs use, here and below.
+        mcp: Servers of tools by the names that specs use, here and below.
         options: Everything else that may be set for a supervisor, and what of the above is set there.
         store: Path of the team's file, resolved now where it is relative; None keeps everything in memory.
         durability: Whether what is acknowledged is on disk (`full`) or may be lost in a power cut (`normal`).
@@ -88,7 +95,7 @@ class DynamicSupervisor(Requests, Changes, Views):
         *,
         agent_specs: Iterable[AgentSpec | SpecifiedAgent] = (),
         agent_registry: AgentRegistry | None = None,
-        coordination_mode: str = "sequential",
+        coordination_mode: str | None = None,
         coordination_strategies: Mapping[str, str] | None = None,
         coordination_settings: Mapping[str, JsonValue] | None = None,
         auto_discover: bool = False,
@@ -96,6 +103,10 @@ class DynamicSupervisor(Requests, Changes, Views):
         participants: Sequence[str] | None = None,
         default_agent: str | None = None,
         lead: AgentSpec | SpecifiedAgent | str | None = None,
+        model: str | Sequence[str] | None = None,
+        instructions: str = "",
+        models: Mapping[str, ModelSpec] | None = None,
+        mcp: Mapping[str, McpSpec] | None = None,
         aggregator: str | None = None,
         max_agents: int = 50,
         max_parallel: int = 10,
@@ -118,6 +129,13 @@ class DynamicSupervisor(Requests, Changes, Views):
         self.agent_registry = agent_registry
         self._path = (name,)
         specs = [spec_of(agent) for agent in agent_specs]
+        if model is not None:
+            if lead is not None or coordination_mode not in (None, "delegate"):
+                other = "lead" if lead is not None else f"coordination_mode={coordination_mode!r}"
+                raise ValueError(f"supervisor {name!r} is led by the model that model= names; leave out {other}")
+            lead, coordination_mode = lead_spec(name, model, instructions), "delegate"
+        elif instructions:
+            raise ValueError(f"supervisor {name!r} has instructions, and no model= that they are for")
         if lead is not None and not isinstance(lead, str) and spec_of(lead).name not in [one.name for one in specs]:
             specs.insert(0, spec_of(lead))
         if len(specs) > max_agents:
@@ -127,11 +145,13 @@ class DynamicSupervisor(Requests, Changes, Views):
             "limits": limits,
             "strategies": dict(coordination_strategies or {}),
             "settings": dict(coordination_settings or {}),
+            "models": dict(models or {}),
+            "mcp": dict(mcp or {}),
             "lead": lead if lead is None or isinstance(lead, str) else spec_of(lead).name,
         }
         team = SupervisorSpec(
             name=name,
-            mode=coordination_mode,
+            mode=coordination_mode or "sequential",
             aggregator=aggregator,
             participants=None if participants is None else list(participants),
             auto_discover=auto_discover,

@@ -5,11 +5,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from engine.core.commands import SupervisorSpec
-from engine.core.fact import names
+from engine.core.fact import changed, names
 from engine.core.limits import Limits
 from engine.core.model_spec import McpSpec
 from engine.core.options import Preempt, SupervisorOptions
-from engine.core.spec import AgentSpec, Circuit, Pool, Restart
+from engine.core.spec import AgentSpec, Circuit, Pool, Restart, lead_spec
 from engine.teamfile.meaning import agents_of, type_of
 from engine.teamfile.policies import AmountsBlock, policy_of
 from engine.teamfile.schema import AgentBlock, TeamBlock, TeamDocument, model_spec
@@ -22,12 +22,16 @@ def supervisor_spec(block: TeamBlock) -> SupervisorSpec:
     """Return a supervisor with everything under it, its members in order."""
     chief = block.supervisor
     members: dict[str, AgentSpec | SupervisorSpec] = {agent.name: agent_spec(agent) for agent in block.agents}
+    leads: dict[str, Any] = {}
+    if chief.model is not None:
+        members = {chief.name: lead_spec(chief.name, chief.model, chief.instructions), **members}
+        leads = {"lead": chief.name}
     members |= {team.supervisor.name: supervisor_spec(team) for team in block.teams}
     first = chief.order or chief.participants or []
     return SupervisorSpec(
         **_values(chief, SupervisorSpec),
-        mode=chief.strategy,
-        options=_options(block),
+        mode="delegate" if leads else chief.strategy,
+        options=changed(_options(block), **leads),
         members=[members[name] for name in dict.fromkeys([*first, *members])],
     )
 

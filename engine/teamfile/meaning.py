@@ -12,8 +12,11 @@ from pydantic import ValidationError
 from engine.core.errors import BadValue, Refused
 from engine.core.model_spec import McpSpec
 from engine.core.options import SupervisorOptions
-from engine.core.spec import Pool
+from engine.core.spec import MODEL_TYPES, Pool
 from engine.core.strategies import check_settings
+from engine.errors import Unusable
+from engine.runtimes.model.options import ModelOptions
+from engine.runtimes.model.output import check_schema
 from engine.runtimes.scripted import Script
 from engine.teamfile.document import Document, Loc, Problem, or_nearest
 from engine.teamfile.faults import field, problems_of
@@ -84,6 +87,7 @@ class Meaning:
             )
         if chief.aggregation == "synthesis" and chief.aggregator is None:
             self._say((*here, "aggregation"), "synthesis needs an 'aggregator': the name of the agent that writes it")
+        self._leads(block, loc)
         if self._has_all_names(loc):
             self._named(block, agents, members, loc)
         self._policies(chief.on_failure, (*here, "on_failure"))
@@ -125,14 +129,15 @@ class Meaning:
     def _agent(self, agent: AgentBlock, loc: Loc) -> None:
         runtime = type_of(agent)
         if runtime is None:
-            self._say(loc, "says not what does the work; give it run: module:function")
+            self._say(loc, "says not what does the work; give it run: module:function, or a model")
         elif runtime not in self._runtimes:
             self._say((*loc, "type"), f"no runtime {runtime!r}; {or_nearest(runtime, self._runtimes)}")
         elif runtime == "scripted":
             self._scripted(agent, loc)
-        elif agent.run is None:
-            model = "" if runtime == "function" else f"a {runtime} is played by a model, which is not supported yet; "
-            self._say(loc, f"{model}give it run: module:function")
+        elif agent.run is None and runtime in MODEL_TYPES:
+            self._modelled(agent, runtime, loc)
+        elif agent.run is None and runtime == "function":
+            self._say(loc, "give it run: module:function")
         if agent.script is not None and runtime != "scripted":
             self._say((*loc, "script"), f"is for scripted agents, and this one is a {runtime or 'nothing'}")
         self._policies(agent.on_failure, (*loc, "on_failure"))
@@ -165,6 +170,35 @@ class Meaning:
         except ValidationError as error:
             self._found += problems_of(error.errors(include_url=False), self._document, under=place)
 
+    def _modelled(self, agent: AgentBlock, runtime: str, loc: Loc) -> None:
+        """Check an agent that a model plays."""
+        try:
+            ModelOptions.model_validate(agent.options)
+        except ValidationError as error:
+            self._found += problems_of(error.errors(include_url=False), self._document, under=(*loc, "options"))
+        given = next((name for name in ("tools", "mcp", "may") if getattr(agent, name)), None)
+        if runtime == "SimpleAgent" and given is not None:
+            self._say((*loc, given), "is nothing for a SimpleAgent; make it a ReactAgent")
+        if agent.output is not None:
+            try:
+                check_schema(agent.output)
+            except Unusable as unusable:
+                self._say((*loc, "output"), unusable.reason)
+
+    def _leads(self, block: TeamBlock, loc: Loc) -> None:
+        """Check that a model that is to lead is the only one who does."""
+        chief, here = block.supervisor, (*loc, "supervisor")
+        if chief.model is None:
+            if chief.instructions:
+                self._say((*here, "instructions"), "are for a model that leads; name it with 'model'")
+            return
+        if chief.lead is not None:
+            self._say((*here, "lead"), "a model leads already; leave out 'lead' or 'model'")
+        if "strategy" in chief.model_fields_set and chief.strategy != "delegate":
+            self._say((*here, "strategy"), f"a model that leads delegates, and this is {chief.strategy!r}; remove one")
+        if any(agent.name == chief.name for agent in block.agents):
+            self._say((*here, "model"), f"makes an agent {chief.name!r}, and there is one; rename one of them")
+
     def _once(self, taken: dict[str, str], name: str, loc: Loc, where: str) -> None:
         if name in taken:
             self._say(loc, f"{where} has a {name!r} already, {taken[name]}; choose another name")
@@ -190,7 +224,9 @@ def type_of(agent: AgentBlock) -> str | None:
         return agent.type
     if agent.run is not None:
         return "function"
-    return "scripted" if agent.script is not None else None
+    if agent.script is not None:
+        return "scripted"
+    return "llm" if agent.model is not None or agent.instructions else None
 
 
 def teams_of(team: TeamBlock, loc: Loc = ()) -> Iterator[tuple[Loc, TeamBlock]]:

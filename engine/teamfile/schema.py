@@ -176,6 +176,10 @@ class SupervisorBlock(Block):
     processes: Annotated[
         Slots | None, Field(description="Attempts in processes that may be at work in it and everything under it.")
     ] = None
+    model: Annotated[
+        Label | list[Label] | None, Field(description="A model that leads, or several to fail over along.")
+    ] = None
+    instructions: Annotated[Text, Field(description="What the model that leads is told it is.")] = ""
     lead: Annotated[Name | None, Field(description="The agent that gets the whole request under delegate.")] = None
     settings: Annotated[dict[str, JsonValue], Field(default_factory=dict, description="What its strategy asks for.")]
     on_failure: Annotated[

@@ -33,6 +33,8 @@ BLOCKS = {
     "restart": ["RestartBlock"],
     "preempt": ["PreemptBlock"],
     "pool": ["PoolBlock"],
+    "Models": ["ModelBlock"],
+    "Tool servers": ["McpBlock"],
     "limits": ["LimitsBlock", "AgentLimitsBlock", "AmountsBlock"],
 }
 """What of the schema each table of docs/reference/team-file.md tells."""
@@ -69,8 +71,13 @@ def team_with(section: str, key: str, example: Any) -> dict[str, Any]:
         return {**team, **example}
     if section in ("A supervisor", "restart", "preempt"):
         chief.update(example if section == "A supervisor" else {section: example})
+        chief.update({"model": "openai/gpt-4o"} if key == "instructions" else {})
     elif section == "limits":
         team["limits"] = example
+    elif section == "Models":
+        team["models"] = {"fast": {**({} if key in ("model", "replies") else {"model": "openai/gpt-4o"}), **example}}
+    elif section == "Tool servers":
+        team["mcp"] = {"files": {**({} if key in ("argv", "url") else {"argv": ["mcp-files"]}), **example}}
     else:
         scout.update(
             {section: {"max": 9} | example}

@@ -77,6 +77,7 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     signals.EngineBegan: engine.engine_began,
     signals.EngineEnds: engine.engine_ends,
     signals.StepFinished: attempts.step_finished,
+    signals.ModelErred: attempts.model_erred,
     signals.ToolBegan: escalations.tool_began,
     signals.ToolRaised: escalations.tool_raised,
     signals.DelegationAsked: attempts.delegation_asked,

@@ -20,6 +20,7 @@ from engine.core.events import (
     ChildPlan,
     Delegated,
     Event,
+    ModelFailed,
     SlotWanted,
     StepRecorded,
     ThreadReturned,
@@ -33,6 +34,7 @@ from engine.core.signals import (
     AttemptStopped,
     AttemptSucceeded,
     DelegationAsked,
+    ModelErred,
     SlotAsked,
     StepFinished,
     StepsEnded,
@@ -49,6 +51,7 @@ MAX_DEPTH = 16
 
 OfAttempt: TypeAlias = (
     StepFinished
+    | ModelErred
     | ToolBegan
     | ToolRaised
     | DelegationAsked
@@ -76,6 +79,12 @@ def step_finished(state: State, signal: StepFinished, ctx: Context) -> list[Even
     if found is None or signal.key in found[0].steps:
         return []
     return [of_attempt(StepRecorded, found[1], signal)]
+
+
+def model_erred(state: State, signal: ModelErred, ctx: Context) -> list[Event]:
+    """Note that a call of a model failed, and what it cost; what follows is the attempt's to say."""
+    found = live(state, signal)
+    return [] if found is None else [of_attempt(ModelFailed, found[1], signal)]
 
 
 def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> list[Event]:

@@ -15,6 +15,7 @@ from engine.core.events.attempt import (
     AttemptResumed,
     AttemptSetAside,
     AttemptStarted,
+    ModelFailed,
     PreemptionAsked,
     PrioritySet,
     SlotWanted,
@@ -198,6 +199,7 @@ Event: TypeAlias = (
     | AttemptResumed
     | AttemptMigrated
     | StepRecorded
+    | ModelFailed
     | AttemptDone
     | AttemptFailed
     | AttemptCancelled

@@ -92,6 +92,28 @@ class StepRecorded:
 
 
 @fact
+class ModelFailed:
+    """A call of a model failed; the attempt goes on with the next model of its list, or fails with this error."""
+
+    type: Literal["model_failed"] = "model_failed"
+    at_ms: int = 0
+    run_id: str = ""
+    task_id: str
+    attempt: int
+    agent_id: str | None
+    model: str
+    """The name that the spec calls it by."""
+    error: str
+    """One line."""
+    error_type: str
+    """`rate_limit`, `timeout`, `connection`, `server`, `auth`, `bad_request`, `context`, `cut`, `content`."""
+    retry_after_s: float | None = None
+    """How long the provider asked to be left alone, in seconds."""
+    usage: Usage = field(default_factory=Usage)
+    """What was spent nevertheless, since the report before."""
+
+
+@fact
 class AttemptDone:
     """An attempt ended well, and with it the task."""
 

@@ -11,6 +11,7 @@ from engine.core.events import (
     AttemptResumed,
     AttemptSetAside,
     AttemptStarted,
+    ModelFailed,
     SlotWanted,
     StepRecorded,
 )
@@ -133,6 +134,10 @@ def _step_recorded(state: State, event: StepRecorded) -> None:
     charge(state, task, state.agents.get(event.agent_id or ""), event.usage)
     if event.agent_id is not None and task.attempt is not None:
         took_part(state.agents[event.agent_id], task.attempt.generation)
+
+
+def _model_failed(state: State, event: ModelFailed) -> None:
+    charge(state, state.tasks[event.task_id], state.agents.get(event.agent_id or ""), event.usage)
 
 
 def _generation(task: Task) -> int:
@@ -264,6 +269,7 @@ HANDLERS: Handlers = {
     AttemptResumed: _attempt_resumed,
     AttemptMigrated: _attempt_migrated,
     StepRecorded: _step_recorded,
+    ModelFailed: _model_failed,
     AttemptDone: _attempt_done,
     AttemptFailed: _attempt_failed,
     AttemptCancelled: _attempt_cancelled,

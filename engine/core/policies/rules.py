@@ -17,6 +17,8 @@ from engine.core.queries.tree import inherited
 from engine.core.state import Agent, State, Task
 from engine.core.validation.bounds import DAY_S
 
+OF_MODELS: Sequence[FailurePolicy] = (Retry(3),)
+"""The chain of an agent that a model plays, where nobody set one: calls of models fail often, and soon work again."""
 LONGEST = 10
 """How many times `cool_s` a circuit stays open at most."""
 
@@ -185,8 +187,10 @@ def is_too_often(policy: Restart, restarts_ms: Sequence[int], now_ms: int) -> bo
 
 def chain_of_agent(state: State, agent: Agent) -> Sequence[FailurePolicy]:
     """Return the policies of an agent: those of its spec, else those of the nearest supervisor that has any."""
-    own = state.spec_of(agent).on_failure
-    found: Sequence[FailurePolicy] = own or inherited(state, state.supervisors[agent.supervisor_id], "on_failure", ())
+    spec = state.spec_of(agent)
+    otherwise = OF_MODELS if spec.is_played_by_model else ()
+    supervisor = state.supervisors[agent.supervisor_id]
+    found: Sequence[FailurePolicy] = spec.on_failure or inherited(state, supervisor, "on_failure", otherwise)
     return found
 
 

@@ -38,6 +38,7 @@ from engine.core.events import (
     ItemReturned,
     ItemTaken,
     MemberMoved,
+    ModelFailed,
     NeedMet,
     RetryDue,
     RunFinished,
@@ -115,8 +116,8 @@ CHANGES_WHO_IS_ABLE = frozenset(
 """After these somebody may be able to work no more, or anew, so that what waits may have to wait elsewhere."""
 _SPENDING = frozenset(
     {
-        AttemptStarted, AttemptResumed, StepRecorded, AttemptDone, AttemptFailed, AttemptCancelled, AttemptPreempted,
-        AttemptSetAside, AttemptMigrated, ThreadReturned,
+        AttemptStarted, AttemptResumed, StepRecorded, ModelFailed, AttemptDone, AttemptFailed, AttemptCancelled,
+        AttemptPreempted, AttemptSetAside, AttemptMigrated, ThreadReturned,
     }
 )  # fmt: skip
 """With these an attempt begins to spend, or says what it has spent."""
@@ -124,7 +125,7 @@ _SPENDING = frozenset(
 
 def _spenders(state: State, event: Any) -> list[Prompt]:
     """Look at the budgets of everybody who pays for what an attempt has spent."""
-    if type(event) in (StepRecorded, ThreadReturned) and is_empty(event.usage):
+    if type(event) in (StepRecorded, ModelFailed, ThreadReturned) and is_empty(event.usage):
         return []
     task, run = state.tasks.get(event.task_id or ""), state.runs.get(event.run_id or "")  # gone before a late thread
     agent = state.agents.get(event.agent_id or "")

@@ -1,0 +1,73 @@
+"""Whom a lead may give work to: the members of its supervisor that could begin now."""
+
+from collections.abc import Iterator
+
+from engine.core.fact import fact
+from engine.core.queries.able import has_anybody_able, why_not_able, why_team_is_not_able
+from engine.core.queries.tree import agents_of
+from engine.core.state import Agent, State, Supervisor, Task
+
+
+@fact
+class Worker:
+    """A member that a lead may give work to."""
+
+    name: str
+    description: str
+    specialties: tuple[str, ...] = ()
+
+
+def leads(state: State, task: Task) -> bool:
+    """Return True for the task of whoever leads a graph of the strategy `delegate`."""
+    group = state.tasks.get(task.parent_id or "")
+    return task.role == "lead" and group is not None and group.mode == "delegate"
+
+
+def workers_of(state: State, supervisor: Supervisor, *, lead_id: str) -> list[Worker]:
+    """Return the workers under a lead, in the order of the members: nobody who is paused, leaves, or cannot work."""
+    return [
+        _worker(state, member)
+        for member in _members(state, supervisor, lead_id)
+        if why_not_asked(state, member) is None
+    ]
+
+
+def why_no_worker(state: State, supervisor: Supervisor, name: str, *, lead_id: str) -> str | None:
+    """Return why nothing can be given to a member of that name; None where it can."""
+    found = [member for member in _members(state, supervisor, lead_id) if member.name == name]
+    if not found:
+        return f"there is no worker {name!r}"
+    reasons = [why_not_asked(state, member) for member in found]
+    return None if None in reasons else f"{name} {reasons[0]}"
+
+
+def why_not_asked(state: State, member: Agent | Supervisor) -> str | None:
+    """Return why a lead may not give work to a member now, in words that follow its name; None where it may."""
+    if member.paused:
+        return "is paused"
+    if isinstance(member, Agent):
+        return "is away" if member.away else why_not_able(state, member)
+    if member.leaving is not None:
+        return "is being removed"
+    why = why_team_is_not_able(state, member)
+    if why is not None:
+        return f"cannot work: {why}"
+    return None if has_anybody_able(state, member) else "has nobody who is able to work"
+
+
+def _members(state: State, supervisor: Supervisor, lead_id: str) -> Iterator[Agent | Supervisor]:
+    """Yield the members that take part, without the lead."""
+    for member_id in supervisor.members:
+        member = state.agents.get(member_id) or state.supervisors[member_id]
+        if member_id != lead_id and (supervisor.participants is None or member.name in supervisor.participants):
+            yield member
+
+
+def _worker(state: State, member: Agent | Supervisor) -> Worker:
+    if isinstance(member, Agent):
+        spec = state.spec_of(member)
+        return Worker(name=member.name, description=spec.description, specialties=tuple(spec.specialties))
+    below = agents_of(state, member.id)
+    names = ", ".join(agent.name for agent in below[:8]) + (", …" if len(below) > 8 else "")
+    skills = dict.fromkeys(skill for agent in below for skill in state.spec_of(agent).specialties)
+    return Worker(name=member.name, description=f"A team: {names}", specialties=tuple(skills))

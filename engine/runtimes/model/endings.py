@@ -1,0 +1,76 @@
+"""How a model agent fails by itself: each way under its own name, with a sentence that says what to do.
+
+Trying again cannot help: the recorded turns are the conversation, and would be taken again. What a provider fails with
+is a `ModelError`, which may be worth another try.
+"""
+
+from collections.abc import Sequence
+
+from engine.errors import PermanentFailure
+from engine.models.records import ModelError
+
+
+class ModelStopped(PermanentFailure):
+    """Base of what a model agent fails with by itself."""
+
+
+class TurnLimit(ModelStopped):
+    """It took as many turns as it may."""
+
+    def __init__(self, turns: int) -> None:
+        super().__init__(f"no answer after {turns} turns; give it more with options.turns, or clearer instructions")
+
+
+class Looping(ModelStopped):
+    """It did the same three times in a row, with the same results."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        called = ", ".join(dict.fromkeys(names))
+        super().__init__(f"it called {called} three times in a row with the same arguments and the same results")
+
+
+class InvalidOutput(ModelStopped):
+    """Its answer is not what `output` asks for, also when asked once again."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"its answer does not fit the schema of its output: {problem}")
+
+
+class AnswerCut(ModelStopped):
+    """Its answer was cut at its length."""
+
+    def __init__(self) -> None:
+        super().__init__("its answer was cut at its longest length; raise options.max_tokens, or ask for less")
+
+
+class AnswerRefused(ModelStopped):
+    """The model, or its provider, refused to answer."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(
+            f"the model refused to answer: {text.strip()[:300]}" if text else "the model refused to answer"
+        )
+
+
+class EmptyAnswer(ModelStopped):
+    """It said nothing, also when asked once again."""
+
+    def __init__(self) -> None:
+        super().__init__("the model answered nothing, twice")
+
+
+def all_failed(errors: Sequence[ModelError]) -> ModelError:
+    """Return what an attempt fails with when none of its models answered: worth another try where one of them is."""
+    last = errors[-1]
+    if len(errors) == 1:
+        return last
+    again = [error for error in errors if error.retryable]
+    waits = [error.retry_after_s or 0.0 for error in again]
+    text = "; ".join(str(error) for error in errors)
+    return ModelError(
+        text,
+        model=last.model,
+        error_type=(again[-1] if again else last).error_type,
+        retryable=bool(again),
+        retry_after_s=min(waits, default=0.0) or None,
+    )

@@ -1,0 +1,49 @@
+"""Which models an agent asks: looked up when an attempt begins, by name, in the state of that moment.
+
+A name stands under `models` of the agent's supervisor or of one above it, the nearest first; else it is one that
+litellm knows. An agent that names none asks the model in `QUARTERDECK_MODEL`.
+"""
+
+import os
+from dataclasses import dataclass
+
+from engine.core.model_spec import ModelSpec
+from engine.core.queries.tree import above_of
+from engine.core.spec import AgentSpec
+from engine.core.state import State
+from engine.errors import PermanentFailure
+
+VARIABLE = "QUARTERDECK_MODEL"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedModel:
+    """A model under the name that the spec has for it."""
+
+    name: str
+    spec: ModelSpec
+
+
+class NoModel(PermanentFailure):
+    """An agent is to be played by a model, and nothing says by which."""
+
+
+def models_of(state: State, supervisor_id: str, spec: AgentSpec) -> list[NamedModel]:
+    """Return the models of an agent, in the order in which they are asked; at least one.
+
+    Raises:
+        NoModel: If neither its spec nor the environment names one.
+    """
+    said = [spec.model] if isinstance(spec.model, str) else list(spec.model or ())
+    names = said or [name for name in (os.environ.get(VARIABLE, "").strip(),) if name]
+    if not names:
+        raise NoModel(f"agent {spec.name!r} has no model: give it model=, or set {VARIABLE}")
+    return [NamedModel(name, model_named(state, supervisor_id, name)) for name in names]
+
+
+def model_named(state: State, supervisor_id: str, name: str) -> ModelSpec:
+    """Return what a name stands for under a supervisor."""
+    for supervisor in above_of(state, state.supervisors[supervisor_id]):
+        if name in supervisor.options.models:
+            return supervisor.options.models[name]
+    return ModelSpec(model=name)

@@ -1,0 +1,92 @@
+"""What `options` of a model agent may say, and what its type allows; refused in one line that names the place."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from engine.core.fact import JsonValue
+from engine.core.spec import AgentSpec
+from engine.errors import Unusable
+
+TOOL_NAMES = (
+    "delegate",
+    "forward_message",
+    "list_workers",
+    "create_agent",
+    "create_plan",
+    "ask_human",
+    "remember",
+    "recall",
+    "read_result",
+)
+"""Tools of the engine's own, which `tool_names` may give other names."""
+ToolName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+
+class ModelOptions(BaseModel):
+    """Options of every agent that a model plays."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_tokens: Annotated[int, Field(ge=1, le=10**7)] | None = None
+    """Longest answer, in tokens."""
+    turns: Annotated[int, Field(ge=1, le=10_000)] = 50
+    """How many answers of the model one task may take."""
+    tools_at_once: Annotated[int, Field(ge=1, le=1_000)] = 8
+    """Calls of one turn that run together here; what is delegated is asked all at once, and waits for its slots."""
+    compact_at: Annotated[float, Field(ge=0.05, le=1)] = 0.8
+    """Share of the model's context from which on the conversation is compacted."""
+    result_chars: Annotated[int, Field(ge=200, le=10**7)] = 20_000
+    """Characters of a result that the model is shown; it reads on from there with `read_result`."""
+    tool_names: dict[str, ToolName] = Field(default_factory=dict)
+    """Other names for the engine's own tools."""
+    params: dict[str, JsonValue] = Field(default_factory=dict)
+    """What else the provider takes, handed on as it is."""
+
+    @model_validator(mode="after")
+    def _names_fit(self) -> "ModelOptions":
+        unknown = next((name for name in self.tool_names if name not in TOOL_NAMES), None)
+        if unknown is not None:
+            raise ValueError(f"tool_names: no tool {unknown!r} of the engine; there are {', '.join(TOOL_NAMES)}")
+        names = [self.name_of(tool) for tool in TOOL_NAMES]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"tool_names: two tools would have the name {twice!r}")
+        return self
+
+    def name_of(self, tool: str) -> str:
+        """Return what the model knows one of the engine's own tools by."""
+        return self.tool_names.get(tool, tool)
+
+    @property
+    def request_params(self) -> dict[str, JsonValue]:
+        """What goes to the provider with each request."""
+        named: dict[str, JsonValue] = {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        return {**{name: value for name, value in named.items() if value is not None}, **self.params}
+
+
+def options_of(spec: AgentSpec) -> ModelOptions:
+    """Return the options of a spec that a model plays.
+
+    Raises:
+        Unusable: If they cannot be right, or the type cannot do what the spec asks for.
+    """
+    try:
+        options = ModelOptions.model_validate(dict(spec.options))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(("options", *(str(part) for part in first["loc"])))
+        raise Unusable(f"agent {spec.name!r}: {where}: {first['msg'].removeprefix('Value error, ')}") from error
+    if spec.agent_type == "SimpleAgent" and (given := beyond_simple(spec)):
+        raise Unusable(f"agent {spec.name!r} is a SimpleAgent, which has no {given}; make it a ReactAgent")
+    return options
+
+
+def beyond_simple(spec: AgentSpec) -> str | None:
+    """Return what of a spec only an agent with a loop can use; None where there is nothing."""
+    return next((name for name in ("tools", "mcp", "may") if getattr(spec, name)), None)
+
+
+def uses_tools(spec: AgentSpec) -> bool:
+    """Return True for an agent that calls tools in a loop; `llm` is one where it is given any."""
+    return spec.agent_type != "SimpleAgent" and (spec.agent_type != "llm" or beyond_simple(spec) is not None)

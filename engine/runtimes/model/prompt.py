@@ -1,0 +1,57 @@
+"""What a model is told it is: the user's instructions first, then what the engine adds.
+
+Rule: what changes least stands first, so that the beginning stays in the provider's cache.
+"""
+
+from collections.abc import Sequence
+
+from engine.core.queries.workers import Worker
+from engine.core.spec import AgentSpec
+from engine.runtimes.model.options import ModelOptions
+
+MOST_NAMED = 100
+"""Workers up to which each is named; of more, what they can do."""
+
+
+def system_text(spec: AgentSpec, options: ModelOptions, workers: Sequence[Worker] | None) -> str:
+    """Return the system message.
+
+    Args:
+        spec: Whose.
+        options: What it calls the engine's tools.
+        workers: Whom it may give work to; None where it does not lead.
+    """
+    parts = [spec.instructions.strip() or _about(spec)]
+    if workers is not None:
+        parts.append(_leading(options, workers))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _about(spec: AgentSpec) -> str:
+    return f"You are {spec.name}. {spec.description}".strip()
+
+
+def _leading(options: ModelOptions, workers: Sequence[Worker]) -> str:
+    delegate, forward = options.name_of("delegate"), options.name_of("forward_message")
+    said = (
+        f"You lead a team. Give work to its members with `{delegate}`: say in full what each has to do, because a"
+        " worker sees its instructions and nothing else of this conversation. Calls of one turn run at the same time."
+        f" Answer the request yourself once you have what you need, or end with `{forward}` where one worker's last"
+        " answer is the answer, word for word."
+    )
+    if not workers:
+        return f"{said}\n\nNobody is there to work at the moment: answer yourself."
+    if len(workers) > MOST_NAMED:
+        return f"{said}\n\n{len(workers)} workers are there; name a capability, and one who has it does the work."
+    return f"{said}\n\nWorkers:\n" + "\n".join(_line(worker) for worker in workers)
+
+
+def _line(worker: Worker) -> str:
+    about = worker.description.strip()
+    skills = f" ({', '.join(worker.specialties)})" if worker.specialties else ""
+    return f"- {worker.name}{skills}" + (f": {about}" if about else "")
+
+
+def capabilities_of(workers: Sequence[Worker]) -> list[str]:
+    """Return what workers can do, each once."""
+    return list(dict.fromkeys(skill for worker in workers for skill in worker.specialties))

@@ -1,0 +1,64 @@
+"""Runtime of agents that a model plays: `SimpleAgent`, `ReactAgent` and those made of them, by their agent type."""
+
+from engine.core.fact import JsonValue
+from engine.core.spec import AgentSpec
+from engine.errors import Unusable
+from engine.runtimes.base import Runtime
+from engine.runtimes.code import Code
+from engine.runtimes.function import function_runtime
+from engine.runtimes.model.lookup import models_of
+from engine.runtimes.model.loop import Loop
+from engine.runtimes.model.options import ModelOptions, options_of, uses_tools
+from engine.runtimes.model.output import check_schema
+from engine.runtimes.model.tools import FunctionTool, Tool
+from engine.runtimes.model.turn import Turns
+from engine.runtimes.work import Work
+
+
+def model_runtime(spec: AgentSpec, code: Code) -> Runtime:
+    """Make the runtime of a spec that a model plays; with `run` it is a function that does.
+
+    Raises:
+        Unusable: If its options cannot be right.
+    """
+    if spec.run is not None:
+        return function_runtime(spec, code)
+    return ModelRuntime(spec, code, options_of(spec))
+
+
+class ModelRuntime:
+    """Let a model work, with tools where its spec gives it any."""
+
+    def __init__(self, spec: AgentSpec, code: Code, options: ModelOptions) -> None:
+        self._spec = spec
+        self._code = code
+        self._options = options
+        self._tools: list[Tool] = []
+
+    async def check(self) -> None:
+        """Import the tools, and look at the schema of the output."""
+        if self._spec.output is not None:
+            try:
+                check_schema(self._spec.output)
+            except Unusable as unusable:
+                raise Unusable(f"agent {self._spec.name!r}: output: {unusable.reason}") from unusable
+        if uses_tools(self._spec):
+            loaded = await self._code.load_tools(self._spec)
+            missing = [name for name in self._spec.tools if isinstance(name, str) and ":" not in name]
+            if missing:
+                raise Unusable(
+                    f"agent {self._spec.name!r}: the tool {missing[0]!r} is a name without code; give a function, or"
+                    " its reference, module:function"
+                )
+            self._tools = [FunctionTool(name, function) for name, function in loaded.items()]
+
+    async def execute(self, work: Work) -> JsonValue:
+        """Have the conversation of one attempt."""
+        home = work.state.agents[work.effect.agent_id].supervisor_id
+        turns = Turns(
+            work,
+            models_of(work.state, home, work.spec),
+            params=self._options.request_params,
+            output=work.spec.output,
+        )
+        return await Loop(work, self._options, turns, self._tools).run()
