@@ -16,8 +16,12 @@ pytestmark = pytest.mark.anyio
 CALLED: list[Any] = []
 
 
+def spoken(*replies: Any) -> ModelSpec:
+    return ModelSpec(replies=replies)
+
+
 def said(*replies: Any) -> SupervisorOptions:
-    return SupervisorOptions(models={"fake": ModelSpec(replies=replies)})
+    return SupervisorOptions(models={"fake": spoken(*replies)})
 
 
 def call(name: str, **arguments: Any) -> dict[str, Any]:
@@ -69,10 +73,8 @@ async def test_results_of_tools_go_back_to_the_model(engine: Engines) -> None:
 async def test_a_lead_delegates_to_several_at_once_and_hears_them_in_order(engine: Engines) -> None:
     team = [agent("chief"), agent("scout", model="other"), agent("writer", model="other")]
     models = {
-        "fake": ModelSpec(
-            replies=[{"calls": [delegate("writer", "Write"), delegate("scout", "Look")]}, {"text": "{text}"}]
-        ),
-        "other": ModelSpec(replies=[{"text": "I did: {text}"}]),
+        "fake": spoken({"calls": [delegate("writer", "Write"), delegate("scout", "Look")]}, {"text": "{text}"}),
+        "other": spoken({"text": "I did: {text}"}),
     }
     options = SupervisorOptions(models=models, lead="chief")
 
@@ -96,7 +98,7 @@ async def test_an_answer_that_does_not_fit_twice_fails_once_and_for_all(engine: 
 
 
 async def test_a_model_that_fails_hands_over_to_the_next_of_the_list(engine: Engines) -> None:
-    models = {"fake": ModelSpec(replies=[{"fail": "server"}]), "spare": ModelSpec(replies=[{"text": "here"}])}
+    models = {"fake": spoken({"fail": "server"}), "spare": spoken({"text": "here"})}
 
     async with engine(agent(model=["fake", "spare"]), options=SupervisorOptions(models=models)) as running:
         assert await running.ask() == "here"

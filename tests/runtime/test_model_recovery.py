@@ -55,6 +55,10 @@ def delegate(worker: str, instructions: str) -> dict[str, Any]:
     return call("delegate", worker=worker, instructions=instructions)
 
 
+def spoken(*replies: Any) -> ModelSpec:
+    return ModelSpec(replies=replies)
+
+
 TOOL = f"{__name__}:search"
 LEAD = [
     {"calls": [delegate("scout", "Look at tides"), delegate("nobody", "Rest"), delegate("scout", "Look at tides")]},
@@ -68,9 +72,9 @@ TEAM = SupervisorSpec(
     options=SupervisorOptions(
         lead="chief",
         models={
-            "lead": ModelSpec(replies=LEAD),
-            "scout": ModelSpec(replies=SCOUT),
-            "writer": ModelSpec(replies=[{"text": "Written: {text}"}]),
+            "lead": spoken(*LEAD),
+            "scout": spoken(*SCOUT),
+            "writer": spoken({"text": "Written: {text}"}),
         },
     ),
     members=[

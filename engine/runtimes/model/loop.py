@@ -75,6 +75,7 @@ class Loop:
                 self._report()
 
     async def _turns_of(self) -> JsonValue:
+        self._said.say(*await self._work.conversation())
         self._said.user(as_text(await self._work.value()))
         for turn in range(1, self._options.turns + 1):
             answer = await self._answer(turn)

@@ -112,11 +112,13 @@ async def called_tool(work: Work, tool: Tool, arguments: Arguments, key: str) ->
         began_ms = work.now_ms()
         if not tool.idempotent:
             await work.tool_began(tool.name, key)
+        work.tool_started(tool.name, dict(arguments))
         with work.step_limit(tool.name):
             try:
                 result = await tool.call(work, arguments, key)
             except Exception as error:  # the tool is the user's: what it raised is its outcome, and the model's to read
                 result = error_result(with_class(error))
+        work.tool_ended(tool.name, result)
         await work.record(tool_step(work, tool.name, key, arguments=arguments, result=result, began_ms=began_ms))
     return result
 

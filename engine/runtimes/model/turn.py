@@ -13,7 +13,6 @@ from engine.core.signals import StepFinished
 from engine.models.records import Answer, Chunk, Message, ModelError, ModelRequest, ToolSchema
 from engine.runtimes.model.endings import all_failed
 from engine.runtimes.model.lookup import NamedModel
-from engine.runtimes.values import clean
 from engine.runtimes.work import Work, of_attempt
 
 
@@ -94,8 +93,8 @@ class Turns:
             work.raise_if_stopping()
 
     def _show(self, chunk: Chunk) -> None:
-        if chunk.kind == "text":
-            self._work.emit(clean(chunk.text))
+        show = self._work.emit if chunk.kind == "text" else self._work.thought
+        show(chunk.text)
 
 
 def _kept(answer: Answer) -> JsonValue:
