@@ -1,0 +1,1 @@
+"""Programs of others: started without a shell, spoken to over pipes, and ended with the engine."""

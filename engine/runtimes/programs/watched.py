@@ -1,0 +1,217 @@
+"""Child programs that never outlive the engine: those that agents are, and servers of tools.
+
+Rule: every program of others that the engine starts is started here. It leads a session and a process group of its
+own, and the group is killed when the program ends, when its user lets go of it, and when the engine dies in whichever
+way. For the last there is one watcher for all programs of an engine: a shell of 0.3 MB that reads which groups there
+are from a pipe and kills them at the end of it, which the system brings about when the engine is gone. A program waits
+for a line before it begins, and the line is sent after the watcher was told, so that none begins unwatched (1 ms).
+What leaves its session (`setsid`) escapes. See docs/reference/programs.md.
+
+The exit is what the protocol hears of, not `Process.wait`: before Python 3.12.5 that also waits for whoever holds the
+pipes.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+from asyncio.subprocess import SubprocessStreamProtocol
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from engine.errors import EngineError
+
+GONE_S = 5.0
+"""How long a killed program may take to be gone before it is left to the system."""
+LINE_BYTES = 1_000_000
+"""How much of a line, or of what is not read yet, is kept in memory by default."""
+
+GATE = 'read -r _ && exec "$@"'
+"""Waits for a line on standard input, then becomes the program; without a line, the engine is gone."""
+
+WATCH = """
+exec >/dev/null 2>&1
+trap '' HUP INT TERM
+groups=' '
+while read -r change group; do
+    case $change in
+    +) groups="$groups$group " ;;
+    -) groups="${groups%% $group *} ${groups#* $group }" ;;
+    esac
+done
+for group in $groups; do kill -s KILL -- "-$group"; done
+"""
+
+
+class NotStarted(EngineError):
+    """The system does not start a program; says which and why."""
+
+
+class Program:
+    """A program at work."""
+
+    def __init__(self, transport: asyncio.SubprocessTransport, protocol: "_Protocol") -> None:
+        self._transport = transport
+        self.exited = protocol.exited
+        """Set once it has exited, and its group is killed; what is in its pipes can still be read."""
+        self.pid = transport.get_pid()
+        """Its process, and its group."""
+        assert protocol.stdin is not None
+        assert protocol.stdout is not None
+        assert protocol.stderr is not None
+        self.stdin: asyncio.StreamWriter = protocol.stdin
+        self.stdout: asyncio.StreamReader = protocol.stdout
+        self.stderr: asyncio.StreamReader = protocol.stderr
+
+    @property
+    def returncode(self) -> int | None:
+        """Its exit status, or the negative number of the signal that ended it; None while it runs."""
+        return self._transport.get_returncode()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to its whole group, while it runs."""
+        if not self.exited.is_set():
+            _kill(self.pid, number)
+
+    async def send(self, data: bytes) -> None:
+        """Write to its standard input, once there is room; what nobody reads any more is dropped."""
+        with contextlib.suppress(ConnectionError):
+            self.stdin.write(data)
+            await self.stdin.drain()
+
+    def close_input(self) -> None:
+        """Tell it that nothing more comes."""
+        self.stdin.close()
+
+    async def end(self) -> None:
+        """Kill it where it runs, and let go of its pipes."""
+        self.signal(signal.SIGKILL)
+        with anyio.move_on_after(GONE_S, shield=True):
+            await self.exited.wait()
+        self._transport.close()
+
+
+class Watched:
+    """The child programs of one engine."""
+
+    def __init__(self) -> None:
+        self._watcher: tuple[asyncio.SubprocessTransport, _Protocol] | None = None
+        self._programs: dict[int, Program] = {}
+        self._starting = anyio.Lock()
+
+    async def start(
+        self, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, line_bytes: int = LINE_BYTES
+    ) -> Program:
+        """Start a program, with pipes for its standard input, output and error.
+
+        Args:
+            argv: The program, looked for in PATH of `env`, and its arguments; no shell reads them.
+            env: All that its environment holds.
+            cwd: Where it works.
+            line_bytes: Longest line that `readline` of its streams returns.
+
+        Raises:
+            NotStarted: If it cannot be.
+        """
+        with anyio.CancelScope(shield=True):  # a half-started program would be nobody's to end
+            async with self._starting:
+                await self._watch()
+                command = ["/bin/sh", "-c", GATE, "program", *argv]
+                spawned = await _spawned(command, env=env, cwd=cwd, limit=line_bytes)
+                program = Program(*spawned)
+                self._programs[program.pid] = program
+                self._tell(f"+ {program.pid}\n")
+                spawned[1].on_exit = self._exited
+        program.stdin.write(b"\n")
+        return program
+
+    def _exited(self, pid: int) -> None:
+        del self._programs[pid]
+        self._tell(f"- {pid}\n")
+
+    async def close(self) -> None:
+        """End every program, and the watcher."""
+        for program in list(self._programs.values()):
+            await program.end()
+        if self._watcher is not None:
+            transport, protocol = self._watcher
+            _stdin(protocol).close()
+            with anyio.move_on_after(GONE_S, shield=True):
+                await protocol.exited.wait()
+            transport.close()
+            self._watcher = None
+
+    async def _watch(self) -> None:
+        """Have a watcher; one that was killed is replaced."""
+        if self._watcher is not None and not self._watcher[1].exited.is_set():
+            return
+        env = {"PATH": os.environ.get("PATH", os.defpath)}
+        self._watcher = await _spawned(["/bin/sh", "-c", WATCH, "watcher"], env=env, cwd=Path("/"), limit=LINE_BYTES)
+        for pid in self._programs:
+            self._tell(f"+ {pid}\n")
+
+    def _tell(self, line: str) -> None:
+        # A write into a pipe with room is done before it returns, and the pipe outlives us.
+        if self._watcher is not None and not self._watcher[1].exited.is_set():
+            _stdin(self._watcher[1]).write(line.encode())
+
+
+class _Protocol(SubprocessStreamProtocol):
+    """The pipes of a process as streams, and its exit."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit=limit, loop=asyncio.get_running_loop())
+        self.exited = anyio.Event()
+        self.on_exit: Callable[[int], None] = _ignore
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        self._pid = transport.get_pid()
+
+    def process_exited(self) -> None:
+        # Now, while the number of the group cannot have been given to another one yet.
+        _kill(self._pid, signal.SIGKILL)
+        super().process_exited()
+        self.exited.set()
+        self.on_exit(self._pid)
+
+
+def _ignore(pid: int) -> None:
+    """Take note of an exit that nobody waits for."""
+
+
+def _kill(group: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def _stdin(protocol: _Protocol) -> asyncio.StreamWriter:
+    assert protocol.stdin is not None
+    return protocol.stdin
+
+
+async def _spawned(
+    command: Sequence[str], *, env: Mapping[str, str], cwd: Path, limit: int
+) -> tuple[asyncio.SubprocessTransport, _Protocol]:
+    # Starting blocks the loop until /bin/sh is executed, 1 ms whichever program it is for: that one is found later.
+    options: dict[str, Any] = {"env": dict(env), "cwd": cwd, "start_new_session": True}
+    pipe = subprocess.PIPE
+    try:
+        return await asyncio.get_running_loop().subprocess_exec(
+            lambda: _Protocol(limit), *command, stdin=pipe, stdout=pipe, stderr=pipe, **options
+        )
+    except (OSError, ValueError) as error:  # ValueError: a text with a zero character
+        raise NotStarted(_why(error, cwd)) from error
+
+
+def _why(error: OSError | ValueError, cwd: Path) -> str:
+    if isinstance(error, ValueError):
+        return "cannot be started: an argument holds a zero character"
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return f"cannot be started in {cwd}: there is no such folder"
+    return f"cannot be started in {cwd}: {error.strerror or error}"
