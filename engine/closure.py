@@ -2,18 +2,21 @@
 
 What an import statement names counts, wherever in a file it stands: `import a.b`, `from . import c`. The folder is
 searched before what is installed. What is not in the folder, and what code finds in other ways, is not of the closure.
+Of a program (`exec:`), the files of the folder that its arguments name count, and nothing that those read or run.
 """
 
 import ast
 import hashlib
 import os
 import re
+import shlex
 import stat
 from collections.abc import Iterator
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 from pathlib import Path
 
+from engine.core.code import EXEC, is_imported
 from engine.errors import Unusable
 from engine.runtimes.isolated import Source, Sources
 
@@ -42,8 +45,8 @@ class Folder:
         Raises:
             Unusable: If a file cannot be read, or there are too many.
         """
-        found: dict[str, Source] = {}
-        waiting = [module_of(reference) for reference in references]
+        found = {name: source for one in references for name, source in self._named(one)}
+        waiting = [module_of(reference) for reference in references if is_imported(reference)]
         seen = set(waiting)
         while waiting:
             for name in self._chain(waiting.pop()):
@@ -62,6 +65,8 @@ class Folder:
         Raises:
             Unusable: If a file cannot be read, or there are too many.
         """
+        if not is_imported(reference):
+            return False
         module, _, qualname = reference.partition(":")
         chain = self._chain(module)
         if not chain:
@@ -74,6 +79,18 @@ class Folder:
             return chain[-1] != module
         name = re.escape(qualname.partition(".")[0])
         return re.search(rf"\b{name}\b|import \*|__getattr__".encode(), _bytes_of(path)) is None
+
+    def _named(self, reference: str) -> Iterator[tuple[str, Source]]:
+        """Yield the files of the folder that a program is, or is given, by their paths there."""
+        if not reference.startswith(EXEC):
+            return
+        words = shlex.split(reference.removeprefix(EXEC))
+        places = [self.path]
+        if "[cwd" in words:
+            places.append(self.path / words[-1].removesuffix("]"))
+        for path in dict.fromkeys(Path(os.path.normpath(place / word)) for place in places for word in words):
+            if path.is_relative_to(self.path) and _is_file(path):
+                yield path.relative_to(self.path).as_posix(), Source(str(path), _sha256(path), False)
 
     def _chain(self, name: str) -> list[str]:
         """Return the packages around a module and the module, as far as they stand in the folder."""
@@ -169,6 +186,22 @@ def _submodules(base: str, folder: Path) -> Iterator[str]:
     if base and path.is_dir():
         names = {entry.name.partition(".")[0] for entry in path.iterdir()}
         yield from (f"{base}.{name}" for name in sorted(names) if name.isidentifier())
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # an argument can be longer than a name
+        return False
+
+
+def _sha256(path: Path) -> str:
+    """Return the hash of a file of any size."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise Unusable(f"{path} cannot be read ({error.strerror})") from error
 
 
 def _bytes_of(path: Path) -> bytes:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import anyio
 
-from engine.core.code import references_of
+from engine.core.code import is_imported, references_of
 from engine.core.commands import Ping
 from engine.core.errors import CoreError
 from engine.core.events import EngineStarted, EngineStopped, Event
@@ -67,7 +67,7 @@ class Preloading:
 def loadable(state: State) -> Set[str]:
     """Return the references of what a team runs in the engine's own process, as far as it is trusted."""
     named = {one for spec in state.specs.values() if spec.run_in != "process" for one in references_of(spec)}
-    return {one for one in named if one in state.trusted}
+    return {one for one in named if one in state.trusted and is_imported(one)}
 
 
 class Readiness:

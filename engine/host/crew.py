@@ -15,6 +15,7 @@ from engine.runtimes.base import Factory, Runtime
 from engine.runtimes.catalogue import factory_for
 from engine.runtimes.code import Code
 from engine.runtimes.processes import Processes
+from engine.runtimes.programs.watched import Watched
 from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
 from engine.runtimes.values import with_class
@@ -36,6 +37,7 @@ class Crew:
         trusting: What may be imported.
         threads: For blocking code.
         processes: For code that computes.
+        programs: For programs of others.
         start: Starts a task beside those that wait for a runtime: it outlives each of them.
     """
 
@@ -49,6 +51,7 @@ class Crew:
         trusting: Trusting,
         threads: Threads,
         processes: Processes,
+        programs: Watched,
         start: Callable[..., object],
     ) -> None:
         self._factories = runtimes
@@ -58,6 +61,7 @@ class Crew:
         self._trusting = trusting
         self._threads = threads
         self._processes = processes
+        self._programs = programs
         self._start = start
         self._ready: dict[str, Runtime] = {}
         self._waiting: dict[str, list[Slot[Runtime]]] = {}
@@ -153,6 +157,7 @@ class Crew:
             folder=self._trusting.folder,
             threads=self._threads,
             processes=self._processes,
+            programs=self._programs,
         )
 
     def _sweep(self) -> None:

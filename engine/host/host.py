@@ -42,6 +42,7 @@ from engine.models.service import ModelService
 from engine.runtimes.base import Factory
 from engine.runtimes.catalogue import built_in
 from engine.runtimes.processes import Processes, spare_cores
+from engine.runtimes.programs.watched import Watched
 from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
 from engine.sender import sender_of
@@ -123,6 +124,7 @@ class Host:
         self._listeners = Listeners()
         self._orders = Orders(store.inbox, lambda call: self.later(self.clock.now_ms() + TELL_AGAIN_MS, call))
         self.processes = Processes(self.spawn)
+        self.programs = Watched()
         self._writer = writer_for(store, self.clock)
         self._loop = Loop(
             store,
@@ -149,6 +151,7 @@ class Host:
             trusting=self._trusting,
             threads=self.threads,
             processes=self.processes,
+            programs=self.programs,
             start=self.spawn,
         )
         self._attempts = Attempts(self, self._crew, grace_s=grace_s)
@@ -396,6 +399,7 @@ class Host:
         with anyio.CancelScope(shield=True):
             await self.processes.close()
             await self.models.close()
+            await self.programs.close()
         self._ended.set()
 
     def _end(self, reason: str) -> None:

@@ -8,6 +8,7 @@ from engine.errors import UnknownRuntime
 from engine.runtimes.base import Factory
 from engine.runtimes.function import function_runtime
 from engine.runtimes.model.runtime import model_runtime
+from engine.runtimes.programs.process import process_runtime
 from engine.runtimes.scripted import scripted_runtime
 
 
@@ -16,6 +17,7 @@ def built_in() -> dict[str, Factory]:
     return {
         "function": function_runtime,
         "scripted": scripted_runtime,
+        "process": process_runtime,
         **dict.fromkeys(MODEL_TYPES, model_runtime),
     }
 

@@ -10,6 +10,7 @@ from engine.errors import Unusable
 from engine.references import Origin, is_bound, name_of, resolve
 from engine.runtimes.isolated import Sources
 from engine.runtimes.processes import Processes
+from engine.runtimes.programs.watched import Watched
 from engine.runtimes.threads import Threads
 
 
@@ -23,6 +24,7 @@ class Code:
         folder: Where code stands besides what is installed.
         threads: For imports, and for plain functions.
         processes: For functions that compute.
+        programs: For programs of others.
     """
 
     def __init__(
@@ -33,12 +35,16 @@ class Code:
         folder: Path | None,
         threads: Threads,
         processes: Processes,
+        programs: Watched,
     ) -> None:
         self._bound = bound
         self._sources = sources
+        self.folder = folder or Path.cwd()
+        """Where what the team's specs name is looked for."""
         self._folder = folder
         self.threads = threads
         self.processes = processes
+        self.programs = programs
 
     async def locate(self, reference: str) -> Origin:
         """Return where a reference is imported from.

@@ -57,6 +57,10 @@ class Showing:
         if not self.over:
             self._shown().progress(done, total, note)
 
+    def show(self, name: str, text: str) -> None:
+        """Show a text under the live key `name` of the task; an empty one removes it."""
+        self._services.live(f"{name}:{self.effect.task_id}", text)
+
     @property
     def partial(self) -> JsonValue:
         """What it has emitted, or None."""

@@ -76,6 +76,7 @@ class Work(SlotHolder, Showing):
     _occurrences: Counter[str] | None = None
     _spent = NO_USAGE
     _end_limit: Callable[[], None] | None = None
+    _told_to_stop: anyio.Event | None = None
 
     def __init__(
         self,
@@ -332,6 +333,18 @@ class Work(SlotHolder, Showing):
             take_back()
             del self._slots[id(slot)]
 
+    @contextmanager
+    def at_most(self, seconds: float) -> Iterator[None]:
+        """Wait for what is inside no longer than this on the engine's clock, also in an attempt that is stopped."""
+        with anyio.move_on_after(seconds, shield=True) as scope:  # an engine that ends has no timers left
+            take_back = self._services.later(self.now_ms() + round(seconds * 1000), scope.cancel)
+            waiting: Slot[None] = self._waiting_slot()
+            try:
+                yield
+            finally:
+                waiting.put(None)
+                take_back()
+
     async def in_thread(self, call: Callable[[], T]) -> T:
         """Return what a blocking `call` returns; when stopped, the thread is left alone and counted."""
         self.outside += 1
@@ -408,10 +421,18 @@ class Work(SlotHolder, Showing):
         """
         self.stopping = True
         self.patient = patient
+        if self._told_to_stop is not None and not patient:
+            self._told_to_stop.set()
         for slot in [*self._slots.values(), *self._calls.values()]:
             if not slot.done:
                 self.saw_stopping = True
                 slot.fail(AttemptInterrupted())
+
+    async def told_to_stop(self) -> None:
+        """Return once it is asked to stop and may be stopped before its next step; time stands still meanwhile."""
+        if not self.stopping or self.patient:
+            self._told_to_stop = anyio.Event()
+            await self._told_to_stop.wait()
 
     def stop_now(self) -> None:
         """Stop it where it is; what does not let itself be stopped is given up after `GIVE_UP_MS`."""

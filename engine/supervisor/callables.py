@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from engine.core.code import references_of
+from engine.core.code import is_imported, references_of
 from engine.core.fact import changed
 from engine.core.spec import AgentSpec
 from engine.references import Origin, is_bound, reference_of, resolve
@@ -20,6 +20,7 @@ from engine.runtimes.base import Runtime
 from engine.runtimes.catalogue import built_in, factory_for
 from engine.runtimes.code import Code
 from engine.runtimes.processes import Processes
+from engine.runtimes.programs.watched import Watched
 from engine.runtimes.threads import Threads
 
 Call: TypeAlias = Callable[..., Any]
@@ -93,7 +94,7 @@ class Callables:
             Unusable: If it is not there or cannot be called.
         """
         for reference in references_of(self.referred(spec)) if spec.run_in != "process" else ():
-            if reference not in self.by_reference:
+            if reference not in self.by_reference and is_imported(reference):
                 resolve(Origin(reference, Path.cwd()))
 
     async def check_usable(self, spec: AgentSpec, processes: Processes | None = None) -> None:
@@ -115,6 +116,7 @@ class Callables:
             folder=Path.cwd(),
             threads=threads,
             processes=processes or Processes(_start_nothing),
+            programs=Watched(),
         )
         return factory_for(spec.agent_type or "", built_in())(spec, code)
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from engine.core.code import program_of
 from engine.core.commands import SupervisorSpec
 from engine.core.fact import changed, names
 from engine.core.limits import Limits
@@ -84,6 +85,9 @@ def _limits(block: AmountsBlock | None) -> Limits | None:
 
 
 def references_of(team: TeamDocument) -> list[str]:
-    """Return every reference that the file makes to code, each once, in the order of the file."""
-    found = [one for _, agent in agents_of(team) for one in (agent.run, *agent.tools) if one is not None]
+    """Return every reference that the file makes to code and programs, each once, in the order of the file."""
+    found: list[str] = []
+    for _, agent in agents_of(team):
+        found += [one for one in (agent.run, *agent.tools) if one is not None]
+        found += program_of(agent.type, agent.options)
     return list(dict.fromkeys(found))

@@ -35,6 +35,15 @@ _WRONG_TYPE = {
     "model_attributes_type": "a block of keys",
 }
 
+_SHAPES = {
+    "https?": "write an address that begins with http:// or https://",
+    ":": "write module:function, such as crew:survey",
+    "{0,199}": "write the name of an environment variable",
+    "x00": "leave out characters with the number 0",
+    "{0,63}": "use a letter, then up to 63 letters, digits, '_' or '-'",
+}
+"""What is allowed, by a part of its pattern."""
+
 _BLOCKS: dict[str, type[BaseModel]] = {
     "supervisor": SupervisorBlock,
     "agents": AgentBlock,
@@ -58,18 +67,21 @@ _ROUNDS = 20
 """Removing a fault may uncover another in the same block: a wrong name is a missing one next."""
 
 
-def problems_of(errors: Iterable[ErrorDetails], document: Document, *, under: Loc = ()) -> list[Problem]:
+def problems_of(
+    errors: Iterable[ErrorDetails], document: Document, *, under: Loc = (), of: type[BaseModel] | None = None
+) -> list[Problem]:
     """Return the faults of one validation, one a place.
 
     Args:
         errors: What pydantic says.
         document: What was validated, or holds it.
         under: The way to what was validated.
+        of: What it was validated as, where its place does not tell that.
     """
     found: dict[tuple[Loc, str], Problem] = {}
     for error in errors:
         loc = place_of(document.value, (*under, *error["loc"]))
-        text = _text(error, loc)
+        text = _text(error, loc, list(of.model_fields) if of is not None and len(loc) == len(under) + 1 else None)
         found.setdefault(
             (loc, "" if _is_choice(error) else text), Problem(document.line(loc), field(document, loc), text)
         )
@@ -125,7 +137,7 @@ def _is_choice(error: ErrorDetails) -> bool:
     return error["type"] in _WRONG_TYPE or error["type"] == "literal_error"
 
 
-def _text(error: ErrorDetails, loc: Loc) -> str:
+def _text(error: ErrorDetails, loc: Loc, known: list[str] | None = None) -> str:
     kind, given, bounds = error["type"], error["input"], error.get("ctx", {})
     last = loc[-1] if loc else ""
     if kind == "missing":
@@ -133,7 +145,7 @@ def _text(error: ErrorDetails, loc: Loc) -> str:
             return "is missing; a team file begins with 'version: 1'"
         return f"is missing{'; every supervisor and agent has one' if last == 'name' else ''}"
     if kind == "extra_forbidden":
-        keys = _keys_at(loc[:-1])
+        keys = known or _keys_at(loc[:-1])
         return (
             "is not supported yet; remove it" if last in LATER else f"is not a key here; {or_nearest(str(last), keys)}"
         )
@@ -147,8 +159,8 @@ def _text(error: ErrorDetails, loc: Loc) -> str:
         words = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
         return f"must be {' and '.join(f'{words[name]} {value:,.15g}' for name, value in bounds.items())}, not {given}"
     if kind == "string_pattern_mismatch":
-        name = "use a letter, then up to 63 letters, digits, '_' or '-'"
-        shape = "write module:function, such as crew:survey" if ":" in str(bounds.get("pattern")) else name
+        pattern = str(bounds.get("pattern"))
+        shape = next((words for part, words in _SHAPES.items() if part in pattern), _SHAPES["{0,63}"])
         return f"{value_shown(given)} is not allowed; {shape}"
     if kind in ("too_long", "string_too_long"):
         return f"is too long; at most {bounds['max_length']:,} {'entries' if kind == 'too_long' else 'characters'}"

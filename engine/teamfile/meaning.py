@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from engine.core.code import PROGRAM_TYPES
 from engine.core.errors import BadValue, Refused
 from engine.core.model_spec import McpSpec
 from engine.core.options import SupervisorOptions
@@ -17,6 +18,7 @@ from engine.core.strategies import check_settings
 from engine.errors import Unusable
 from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.output import check_schema
+from engine.runtimes.programs.options import KINDS
 from engine.runtimes.scripted import Script
 from engine.teamfile.document import Document, Loc, Problem, or_nearest
 from engine.teamfile.faults import field, problems_of
@@ -138,6 +140,8 @@ class Meaning:
             self._modelled(agent, runtime, loc)
         elif agent.run is None and runtime == "function":
             self._say(loc, "give it run: module:function")
+        elif runtime in PROGRAM_TYPES:
+            self._program(agent, loc)
         if agent.script is not None and runtime != "scripted":
             self._say((*loc, "script"), f"is for scripted agents, and this one is a {runtime or 'nothing'}")
         self._policies(agent.on_failure, (*loc, "on_failure"))
@@ -198,6 +202,20 @@ class Meaning:
             self._say((*here, "strategy"), f"a model that leads delegates, and this is {chief.strategy!r}; remove one")
         if any(agent.name == chief.name for agent in block.agents):
             self._say((*here, "model"), f"makes an agent {chief.name!r}, and there is one; rename one of them")
+
+    def _program(self, agent: AgentBlock, loc: Loc) -> None:
+        for key in ("run", "tools", "model"):
+            if getattr(agent, key):
+                self._say((*loc, key), f"is not for a program, and this agent is a {agent.type}")
+        if not agent.options:
+            self._say((*loc, "options"), "is missing; name the program: options: {argv: [tr, a-z, A-Z]}")
+            return
+        kind = KINDS[agent.type or ""]
+        try:
+            kind.model_validate(agent.options)
+        except ValidationError as error:
+            under = (*loc, "options")
+            self._found += problems_of(error.errors(include_url=False), self._document, under=under, of=kind)
 
     def _once(self, taken: dict[str, str], name: str, loc: Loc, where: str) -> None:
         if name in taken:

@@ -16,6 +16,7 @@ from engine.host.trusting import Trusting
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.processes import Processes
+from engine.runtimes.programs.watched import Watched
 from engine.runtimes.threads import Threads
 from engine.runtimes.work import Work
 from tests.patience import PATIENCE_S
@@ -61,6 +62,7 @@ async def crew_of(gate: Gate) -> AsyncIterator[tuple[Crew, TaskGroup]]:
                 trusting=Trusting(None, db=None, folder=None, state=State, is_program=True),
                 threads=Threads(),
                 processes=Processes(group.start_soon),
+                programs=Watched(),
                 start=group.start_soon,
             ),
             group,

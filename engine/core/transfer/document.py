@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import force_setattr
 
+from engine.core.code import references_of
 from engine.core.codec import encode_state
 from engine.core.fact import JsonValue, changed, fields
 from engine.core.spec import BOUND
@@ -119,8 +120,8 @@ def number_of(ref: TextRef) -> int:
 
 
 def references_in(state: State) -> list[str]:
-    """Return every symbolic reference that agents would import, sorted."""
-    return sorted(name for name in _code_of(state) if ":" in name and not name.startswith(BOUND))
+    """Return every symbolic reference that agents would import or execute, sorted."""
+    return sorted({name for spec in state.specs.values() for name in references_of(spec)})
 
 
 def bound_in(state: State) -> list[str]:

@@ -1,0 +1,166 @@
+"""One program at work on an attempt: attended until it has exited, stopped when the attempt is, and what its exit says.
+
+Stopped at its next step (cancel) it is asked three times, each time more firmly; stopped now (abort, time limit, end of
+the engine) it has a fifth of a second to clean up. All waits are on the engine's clock.
+"""
+
+import json
+import signal
+from collections.abc import Callable, Coroutine
+from dataclasses import asdict
+from functools import partial
+from typing import Any, TypeAlias
+
+import anyio
+
+from engine.errors import AttemptInterrupted, EngineError, ProcessDied
+from engine.runtimes.programs.footprint import footprint
+from engine.runtimes.programs.watched import Program
+from engine.runtimes.threads import Threads
+from engine.runtimes.work import Work
+
+Talk: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+
+CHUNK_BYTES = 65_536
+TAIL_BYTES = 4_000
+"""How much of its standard error is kept, to say why it failed."""
+ASKED = ((signal.SIGINT, 2.0), (signal.SIGTERM, 1.5), (signal.SIGKILL, 1.0))
+"""How a program is asked to stop, and how long it may take each time, in seconds; less than the grace of 5 s."""
+CLEANS_UP_S = 0.2
+QUIET_S = 1.0
+"""How long nothing may come out of the pipes of a program that has exited: what escaped its group may hold them."""
+SHOWN_EVERY_S = 2.0
+"""How often readers get to know what it uses of this computer."""
+
+
+class ProgramFailed(EngineError):
+    """A program said by its exit status that it has failed."""
+
+
+class Attended:
+    """A program while it runs.
+
+    Args:
+        work: The attempt.
+        program: What was started for it.
+        name: What it is called in errors.
+        threads: For looking at what it uses.
+    """
+
+    def __init__(self, work: Work, program: Program, name: str, threads: Threads) -> None:
+        self._work = work
+        self._program = program
+        self._name = name
+        self._threads = threads
+        self._failure: BaseException | None = None
+        self._errors = b""
+        self._open_pipes = 2
+        self.bytes_read = 0
+        """How much of its output was read; whoever reads it counts."""
+        self.is_stopped = False
+        """It was asked to stop; what it made by then is partial."""
+
+    async def attend(
+        self,
+        read: Talk,
+        say: Talk,
+        *,
+        before: Talk,
+    ) -> None:
+        """Return once it has exited well, and all that it wrote is read.
+
+        Args:
+            read: Reads its standard output to the end; an error of it stops the program, and is raised here.
+            say: Writes to its standard input.
+            before: Awaited before it gets a signal where the attempt is asked to stop.
+
+        Raises:
+            ProgramFailed: If its exit status is not 0.
+            ProcessDied: If a signal ended it that was not ours.
+            AttemptInterrupted: If it was stopped because the attempt is.
+        """
+        program = self._program
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._keep_errors)
+                group.start_soon(self._show)
+                group.start_soon(self._stop_when_told, before)
+                group.start_soon(self._read, read)
+                group.start_soon(say)
+                await program.exited.wait()
+                await self._drain()
+                group.cancel_scope.cancel()
+        finally:
+            self._work.show("process", "")
+            if not program.exited.is_set():
+                program.signal(signal.SIGTERM)
+                with self._work.at_most(CLEANS_UP_S):
+                    await program.exited.wait()
+            await program.end()
+        self._raise_what_happened()
+
+    async def stop(self) -> None:
+        """Ask it to stop, each time more firmly, until it has exited."""
+        for number, wait_s in ASKED:
+            self._program.signal(number)
+            with self._work.at_most(wait_s):
+                await self._program.exited.wait()
+            if self._program.exited.is_set():
+                return
+
+    def _raise_what_happened(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        if self.is_stopped:
+            raise AttemptInterrupted
+        code = self._program.returncode
+        last = next((line.strip() for line in reversed(self._errors.decode(errors="replace").splitlines()) if line), "")
+        if code is not None and code < 0:
+            raise ProcessDied(f"{self._name} was killed by {_signal_name(-code)}" + (f": {last}" if last else ""))
+        if code:
+            raise ProgramFailed(f"{self._name} exited with {code}" + (f": {last}" if last else ""))
+
+    async def _read(self, read: Talk) -> None:
+        try:
+            await read()
+        except (AttemptInterrupted, Exception) as error:  # raised once the program is gone
+            self._failure = error
+            await self.stop()
+        finally:
+            self._open_pipes -= 1
+
+    async def _keep_errors(self) -> None:
+        while chunk := await self._program.stderr.read(CHUNK_BYTES):
+            self._errors = (self._errors + chunk)[-TAIL_BYTES:]
+        self._open_pipes -= 1
+
+    async def _stop_when_told(self, before: Talk) -> None:
+        await self._work.told_to_stop()
+        self.is_stopped = self._work.saw_stopping = True
+        await before()
+        await self.stop()
+
+    async def _show(self) -> None:
+        pid = self._program.pid
+        while True:
+            used = await self._threads.run(partial(footprint, pid))
+            said = {} if used is None else asdict(used)
+            self._work.show("process", json.dumps({"pid": pid, **said}))
+            await anyio.sleep(SHOWN_EVERY_S)  # of the computer's time: so fast does it compute
+
+    async def _drain(self) -> None:
+        """Return once both pipes are read to their ends, or nothing has come out of them for a while."""
+        quiet = 0
+        while self._open_pipes and quiet < 2:
+            before = self.bytes_read, len(self._errors)
+            with anyio.move_on_after(QUIET_S):
+                while self._open_pipes:  # noqa: ASYNC110 - a pipe ends within a turn of the loop, or never
+                    await anyio.sleep(0.002)
+            quiet = quiet + 1 if before == (self.bytes_read, len(self._errors)) else 0
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,41 @@
+"""What a program finds around it: the variables that it gets, and where it stands itself."""
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from engine.errors import Unusable
+
+USUAL = ("PATH", "HOME", "LANG", "TERM", "TMPDIR")
+"""Variables that every program gets, where the engine has them."""
+
+
+def environment(names: Iterable[str]) -> dict[str, str]:
+    """Return the environment of a program: the usual variables, and those that are named.
+
+    Raises:
+        Unusable: If one that is named is not set.
+    """
+    found = {name: os.environ[name] for name in USUAL if name in os.environ}
+    for name in names:
+        if name not in os.environ:
+            raise Unusable(f"the engine's environment has no {name}, which 'env' names; set it and start the engine")
+        found[name] = os.environ[name]
+    return {"PATH": os.defpath, **found}
+
+
+def check_program(name: str, *, cwd: Path, env: Mapping[str, str]) -> None:
+    """Look whether a program is there: by its path from `cwd`, or by its name in PATH. Blocks.
+
+    Raises:
+        Unusable: If it is not, or cannot be executed; one line.
+    """
+    if not cwd.is_dir():
+        raise Unusable(f"there is no folder {cwd}, in which {name!r} is to work")
+    if os.sep not in name:
+        if shutil.which(name, path=env["PATH"]) is None:
+            raise Unusable(f"no program {name!r} in PATH; install it, or give its path")
+    elif not os.access(cwd / name, os.X_OK) or (cwd / name).is_dir():
+        what = "cannot be executed" if (cwd / name).exists() else "does not exist"
+        raise Unusable(f"the program {cwd / name} {what}")

@@ -1,0 +1,80 @@
+"""What a team file says of an agent that is a program: the `options` of the types `process` and `acp`.
+
+See docs/reference/programs.md.
+"""
+
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from engine.core.model_spec import Variable
+from engine.core.spec import AgentSpec
+from engine.errors import Unusable
+
+Word = Annotated[str, Field(max_length=100_000, pattern=r"^[^\x00]*$")]
+O = TypeVar("O", bound="ProgramOptions")  # noqa: E741 - the one type variable here
+
+
+class ProgramOptions(BaseModel):
+    """What every program is started with."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    argv: Annotated[list[Word], Field(min_length=1, max_length=200)]
+    """The program and its arguments; never a shell."""
+    env: list[Variable] = Field(default_factory=list, max_length=100)
+    """Variables of the engine that it gets besides the usual ones."""
+    cwd: Word = "."
+    """Where it works, from the team's folder."""
+    worktree: bool = False
+    """It works in a git worktree of its own, one for each attempt."""
+
+    @model_validator(mode="after")
+    def _is_named(self) -> "ProgramOptions":
+        if not self.argv[0]:
+            raise ValueError("argv names no program")
+        return self
+
+
+class ProcessOptions(ProgramOptions):
+    """Options of the type `process`."""
+
+    input: Literal["stdin", "argument"] = "stdin"
+    """How it gets its task; an argument is the last one."""
+    protocol: Literal["text", "jsonl"] = "text"
+    """What it writes: its output as text, or lines of JSON."""
+    once: bool = False
+    """It must not run twice for a task: an attempt that is cut off is in doubt."""
+    output_bytes: Annotated[int, Field(ge=1, le=50_000_000)] = 10_000_000
+    """Longest output, in bytes."""
+
+    @model_validator(mode="after")
+    def _has_input(self) -> "ProcessOptions":
+        if self.protocol == "jsonl" and self.input == "argument":
+            raise ValueError("a program that speaks jsonl gets its task on stdin; leave out input")
+        return self
+
+
+def options_of(spec: AgentSpec, kind: type[O]) -> O:
+    """Return the options of a spec.
+
+    Raises:
+        Unusable: If they are not right, or there is something that a program has no use for; the message says where.
+    """
+    if spec.run is not None or spec.tools:
+        raise Unusable(f"agent {spec.name!r} is a program; leave out 'run' and 'tools'")
+    try:
+        return kind.model_validate(dict(spec.options))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in ("options", *first["loc"]))
+        raise Unusable(f"agent {spec.name!r}: {place}: {said(first)}") from error
+
+
+def said(error: Any) -> str:
+    """Return what is wrong, without what pydantic puts before it."""
+    return str(error["msg"]).removeprefix("Value error, ")
+
+
+KINDS: dict[str, type[ProgramOptions]] = {"process": ProcessOptions}
+"""Options by agent type."""
