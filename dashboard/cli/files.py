@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -16,38 +17,70 @@ from dashboard.cli.trust import allow, trust_list
 from engine.teamfile import Problem, TeamFile, TeamFileError, json_schema, read_team
 from engine.teamfile.code import TeamCode
 
-TEMPLATES = {"team.yaml": "team.yaml", "crew.py": "crew.py.txt"}
-"""What is written, and from which file of ours."""
+TEMPLATES = ("functions", "research", "code-review")
+"""What there is to start from, each a folder of ours."""
 
 
 @click.command("init")
 @click.argument("folder", required=False, default=".", type=click.Path(path_type=Path))
+@click.option("--template", "name", type=click.Choice(TEMPLATES), default="functions", help="What to start from.")
+@click.option("--model", metavar="NAME", help="The model that its agents think with, such as openai/gpt-4o-mini.")
 @click.pass_context
-def init(ctx: click.Context, folder: Path) -> None:
-    """Write a small team into FOLDER (or here): team.yaml, and crew.py with the functions that do the work."""
-    for name in TEMPLATES:
-        if os.path.lexists(folder / name):
-            fail("exists", f"{folder / name} is there already, nothing was written", "name another folder")
+def init(ctx: click.Context, folder: Path, *, name: str, model: str | None) -> None:
+    r"""Write a small team into FOLDER (or here): team.yaml, and the code beside it.
+
+    \b
+    functions      plain functions that read the texts of the folder
+    research       a model that leads a reader with tools and a writer
+    code-review    three models look at a change, and one joins what they say
+
+    Models answer from a script, so that everything runs offline, unless --model names one.
+    """
+    contents = _contents(name, model)
+    for one in contents:
+        if os.path.lexists(folder / one):
+            fail("exists", f"{folder / one} is there already, nothing was written", "name another folder")
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     try:
-        for name, template in TEMPLATES.items():
-            with (folder / name).open("x", encoding="utf-8") as file:
-                written.append(folder / name)
-                file.write((files("dashboard.cli") / "template" / template).read_text(encoding="utf-8"))
+        for path, text in contents.items():
+            with (folder / path).open("x", encoding="utf-8") as file:
+                written.append(folder / path)
+                file.write(text)
     except BaseException:
-        for path in written:
+        for made in written:
             with suppress(OSError):
-                path.unlink()
+                made.unlink()
         raise
     body = {"v": 1, "kind": "init", "folder": str(folder.absolute()), "files": [str(path) for path in written]}
     there = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
     told = [
         f"wrote {' and '.join(str(path) for path in written)}",
         f"start it:  {there}quarterdeck up team.yaml",
-        'then:      quarterdeck run "Report on the texts in this folder"',
+        f"then:      quarterdeck run {json.dumps(_REQUESTS[name])}",
     ]
     emit(ctx, body, told)
+
+
+_REQUESTS = {
+    "functions": "Report on the texts in this folder",
+    "research": "What do the texts in this folder say about tools?",
+    "code-review": "Review what has changed",
+}
+
+
+def _contents(template: str, model: str | None) -> dict[str, str]:
+    """Return the files of a template by name, with a model in place of the scripted answers where one is named."""
+    folder = files("dashboard.cli") / "template" / template
+    texts = {one.name.removesuffix(".txt"): one.read_text(encoding="utf-8") for one in folder.iterdir()}
+    replies = texts.pop("replies.yaml", None)
+    if replies is None and model is not None:
+        fail("usage", f"no agent of {template} uses a model", "leave out --model, or take another --template")
+    if replies is not None:
+        names = [line.strip(" :") for line in replies.splitlines() if re.fullmatch(r"  \w+:", line)]
+        named = "".join(f"  {one}: {{model: {json.dumps(model)}}}\n" for one in names)
+        texts["team.yaml"] = texts["team.yaml"].replace("models: {models}\n", f"models:\n{named if model else replies}")
+    return dict(sorted(texts.items(), reverse=True))
 
 
 @click.command("check")

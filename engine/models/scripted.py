@@ -9,7 +9,7 @@
 
 Each turn of a conversation takes the first reply that no earlier turn took and that fits; so the same conversation
 always gets the same answers, also after a restart. Where none is left it repeats what was said to it. In every text,
-`{text}` is what was said to it last, and `{request}` what was said first.
+`{text}` is what was said to it last, `{request}` what was said first, and `{name}` a named group of the match.
 """
 
 import re
@@ -100,6 +100,8 @@ async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep
         raise ModelError(unusable.reason, model=request.name, error_type="bad_request", retryable=False) from unusable
     reply = _next(replies, request.messages)
     said = {"text": _last(request.messages), "request": _first(request.messages)}
+    if reply.match is not None and (found := re.search(reply.match, said["text"])) is not None:
+        said |= {name: text or "" for name, text in found.groupdict().items()}
     if reply.delay_s:
         await sleep(reply.delay_s)
     if reply.fail is not None:

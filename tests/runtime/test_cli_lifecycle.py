@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -222,6 +223,29 @@ def test_the_team_that_init_writes_runs_at_once(console: Console) -> None:
 
     assert report.startswith("# Report on this folder\n\nAbout the texts in mine/.")
     assert all(f"## {agent}\n" in report for agent in ("counter", "wordsmith", "stylist"))
+
+
+@pytest.mark.parametrize(
+    ("template", "request_text", "said"),
+    [
+        ("research", "What is said of llamas?", "# What is said of llamas?\n\n- notes.md, line 1: Llamas hum.\n"),
+        ("code-review", "Review what has changed", "+Llamas hum.\n"),
+    ],
+)
+def test_a_team_of_models_that_init_writes_runs_offline_on_what_is_there(
+    console: Console, template: str, request_text: str, said: str
+) -> None:
+    console.done("init", "mine", "--template", template)
+    here = Console(console.folder / "mine", console.data)
+    here.write("notes.md", "Llamas hum.\n")
+    for words in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", "-C", str(here.folder), *words], check=True, capture_output=True)
+    ident = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", "-C", str(here.folder), *ident, "commit", "-qm", "all", "--allow-empty"], check=True)
+    here.write("notes.md", "Llamas hum.\nLlamas hum.\n" if template == "code-review" else "Llamas hum.\n")
+    here.done("up", "team.yaml", "--trust")
+
+    assert said in here.done("run", request_text)
 
 
 def test_the_demo_reads_a_folder_and_waits_for_the_next_request(console: Console) -> None:

@@ -141,6 +141,28 @@ def test_init_writes_a_team_that_is_well_and_never_writes_over_anything(
     assert not (tmp_path / "other" / "team.yaml").exists()
 
 
+@pytest.mark.parametrize("template", ["research", "code-review"])
+def test_every_template_is_well_with_scripted_answers_and_with_a_model(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, template: str
+) -> None:
+    said(capsys, "init", "scripted", "--template", template)
+    said(capsys, "init", "real", "--template", template, "--model", "openai/gpt-4o-mini")
+
+    assert said(capsys, "check", "scripted/team.yaml", "--trust")[:2] == (0, "scripted/team.yaml: all is well\n")
+    assert said(capsys, "check", "real/team.yaml", "--trust")[:2] == (0, "real/team.yaml: all is well\n")
+    assert "replies" not in (tmp_path / "real" / "team.yaml").read_text()
+
+
+def test_a_model_for_a_template_without_models_is_refused_and_nothing_is_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    refused = said(capsys, "init", "mine", "--model", "openai/gpt-4o-mini")
+
+    assert refused[0] == 2
+    assert "no agent of functions uses a model" in refused[2]
+    assert not (tmp_path / "mine").exists()
+
+
 def test_what_is_trusted_is_listed_and_revoked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "team.yaml").write_text(TEAM.replace("script: []", 'run: "crew:work"'))
 
