@@ -151,9 +151,9 @@ class World:
             )
         )  # fmt: skip
 
-    def rest(self, key: tuple[str, int]) -> list[Event]:
+    def rest(self, key: tuple[str, int], **said: Any) -> list[Event]:
         """Let the last step of an attempt end while it waits for others."""
-        return self.say(StepsEnded(task_id=key[0], attempt=key[1], generation=self._generation(key)))
+        return self.say(StepsEnded(task_id=key[0], attempt=key[1], generation=self._generation(key), **said))
 
     def want(self, key: tuple[str, int]) -> list[Event]:
         """Let an attempt that waits for others need a slot for a step."""

@@ -16,6 +16,7 @@ from dashboard.views.names import Names
 from engine.core import events as on
 from engine.core.events import Event
 from engine.core.fact import JsonValue
+from engine.core.queries.waiting import WAITS_FOR
 from engine.core.values import preview
 
 
@@ -116,6 +117,10 @@ def _step(told: _Told, event: on.StepRecorded) -> str:
     given = "" if event.input in _NOTHING else f" {preview(json.dumps(event.input, ensure_ascii=False), 60)}"
     what = {"code": "step ", "tool": ""}.get(event.what, f"{event.what} ")
     return f"{told.agent_id} finished {what}{event.name}{given} of {told.work} in {told.duration_ms}"
+
+
+def _parked(told: _Told, event: on.AttemptParked) -> str:
+    return f"{told.agent_id} gave its slot back: {told.work} waits for {WAITS_FOR[event.why]}"
 
 
 def _answered(told: _Told, event: on.EscalationAnswered) -> str:
@@ -284,7 +289,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         "",
     ),
     on.AttemptStarted: (_begun, ""),
-    on.AttemptParked: ("{agent_id} gave its slot back: {work} waits for others", "muted"),
+    on.AttemptParked: (_parked, "muted"),
     on.SlotWanted: ("{agent_id} waits for a slot to continue {work}", "muted"),
     on.AttemptResumed: ("{agent_id} continues {work}", ""),
     on.StepRecorded: (_step, "muted"),
@@ -307,6 +312,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     # What happened between the team and a person.
     on.Escalated: ("a person is asked ({escalation_id}): {question}", "error"),
     on.EscalationAnswered: (_answered, ""),
+    on.QuestionWithdrawn: ("{agent_id} waits for no answer to {escalation_id} any more", "muted"),
     # Failures: who takes over, what a person said, circuits and restarts.
     on.TaskFailedOver: ("{task_id} went to {to_id}: {reason}", "draining"),
     on.TaskTriedAnew: (

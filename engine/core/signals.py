@@ -10,7 +10,11 @@ from msgspec import Raw, field
 
 from engine.core.events.attempt import StepKind
 from engine.core.fact import JsonValue, fact
+from engine.core.state import ParkedFor
 from engine.core.values import Usage
+
+PersonKind: TypeAlias = Literal["ask", "approval", "permission"]
+"""What an attempt asks a person: a question of its agent, whether a tool may be called, what a program may do."""
 
 
 @fact
@@ -110,11 +114,45 @@ class DelegationAsked:
 
 @fact
 class StepsEnded:
-    """No step of an attempt runs any more, and it waits for what it asked others."""
+    """No step of an attempt runs any more, and it waits."""
 
     task_id: str
     attempt: int
     generation: int | None = None
+    why: ParkedFor = "call"
+    """What it waits for."""
+    until_ms: int | None = None
+    """When that ends by itself."""
+
+
+@fact
+class PersonAsked:
+    """An attempt asks a person; it waits until somebody answers."""
+
+    task_id: str
+    attempt: int
+    generation: int | None = None
+    key: str
+    """As that of a step: an attempt that asks again finds what was asked, or its answer."""
+    kind: PersonKind
+    question: str
+    options: list[str]
+    default: str | None = None
+    """The answer when nobody gives one by then."""
+    due_s: float | None = None
+    """How long to wait for a person, in seconds; None waits for ever."""
+    detail: dict[str, JsonValue] = field(default_factory=dict)
+    """What is shown with the question, and what its answer needs."""
+
+
+@fact
+class AskGivenUp:
+    """An attempt goes on without the answer that it asked a person for."""
+
+    task_id: str
+    attempt: int
+    generation: int | None = None
+    key: str
 
 
 @fact
@@ -291,6 +329,8 @@ Signal: TypeAlias = (
     | DelegationAsked
     | StepsEnded
     | SlotAsked
+    | PersonAsked
+    | AskGivenUp
     | AttemptSucceeded
     | AttemptErred
     | AttemptStopped

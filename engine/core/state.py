@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from msgspec import field
 
-from engine.core.entities.engine import Engine, Escalation, Ledger, Outcome, Timer, timer_id
+from engine.core.entities.engine import OF_ATTEMPTS, Engine, Escalation, Ledger, Outcome, Timer, timer_id
 from engine.core.entities.memory import CONVERSATIONS, EXCHANGES, Conversation, Exchange
 from engine.core.entities.team import (
     DURATIONS,
@@ -29,6 +29,7 @@ from engine.core.entities.work import (
     ENDED,
     Attempt,
     Call,
+    ParkedFor,
     Run,
     RunStatus,
     RunSummary,

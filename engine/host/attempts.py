@@ -11,7 +11,7 @@ from typing import TypeAlias
 import anyio
 from anyio.lowlevel import checkpoint
 
-from engine.core.effects import AnswerCall, ResumeAttempt, StartAttempt, StopAttempt
+from engine.core.effects import AnswerCall, ResumeAttempt, StartAttempt, StopAttempt, TellAnswer
 from engine.core.fact import JsonValue, changed
 from engine.core.options import GRACE_S
 from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded
@@ -135,6 +135,12 @@ class Attempts:
         work = self._works.get((effect.task_id, effect.attempt))
         if work is not None:
             work.resumed()
+
+    def tell_answer(self, effect: TellAnswer) -> None:
+        """Let an attempt go on that asked a person."""
+        work = self._works.get((effect.task_id, effect.attempt))
+        if work is not None:
+            work.person_answered(effect.key)
 
     async def _run(self, work: Work) -> None:
         signal: Ended | None = None

@@ -21,6 +21,7 @@ from engine.core.effects import (
     StartTimer,
     StopAttempt,
     StopLoop,
+    TellAnswer,
 )
 from engine.core.fact import JsonValue
 from engine.core.signals import (
@@ -77,6 +78,7 @@ class Performer:
             StopAttempt: attempts.stop,
             AnswerCall: attempts.answer,
             ResumeAttempt: attempts.resume,
+            TellAnswer: attempts.tell_answer,
             JoinResults: self._join_results,
             CheckOutputs: self._check_outputs,
             ReadText: self._read_text,

@@ -19,6 +19,7 @@ from engine.core.fact import JsonValue
 from engine.core.signals import StepFinished
 from engine.core.validation.bounds import LONGEST_S
 from engine.errors import DelegationFailed, EngineError
+from engine.runtimes.people import checked_question
 from engine.runtimes.task import Task
 from engine.runtimes.tools import is_idempotent, takes_key
 from engine.runtimes.values import Amounts, clean, json_value, one_line, shown_input, usage_of
@@ -145,6 +146,30 @@ class Context:
         key = work.key(f"map:{target}", values)
         return outputs(target, await work.ask("map", key, target, values), return_failures)
 
+    async def ask(
+        self, question: str, options: Iterable[str] = (), default: str | None = None, due_s: float | None = None
+    ) -> str:
+        """Ask a person, and wait for the answer without holding a slot; it is asked once, also where this runs again.
+
+        Args:
+            question: One line.
+            options: The answers that there are; none lets a person write any text.
+            default: The answer when nobody gives one within `due_s`; one of `options`, where there are any.
+            due_s: How long to wait, in seconds; None waits for ever.
+
+        Returns:
+            The answer: one of `options`, or what the person wrote.
+
+        Raises:
+            ValueError: If options are given twice or are too many, `default` is none of them, or only one of `default`
+                and `due_s` is given.
+        """
+        work = self._work
+        work.raise_if_stopping()
+        question, choices = _text("ask", "question", question), [_text("ask", "an option", one) for one in options]
+        asked = checked_question(question, choices, default, due_s)
+        return await work.ask_person(work.key("ask", [question, *choices]), **asked)
+
     def emit(self, text: str) -> None:
         """Show output as it comes to be. It is kept as the partial result when the attempt is stopped."""
         self._work.raise_if_stopping()
@@ -265,6 +290,13 @@ class BlockingContext:
         """As `Context.map`."""
         found: list[Any] = self._wait(partial(self._context.map, target, items, return_failures=return_failures))
         return found
+
+    def ask(
+        self, question: str, options: Iterable[str] = (), default: str | None = None, due_s: float | None = None
+    ) -> str:
+        """As `Context.ask`."""
+        said: str = self._wait(self._context.ask, question, options, default, due_s)
+        return said
 
     def emit(self, text: str) -> None:
         """As `Context.emit`."""

@@ -6,13 +6,14 @@ What the core decides of it comes back by `resumed`; `Work` says when others are
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from engine.clock import Clock
 from engine.core.effects import StartAttempt
 from engine.core.fact import JsonValue
 from engine.core.signals import Signal, SlotAsked, StepsEnded
-from engine.core.state import State
+from engine.core.state import ParkedFor, State
 from engine.core.values import Held
 from engine.models.records import Models
 from engine.runtimes.slot import Slot
@@ -64,6 +65,15 @@ class _Step:
     """What it waits for now."""
 
 
+@dataclass(eq=False, frozen=True, slots=True)
+class _Wait:
+    """Something besides delegated work that an attempt waits for."""
+
+    why: ParkedFor
+    until_ms: int | None
+
+
+_FOR_CALLS = _Wait("call", None)
 _STEP: ContextVar[_Step | None] = ContextVar("step", default=None)
 """The step that the code of the moment is part of."""
 
@@ -73,6 +83,8 @@ class SlotHolder:
 
     effect: StartAttempt
     over: bool
+    stopping: bool
+    raise_if_stopping: Callable[[], None]
     _services: Services
     _calls: dict[str, Slot[Any]]
     _slots: dict[int, Slot[Any]]
@@ -87,6 +99,8 @@ class SlotHolder:
         self._wanting: dict[int, Slot[None]] = {}
         """Steps that wait for a slot to begin, or to go on."""
         self._running: set[_Step] = set()
+        self._parks: dict[_Wait, None] = {}
+        """What it waits for besides its calls, the first one first."""
 
     @asynccontextmanager
     async def step(self) -> AsyncIterator[None]:
@@ -105,6 +119,31 @@ class SlotHolder:
             _STEP.reset(outer)
             self._running.discard(step)
             self._give_back()
+
+    @asynccontextmanager
+    async def parked(self, why: ParkedFor, until_ms: int | None = None) -> AsyncIterator[None]:
+        """Wait for what is inside without a slot, while nothing else of the attempt runs; then take one again.
+
+        An attempt that still waits for something else goes on without one, and takes one with its next step.
+
+        Args:
+            why: What it waits for.
+            until_ms: When that ends by itself, on the engine's clock.
+
+        Raises:
+            AttemptInterrupted: If the attempt is asked to stop while it waits for a slot.
+        """
+        wait = _Wait(why, until_ms)
+        async with self._aside():
+            self._parks[wait] = None
+            try:
+                self._give_back()
+                yield
+            finally:
+                del self._parks[wait]
+        if not self._waits_for():
+            self.raise_if_stopping()
+            await self._slot()
 
     @asynccontextmanager
     async def _aside(self) -> AsyncIterator[None]:
@@ -145,10 +184,19 @@ class SlotHolder:
         self._give_back()
 
     def _give_back(self) -> None:
-        """Say that nothing runs any more, where the attempt waits for others."""
-        if self._has_slot and not self._is_busy and not self.over and not all(one.done for one in self._calls.values()):
+        """Say that nothing runs any more, where the attempt waits."""
+        wait = self._waits_for()
+        if wait is not None and self._has_slot and not self._is_busy and not self.over:
             self._hold_slot(False)
-            self._services.signal(StepsEnded(**of_attempt(self.effect)))
+            self._services.signal(StepsEnded(**of_attempt(self.effect), why=wait.why, until_ms=wait.until_ms))
+
+    def _waits_for(self) -> _Wait | None:
+        """Return what the attempt waits for; None where it waits for nothing, or is asked to stop."""
+        if self.stopping:
+            return None
+        if not all(one.done for one in self._calls.values()):
+            return _FOR_CALLS
+        return next(iter(self._parks), None)
 
     @property
     def _is_busy(self) -> bool:

@@ -32,8 +32,8 @@ from engine.core.values import NO_USAGE, Held, Usage
 from engine.errors import AttemptInterrupted, DelegationFailed
 from engine.models.records import Answer, Chunk, Message, ModelError, ModelRequest
 from engine.runtimes.holding import Services as Services
-from engine.runtimes.holding import SlotHolder
 from engine.runtimes.holding import of_attempt as of_attempt
+from engine.runtimes.people import PeopleLine
 from engine.runtimes.showing import Showing
 from engine.runtimes.slot import Slot
 from engine.runtimes.task import Task, TaskInput, as_text, in_context
@@ -55,7 +55,7 @@ class Answered:
     """None when it was done."""
 
 
-class Work(SlotHolder, Showing):
+class Work(PeopleLine, Showing):
     """One try of a task by one agent."""
 
     stopping = False

@@ -38,6 +38,8 @@ SENDS = 15
 """How many steps of a hundred are calls of a tool that must not be called twice."""
 BESIDE = 40
 """How many of a hundred agents that ask others do a step of their own beside that."""
+CONSULTS = 8
+"""How many of a hundred tasks are asked about, by the agents that work on them."""
 PIECES = 5
 """Pieces of work in an attempt, at most."""
 LONG = "a line of an output that is too long to be kept in the state itself, and stands in the journal alone\n" * 30
@@ -135,6 +137,8 @@ async def _work(scene: Scene, text: str) -> None:
             await _call(scene, number)
         else:
             await _step(scene, f"step{number}")
+    if _consults(scene):
+        await _consult(scene)
     if draw.random() < SPENDS:
         _spend(scene)
     run = scene.world.state.runs.get(scene.work.effect.run_id)
@@ -172,6 +176,36 @@ async def _step(scene: Scene, name: str) -> None:
         return scene.draw.choice(results)
 
     await scene.context.step(name, done)
+
+
+def _consults(scene: Scene) -> bool:
+    """Tell whether an agent asks a person; not where it may have to wait for longer than its time limit."""
+    limited = scene.given and scene.work.spec.timeout_s is not None
+    return not limited and crc32(f"{scene.work.effect.title} asks".encode()) % 100 < CONSULTS
+
+
+async def _consult(scene: Scene) -> None:
+    """Ask a person, in each attempt the same; some ask twice at once, do a step beside, or stop waiting."""
+    title = scene.work.effect.title
+    how = crc32(f"{title} how".encode()) % 5
+    if how == 0:
+        with anyio.move_on_after(0):  # it does not wait: nobody is asked any more
+            await scene.context.ask("given up at once?")
+        return
+
+    async def asks(number: int) -> None:
+        with scene.world.asks(scene.work):
+            if (how + number) % 2:
+                said = await scene.context.ask(f"{number}?", ["yes", "no"], default="no", due_s=3_000)
+            else:
+                said = await scene.context.ask(f"{number}?", ["yes", "no"] if number else ())
+        scene.world.is_told(scene.work, said)
+
+    async with anyio.create_task_group() as group:
+        for number in range(1 + how % 2):
+            group.start_soon(asks, number)
+        if how == 3:
+            await _step(scene, "beside a question")
 
 
 def _spend(scene: Scene) -> None:

@@ -338,7 +338,7 @@ def resumes(state: State) -> list[Command]:
 def answers(state: State, draw: Random) -> list[Command]:
     """Return a random answer to every question that has options."""
     asked = [one for one in state.escalations.values() if one.options]
-    return [Answer(escalation=one.id, answer=draw.choice(one.options)) for one in asked]
+    return [Answer(escalation=one.id, answer=draw.choice(one.options), output="as you like") for one in asked]
 
 
 class _EnginesClock(VirtualClock):

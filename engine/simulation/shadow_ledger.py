@@ -62,6 +62,8 @@ class ShadowLedger(Ledger):
         """Recorded steps by task and key, with their seq."""
         self.stepping: Counter[tuple[str, int, int | None]] = Counter()
         """Steps that are begun and not recorded, by task, attempt and generation; told by those that begin them."""
+        self.asking: Counter[tuple[str, int, int | None]] = Counter()
+        """Questions that attempts wait for, likewise."""
         self.commands: dict[str, int] = {}
         """Commands with an outcome, and its seq."""
         self.since_ms: dict[str, int] = {}

@@ -1,5 +1,7 @@
 """The shared context of one history: its agents act on it, faults change it, laws check it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from random import Random
 from typing import Any
 
@@ -153,6 +155,22 @@ class World:
         is_live = task is not None and task.attempt is not None and task.attempt.number == step.attempt
         if is_live and (step.task_id, step.key) not in self.books.steps:
             self.is_ahead(f"{step.key} of {step.task_id} is said to be recorded, and is not on disk")
+
+    @contextmanager
+    def asks(self, work: Work) -> Iterator[None]:
+        """Count a question while an attempt waits for its answer."""
+        key = (work.effect.task_id, work.effect.attempt, work.effect.generation)
+        self.books.asking[key] += 1
+        try:
+            yield
+        finally:
+            self.books.asking[key] -= 1
+
+    def is_told(self, work: Work, said: str) -> None:
+        """Check that what an attempt is told that a person said is what the journal has."""
+        job = self.books.work.jobs.get(work.effect.task_id)
+        if job is not None and said not in job.steps.values():
+            self.breaks("an_answer_is_what_was_said", "An attempt is told what a person said", f"{job.id}: {said!r}")
 
     def is_ahead(self, what: str) -> None:
         """Break the law that effects follow the write."""

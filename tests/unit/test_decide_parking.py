@@ -117,3 +117,20 @@ def test_after_a_crash_of_the_engine_it_asks_again_whatever_it_wanted() -> None:
     assert of_kind(world.rest(again), AttemptParked)
     world.settle()
     assert world.state.finished[-1].status == "done"
+
+
+def test_an_attempt_parks_for_what_no_delegation_is_until_its_moment() -> None:
+    world = team_world(agent("bob"))
+    world.order(Submit(request="go"))
+    (bob,) = world.started
+
+    (parked,) = of_kind(world.rest(bob, why="rate_limit", until_ms=90_000), AttemptParked)
+
+    assert isinstance(parked, AttemptParked)
+    assert (parked.why, parked.until_ms) == ("rate_limit", 90_000)
+    assert holders(world) == set()
+    waits = why_waits(world.state, world.state.tasks[bob[0]])
+    assert waits is not None
+    assert (waits.why, waits.words, waits.until_ms) == ("moment", "waits for the rate limit of a provider", 90_000)
+    assert of_kind(world.want(bob), AttemptResumed)
+    assert holders(world) == {bob[0]}

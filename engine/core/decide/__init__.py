@@ -11,6 +11,7 @@ from engine.core import commands, prompts, signals
 from engine.core.commands import Command, Order
 from engine.core.context import Context
 from engine.core.decide import (
+    asking,
     attempts,
     dispatch,
     engine,
@@ -83,6 +84,8 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     signals.DelegationAsked: attempts.delegation_asked,
     signals.StepsEnded: attempts.steps_ended,
     signals.SlotAsked: attempts.slot_asked,
+    signals.PersonAsked: asking.person_asked,
+    signals.AskGivenUp: asking.given_up,
     signals.AttemptSucceeded: attempts.attempt_succeeded,
     signals.AttemptErred: attempts.attempt_erred,
     signals.AttemptStopped: attempts.attempt_stopped,
@@ -127,6 +130,9 @@ escalations.ON_ANSWER["failure"] = failing.answered
 escalations.ON_ANSWER["doubt"] = escalations.settled
 escalations.ON_ANSWER["drain"] = swapping.drain_answered
 escalations.ON_ANSWER["budget"] = enforcement.answered
+escalations.ON_ANSWER["ask"] = asking.replied
+escalations.ON_ANSWER["approval"] = asking.replied
+escalations.ON_ANSWER["permission"] = asking.replied
 ON_STOPPED["limit"] = enforcement.set_aside
 
 

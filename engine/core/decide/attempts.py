@@ -30,11 +30,13 @@ from engine.core.policies.rules import chain_of_agent, is_optional
 from engine.core.queries.placement import Place, place_for
 from engine.core.queries.tree import above_of, cause_of, halted, is_cancelled
 from engine.core.signals import (
+    AskGivenUp,
     AttemptErred,
     AttemptStopped,
     AttemptSucceeded,
     DelegationAsked,
     ModelErred,
+    PersonAsked,
     SlotAsked,
     StepFinished,
     StepsEnded,
@@ -57,6 +59,8 @@ OfAttempt: TypeAlias = (
     | DelegationAsked
     | StepsEnded
     | SlotAsked
+    | PersonAsked
+    | AskGivenUp
     | AttemptSucceeded
     | AttemptErred
     | AttemptStopped
@@ -134,12 +138,16 @@ def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> lis
 
 
 def steps_ended(state: State, signal: StepsEnded, ctx: Context) -> list[Event]:
-    """Park an attempt that waits for calls and of which nothing runs any more."""
+    """Park an attempt that waits and of which nothing runs any more."""
     found = live(state, signal)
-    if found is None or found[1].parked or not found[1].waits:
+    if found is None or found[1].parked or found[1].agent_id is None:
         return []
-    task, attempt = found
-    return [AttemptParked(task_id=task.id, attempt=attempt.number, agent_id=attempt.agent_id or "")]
+    attempt = found[1]
+    if attempt.waits:
+        return [of_attempt(AttemptParked, attempt, signal, why="call", until_ms=None)]
+    if signal.why == "call":
+        return []  # its calls were answered meanwhile
+    return [of_attempt(AttemptParked, attempt, signal)]
 
 
 def slot_asked(state: State, signal: SlotAsked, ctx: Context) -> list[Event]:

@@ -48,7 +48,8 @@ def begun(state: State, queue: Queue, task: Task, agent: Agent, ctx: Context) ->
     """
     if instead := before_start(state, task, agent, ctx):
         return instead
-    team = team_for(state, queue, agent) if is_shared(queue.key) and is_of_few(queue.key) and not task.calls else None
+    is_begun = bool(task.calls or task.asks)
+    team = team_for(state, queue, agent) if is_shared(queue.key) and is_of_few(queue.key) and not is_begun else None
     if team is None:
         return [started(task, agent)]
     return [ItemTaken(task_id=task.id, supervisor_id=team.id, agent_id=agent.id)]

@@ -18,7 +18,10 @@ from engine.core.outcomes import Applied, ask, of_attempt
 from engine.core.prompts import Answered, AskDoubt
 from engine.core.queries.tree import is_cancelled
 from engine.core.signals import ToolBegan, ToolRaised
-from engine.core.state import Escalation, State, Timer
+from engine.core.state import OF_ATTEMPTS, Escalation, State, Timer
+
+REPLY = "reply"
+"""The answer to a question of an agent that has no options: what a person writes is its output."""
 
 OnAnswer: TypeAlias = Callable[[State, Answered, Context], list[Event]]
 ON_ANSWER: dict[str, OnAnswer] = {}
@@ -28,14 +31,25 @@ ON_ANSWER: dict[str, OnAnswer] = {}
 def answer(state: State, command: Answer, ctx: Context) -> Applied:
     """Give a question its answer."""
     found = _found(state, command.escalation)
-    if command.answer not in found.options:
-        raise Refused(f"{command.answer!r} is no answer to {found.id}; say one of {', '.join(found.options)}")
-    event = answered(found, command.answer, by="person", output=command.output)
+    event = _answered(found, command)
     return Applied(
         events=[event],
-        summary=f"answered {found.id}: {command.answer}",
+        summary=f"answered {found.id}: {event.answer}",
         result={"escalation_id": found.id, "subject": found.subject},
     )
+
+
+def _answered(found: Escalation, command: Answer) -> EscalationAnswered:
+    said, output = command.answer, command.output
+    if found.kind in OF_ATTEMPTS:
+        if said == REPLY and said not in found.options and isinstance(output, str):
+            said = output  # a reply with one of the options is that option
+        output = output if said == REPLY else None
+        if said == REPLY and not (isinstance(output, str) and output.strip()):
+            raise Refused(f"{found.id} asks for a text: give it as the output of the answer {REPLY!r}")
+    if said not in found.options:
+        raise Refused(f"{said!r:.60} is no answer to {found.id}; say one of {', '.join(found.options)}")
+    return answered(found, said, by="person", output=output)
 
 
 def _found(state: State, target: str) -> Escalation:
@@ -68,7 +82,7 @@ def overdue(state: State, timer: Timer, ctx: Context) -> list[Event]:
     found = state.escalations.get(timer.subject)
     if found is None or found.default is None:
         return []
-    return [answered(found, found.default, by="default")]
+    return [answered(found, found.default, by="default", output=found.detail.get("output"))]
 
 
 def after_answer(state: State, prompt: Answered, ctx: Context) -> list[Event]:

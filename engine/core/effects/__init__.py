@@ -24,5 +24,6 @@ from engine.core.effects.records import (
     StartTimer,
     StopAttempt,
     StopLoop,
+    TellAnswer,
 )
 from engine.core.effects.table import answer_of, effects_of, restart_effects

@@ -108,6 +108,15 @@ class ResumeAttempt:
 
 
 @fact
+class TellAnswer:
+    """Let an attempt go on that asked a person: the answer stands among the steps of its task."""
+
+    task_id: str
+    attempt: int
+    key: str
+
+
+@fact
 class JoinResults:
     """Join outputs of a graph; built-in work on the resolved texts."""
 
@@ -203,6 +212,7 @@ Effect: TypeAlias = (
     | StopAttempt
     | AnswerCall
     | ResumeAttempt
+    | TellAnswer
     | JoinResults
     | CheckOutputs
     | ReadText

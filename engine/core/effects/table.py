@@ -23,6 +23,7 @@ from engine.core.effects.records import (
     StartTimer,
     StopAttempt,
     StopLoop,
+    TellAnswer,
 )
 from engine.core.events import (
     AgentAdded,
@@ -46,6 +47,7 @@ from engine.core.events import (
     DeadlineSet,
     EngineStopped,
     Escalated,
+    EscalationAnswered,
     Event,
     GraceEnded,
     MemberRenamed,
@@ -66,7 +68,7 @@ from engine.core.events.team import AgentRemoving
 from engine.core.fold.ending import lets_pass
 from engine.core.queries.conversation import remembered_by
 from engine.core.queries.tree import inherited
-from engine.core.state import Agent, Attempt, State, StopReason, SwapMode, Task, TaskStatus, timer_id
+from engine.core.state import OF_ATTEMPTS, Agent, Attempt, State, StopReason, SwapMode, Task, TaskStatus, timer_id
 
 
 def effects_of(state: State, event: Event) -> list[Effect]:
@@ -222,6 +224,13 @@ def _escalated(state: State, event: Escalated) -> list[Effect]:
     if event.due_ms is None:
         return []
     return [StartTimer(timer_id=timer_id("escalation", event.escalation_id), due_ms=event.due_ms)]
+
+
+def _escalation_answered(state: State, event: EscalationAnswered) -> list[Effect]:
+    task = state.tasks.get(event.subject)
+    if event.kind not in OF_ATTEMPTS or task is None or task.attempt is None:
+        return []
+    return [TellAnswer(task_id=task.id, attempt=task.attempt.number, key=str(event.detail["key"]))]
 
 
 def _timers(state: State, subject: str, *kinds: str) -> list[Effect]:
@@ -386,6 +395,7 @@ _EFFECTS: dict[type, Callable[[State, Any], list[Effect]]] = {
     PlanAsked: _plan_asked,
     RetryScheduled: _retry_scheduled,
     Escalated: _escalated,
+    EscalationAnswered: _escalation_answered,
     PoolWatched: _pool_watched,
     AgentAdded: _check_agent,
     AgentCheckAsked: _check_agent,

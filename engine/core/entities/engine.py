@@ -25,6 +25,10 @@ def timer_id(kind: str, subject: str) -> str:
     return f"{kind}:{subject}"
 
 
+OF_ATTEMPTS = frozenset({"ask", "approval", "permission"})
+"""Kinds of questions that attempts ask and wait for; their tasks wait for nobody, and begin again to ask again."""
+
+
 @entity
 class Escalation:
     """A question that waits for a person."""

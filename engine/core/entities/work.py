@@ -57,6 +57,10 @@ StopReason: TypeAlias = Literal["cancel", "requeue", "preempt", "migrate", "rest
 """
 
 
+ParkedFor: TypeAlias = Literal["call", "ask", "approval", "rate_limit", "backoff"]
+"""What an attempt waits for without a slot: delegated work, a person, an approval, a provider's limit, a back-off."""
+
+
 @entity
 class Attempt:
     """One try of a task by one agent."""
@@ -69,7 +73,11 @@ class Attempt:
     since_ms: int = 0
     """From when on its time is not yet counted as spent; while it is parked, the time that is not, below 0."""
     parked: bool = False
-    """It waits for its delegations, no step of it runs, and it holds no slot."""
+    """It waits, no step of it runs, and it holds no slot."""
+    parked_for: ParkedFor | None = None
+    """While it is parked: what it waits for, where that is not only what it delegated."""
+    until_ms: int | None = None
+    """While it is parked: when that wait ends by itself; None where something has to happen."""
     slot_seq: int = 0
     """The event at which it took its slot last."""
     in_process: bool = False
@@ -187,6 +195,8 @@ class Task:
     """Outputs of finished steps by their key, never run again."""
     calling: dict[str, str] = field(default_factory=dict)
     """Tools that it has begun to call and must not call twice, by their step's key, while no end is recorded."""
+    asks: dict[str, str] = field(default_factory=dict)
+    """Questions of its attempts that a person has not answered: their ids by the keys of what asked."""
     calls: dict[str, Call] = field(default_factory=dict)
     children: list[str] = field(default_factory=list)
     """Nodes of its graph (group) or tasks that it asked for."""

@@ -43,6 +43,7 @@ from engine.core.events.failure import (
     DoubtSettled,
     Escalated,
     EscalationAnswered,
+    QuestionWithdrawn,
     SupervisorFailed,
     SupervisorMended,
     TaskAnswered,
@@ -209,6 +210,7 @@ Event: TypeAlias = (
     | AttemptPreempted
     | Escalated
     | EscalationAnswered
+    | QuestionWithdrawn
     | TaskFailedOver
     | TaskTriedAnew
     | TaskAnswered

@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 from msgspec import field
 
 from engine.core.fact import JsonValue, fact
+from engine.core.state import ParkedFor
 from engine.core.values import Usage
 
 StepKind: TypeAlias = Literal["code", "model", "tool", "compact"]
@@ -22,10 +23,6 @@ class AttemptStarted:
     attempt: int
     agent_id: str | None
     generation: int
-
-
-ParkedFor: TypeAlias = Literal["call", "ask", "approval", "rate_limit", "backoff"]
-"""What an attempt waits for without a slot: delegated work, a person, an approval, a provider's limit, a back-off."""
 
 
 @fact

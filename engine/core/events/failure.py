@@ -170,6 +170,20 @@ class EscalationAnswered:
 
 
 @fact
+class QuestionWithdrawn:
+    """An attempt does not wait any more for the answer of a person: nobody is asked."""
+
+    type: Literal["question_withdrawn"] = "question_withdrawn"
+    at_ms: int = 0
+    run_id: str = ""
+    task_id: str
+    attempt: int
+    agent_id: str | None
+    escalation_id: str
+    key: str
+
+
+@fact
 class ToolStarted:
     """An attempt is about to call a tool that must not be called twice; a step that is recorded is its good end."""
 

@@ -73,6 +73,7 @@ def _attempt_resumed(state: State, event: AttemptResumed) -> None:
     assert attempt is not None
     agent = state.agents[event.agent_id]
     agent.parked.pop(task.id, None)
+    attempt.parked_for, attempt.until_ms = None, None
     attempt.parked, goes_on = False, attempt.wants_slot
     attempt.wants_slot = False
     start_clock(state, task, attempt)
@@ -100,7 +101,11 @@ def park(state: State, task: Task) -> None:
 
 
 def _attempt_parked(state: State, event: AttemptParked) -> None:
-    park(state, state.tasks[event.task_id])
+    task = state.tasks[event.task_id]
+    park(state, task)
+    assert task.attempt is not None
+    if event.why != "call":
+        task.attempt.parked_for, task.attempt.until_ms = event.why, event.until_ms
 
 
 def _slot_wanted(state: State, event: SlotWanted) -> None:

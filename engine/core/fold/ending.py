@@ -7,7 +7,7 @@ member's work until the group ended: what a level takes besides the work below i
 from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.slots import tell, wait_for_slot
 from engine.core.fold.timers import OF_TASKS, drop_all, drop_timer
-from engine.core.state import State, Task, TaskStatus
+from engine.core.state import OF_ATTEMPTS, State, Task, TaskStatus
 
 # CheckedOutput up here once: an attribute of an enumeration costs as much as a call.
 _CANCELLED, _DONE = TaskStatus.CANCELLED, TaskStatus.DONE
@@ -22,7 +22,7 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
     task.retry_at_ms = None
     if state.timers:
         drop_all(state, OF_TASKS, task.id)
-    if task.escalation_id is not None:
+    if task.escalation_id is not None or task.asks:
         for question in [one.id for one in state.escalations.values() if one.subject == task.id]:
             withdraw(state, question)
     task.status = status
@@ -57,8 +57,19 @@ def withdraw(state: State, escalation_id: str) -> None:
     question = state.escalations.pop(escalation_id)
     drop_timer(state, "escalation", escalation_id)
     task = state.tasks.get(question.subject)
-    if task is not None and task.escalation_id == escalation_id:
-        task.escalation_id = next((one.id for one in state.escalations.values() if one.subject == task.id), None)
+    if task is None:
+        return
+    if question.kind in OF_ATTEMPTS:
+        del task.asks[str(question.detail["key"])]
+    elif task.escalation_id == escalation_id:
+        about = (one.id for one in state.escalations.values() if one.subject == task.id)
+        task.escalation_id = next((one for one in about if one not in task.asks.values()), None)
+
+
+def withdraw_asks(state: State, task: Task) -> None:
+    """Ask a person no more what attempts of a task asked."""
+    for question in list(task.asks.values()):
+        withdraw(state, question)
 
 
 def begin_anew(task: Task) -> None:

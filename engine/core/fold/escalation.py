@@ -1,10 +1,17 @@
 """Fold: questions to a person, and tool calls that have begun and may be without an end."""
 
-from engine.core.events import DoubtSettled, Escalated, EscalationAnswered, ToolFailed, ToolStarted
+from engine.core.events import (
+    DoubtSettled,
+    Escalated,
+    EscalationAnswered,
+    QuestionWithdrawn,
+    ToolFailed,
+    ToolStarted,
+)
 from engine.core.fold.ending import withdraw
 from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.timers import Handlers, drop_timer, note, set_timer
-from engine.core.state import Escalation, State, Task, TaskStatus
+from engine.core.state import OF_ATTEMPTS, Escalation, State, Task, TaskStatus
 from engine.core.values import held
 
 
@@ -46,7 +53,9 @@ def _escalated(state: State, event: Escalated) -> None:
     )
     drop_timer(state, event.kind, event.subject)  # the moment that asked has come
     task = state.tasks.get(event.subject)
-    if task is not None:
+    if task is not None and event.kind in OF_ATTEMPTS:
+        task.asks[str(event.detail["key"])] = event.escalation_id
+    elif task is not None:
         task.escalation_id = task.escalation_id or event.escalation_id
         if event.kind == "doubt":
             doubt(state, task)
@@ -57,15 +66,23 @@ def _escalated(state: State, event: Escalated) -> None:
 def _escalation_answered(state: State, event: EscalationAnswered) -> None:
     withdraw(state, event.escalation_id)
     task = state.tasks.get(event.subject)
-    if task is not None and event.answer == "use":
+    if task is not None and event.kind in OF_ATTEMPTS:
+        said, path = (event.answer, "answer") if event.output is None else (event.output, "output")
+        task.steps[str(event.detail["key"])] = held(said, state.seq, path)
+    elif task is not None and event.answer == "use":
         task.output = held(event.output, state.seq, "output")
     elif task is not None and event.kind == "doubt" and event.answer == "ran":
         task.steps[str(event.detail["key"])] = held(event.output, state.seq, "output")
 
 
+def _question_withdrawn(state: State, event: QuestionWithdrawn) -> None:
+    withdraw(state, event.escalation_id)
+
+
 HANDLERS: Handlers = {
     Escalated: _escalated,
     EscalationAnswered: _escalation_answered,
+    QuestionWithdrawn: _question_withdrawn,
     ToolStarted: _tool_started,
     ToolFailed: _tool_failed,
     DoubtSettled: _doubt_settled,

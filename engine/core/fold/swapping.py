@@ -10,7 +10,7 @@ from engine.core.events import (
 )
 from engine.core.fold.accounting import note_spec
 from engine.core.fold.declared import spec_changed
-from engine.core.fold.ending import forget_drain
+from engine.core.fold.ending import forget_drain, withdraw_asks
 from engine.core.fold.failing import shut_no_more
 from engine.core.fold.queues import dequeue, enqueue, is_ready, serve
 from engine.core.fold.slots import ask_to_stop, suit, wait_for_slot
@@ -119,6 +119,7 @@ def _task_reassigned(state: State, event: TaskReassigned) -> None:
 def begin_again(state: State, task: Task, attempt: int) -> None:
     """Let `task` begin from its input, at its place: what its attempt had finished and asked for is thrown away."""
     task.steps = {}
+    withdraw_asks(state, task)
     calls, task.calls = task.calls, {}
     for call in calls.values():
         # Kept under another key, which nobody asks for: the tasks are there all the same.

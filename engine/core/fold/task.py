@@ -154,6 +154,7 @@ def _await_call(state: State, task: Task, event: Delegated | CallRejoined) -> No
     if not attempt.wants_slot:
         stop_waiting_for_slot(state, task)
     if event.parks:
+        attempt.parked_for, attempt.until_ms = None, None
         park(state, task)
 
 

@@ -122,8 +122,11 @@ def ready_tasks_wait(state: State) -> Iterator[str]:
                 yield f"{task.id} waits for a slot and has one"
         if attempt is not None and attempt.wants_slot and (attempt.back_seq is None or not attempt.parked):
             yield f"{task.id} wants a slot and does not wait for one"
-        if attempt is not None and attempt.parked and not (attempt.waits or attempt.back_seq is not None):
-            yield f"{task.id} is parked and waits for nothing"
+        if attempt is not None and attempt.parked:
+            if not (attempt.waits or attempt.parked_for is not None or attempt.back_seq is not None):
+                yield f"{task.id} is parked and waits for nothing"
+        elif attempt is not None and (attempt.parked_for, attempt.until_ms) != (None, None):
+            yield f"{task.id} holds a slot and waits without one"
     for key in {*waiting, *state.queues}:
         if key not in state.queues or state.queues[key].ready != waiting[key]:
             yield f"{key} does not count the {waiting[key]} tasks that stand in it"

@@ -7,7 +7,7 @@ from engine.core.decide.escalations import ON_ANSWER
 from engine.core.fold.queues import is_held, is_ready, stands
 from engine.core.limits.budget import AMOUNTS, Subject, subject_with
 from engine.core.limits.enforcement import is_over
-from engine.core.state import Agent, Escalation, Run, State, Supervisor, Task, TaskStatus, Timer
+from engine.core.state import OF_ATTEMPTS, Agent, Escalation, Run, State, Supervisor, Task, TaskStatus, Timer
 
 _OF_AGENTS = frozenset({TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.IN_DOUBT})
 """What only work of an agent can be."""
@@ -85,6 +85,8 @@ def questions_are_about_what_waits(state: State) -> Iterator[str]:
     if len(set(calls)) != len(calls):
         yield "a person is asked twice about one call of a tool"
     for task in state.tasks.values():
+        if any(one not in state.escalations for one in task.asks.values()):
+            yield f"{task.id} asks a person what is no question"
         asked = state.escalations.get(task.escalation_id or "")
         if task.escalation_id is not None and (asked is None or asked.subject != task.id):
             yield f"{task.id} waits for the answer to {task.escalation_id}, which is no question about it"
@@ -103,7 +105,12 @@ def _waits_for(state: State, question: Escalation) -> bool:
     if question.kind == "budget":
         subject = subject_with(state, question.subject)
         return subject is not None and subject.held
-    if task is None or task.kind != "agent" or task.ended or task.escalation_id is None:
+    if task is None or task.kind != "agent" or task.ended:
+        return False
+    if question.kind in OF_ATTEMPTS:
+        key = str(question.detail.get("key"))
+        return task.asks.get(key) == question.id and key not in task.steps
+    if task.escalation_id is None:
         return False
     return question.kind != "doubt" or str(question.detail.get("key")) in task.calling
 

@@ -15,7 +15,7 @@ from engine.core.queries.queues import few_of, is_of_few, is_shared
 from engine.core.queries.tree import above_of
 from engine.core.scheduler import Schedule
 from engine.core.scheduler.free import full_of_processes
-from engine.core.state import Agent, Queue, Run, State, Supervisor, Task, TaskStatus, timer_id
+from engine.core.state import Agent, ParkedFor, Queue, Run, State, Supervisor, Task, TaskStatus, timer_id
 
 Why: TypeAlias = Literal[
     "engine",
@@ -35,10 +35,20 @@ Why: TypeAlias = Literal[
     "team",
     "process",
     "turn",
+    "moment",
 ]
 """What kind of thing is waited for: an engine; a look at what may have happened twice; a person; the end of a back-off;
 the end of a pause; other runs; other tasks; delegations; a slot to go on; somebody able; an agent that works again; a
-circuit that closes; a budget; a slot of the supervisor; one of the team; a process of this computer; its turn."""
+circuit that closes; a budget; a slot of the supervisor; one of the team; a process of this computer; its turn;
+a moment."""
+WAITS_FOR: dict[ParkedFor, str] = {
+    "call": "what it delegated",
+    "ask": "a person",
+    "approval": "the approval of a person",
+    "rate_limit": "the rate limit of a provider",
+    "backoff": "its next try",
+}
+"""What an attempt waits for without a slot, in words."""
 
 
 @fact
@@ -177,6 +187,10 @@ def _at_work(task: Task) -> Wait | None:
         return None
     if attempt.wants_slot or (attempt.owed and not attempt.waits):
         return Wait(why="slot", words="waits for a free slot to go on")
+    if attempt.parked_for is not None:
+        asked = tuple(task.asks.values())
+        words = f"waits for {WAITS_FOR[attempt.parked_for]}" + (f" ({', '.join(asked)})" if asked else "")
+        return Wait(why="person" if asked else "moment", words=words, ids=asked, until_ms=attempt.until_ms)
     awaited = sum(task.calls[key].open for key in attempt.waits)
     return Wait(why="calls", words=f"waits for {_counted(awaited, 'delegated task')}")
 

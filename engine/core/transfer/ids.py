@@ -143,6 +143,7 @@ FIELDS: dict[str, dict[str, Ids]] = {
             each=_calls,
             found=lambda values: (one for calls in values for call in calls.values() for one in call.children),
         ),
+        "asks": Ids(of="e", each=_values, found=_all_values),
         "called": Ids(of="sa", each=_values, found=_all_values, gone=True),
         "failed_on": _list_of("a", gone=True),
         "came_from": _QUEUE_ONCE,

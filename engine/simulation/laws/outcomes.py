@@ -113,6 +113,15 @@ def a_step_is_recorded_once(books: ShadowLedger, event: events.StepRecorded) -> 
     return f"{event.key} of {event.task_id} is recorded already" if is_known else None
 
 
+@law(events.EscalationAnswered, events.QuestionWithdrawn)
+def a_question_has_one_outcome(
+    books: ShadowLedger, event: events.EscalationAnswered | events.QuestionWithdrawn
+) -> str | None:
+    """A question is answered or withdrawn once, while it is open."""
+    is_open = event.escalation_id in books.work.questions
+    return None if is_open else f"{event.escalation_id} is {event.type}, and not open"
+
+
 @law(events.AttemptResumed, events.CallAnswered)
 def answers_are_complete(books: ShadowLedger, event: events.AttemptResumed | events.CallAnswered) -> str | None:
     """An attempt is told what a delegation brought when all of it has its outcome."""
@@ -230,15 +239,18 @@ def an_attempt_is_given_what_came_before(books: ShadowLedger, given: tuple[Work,
     if job is None or job.attempt is None or job.attempt.number != effect.attempt:
         return None  # what made it needless came in the same batch
     began_seq = books.started_seq.get((effect.task_id, effect.attempt), 0)
-    if any(isinstance(one, events.StrategySwitched) for one in books.events[began_seq:]):
+    since = books.events[began_seq:]
+    if any(isinstance(one, events.StrategySwitched) for one in since):
         return None  # it was given what came before it when it began
+    answers = [one for one in since if isinstance(one, events.EscalationAnswered) and one.subject == job.id]
     wanted = [one.id for one in books.work.inputs_of(job)]
     if [one.task_id for one in effect.inputs] != wanted:
         return f"{job.id} is given {[one.task_id for one in effect.inputs]}, and {wanted} come before it"
     outputs = [books.work.jobs[one].output for one in wanted]
     if [one.output for one in task.inputs] != outputs:
         return f"{job.id} is given other outputs than {wanted} had"
-    if set(effect.steps) != set(job.steps):
+    recorded = set(job.steps) - {one.detail.get("key") for one in answers}  # it asks for these, and is told then
+    if set(effect.steps) != recorded:
         return f"{job.id} is told of the steps {sorted(effect.steps)}; {sorted(job.steps)} are recorded"
     run = books.work.runs[job.run_id]
     return None if task.request == run.request else f"{job.id} is told that the request is {task.request!r:.60}"

@@ -88,6 +88,8 @@ def who_waits_for_others_holds_a_slot_for_its_steps_alone(world: "World") -> str
         if job is None or attempt is None or job.attempt is None or attempt.number != key[1] or attempt.stopping:
             continue
         steps, awaited = world.books.stepping[*key, attempt.generation], world.books.work.awaited(job)
+        if job.asks and world.books.asking[*key, attempt.generation]:
+            awaited = ["a person", *awaited]
         if awaited and bool(steps) == attempt.parked:
             slot = "no slot" if attempt.parked else "a slot"
             return f"{job.id} waits for {awaited[0]} and holds {slot}, while {counted(steps, 'step')} of it run"

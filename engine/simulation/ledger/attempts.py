@@ -25,11 +25,13 @@ class WorkLedger(RunBook):
         attempt = self.jobs[event.task_id].attempt
         assert attempt is not None
         attempt.parked = attempt.wants = False
+        attempt.parked_for = None
 
     def _on_attempt_parked(self, event: events.AttemptParked) -> None:
         attempt = self.jobs[event.task_id].attempt
         assert attempt is not None
         attempt.parked = True
+        attempt.parked_for = None if event.why == "call" else event.why
 
     def _on_slot_wanted(self, event: events.SlotWanted) -> None:
         attempt = self.jobs[event.task_id].attempt
@@ -60,6 +62,8 @@ class WorkLedger(RunBook):
         job.attempt = None
         if event.restarted:
             job.steps = {}
+            for question in [*job.asks.values()]:
+                self.unask(question)
             job.calls = {f"{key}@{event.attempt}": children for key, children in job.calls.items()}
             for key, children in job.calls.items():
                 for child in children:
@@ -112,7 +116,8 @@ class WorkLedger(RunBook):
     @staticmethod
     def _await(job: Job, event: events.Delegated | events.CallRejoined) -> None:
         assert job.attempt is not None
-        job.attempt.parked |= event.parks
+        if event.parks:
+            job.attempt.parked, job.attempt.parked_for = True, None
         job.attempt.waits.append(event.call_key)
 
     # What becomes of failed and interrupted tasks

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from engine.core import events
-from engine.core.state import EXCHANGES, TaskStatus
+from engine.core.state import EXCHANGES, OF_ATTEMPTS, TaskStatus
 from engine.simulation.ledger.work import Job, Question, RunEntry, WorkBook
 
 
@@ -41,7 +41,7 @@ class RunBook(WorkBook):
             if event.run_id in other.after:
                 other.after.remove(event.run_id)
         for one in [one for one in self.questions.values() if one.run_id == event.run_id]:
-            del self.questions[one.id]
+            self.unask(one.id)
 
     def _on_cancel_requested(self, event: events.CancelRequested) -> None:
         self.subject(event).cancelling = True
@@ -180,19 +180,26 @@ class RunBook(WorkBook):
         self.questions[event.escalation_id] = Question(
             event.escalation_id, event.kind, event.subject, event.run_id, event.due_ms
         )
-        if event.subject in self.jobs:
+        if event.kind in OF_ATTEMPTS:
+            self.jobs[event.subject].asks[str(event.detail["key"])] = event.escalation_id
+        elif event.subject in self.jobs:
             self.ask_about(self.jobs[event.subject])
             self.jobs[event.subject].in_doubt |= event.kind == "doubt"
 
     def _on_escalation_answered(self, event: events.EscalationAnswered) -> None:
         job = self.jobs.get(event.subject)
-        del self.questions[event.escalation_id]
-        if job is not None:
+        self.unask(event.escalation_id)
+        if job is not None and event.kind in OF_ATTEMPTS:
+            job.steps[str(event.detail["key"])] = event.answer if event.output is None else event.output
+        elif job is not None:
             self.ask_about(job)
             if event.answer == "use":
                 job.output = event.output
             elif event.kind == "doubt" and event.answer == "ran":
                 job.steps[str(event.detail["key"])] = event.output
+
+    def _on_question_withdrawn(self, event: events.QuestionWithdrawn) -> None:
+        self.unask(event.escalation_id)
 
     def _on_preemption_asked(self, event: events.PreemptionAsked) -> None:
         self.ask_to_stop([event.task_id], "preempt")

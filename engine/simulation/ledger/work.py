@@ -9,7 +9,7 @@ from engine.core.check import Check, Joining, Takes
 from engine.core.limits import Limits
 from engine.core.queries.conversation import remembered_by
 from engine.core.spec import AgentSpec, FailurePolicy
-from engine.core.state import Escalation, Run, State, Task, TaskStatus
+from engine.core.state import OF_ATTEMPTS, Escalation, Run, State, Task, TaskStatus
 from engine.core.values import Held
 from engine.simulation.ledger import Ledger
 
@@ -26,6 +26,8 @@ class Try:
     parked: bool = False
     waits: list[str] = field(default_factory=list, compare=False)
     """Calls that it waits for, parked or not."""
+    parked_for: str | None = field(default=None, compare=False)
+    """What it waits for without a slot, where that is not only what it delegated."""
     wants: bool = field(default=False, compare=False)
     """It is parked, and a step of it needs a slot."""
     asked: set[str] = field(default_factory=set, compare=False)
@@ -75,6 +77,8 @@ class Job:
     steps: dict[str, Any] = field(default_factory=dict)
     calling: dict[str, str] = field(default_factory=dict)
     question: str | None = None
+    asks: dict[str, str] = field(default_factory=dict)
+    """Open questions of its attempts, by their keys."""
     in_doubt: bool = False
     retrying_until_ms: int | None = None
     cancelling: bool = False
@@ -221,7 +225,7 @@ class WorkBook(Ledger):
         attempt = job.attempt
         if attempt is None or not attempt.parked:
             return False
-        return attempt.wants or not self.awaited(job)
+        return attempt.wants or not (attempt.parked_for or self.awaited(job))
 
     def awaited(self, job: Job) -> list[str]:
         """Return the open tasks that an attempt waits for."""
@@ -295,13 +299,20 @@ class WorkBook(Ledger):
         """Withdraw questions about a subject; None is any kind."""
         for one in [*self.questions.values()]:
             if one.subject == subject and kind in (None, one.kind):
-                del self.questions[one.id]
+                self.unask(one.id)
         if subject in self.jobs:
             self.ask_about(self.jobs[subject])
 
+    def unask(self, question: str) -> None:
+        """Drop a question."""
+        job = self.jobs.get(self.questions.pop(question).subject)
+        if job is not None:
+            job.asks = {key: one for key, one in job.asks.items() if one != question}
+
     def ask_about(self, job: Job) -> None:
-        """Let a task wait for the first question about it."""
-        job.question = next((one.id for one in self.questions.values() if one.subject == job.id), None)
+        """Let a task wait for the first question about it that none of its attempts has asked."""
+        about = (one for one in self.questions.values() if one.subject == job.id)
+        job.question = next((one.id for one in about if one.kind not in OF_ATTEMPTS), None)
 
     def adopt(self, state: State) -> None:
         """Take the work that an import brought from the state that it was folded into."""
@@ -347,7 +358,7 @@ class WorkBook(Ledger):
             outcome=task.status if task.ended else None, output=self.resolve(task.output), error=task.error,
             ended_ms=task.ended_ms, attempts=task.attempts, agent_id=task.agent_id,
             steps={key: self.resolve(value) for key, value in task.steps.items()}, calling=dict(task.calling),
-            question=task.escalation_id, in_doubt=task.status is TaskStatus.IN_DOUBT,
+            question=task.escalation_id, asks=dict(task.asks), in_doubt=task.status is TaskStatus.IN_DOUBT,
             retrying_until_ms=task.retry_at_ms, cancelling=task.cancelling, exceeded=task.exceeded is not None,
             held=task.held, deadline_ms=None if timer is None else timer.due_ms, preemptions=task.preemptions,
             planned=task.mode is not None, outcome_id=task.outcome_id, begun_ms=task.begun_ms,

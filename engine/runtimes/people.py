@@ -1,0 +1,135 @@
+"""What an attempt asks of people.
+
+A question has a key, like a step: an attempt that asks again, also after a crash, finds the question that is open, or
+its answer. While it waits the attempt holds no slot. See docs/reference/function-agents.md.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypedDict
+
+import anyio
+
+from engine.core.fact import JsonValue
+from engine.core.signals import AskGivenUp, PersonAsked, PersonKind
+from engine.core.state import ParkedFor
+from engine.core.validation.bounds import LONGEST_S
+from engine.core.values import Held
+from engine.errors import AttemptInterrupted
+from engine.runtimes.holding import SlotHolder, of_attempt
+from engine.runtimes.slot import Slot
+from engine.runtimes.task import as_text
+from engine.runtimes.values import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+LONGEST_QUESTION = 2_000
+"""Characters of a question that are shown; what is longer is cut."""
+MOST_OPTIONS = 20
+OPTION_CHARACTERS = 200
+
+
+class Question(TypedDict):
+    """What a person is asked, and what holds when nobody answers."""
+
+    question: str
+    options: list[str]
+    default: str | None
+    due_s: float | None
+
+
+def checked_question(question: str, options: list[str], default: str | None, due_s: float | None) -> Question:
+    """Return a question of an agent's code.
+
+    Raises:
+        ValueError: If nobody could answer it, or its deadline would mean nothing; one line.
+    """
+    if not question.strip():
+        raise ValueError("ctx.ask: say what a person is asked")
+    if len(options) > MOST_OPTIONS or any(not 0 < len(one.strip()) <= OPTION_CHARACTERS for one in options):
+        raise ValueError(f"ctx.ask: give at most {MOST_OPTIONS} options, of 1 to {OPTION_CHARACTERS} characters each")
+    if len(set(options)) != len(options):
+        raise ValueError(f"ctx.ask: the options {', '.join(options)} are not all different")
+    if default is not None and options and default not in options:
+        raise ValueError(f"ctx.ask: the default {default!r} is none of the options {', '.join(options)}")
+    if (default is None) != (due_s is None):
+        raise ValueError("ctx.ask: give default and due_s together: the default is the answer after due_s seconds")
+    if due_s is not None and not 0 < due_s <= LONGEST_S:
+        raise ValueError(f"ctx.ask: due_s must be a number above 0, at most {LONGEST_S:,}, not {due_s!r}")
+    return Question(question=question, options=options, default=default, due_s=due_s)
+
+
+class PeopleLine(SlotHolder):
+    """The line from an attempt to people."""
+
+    scope: anyio.CancelScope
+    is_recorded: Callable[[str], bool]
+    recorded: "Callable[[str], Awaitable[JsonValue]]"
+    _raise_if_over: Callable[[], None]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked: dict[str, Slot[Held]] = {}
+        """Questions that it waits for, by their keys."""
+
+    async def ask_person(
+        self,
+        key: str,
+        question: str,
+        options: Sequence[str] = (),
+        default: str | None = None,
+        due_s: float | None = None,
+        *,
+        kind: PersonKind = "ask",
+        detail: dict[str, JsonValue] | None = None,
+    ) -> str:
+        """Return what a person answers; wait for it without a slot.
+
+        Args:
+            key: Tells the question apart from others of the task, also for a later attempt (`Work.key`).
+            question: One line, for a person to read.
+            options: The answers that there are; none lets a person write a text.
+            default: The answer when nobody gives one in time; one of `options`, where there are any.
+            due_s: How long to wait for a person, in seconds; None waits for ever.
+            kind: What the inbox shows it as.
+            detail: What the inbox shows with it.
+
+        Raises:
+            AttemptInterrupted: If the attempt is asked to stop meanwhile; the question stays for the next one.
+        """
+        self._raise_if_over()
+        if self.is_recorded(key):
+            return as_text(await self.recorded(key))
+        slot: Slot[Held] = self._waiting_slot()
+        self._slots[id(slot)] = self._asked[key] = slot
+        until_ms = None if due_s is None else self.now_ms() + round(due_s * 1000)
+        signal = PersonAsked(
+            **of_attempt(self.effect),
+            key=key,
+            kind=kind,
+            question=" ".join(clean(question).split())[:LONGEST_QUESTION],
+            options=[clean(option) for option in options],
+            default=default,
+            due_s=due_s,
+            detail=detail or {},
+        )
+        self._services.signal(signal, lambda error: self.person_answered(key) if error is None else slot.fail(error))
+        why: ParkedFor = "ask" if kind == "ask" else "approval"
+        async with self.parked(why, until_ms):
+            try:
+                said = await slot.wait()
+            except AttemptInterrupted:
+                raise
+            except BaseException:  # whoever waited for the answer was cancelled, and the attempt may go on
+                if not (self.over or self.stopping or self.scope.cancel_called):
+                    self._services.signal(AskGivenUp(**of_attempt(self.effect), key=key))
+                raise
+            finally:
+                del self._slots[id(slot)], self._asked[key]
+        return as_text(await self._services.text(said))
+
+    def person_answered(self, key: str) -> None:
+        """Take the answer to a question, if there is one; by the host."""
+        slot, task = self._asked.get(key), self._services.state.tasks.get(self.effect.task_id)
+        if slot is not None and task is not None and key in task.steps:
+            slot.put(task.steps[key])
