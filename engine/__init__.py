@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     from engine.results import RunCancelled, RunFailed, RunResult, RunSkipped, WorkStatus
     from engine.runtimes.context import BlockingContext, Context
     from engine.runtimes.task import Task
-    from engine.runtimes.tools import idempotent
+    from engine.runtimes.toolbox.calling import ToolError, ToolTimeout
+    from engine.runtimes.tools import idempotent, tool
     from engine.supervisor.attached import AttachedSupervisor
     from engine.supervisor.dynamic import DynamicSupervisor
     from store import StoreBusy
@@ -66,7 +67,8 @@ _LOADED_ON_FIRST_USE = {
     "engine.results": "RunCancelled RunFailed RunResult RunSkipped WorkStatus",
     "engine.runtimes.context": "BlockingContext Context",
     "engine.runtimes.task": "Task",
-    "engine.runtimes.tools": "idempotent",
+    "engine.runtimes.toolbox.calling": "ToolError ToolTimeout",
+    "engine.runtimes.tools": "idempotent tool",
     "engine.supervisor.attached": "AttachedSupervisor",
     "engine.supervisor.dynamic": "DynamicSupervisor",
     "store": "StoreBusy",
@@ -79,9 +81,10 @@ __all__ = [
     "DelegationFailed", "DiscoveryConfig", "DynamicSupervisor", "EngineError", "Escalate", "Fail", "Failover",
     "HostStopped", "Limits", "NotEmpty", "NotInThisVersion", "NotRunning", "PermanentFailure", "Pool", "Preempt",
     "RealClock", "Restart", "Retry", "RetryLater", "RunCancelled", "RunFailed", "RunResult", "RunSkipped", "Skip",
-    "SpecifiedAgent", "StoreBusy", "SupervisionMetrics", "SupervisorOptions", "Task", "UnknownName",
+    "SpecifiedAgent", "StoreBusy", "SupervisionMetrics", "SupervisorOptions", "Task", "ToolError", "ToolTimeout",
+    "UnknownName",
     "UnknownOption", "UnknownRun", "UnknownRuntime", "Unusable", "Usage", "VirtualClock", "WorkStatus",
-    "create_agent_from_spec", "idempotent",
+    "create_agent_from_spec", "idempotent", "tool",
 ]  # fmt: skip
 
 

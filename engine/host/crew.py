@@ -18,6 +18,7 @@ from engine.runtimes.processes import Processes
 from engine.runtimes.programs.watched import Watched
 from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
+from engine.runtimes.toolbox.shelf import Shelf
 from engine.runtimes.values import with_class
 
 SPARE = 64
@@ -63,6 +64,7 @@ class Crew:
         self._processes = processes
         self._programs = programs
         self._start = start
+        self._shelf = Shelf()
         self._ready: dict[str, Runtime] = {}
         self._waiting: dict[str, list[Slot[Runtime]]] = {}
         """Who waits for a runtime that is being made."""
@@ -158,6 +160,7 @@ class Crew:
             threads=self._threads,
             processes=self._processes,
             programs=self._programs,
+            shelf=self._shelf,
         )
 
     def _sweep(self) -> None:

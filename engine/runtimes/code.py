@@ -7,11 +7,13 @@ from typing import Any
 
 from engine.core.spec import AgentSpec
 from engine.errors import Unusable
-from engine.references import Origin, is_bound, name_of, resolve
+from engine.references import Origin, is_bound, resolve
 from engine.runtimes.isolated import Sources
 from engine.runtimes.processes import Processes
 from engine.runtimes.programs.watched import Watched
 from engine.runtimes.threads import Threads
+from engine.runtimes.toolbox.functions import FunctionTool
+from engine.runtimes.toolbox.shelf import Shelf
 
 
 class Code:
@@ -25,6 +27,7 @@ class Code:
         threads: For imports, and for plain functions.
         processes: For functions that compute.
         programs: For programs of others.
+        shelf: The tools that were made of functions so far; None begins anew.
     """
 
     def __init__(
@@ -36,6 +39,7 @@ class Code:
         threads: Threads,
         processes: Processes,
         programs: Watched,
+        shelf: Shelf | None = None,
     ) -> None:
         self._bound = bound
         self._sources = sources
@@ -45,6 +49,7 @@ class Code:
         self.threads = threads
         self.processes = processes
         self.programs = programs
+        self._shelf = shelf or Shelf()
 
     async def locate(self, reference: str) -> Origin:
         """Return where a reference is imported from.
@@ -65,18 +70,31 @@ class Code:
             return self._bound[reference]
         return await self.threads.run(partial(resolve, await self.locate(reference)))
 
-    async def load_tools(self, spec: AgentSpec) -> dict[str, Callable[..., Any]]:
+    async def load_tools(self, spec: AgentSpec, *, described: bool = False) -> dict[str, FunctionTool]:
         """Return the tools of a spec by the names they are called by; what is a mere name has no code here.
 
+        Args:
+            spec: Names them.
+            described: Whether a model is to call them: each then has its schema.
+
         Raises:
-            Unusable: As `load`, and where two tools have one name.
+            Unusable: As `load`; where two tools have one name; where one cannot be described.
         """
-        tools: dict[str, Callable[..., Any]] = {}
+        tools: dict[str, FunctionTool] = {}
         for reference in spec.tools:
             if not isinstance(reference, str) or ":" not in reference:
                 continue
-            name = name_of(reference)
-            if name in tools:
-                raise Unusable(f"agent {spec.name!r} has two tools named {name!r}")
-            tools[name] = await self.load(reference)
+            tool = self._shelf.tool(reference, await self.load(reference))
+            if tool.name in tools:
+                raise Unusable(
+                    f"agent {spec.name!r} has two tools named {tool.name!r}; give one another with @tool(name=...)"
+                )
+            tools[tool.name] = tool
+        if described:
+            await self.threads.run(partial(_describe, list(tools.values())))
         return tools
+
+
+def _describe(tools: list[FunctionTool]) -> None:
+    for tool in tools:
+        tool.describe()

@@ -5,8 +5,7 @@ returns; so a function that runs again after a crash gets the same answers witho
 See docs/reference/function-agents.md.
 """
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -21,7 +20,8 @@ from engine.core.validation.bounds import LONGEST_S
 from engine.errors import DelegationFailed, EngineError
 from engine.runtimes.people import checked_question
 from engine.runtimes.task import Task
-from engine.runtimes.tools import is_idempotent, takes_key
+from engine.runtimes.toolbox.calling import called
+from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.values import Amounts, clean, json_value, one_line, shown_input, usage_of
 from engine.runtimes.work import Answered, Work, of_attempt
 
@@ -41,7 +41,7 @@ class UnknownTool(EngineError):
 class Context:
     """The `ctx` of an `async def f(task, ctx)`."""
 
-    def __init__(self, work: Work, task: Task, tools: Mapping[str, Callable[..., Any]]) -> None:
+    def __init__(self, work: Work, task: Task, tools: Mapping[str, FunctionTool]) -> None:
         self._work = work
         self._tools = tools
         self.task = task
@@ -78,7 +78,8 @@ class Context:
         Raises:
             NotJson: If the input or the output is not JSON.
         """
-        return await self._step(_text("step", "name", name), partial(function, *args), list(args))
+        name = _text("step", "name", name)
+        return await self._step(name, lambda _: self._called(name, partial(function, *args)), list(args))
 
     async def tool(self, name: str, /, *args: JsonValue, **named: JsonValue) -> Any:
         """Call a tool of the agent's spec, as a step.
@@ -88,20 +89,17 @@ class Context:
             args: What it is called with.
             named: Likewise, by name.
 
-        A tool that is not declared idempotent (`engine.idempotent`) is journaled before it is called. Where the attempt
-        is cut off in the middle of the call, a person is asked whether it happened before anything goes on. One that
-        is idempotent is called again, and gets the id of the step as `idempotency_key` where it takes that.
+        A tool that is not declared idempotent (`@tool(idempotent=True)`) is journaled before it is called. Where the
+        attempt is cut off in the middle of the call, a person is asked whether it happened before anything goes on. One
+        that is idempotent is called again, and gets the id of the step as `idempotency_key` where it takes that.
 
         Raises:
             UnknownTool: If the spec does not name it.
         """
-        tool = self._tool(name)
+        tool, call = self._tool(name), partial(self._tool(name).function, *args, **named)
+        given = json_value([list(args), named])
         return await self._step(
-            f"tool:{name}",
-            partial(tool, *args, **named),
-            [list(args), named],
-            what="tool",
-            tool=None if is_idempotent(tool) else name,
+            f"tool:{name}", lambda key: self._shown(tool, call, _arguments(given), key=key), given, what="tool"
         )
 
     async def delegate(self, target: str, value: JsonValue) -> Any:
@@ -194,15 +192,30 @@ class Context:
             raise ValueError(f"ctx.sleep: seconds must be a number, at most {LONGEST_S:,}, not {seconds!r}")
         await self._work.sleep(max(0.0, seconds))
 
-    def _tool(self, name: str) -> Callable[..., Any]:
+    def _tool(self, name: str) -> FunctionTool:
         if name not in self._tools:
             raise UnknownTool(name, self._tools)
         return self._tools[name]
 
+    async def _shown(self, tool: FunctionTool, call: Callable[[], Any], arguments: JsonValue, *, key: str) -> JsonValue:
+        """Call a tool, and show that it is at work."""
+        self._work.tool_started(tool.name, arguments)
+        try:
+            output = await tool.perform(self._work, call, key=key)
+        except Exception as error:  # the tool is the user's; that it raised is an end, being cut off is none
+            self._work.tool_ended(tool.name, one_line(error))
+            raise
+        self._work.tool_ended(tool.name, output)
+        return output
+
+    async def _called(self, name: str, call: Callable[[], Any]) -> JsonValue:
+        with self._work.step_limit(name):
+            return json_value(await called(self._work, call))
+
     async def _step(
-        self, name: str, call: Callable[..., Any], value: object, *, what: StepKind = "code", tool: str | None = None
+        self, name: str, call: Callable[[str], Awaitable[JsonValue]], value: object, *, what: StepKind = "code"
     ) -> JsonValue:
-        """Do a step, or answer it from the journal; `tool` is the name of a tool that must not be called twice."""
+        """Do a step, or answer it from the journal; `call` gets the key of the step."""
         work = self._work
         work.raise_if_stopping()
         given = json_value(value)
@@ -210,44 +223,21 @@ class Context:
         if work.is_recorded(key):
             return await work.recorded(key)
         async with work.step():
-            return await self._done(name, key, call, given, what=what, tool=tool)
-
-    async def _done(
-        self, name: str, key: str, call: Callable[..., Any], given: JsonValue, *, what: StepKind, tool: str | None
-    ) -> JsonValue:
-        """Do a step that is not in the journal."""
-        work, began_ms = self._work, self._work.now_ms()
-        if tool is not None:
-            await work.tool_began(tool, key)
-        elif takes_key(call):
-            call = partial(call, idempotency_key=f"{work.effect.task_id}:{key}")
-        shown = name.removeprefix("tool:") if what == "tool" else None
-        if shown is not None:
-            work.tool_started(shown, _arguments(given))
-        with work.step_limit(name):
-            try:
-                output = json_value(await called(work, call))
-            except Exception as error:  # the tool is the user's; that it raised is an end, being cut off is none
-                if shown is not None:
-                    work.tool_ended(shown, one_line(error))
-                if tool is not None:
-                    await work.tool_raised(key, error)
-                raise
-        if shown is not None:
-            work.tool_ended(shown, output)
-        await work.record(
-            StepFinished(
-                **of_attempt(work.effect),
-                what=what,
-                name=name,
-                key=key,
-                input=shown_input(given),
-                output=output,
-                duration_ms=work.now_ms() - began_ms,
-                usage=work.take_spent(),
+            began_ms = work.now_ms()
+            output = await call(key)
+            await work.record(
+                StepFinished(
+                    **of_attempt(work.effect),
+                    what=what,
+                    name=name,
+                    key=key,
+                    input=shown_input(given),
+                    output=output,
+                    duration_ms=work.now_ms() - began_ms,
+                    usage=work.take_spent(),
+                )
             )
-        )
-        return output
+            return output
 
 
 class BlockingContext:
@@ -344,16 +334,3 @@ def outputs(target: str, answers: list[Answered], return_failures: bool) -> list
             raise failure
         found.append(failure)
     return found
-
-
-async def called(work: Work, call: Callable[[], Any]) -> Any:
-    """Return what a user's callable returns: awaited where it is async, in a thread where it is plain."""
-    result = call() if is_async(call) else await work.in_thread(call)
-    return await result if inspect.isawaitable(result) else result
-
-
-def is_async(call: Callable[..., Any]) -> bool:
-    """Return True when calling `call` gives a coroutine."""
-    while isinstance(call, partial):
-        call = call.func
-    return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004

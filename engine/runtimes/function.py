@@ -18,7 +18,9 @@ from engine.references import Origin, is_bound, name_of
 from engine.runtimes.base import Runtime
 from engine.runtimes.child import NotThere, Unfit, reporter
 from engine.runtimes.code import Code
-from engine.runtimes.context import BlockingContext, Context, is_async
+from engine.runtimes.context import BlockingContext, Context
+from engine.runtimes.toolbox.calling import is_async
+from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.values import clean
 from engine.runtimes.work import Work
 
@@ -44,7 +46,7 @@ class FunctionRuntime:
         self._code = code
         self._reference = reference
         self._function: Callable[..., Any] = _not_loaded
-        self._tools: dict[str, Callable[..., Any]] = {}
+        self._tools: dict[str, FunctionTool] = {}
         self._in_thread = False
         self._takes_context = False
 

@@ -40,6 +40,10 @@ class Slot(Generic[T]):
             raise error
         return value  # type: ignore[return-value]  # None is a value of T where None was put
 
+    def close(self) -> None:
+        """Give it up, where nobody came to wait."""
+        self._finish()
+
     def _fill(self, value: T | None, error: BaseException | None) -> None:
         if not self.done:
             self._finish()

@@ -1,36 +1,129 @@
-"""Tools: functions that agents call by name, and whether calling one twice does any harm."""
+"""Tools: functions that agents call by name, and what their author declares of them. See docs/reference/tools.md."""
 
 import inspect
+import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
+
+from engine.core.fact import JsonValue
+from engine.core.validation.bounds import LONGEST_S
+from engine.errors import Unusable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 KEY = "idempotency_key"
 """The argument that an idempotent tool gets the id of its step in, where it takes one of that name."""
+_OPTIONS = "__tool__"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOptions:
+    """What the author of a tool declares of it."""
+
+    name: str | None = None
+    """What it is called; None is the name of the function."""
+    approve: JsonValue = "never"
+    """When a person is asked before it is called: `never`, `always`, or a guard over its arguments."""
+    timeout_s: float | None = None
+    """Longest that a call may take, in seconds."""
+    at_once: int | None = None
+    """How many calls of it may be under way in one engine."""
+    idempotent: bool = False
+    """Calling it again with the same arguments does no harm."""
+
+
+@overload
+def tool(name: F) -> F: ...
+@overload
+def tool(
+    name: str | None = None,
+    *,
+    approve: JsonValue = "never",
+    timeout_s: float | None = None,
+    at_once: int | None = None,
+    idempotent: bool = False,
+) -> Callable[[F], F]: ...
+def tool(
+    name: Any = None,
+    *,
+    approve: JsonValue = "never",
+    timeout_s: float | None = None,
+    at_once: int | None = None,
+    idempotent: bool = False,
+) -> Any:
+    """Declare how a function is called as a tool; `@tool` alone changes nothing.
+
+    Args:
+        name: What it is called; by default the name of the function.
+        approve: When a person is asked first: `never`, `always`, or a guard over its arguments, such as
+            `{"json": "account", "equals": "main"}`. What an agent's spec says under `approve` comes before it.
+        timeout_s: Longest that a call may take, in seconds; then the call ends with an error.
+        at_once: How many calls of it may be under way in one engine; others wait.
+        idempotent: Calling it again with the same arguments does no harm: after a crash it is called again without a
+            question. Where it takes an argument `idempotency_key`, it gets the id of the step.
+
+    Raises:
+        Unusable: If a value cannot be right, or what it stands on cannot be marked.
+    """
+    if callable(name):
+        return declared(name)
+    _check(name, timeout_s, at_once)
+    return partial(
+        declared,
+        name=name,
+        approve=approve,
+        timeout_s=None if timeout_s is None else float(timeout_s),
+        at_once=at_once,
+        idempotent=idempotent,
+    )
 
 
 def idempotent(tool: F) -> F:
-    """Declare that calling `tool` again with the same arguments does no harm.
+    """Declare that calling `tool` again with the same arguments does no harm: `@tool(idempotent=True)`."""
+    return declared(tool, idempotent=True)
 
-    Such a tool is called again after a crash without asking anybody. Where it takes an argument `idempotency_key`, it
-    gets the id of the step, which is the same each time.
+
+def declared(function: F, **options: Any) -> F:
+    """Add to what is declared of a function, and return it.
+
+    Raises:
+        Unusable: If nothing can be noted on it.
     """
-    tool.idempotent = True  # type: ignore[attr-defined]
-    return tool
+    try:
+        setattr(function, _OPTIONS, replace(options_of(function), **options))
+    except (AttributeError, TypeError):
+        raise Unusable(f"{function!r:.60} cannot be marked as a tool; write a function that calls it") from None
+    return function
 
 
-def is_idempotent(tool: Callable[..., Any]) -> bool:
-    """Return whether a tool was declared so."""
-    return getattr(tool, "idempotent", False) is True
+def options_of(function: Callable[..., Any]) -> ToolOptions:
+    """Return what is declared of a function."""
+    while isinstance(function, partial) and not hasattr(function, _OPTIONS):
+        function = function.func
+    found = getattr(function, _OPTIONS, None)
+    return found if isinstance(found, ToolOptions) else ToolOptions()
 
 
 def takes_key(call: Callable[..., Any]) -> bool:
     """Return True for a call of an idempotent tool that takes the id of its step and was not given one."""
-    if not isinstance(call, partial) or not is_idempotent(call.func) or KEY in call.keywords:
+    if not isinstance(call, partial) or not options_of(call.func).idempotent or KEY in call.keywords:
         return False
     try:
         return KEY in inspect.signature(call.func).parameters
     except (TypeError, ValueError):
         return False  # written in C, and does not say
+
+
+def _check(name: object, timeout_s: object, at_once: object) -> None:
+    if name is not None and not isinstance(name, str):
+        raise Unusable(f"@tool: name must be a text, not {name!r:.60}")
+    if timeout_s is not None and not (_is_number(timeout_s) and 0 < float(str(timeout_s)) <= LONGEST_S):
+        raise Unusable(f"@tool: timeout_s must be a number of seconds above 0, not {timeout_s!r:.60}")
+    if at_once is not None and not (isinstance(at_once, int) and not isinstance(at_once, bool) and at_once >= 1):
+        raise Unusable(f"@tool: at_once must be a whole number, 1 or more, not {at_once!r:.60}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

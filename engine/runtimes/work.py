@@ -244,13 +244,9 @@ class Work(PeopleLine, Showing):
     async def _written(self, signal: Signal) -> None:
         """Report, and return once it is on disk."""
         self._raise_if_over()
-        slot: Slot[None] = self._waiting_slot()
-        self._services.signal(signal, lambda error: slot.put(None) if error is None else slot.fail(error))
-        self._slots[id(slot)] = slot
-        try:
+        with self.slot() as slot:
+            self._services.signal(signal, lambda error: slot.put(None) if error is None else slot.fail(error))
             await slot.wait()
-        finally:
-            del self._slots[id(slot)]
 
     async def ask(
         self, kind: Literal["delegate", "map"], key: str, target: str, items: list[JsonValue]
@@ -324,14 +320,12 @@ class Work(PeopleLine, Showing):
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
         self.raise_if_stopping()
-        slot: Slot[None] = self._waiting_slot()
-        self._slots[id(slot)] = slot
-        take_back = self._services.later(self.now_ms() + round(seconds * 1000), lambda: slot.put(None))
-        try:
-            await slot.wait()
-        finally:
-            take_back()
-            del self._slots[id(slot)]
+        with self.slot() as slot:
+            take_back = self._services.later(self.now_ms() + round(seconds * 1000), lambda: slot.put(None))
+            try:
+                await slot.wait()
+            finally:
+                take_back()
 
     @contextmanager
     def at_most(self, seconds: float) -> Iterator[None]:
@@ -356,6 +350,17 @@ class Work(PeopleLine, Showing):
         if self.stuck and self.outside == 0:
             effect, spent = self.effect, self.take_spent()
             self._services.signal(ThreadCameBack(agent_id=effect.agent_id, task_id=effect.task_id, usage=spent))
+
+    @contextmanager
+    def slot(self) -> Iterator[Slot[Any]]:
+        """Yield what code waits on besides the supervisor; it fails when the attempt is asked to stop."""
+        slot: Slot[Any] = self._waiting_slot()
+        self._slots[id(slot)] = slot
+        try:
+            yield slot
+        finally:
+            slot.close()
+            del self._slots[id(slot)]
 
     def _waiting_slot(self) -> Slot[T]:
         """Return a slot to wait on; while one is open the attempt does not hold the clock."""

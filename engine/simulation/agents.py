@@ -25,6 +25,8 @@ from engine.errors import AgentCrashed, AttemptInterrupted, BoundElsewhere, Dele
 from engine.runtimes.code import Code
 from engine.runtimes.context import Context
 from engine.runtimes.slot import Slot
+from engine.runtimes.toolbox.functions import FunctionTool
+from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.work import Work
 from engine.simulation.drawing import NAMES, SKILLS
 from engine.simulation.laws.outcomes import LIE
@@ -102,7 +104,7 @@ class SimulatedRuntime:
         key = f"{work.effect.agent} at {preview(task.request, 40)!r} ({task.title[:40]}), attempt {work.effect.attempt}"
         draw = Random(f"{self._seed} {key}")
         scene = Scene(world, work, Context(work, task, {}), draw, self._longest_s, self._given)
-        scene = replace(scene, context=Context(work, task, {"send": partial(_send, scene)}))
+        scene = replace(scene, context=Context(work, task, {"send": _tool(scene)}))
         share, mishap, early = draw.random(), draw.choice(list(MISHAPS)), draw.random() < 0.5
         wrong = world.goes_wrong(key, share)
         if wrong:
@@ -113,6 +115,10 @@ class SimulatedRuntime:
         if wrong:
             return await MISHAPS[mishap](scene)
         return _output(draw, work.effect.agent)
+
+
+def _tool(scene: Scene) -> FunctionTool:
+    return FunctionTool("send", partial(_send, scene), Gate(None))
 
 
 def simulated_runtime(world: World, seed: int, *, given: bool) -> Callable[[AgentSpec, Code], SimulatedRuntime]:

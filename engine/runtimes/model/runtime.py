@@ -10,7 +10,7 @@ from engine.runtimes.model.lookup import models_of
 from engine.runtimes.model.loop import Loop
 from engine.runtimes.model.options import ModelOptions, options_of, uses_tools
 from engine.runtimes.model.output import check_schema
-from engine.runtimes.model.tools import FunctionTool, Tool
+from engine.runtimes.model.tools import Tool
 from engine.runtimes.model.turn import Turns
 from engine.runtimes.work import Work
 
@@ -43,14 +43,14 @@ class ModelRuntime:
             except Unusable as unusable:
                 raise Unusable(f"agent {self._spec.name!r}: output: {unusable.reason}") from unusable
         if uses_tools(self._spec):
-            loaded = await self._code.load_tools(self._spec)
+            loaded = await self._code.load_tools(self._spec, described=True)
             missing = [name for name in self._spec.tools if isinstance(name, str) and ":" not in name]
             if missing:
                 raise Unusable(
                     f"agent {self._spec.name!r}: the tool {missing[0]!r} is a name without code; give a function, or"
                     " its reference, module:function"
                 )
-            self._tools = [FunctionTool(name, function) for name, function in loaded.items()]
+            self._tools = [*loaded.values()]
 
     async def execute(self, work: Work) -> JsonValue:
         """Have the conversation of one attempt."""

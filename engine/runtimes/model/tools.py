@@ -4,18 +4,15 @@ Rule: a call ends in exactly one recorded outcome, its result or its error; neit
 that must not be called twice is announced before it begins, so that an engine that dies in the middle of it knows.
 """
 
-import inspect
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any, Protocol, get_type_hints
+from collections.abc import Mapping
+from typing import Protocol
 
 from engine.core.fact import JsonValue
 from engine.core.signals import StepFinished
 from engine.models.records import ToolSchema
-from engine.runtimes.context import called
 from engine.runtimes.task import as_text
-from engine.runtimes.tools import KEY, is_idempotent, takes_key
-from engine.runtimes.values import json_value, shown_input, with_class
+from engine.runtimes.toolbox.calling import ToolError
+from engine.runtimes.values import shown_input
 from engine.runtimes.work import Work, of_attempt
 
 Arguments = Mapping[str, JsonValue]
@@ -36,57 +33,19 @@ class Tool(Protocol):
     def parameters(self) -> Mapping[str, JsonValue]:
         """The JSON Schema of its arguments, an object."""
 
-    @property
-    def idempotent(self) -> bool:
-        """Whether it may be called twice without harm."""
-
     async def call(self, work: Work, arguments: Arguments, key: str) -> JsonValue:
-        """Call it and return its result; what it raises is the result's error.
+        """Call it and return its result.
+
+        A tool that must not be called twice announces itself (`Work.tool_began`) before it begins.
 
         Args:
             work: The attempt that calls.
             arguments: An object, as the model wrote it: what does not fit `parameters` is the tool's to refuse.
             key: The key of the step, the same one when an idempotent tool is called again.
+
+        Raises:
+            ToolError: If there is no result; the model is told why.
         """
-
-
-class FunctionTool:
-    """A function of the user's own, called with what the model says by the names of its arguments."""
-
-    def __init__(self, name: str, function: Callable[..., Any]) -> None:
-        self.name = name
-        self.description = inspect.getdoc(function) or ""
-        self.idempotent = is_idempotent(function)
-        self.parameters = _parameters(function)
-        self._function = function
-
-    async def call(self, work: Work, arguments: Arguments, key: str) -> JsonValue:
-        """Call the function: in the loop where it is async, else in a thread."""
-        call: Callable[[], Any] = partial(self._function, **arguments)
-        if takes_key(call):
-            call = partial(call, **{KEY: f"{work.effect.task_id}:{key}"})
-        return json_value(await called(work, call))
-
-
-_JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
-
-
-def _parameters(function: Callable[..., Any]) -> dict[str, JsonValue]:
-    """Return what the signature of a function says of its arguments."""
-    signature, hints = inspect.signature(function), get_type_hints(function)
-    taken = [
-        one
-        for one in signature.parameters.values()
-        if one.name != KEY and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
-    ]
-    properties: dict[str, JsonValue] = {one.name: _schema(hints.get(one.name)) for one in taken}
-    required: list[JsonValue] = [one.name for one in taken if one.default is one.empty]
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
-def _schema(hint: Any) -> dict[str, JsonValue]:
-    kind = _JSON_TYPES.get(getattr(hint, "__origin__", hint))
-    return {} if kind is None else {"type": kind}
 
 
 def schema_of(tool: Tool) -> ToolSchema:
@@ -110,14 +69,11 @@ async def called_tool(work: Work, tool: Tool, arguments: Arguments, key: str) ->
         return await work.recorded(key)
     async with work.step():
         began_ms = work.now_ms()
-        if not tool.idempotent:
-            await work.tool_began(tool.name, key)
         work.tool_started(tool.name, dict(arguments))
-        with work.step_limit(tool.name):
-            try:
-                result = await tool.call(work, arguments, key)
-            except Exception as error:  # the tool is the user's: what it raised is its outcome, and the model's to read
-                result = error_result(with_class(error))
+        try:
+            result = await tool.call(work, arguments, key)
+        except ToolError as error:
+            result = error_result(str(error))
         work.tool_ended(tool.name, result)
         await work.record(tool_step(work, tool.name, key, arguments=arguments, result=result, began_ms=began_ms))
     return result

@@ -1,0 +1,72 @@
+"""A function of the user's own as a tool."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from engine.core.fact import JsonValue
+from engine.errors import Unusable
+from engine.runtimes.toolbox.calling import ToolError, performed, told
+from engine.runtimes.toolbox.gate import Gate
+from engine.runtimes.toolbox.schemas import BadArguments, Described
+from engine.runtimes.tools import options_of
+from engine.runtimes.work import Work
+
+
+class FunctionTool:
+    """A function that agents call by name.
+
+    Args:
+        name: What it is called where its author says nothing.
+        function: What is called.
+        gate: How many calls of it are under way.
+    """
+
+    def __init__(self, name: str, function: Callable[..., Any], gate: Gate) -> None:
+        self.options = options_of(function)
+        self.name = self.options.name or name
+        self.function = function
+        self.gate = gate
+        self._described: Described | None = None
+
+    def describe(self) -> None:
+        """Make its schema, once. Blocks for as long as pydantic takes.
+
+        Raises:
+            Unusable: If it cannot be described to a model.
+        """
+        if self._described is None:
+            self._described = Described(self.name, self.function)
+
+    @property
+    def description(self) -> str:
+        """What it does, for a model."""
+        return self._known().schema.description
+
+    @property
+    def parameters(self) -> Mapping[str, JsonValue]:
+        """The JSON Schema of its arguments."""
+        return self._known().schema.parameters
+
+    async def call(self, work: Work, arguments: Mapping[str, JsonValue], key: str) -> JsonValue:
+        """Return the result of one call by a model: `model.tools.Tool.call`."""
+        try:
+            positional, named = self._known().bound(arguments)
+        except BadArguments as bad:
+            raise ToolError(str(bad)) from bad
+        with told():
+            return await performed(work, self, partial(self.function, *positional, **named), key=key)
+
+    async def perform(self, work: Work, call: Callable[[], Any], *, key: str) -> JsonValue:
+        """Return the result of a call by code, whatever it raises is raised."""
+        try:
+            return await performed(work, self, call, key=key)
+        except Exception as error:  # the tool is the user's; that it raised is an end, being cut off is none
+            if not self.options.idempotent:
+                await work.tool_raised(key, error)
+            raise
+
+    def _known(self) -> Described:
+        if self._described is None:
+            raise Unusable(f"tool {self.name!r} was not described")
+        return self._described

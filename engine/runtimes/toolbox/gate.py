@@ -1,0 +1,58 @@
+"""How many calls of one tool are under way in an engine; the others wait, in their order."""
+
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from engine.runtimes.slot import Slot
+from engine.runtimes.work import Work
+
+
+class Gate:
+    """Lets so many calls through at once.
+
+    Args:
+        most: How many; None is as many as come.
+    """
+
+    def __init__(self, most: int | None) -> None:
+        self.most = most
+        self._under_way = 0
+        self._waiting: deque[Slot[None]] = deque()
+
+    @asynccontextmanager
+    async def passed(self, work: Work) -> AsyncIterator[None]:
+        """Do what is inside once there is room for it.
+
+        Raises:
+            AttemptInterrupted: If the attempt is asked to stop while it waits.
+        """
+        if self.most is None or (self._under_way < self.most and not self._waiting):
+            self._under_way += 1
+        else:
+            await self._wait(work)
+        try:
+            yield
+        finally:
+            self._leave()
+
+    async def _wait(self, work: Work) -> None:
+        with work.slot() as slot:
+            self._waiting.append(slot)
+            try:
+                await slot.wait()
+            except BaseException:
+                if slot in self._waiting:
+                    self._waiting.remove(slot)
+                else:  # cancelled after a call that ended had handed its place over
+                    self._leave()
+                raise
+
+    def _leave(self) -> None:
+        """Hand the place of a call that ended to the next one that waits."""
+        while self._waiting:
+            slot = self._waiting.popleft()
+            if not slot.done:
+                slot.put(None)
+                return
+        self._under_way -= 1

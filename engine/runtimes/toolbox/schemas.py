@@ -1,0 +1,223 @@
+"""The schema of a function, made by pydantic from its signature, and the check of arguments against it.
+
+Made once for each function; what cannot be described is refused with the parameter that is at fault. See
+docs/reference/tools.md.
+"""
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+from engine.core.fact import JsonValue
+from engine.errors import EngineError, Unusable
+from engine.models.records import ToolSchema
+from engine.runtimes.toolbox.docstrings import described
+from engine.runtimes.tools import KEY, options_of
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""What every provider takes as the name of a tool."""
+MOST_FAULTS = 5
+"""Wrong arguments that one message names."""
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY,)
+_COLLECTING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class BadArguments(EngineError):
+    """A tool was to be called with arguments that do not fit its schema; one line, for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parameter:
+    name: str
+    kind: Any
+    hint: Any
+    default: Any
+    description: str
+
+
+class Described:
+    """A function as a model is told of it.
+
+    Args:
+        name: What the tool is called.
+        function: What it calls.
+
+    Raises:
+        Unusable: If it cannot be described; the message names the tool and the parameter.
+    """
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self._name = name
+        if NAME.fullmatch(name) is None:
+            raise Unusable(
+                f"tool {name!r:.80}: a model can only call names of letters, digits, '_' and '-', up to 64;"
+                " give it another with @tool(name=...)"
+            )
+        said = described(_called(function))
+        self._parameters = list(_parameters(name, function, said.parameters))
+        self._model, parameters = _model(name, self._parameters)
+        self.schema = ToolSchema(name=name, description=said.text or name.replace("_", " "), parameters=parameters)
+
+    def bound(self, arguments: Mapping[str, JsonValue]) -> tuple[list[Any], dict[str, Any]]:
+        """Return what the function is called with: values of its own types.
+
+        Raises:
+            BadArguments: If they do not fit.
+        """
+        from pydantic import ValidationError
+
+        try:
+            values = self._model.model_validate_json(json.dumps(arguments), strict=True)
+        except ValidationError as error:
+            raise BadArguments(self._faults(error)) from None
+        positional: list[Any] = []
+        named: dict[str, Any] = {}
+        for at, parameter in enumerate(self._parameters):
+            if parameter.kind in _POSITIONAL:
+                positional.append(getattr(values, f"p{at}"))
+            elif f"p{at}" in values.model_fields_set or not _is_plain(parameter.default):
+                named[parameter.name] = getattr(values, f"p{at}")
+        return positional, named
+
+    def _faults(self, error: Any) -> str:
+        faults = error.errors(include_url=False, include_context=False)
+        said = []
+        for fault in faults[:MOST_FAULTS]:
+            place = ".".join(str(part) for part in fault["loc"]) or "the arguments"
+            if fault["type"] == "extra_forbidden" and len(fault["loc"]) == 1:
+                known = ", ".join(one.name for one in self._parameters) or "no arguments"
+                said.append(f"{place}: is not an argument of it; it takes {known}")
+            else:
+                said.append(f"{place}: {fault['msg']}")
+        more = f"; and {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
+        return f"wrong arguments of {self._name}: {'; '.join(said)}{more}"
+
+
+def _parameters(name: str, function: Callable[..., Any], said: Mapping[str, str]) -> Iterator[_Parameter]:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        raise Unusable(f"tool {name!r}: it does not say what it takes; write a function that calls it") from None
+    hints = _hints(name, function)
+    for one in signature.parameters.values():
+        if one.name == KEY and options_of(function).idempotent:
+            continue
+        if one.kind in _COLLECTING:
+            stars = "*" if one.kind is one.VAR_POSITIONAL else "**"
+            raise Unusable(
+                f"tool {name!r}: its parameter {stars}{one.name} takes any arguments, which cannot be described;"
+                " give each a name, or take one list or dict"
+            )
+        if one.annotation is one.empty:
+            raise Unusable(f"tool {name!r}: its parameter {one.name!r} has no type; write {one.name}: str, say")
+        yield _Parameter(one.name, one.kind, hints.get(one.name, one.annotation), one.default, said.get(one.name, ""))
+
+
+def _hints(name: str, function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the types of the parameters; what the function returns does not matter."""
+    called = _called(function)
+    said = {key: hint for key, hint in getattr(called, "__annotations__", {}).items() if key != "return"}
+    return {key: _hint(name, called, key, hint) for key, hint in said.items()}
+
+
+def _hint(name: str, called: Callable[..., Any], parameter: str, hint: Any) -> Any:
+    holder = type("Holder", (), {"__annotations__": {parameter: hint}})
+    try:
+        return get_type_hints(holder, getattr(called, "__globals__", {}), include_extras=True)[parameter]
+    except Exception as error:  # annotations are the user's: they may be any text, and raise anything
+        raise Unusable(
+            f"tool {name!r}: the type of its parameter {parameter!r} cannot be read ({type(error).__name__}: {error});"
+            " import what it names where the function is defined"
+        ) from error
+
+
+def _called(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what holds annotations and docstring of a callable."""
+    while isinstance(function, partial):
+        function = function.func
+    if inspect.isclass(function):
+        return function.__init__
+    if inspect.isroutine(function):
+        routine: Callable[..., Any] = inspect.unwrap(function)
+        return routine
+    call: Callable[..., Any] = type(function).__call__
+    return call
+
+
+def _model(name: str, parameters: list[_Parameter]) -> "tuple[type[BaseModel], dict[str, JsonValue]]":
+    """Return the model of some parameters, and its schema."""
+    try:
+        return _made(parameters)
+    except Exception:  # which of them it is, is said below
+        for parameter in parameters:
+            try:
+                _made([parameter])
+            except Exception as error:  # pydantic has a class for each way in which a type is none
+                why = next(iter(str(error).splitlines()), type(error).__name__).partition(". Set `arbitrary")[0]
+                raise Unusable(
+                    f"tool {name!r}: its parameter {parameter.name!r} of type {_shown(parameter.hint)} cannot be"
+                    f" described to a model ({why[:200]}); take str, int, float, bool, a list, a dict, a Literal,"
+                    " a dataclass or a pydantic model"
+                ) from error
+        raise
+
+
+def _made(parameters: list[_Parameter]) -> "tuple[type[BaseModel], dict[str, JsonValue]]":
+    """Return a model with a field for each parameter, under names that clash with nothing of pydantic's."""
+    from pydantic import ConfigDict, create_model
+
+    fields: dict[str, Any] = {f"p{at}": _field(one) for at, one in enumerate(parameters)}
+    made: type[BaseModel] = create_model("Arguments", __config__=ConfigDict(extra="forbid"), **fields)
+    schema: dict[str, JsonValue] = made.model_json_schema(schema_generator=_generator())
+    schema.pop("title", None)
+    return made, {"type": "object", "properties": {}, **schema}
+
+
+def _field(parameter: _Parameter) -> tuple[Any, Any]:
+    from pydantic import Field
+
+    said: dict[str, Any] = {"alias": parameter.name}
+    if parameter.description and not _has_description(parameter):
+        said["description"] = parameter.description
+    default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+    return Annotated[parameter.hint, Field(**said)], default
+
+
+def _has_description(parameter: _Parameter) -> bool:
+    marks = [parameter.default, *getattr(parameter.hint, "__metadata__", ())]
+    return any(getattr(one, "description", None) for one in marks)
+
+
+def _is_plain(default: Any) -> bool:
+    """Tell whether a default is one that the function itself knows; one in a `Field` is known to pydantic alone."""
+    from pydantic.fields import FieldInfo
+
+    return not isinstance(default, FieldInfo)
+
+
+@cache
+def _generator() -> Any:
+    from pydantic.json_schema import GenerateJsonSchema
+
+    class Generator(GenerateJsonSchema):
+        """Without titles, which repeat names, and without a word about defaults that JSON cannot hold."""
+
+        def field_title_should_be_set(self, schema: Any) -> bool:
+            return False
+
+        def emit_warning(self, kind: Any, detail: str) -> None:
+            return None
+
+    return Generator
+
+
+def _shown(hint: Any) -> str:
+    is_class = isinstance(hint, type) and not hasattr(hint, "__args__")
+    return hint.__name__ if is_class else str(hint).replace("typing.", "").replace("collections.abc.", "")[:80]

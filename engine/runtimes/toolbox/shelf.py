@@ -1,0 +1,25 @@
+"""The tools of one engine: each function is made into one, and described, once."""
+
+from collections.abc import Callable
+from typing import Any
+
+from engine.references import name_of
+from engine.runtimes.toolbox.functions import FunctionTool
+from engine.runtimes.toolbox.gate import Gate
+
+
+class Shelf:
+    """Tools by the references of their functions."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, FunctionTool] = {}
+
+    def tool(self, reference: str, function: Callable[..., Any]) -> FunctionTool:
+        """Return the tool that a function is; code that was loaded anew is another tool behind the same gate."""
+        known = self._tools.get(reference)
+        if known is not None and known.function is function:
+            return known
+        made = FunctionTool(name_of(reference), function, known.gate if known is not None else Gate(None))
+        made.gate.most = made.options.at_once
+        self._tools[reference] = made
+        return made
