@@ -4,6 +4,7 @@ The crew is in `dashboard.demo`; here it is launched like any other team, one da
 with the program, so it is trusted by itself.
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from dashboard.cli.up import Launched, launch
 from dashboard.process import is_alive
 from engine.core.commands import Submit
 from engine.folding import folded
-from engine.teamfile import read_team
+from engine.teamfile import parse_team
 from engine.teamfile.code import TeamCode
 
 REQUEST = "audit"
@@ -32,16 +33,25 @@ LINE_EVERY_S = 2.0
 @click.command("demo")
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 @click.option("--stdlib", is_flag=True, help="Read a copy of a part of Python's library, with a few odd files.")
+@click.option("--model", metavar="NAME", help="A model that sums the report up, such as openai/gpt-4o-mini.")
 @click.option("--no-dashboard", is_flag=True, help="Wait for the report and print it.")
 @click.option("--detach", is_flag=True, help="Start it and return.")
 @click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to a file.")
 @click.pass_context
 def demo(
-    ctx: click.Context, folder: Path | None, *, stdlib: bool, no_dashboard: bool, detach: bool, output: Path | None
+    ctx: click.Context,
+    folder: Path | None,
+    *,
+    stdlib: bool,
+    model: str | None,
+    no_dashboard: bool,
+    detach: bool,
+    output: Path | None,
 ) -> int:
     """Watch a crew read the source code in FOLDER (or here) and write a report.
 
-    No model and no network is needed. The crew stays and takes further requests, such as: quarterdeck run "audit src"
+    No model and no network is needed; with --model one sums the report up.
+    The crew stays and takes further requests, such as: quarterdeck run "audit src"
     """
     if stdlib and folder is not None:
         fail("usage", "give a folder or --stdlib, not both", "see: quarterdeck demo --help")
@@ -52,7 +62,7 @@ def demo(
         db = made_data_folder() / "demo" / f"{named}.db"
         db.parent.mkdir(exist_ok=True, mode=0o700)
     check_database(db)
-    launched = _launched(db, chosen, stdlib=stdlib)
+    launched = _launched(db, chosen, stdlib=stdlib, model=model)
     looking = not (detach or no_dashboard or settings.json or output is not None) and has_terminal()
     try:
         run_id = _run_to_watch(launched, looking=looking)
@@ -80,6 +90,28 @@ def crew_file() -> Path:
     return Path(dashboard.demo.__file__).resolve().with_name("crew.yaml")
 
 
+def crew_text(model: str | None) -> str:
+    """Return the team file of the crew, with an editor that a model plays where one is named."""
+    text = crew_file().read_text(encoding="utf-8")
+    if model is None:
+        return text
+    asks = 'run: "dashboard.demo.leads:writer"\n'
+    return text.replace(asks, f"{asks}    options: {{editor: editor}}\n{_EDITOR.format(model=json.dumps(model))}", 1)
+
+
+_EDITOR = """\
+  - name: editor
+    type: SimpleAgent
+    model: {model}
+    description: Sums the report up for a reader in a hurry
+    instructions: >-
+      You get the report of an audit of source code. Say in at most five sentences of plain text what to do first and
+      why. Name files as the report names them; add nothing that is not in it.
+    on_failure: [{{retry: 1}}]
+    timeout_s: 120
+"""
+
+
 def _folder(given: Path | None, *, stdlib: bool) -> tuple[Path, str]:
     """Return the folder to read, and what names its database."""
     if stdlib:
@@ -91,7 +123,7 @@ def _folder(given: Path | None, *, stdlib: bool) -> tuple[Path, str]:
     return folder, f"{folder.name.encode('ascii', 'ignore').decode()[:100] or 'root'}-{path_digest(folder)}"
 
 
-def _launched(db: Path, folder: Path, *, stdlib: bool) -> Launched:
+def _launched(db: Path, folder: Path, *, stdlib: bool, model: str | None) -> Launched:
     """Bring the crew up on a folder; the copy of the library is made first, where an engine does not use it yet."""
     if stdlib and not is_alive(db):
         # Comes with the crew's workers, which only the making of this folder needs here.
@@ -102,7 +134,7 @@ def _launched(db: Path, folder: Path, *, stdlib: bool) -> Launched:
             stdlib_folder(folder)
         except FolderTaken as error:
             fail("folder_taken", str(error))
-    file = read_team(crew_file())
+    file = parse_team(crew_text(model), crew_file())
     code = TeamCode(file)
     allow(code)
     return launch(db, file.load_command(folder=folder), code.digests)

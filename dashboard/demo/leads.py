@@ -12,14 +12,17 @@ from typing import Any
 import anyio.to_thread
 
 from dashboard.demo import dependencies, documentation, fingerprints, hazards, history, imports, parse, scan
-from dashboard.demo.report import report, sections_in
+from dashboard.demo.report import report, sections_in, with_summary
 from dashboard.demo.scan import CODE, language_of
 from dashboard.demo.source import SourceRefused, read_bytes
 from dashboard.demo.walk import Listing, Target, target_of, walk
+from engine.errors import DelegationFailed
 from engine.runtimes.context import BlockingContext, Context
 from engine.runtimes.task import Task
 
 SHOWN_SKIPPED = 120
+FOR_THE_EDITOR = 20_000
+"""How many characters of a report an editor gets to sum up: about 5,000 tokens."""
 
 _NOT_TEXT = frozenset(("SVG", "CSV", "Notebook", "other"))
 WAVE = 48
@@ -197,7 +200,18 @@ async def doc_checker(task: Task, ctx: Context) -> dict[str, Any]:
 
 
 async def writer(task: Task, ctx: Context) -> str:
-    """The report, from whatever sections the rest of the crew has put out."""
+    """The report, from whatever sections the rest of the crew has put out; an editor sums it up, where there is one."""
     text = await anyio.to_thread.run_sync(report, sections_in([each.output for each in task.inputs]))
+    editor = task.options.get("editor")
+    if isinstance(editor, str):
+        text = with_summary(text, await _summary(ctx, editor, text))
     ctx.emit(text)
     return text
+
+
+async def _summary(ctx: Context, editor: str, text: str) -> str:
+    """Return what an agent that a model plays says of a report; why it says nothing, where it does not."""
+    try:
+        return str(await ctx.delegate(editor, text[:FOR_THE_EDITOR]))
+    except DelegationFailed as failed:
+        return f"No summary by {editor}: {failed}"

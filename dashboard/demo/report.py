@@ -36,6 +36,13 @@ def report(findings: dict[str, Section]) -> str:
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
+def with_summary(text: str, summary: str) -> str:
+    """Return a report with a summary below its title; what a model wrote is quoted, so that its markup is its own."""
+    title, _, rest = text.partition("\n\n")
+    quoted = "\n".join(f"> {line}".rstrip() for line in map(prose, summary.splitlines()))
+    return f"{title}\n\n{quoted}\n\n{rest}"
+
+
 def sections_in(value: Any) -> dict[str, Section]:
     """Every section inside the outputs of earlier nodes by its name, of two with one name the later.
 

@@ -10,10 +10,10 @@ from typing import Any
 import anyio
 import pytest
 
-from dashboard.cli.demo import crew_file
+from dashboard.cli.demo import crew_file, crew_text
 from dashboard.demo.stdlib import write_odd_files
 from engine.core.state import AgentStatus, RunStatus, RunSummary, State
-from engine.teamfile import read_team
+from engine.teamfile import parse_team, read_team
 from store import Record
 from tests.runtime.engines import running
 
@@ -162,3 +162,29 @@ def test_after_all_of_it_the_crew_is_whole_and_idle(audit: Audit) -> None:
     assert {agent.status for agent in audit.state.agents.values()} == {AgentStatus.IDLE}
     assert audit.state.runs == {}
     assert not audit.bodies("signal_dropped")
+
+
+MODELS = """
+models:
+  good: {replies: [{match: "^# Audit", text: "Mend [b]it[/b] first.\\nThen rest."}]}
+  down: {replies: [{fail: auth}]}
+"""
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("model", "summary"),
+    [("good", "> Mend \\[b\\]it\\[/b\\] first.\n> Then rest.\n\n1. "), ("down", "> No summary by editor: ")],
+)
+async def test_a_model_sums_the_report_up_and_the_report_is_there_without_it(
+    tmp_path: Path, model: str, summary: str
+) -> None:
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "shapes.py").write_text("def area(width, height):\n    return width * height\n")
+    file = parse_team(crew_text(model) + MODELS, crew_file())
+    async with running(path=tmp_path / "demo.db") as engine:
+        await engine.host.order(file.load_command(folder=tmp_path / "source"))
+        _, output = await engine.ended(await engine.submit("audit"))
+
+    assert str(output).startswith("# Audit\n\n" + summary)
+    assert "## Hazards" in str(output)
