@@ -20,11 +20,10 @@ from engine.archive.manifest import (
     counts_of,
     too_many,
 )
-from engine.core.codec import encode_state
 from engine.core.errors import CorruptJournal
 from engine.core.fact import JsonValue
 from engine.core.queries.targets import find_supervisor
-from engine.core.transfer.document import bound_in, state_sha256, text_refs
+from engine.core.transfer.document import bound_in, text_refs, write_document
 from engine.core.transfer.exporting import make_document
 from engine.core.values import TextRef
 from engine.errors import ExportRefused
@@ -71,7 +70,8 @@ def export_archive(
         seq, at_ms = state.seq, state.at_ms
         part = find_supervisor(state, only).id if only is not None else None
         texts = make_document(state, _resolver(reader, text_refs(state)), only=part)
-        parts = {STATE: encode_state(state), TEXTS: msgspec.json.Encoder().encode_lines(texts)}
+        document = write_document(state, texts)
+        parts = {STATE: document.body, TEXTS: msgspec.json.Encoder().encode_lines(texts)}
         if history:
             parts[EVENTS] = _events(target, reader, seq)
     manifest = Manifest(
@@ -82,7 +82,7 @@ def export_archive(
         counts=counts_of(state, len(texts)),
         bound=bound_in(state),
         parts={name: hashlib.sha256(body).hexdigest() for name, body in parts.items()},
-        state_sha256=state_sha256(state, texts),
+        state_sha256=document.sha256,
     )
     _check_size(target, sum(map(len, parts.values())), history=history)
     if (refusal := too_many(manifest.counts, at_work=False)) is not None:

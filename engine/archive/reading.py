@@ -22,12 +22,13 @@ from engine.archive.manifest import (
     counts_of,
     too_many,
 )
-from engine.core.codec import decode_document, decode_state, encode_state, said
+from engine.core.codec import decode_state, encode_state, said
 from engine.core.fact import JsonValue
 from engine.core.state import State
 from engine.core.strict_json import NotStrict, check_values, strict_json, strict_lines
 from engine.core.transfer.admission import Inadmissible, check, try_out
-from engine.core.transfer.document import bound_in, references_in, state_sha256
+from engine.core.transfer.document import Document, bound_in, read_document, references_in
+from engine.core.transfer.ids import LETTERS
 from engine.errors import ImportRefused, NotJson
 from engine.garbage import paused
 from engine.runtimes.values import json_value
@@ -86,12 +87,11 @@ def read_archive(path: Path, expected_sha256: str | None = None, *, at_work: boo
         for text in texts:
             if type(text) is not str:
                 json_value(text)
-        state = decode_document(parts[STATE])
-        if manifest.counts != counts_of(state, len(texts)):
+        document = read_document(parts[STATE], texts)
+        if manifest.counts != counts_of(document.state, len(texts)):
             raise NotStrict("its manifest counts wrongly what it holds")
-        sha256 = state_sha256(state, texts)
-        archive = _checked(state, texts, manifest)
-        if manifest.state_sha256 != sha256:
+        archive = _checked(document, texts, manifest)
+        if manifest.state_sha256 != document.sha256:
             raise NotStrict("its state is not the one that its manifest names")
         return archive
 
@@ -111,8 +111,8 @@ def read_state(value: Mapping[str, Any]) -> Archive:
         texts = plain["texts"]
         if not isinstance(plain["state"], dict) or not isinstance(texts, list):
             raise NotStrict("the value is not what serialize_complete_state returned")
-        state = decode_document(msgspec.json.encode(plain["state"]))
-        return _checked(state, texts, Manifest(counts=counts_of(state, len(texts))))
+        document = read_document(msgspec.json.encode(plain["state"]), texts)
+        return _checked(document, texts, Manifest(counts=counts_of(document.state, len(texts))))
 
 
 def complete_state(state: State, texts: list[JsonValue]) -> dict[str, JsonValue]:
@@ -130,19 +130,18 @@ def _believed(path: Path | None, told: str) -> Iterator[None]:
         raise ImportRefused(path, f"{told}: {reason}") from error
 
 
-def _checked(state: State, texts: list[JsonValue], manifest: Manifest) -> Archive:
-    check(state, len(texts))
-    archive = Archive(encode_state(state), texts, manifest, contents_of(state, manifest.counts))
-    try_out(state)
+def _checked(document: Document, texts: list[JsonValue], manifest: Manifest) -> Archive:
+    check(document.state, len(texts))
+    archive = Archive(document.body, texts, manifest, contents_of(document.state, manifest.counts))
+    try_out(document.state)
     return archive
 
 
 def contents_of(state: State, counts: dict[str, int]) -> Contents:
     """Return what a state holds."""
     last = Counter(state.minted)
-    for kind in (state.supervisors, state.agents, state.runs, state.tasks, state.escalations):
-        for key in kind:
-            last[key[:1]] = max(last[key[:1]], int(key[1:]))
+    for letter, kind in LETTERS.items():
+        last[letter] = max(last[letter], *(int(key[1:]) for key in getattr(state, kind)), 0)
     last["r"] = max(last["r"], *(int(run.id[1:]) for run in state.finished), 0)
     return Contents(
         counts=counts,

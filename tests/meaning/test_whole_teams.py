@@ -20,11 +20,10 @@ from hypothesis import strategies as st
 
 from engine import AgentSpec, CommandRefusedError, DiscoveryConfig, DynamicSupervisor, RunFailed
 from engine.clock import VirtualClock
-from engine.core.codec import decode_document
 from engine.core.declared import described
 from engine.core.fact import changed, names
 from engine.core.options import SupervisorOptions
-from engine.core.transfer.document import state_sha256
+from engine.core.transfer.document import read_document
 from engine.simulation.crew import OF_CODE, drawn_mode, drawn_options, drawn_spec
 from tests.patience import PATIENCE_S
 
@@ -107,7 +106,7 @@ def carried(value: Any, name: str = "chief") -> Any:
 
 
 def hash_of(value: Any) -> str:
-    return state_sha256(decode_document(msgspec.json.encode(value["state"])), value["texts"])
+    return read_document(msgspec.json.encode(value["state"]), value["texts"]).sha256
 
 
 def tree(team: DynamicSupervisor) -> Any:

@@ -18,12 +18,13 @@ from pydantic import JsonValue
 
 from engine.archive import ImportRefused
 from engine.archive.reading import read_state
-from engine.core.codec import decode_document, decode_state, encode_state
+from engine.core.codec import decode_state, encode_state
 from engine.core.commands import Cancel, Submit
 from engine.core.fact import names
 from engine.core.fold import fold
 from engine.core.legality import assert_legal
 from engine.core.state import Agent, Escalation, Ledger, Queue, Run, RunSummary, State, Supervisor, Task, Timer
+from engine.core.transfer.document import read_document
 from engine.core.transfer.exporting import make_document
 from engine.simulation.history import History
 from engine.simulation.plan import Plan
@@ -222,7 +223,7 @@ def is_taken(document: Document, texts: list[JsonValue]) -> bool:
 
 def assert_can_be_worked_with(document: Document, texts: list[JsonValue]) -> None:
     """Check that a team is legal, comes to rest, takes requests, and that all its work can be cancelled."""
-    twin = imported((decode_document(msgspec.json.encode(document)), texts), paused=True)
+    twin = imported((read_document(msgspec.json.encode(document), texts).state, texts), paused=True)
     assert_legal(twin.state)
     let_go_on(twin)
     for supervisor_id in list(twin.state.supervisors):
@@ -231,7 +232,7 @@ def assert_can_be_worked_with(document: Document, texts: list[JsonValue]) -> Non
     assert_legal(twin.state)
     assert all(waits_for_nobody(twin.state, run_id) for run_id in twin.state.runs)
 
-    twin = imported((decode_document(msgspec.json.encode(document)), texts), paused=True)
+    twin = imported((read_document(msgspec.json.encode(document), texts).state, texts), paused=True)
     for run in list(twin.state.runs.values()):
         if not run.cancelling:
             twin.order(Cancel(target=run.id))

@@ -16,35 +16,37 @@ def tasks_stand_in_a_tree(state: State) -> Iterator[str]:
             yield f"{run.id} has the root {root.id}, which is no graph of its own"
         elif (fault := _unreached(state, run, root)) is not None:
             yield fault
-    for task in state.tasks.values():
-        if task.id not in state.runs[task.run_id].tasks:
-            yield f"{task.id} says that it is of {task.run_id}, which does not know it"
+    if sum(len(run.tasks) for run in state.runs.values()) != len(state.tasks):
+        yield "there are tasks that belong to no run"
 
 
 def _unreached(state: State, run: Run, root: Task) -> str | None:
+    tasks, run_id = state.tasks, run.id
     level, seen, depth = [root], {root.id}, 0
     while level and depth <= DEEPEST:
         depth += 1
         below: list[Task] = []
         for parent in level:
+            parent_id = parent.id
             for child_id in parent.children:
-                child = state.tasks[child_id]
-                if child_id in seen or child.parent_id != parent.id or child.run_id != run.id:
-                    return f"{child_id} is part of {parent.id}, and says otherwise or is part of another task too"
+                child = tasks[child_id]
+                if child_id in seen or child.parent_id != parent_id or child.run_id != run_id:
+                    return f"{child_id} is part of {parent_id}, and says otherwise or is part of another task too"
                 seen.add(child_id)
                 below.append(child)
         level = below
     if level:
-        return f"tasks of {run.id} nest more than {DEEPEST} levels deep"
-    return None if len(seen) == len(run.tasks) else f"{run.id} has tasks that are part of no other"
+        return f"tasks of {run_id} nest more than {DEEPEST} levels deep"
+    return None if seen == run.tasks.keys() else f"{run_id} does not know the tasks that are part of it"
 
 
 def edges_are_known_at_both_ends(state: State) -> Iterator[str]:
     """What a task comes after, and what it sees, is part of the same graph; both ends of an edge know it, once."""
     for task in state.tasks.values():
-        is_node = task.parent_id is not None and state.tasks[task.parent_id].kind == "group"
-        if not is_node and (task.after or task.before or task.sees):
-            yield f"{task.id} is part of no graph, and in an order with others"
+        if task.after or task.before or task.sees:
+            is_node = task.parent_id is not None and state.tasks[task.parent_id].kind == "group"
+            if not is_node:
+                yield f"{task.id} is part of no graph, and in an order with others"
     for group in (task for task in state.tasks.values() if task.kind == "group"):
         nodes = group.children
         edges: set[tuple[str, str]] = set()
@@ -78,10 +80,10 @@ def graphs_go_in_no_circle(state: State) -> Iterator[str]:
 
 def calls_know_what_they_asked_for(state: State) -> Iterator[str]:
     """What was asked for knows by which call of which task, and that task knows it; so does a node that was adopted."""
-    adopted: dict[str, list[str]] = {}
+    adopted: dict[str, list[Task]] = {}
     for task in state.tasks.values():
         if task.asked_by is not None:
-            adopted.setdefault(task.asked_by, []).append(task.id)
+            adopted.setdefault(task.asked_by, []).append(task)
             if state.tasks[task.asked_by].run_id != task.run_id or task.call_key is None:
                 yield f"{task.id} was asked for by {task.asked_by}, which cannot be"
     for task in state.tasks.values():
@@ -95,12 +97,11 @@ def calls_know_what_they_asked_for(state: State) -> Iterator[str]:
         for key, call in task.calls.items():
             if call.key != key:
                 yield f"{task.id} has the call {call.key!a} under another key"
-        own = set(task.children)
-        for child_id in (*task.children, *adopted.get(task.id, ())):
-            if child_id in own and state.tasks[child_id].asked_by is not None:
-                continue  # a node of the graph of this group
-            if state.tasks[child_id].call_key != asked.pop(child_id, None):
-                yield f"{child_id} was asked for by another call of {task.id} than it says"
+        # A child that another task asked for is a node of the graph of this group.
+        own = (child for child in map(state.tasks.__getitem__, task.children) if child.asked_by is None)
+        for child in (*own, *adopted.get(task.id, ())):
+            if child.call_key != asked.pop(child.id, None):
+                yield f"{child.id} was asked for by another call of {task.id} than it says"
         if asked:
             yield f"{task.id} asked for {next(iter(asked))}, which is not its own"
 

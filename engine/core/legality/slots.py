@@ -63,30 +63,6 @@ def slots_are_counted_at_every_level(state: State) -> Iterator[str]:
         yield f"{schedule.processes} processes are counted where no limit is set; {whole} are"
 
 
-def queues_know_who_serves_them(state: State) -> Iterator[str]:
-    """An agent serves its two own queues, and those by capability, of its supervisor or shared, that know it."""
-    served = {(key, agent_id) for key, queue in state.queues.items() for agent_id in queue.agents}
-    for agent in state.agents.values():
-        if agent.queues[:2] != [f"agent:{agent.id}", f"back:{agent.id}"] or len(set(agent.queues)) != len(agent.queues):
-            yield f"{agent.id} has not its own two queues, or one queue twice"
-        for key in agent.queues:
-            if (key, agent.id) not in served:
-                yield f"{agent.id} serves {key!a}, which does not know it"
-    for key, queue in state.queues.items():
-        kind, _, owner = key.partition(":")
-        if kind == "able":
-            whose = owner.partition(":")[0].partition("+")[0]
-            known = whose == queue.supervisor_id and len(set(queue.agents)) == len(queue.agents)
-        else:
-            known = kind in ("agent", "back") and queue.agents == [owner]
-        if key != queue.key or not known:
-            yield f"{key!a} is no queue of {queue.supervisor_id}"
-        for agent_id in queue.agents:
-            agent = state.agents[agent_id]
-            if key not in agent.queues or not (is_shared(key) or agent.supervisor_id == queue.supervisor_id):
-                yield f"{key!a} is served by {agent_id}, which does not know it"
-
-
 def queues_know_who_is_free(state: State) -> Iterator[str]:
     """Who is full or away is not free for a queue."""
     schedule = Schedule.of(state)
@@ -202,24 +178,10 @@ def slots_are_given_up_for_who_waits(state: State) -> Iterator[str]:
                 yield f"{task.id} waits for the slot of {other.id}, which does not stop for it"
 
 
-def runs_wait_for_open_runs(state: State) -> Iterator[str]:
-    """A run waits for runs that are open and know it, and has not begun."""
-    for run in state.runs.values():
-        for other_id in run.after:
-            if run.id not in state.runs[other_id].before:
-                yield f"{run.id} waits for {other_id}, which does not know it"
-        for other_id in run.before:
-            if run.id not in state.runs[other_id].after:
-                yield f"{run.id} lets {other_id} wait, which does not know it"
-        if run.after and state.tasks[run.root_id].children:
-            yield f"{run.id} waits for {run.after} and has begun"
-
-
 LAWS_OF_SLOTS: tuple[Callable[[State], Iterator[str]], ...] = (
     nothing_is_left_to_start,
     slots_are_held_by_attempts,
     slots_are_counted_at_every_level,
-    queues_know_who_serves_them,
     queues_know_who_is_free,
     attempts_know_where_they_work,
     ready_tasks_wait,
@@ -228,5 +190,4 @@ LAWS_OF_SLOTS: tuple[Callable[[State], Iterator[str]], ...] = (
     preempted_tasks_wait,
     urgent_tasks_are_known,
     slots_are_given_up_for_who_waits,
-    runs_wait_for_open_runs,
 )

@@ -1,9 +1,10 @@
-"""Laws of the team: supervisors in a tree, their members by name, agents with their specs, circuits and pools."""
+"""Laws of the team: supervisors in a tree, members by name, agents with their specs, circuits, pools and queues."""
 
 from collections.abc import Callable, Iterator
 
 from engine.core.decide.leaving import own_tasks
 from engine.core.errors import Refused
+from engine.core.queries.queues import is_shared
 from engine.core.queries.tree import DEEPEST
 from engine.core.scheduler import Schedule
 from engine.core.state import Agent, State, Supervisor, TaskStatus
@@ -127,6 +128,30 @@ def pools_are_as_large_as_they_should_be(state: State) -> Iterator[str]:
             yield f"{agent.id} is taken for what it is not: a pool, or none"
 
 
+def queues_know_who_serves_them(state: State) -> Iterator[str]:
+    """An agent serves its two own queues, and those by capability, of its supervisor or shared, that know it."""
+    served = {(key, agent_id) for key, queue in state.queues.items() for agent_id in queue.agents}
+    for agent in state.agents.values():
+        if agent.queues[:2] != [f"agent:{agent.id}", f"back:{agent.id}"] or len(set(agent.queues)) != len(agent.queues):
+            yield f"{agent.id} has not its own two queues, or one queue twice"
+        for key in agent.queues:
+            if (key, agent.id) not in served:
+                yield f"{agent.id} serves {key!a}, which does not know it"
+    for key, queue in state.queues.items():
+        kind, _, owner = key.partition(":")
+        if kind == "able":
+            whose = owner.partition(":")[0].partition("+")[0]
+            known = whose == queue.supervisor_id and len(set(queue.agents)) == len(queue.agents)
+        else:
+            known = kind in ("agent", "back") and queue.agents == [owner]
+        if key != queue.key or not known:
+            yield f"{key!a} is no queue of {queue.supervisor_id}"
+        for agent_id in queue.agents:
+            agent = state.agents[agent_id]
+            if key not in agent.queues or not (is_shared(key) or agent.supervisor_id == queue.supervisor_id):
+                yield f"{key!a} is served by {agent_id}, which does not know it"
+
+
 LAWS_OF_THE_TEAM: tuple[Callable[[State], Iterator[str]], ...] = (
     supervisors_stand_in_a_tree,
     members_are_there,
@@ -135,4 +160,5 @@ LAWS_OF_THE_TEAM: tuple[Callable[[State], Iterator[str]], ...] = (
     who_leaves_has_work_left,
     circuits_close_by_themselves,
     pools_are_as_large_as_they_should_be,
+    queues_know_who_serves_them,
 )

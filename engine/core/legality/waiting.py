@@ -58,15 +58,15 @@ def what_is_cancelled_does_not_wait(state: State) -> Iterator[str]:
     for one in _work(state):
         if one.exceeded is not None and not one.cancelling:
             yield f"{one.id} has exceeded a limit and goes on"
-    for run in state.runs.values():
-        front = [(run.root_id, run.cancelling)]
-        while front:
-            task_id, cancelling = front.pop()
-            task = state.tasks[task_id]
-            cancelling = cancelling or task.cancelling
-            if cancelling and not task.ended and task.attempt is None and task.status is not TaskStatus.RUNNING:
-                yield f"{task.id} is being cancelled and waits"
-            front += [(child, cancelling) for child in task.children]
+    front = [run.root_id for run in state.runs.values() if run.cancelling]
+    front += [task.id for task in state.tasks.values() if task.cancelling]
+    seen = set(front)
+    while front:
+        task = state.tasks[front.pop()]
+        if not task.ended and task.attempt is None and task.status is not TaskStatus.RUNNING:
+            yield f"{task.id} is being cancelled and waits"
+        front += [child for child in task.children if child not in seen]
+        seen.update(task.children)
 
 
 def questions_are_about_what_waits(state: State) -> Iterator[str]:
@@ -85,8 +85,10 @@ def questions_are_about_what_waits(state: State) -> Iterator[str]:
     if len(set(calls)) != len(calls):
         yield "a person is asked twice about one call of a tool"
     for task in state.tasks.values():
-        if any(one not in state.escalations for one in task.asks.values()):
+        if task.asks and any(one not in state.escalations for one in task.asks.values()):
             yield f"{task.id} asks a person what is no question"
+        if task.escalation_id is None and task.status is not TaskStatus.IN_DOUBT and not task.calling:
+            continue
         asked = state.escalations.get(task.escalation_id or "")
         if task.escalation_id is not None and (asked is None or asked.subject != task.id):
             yield f"{task.id} waits for the answer to {task.escalation_id}, which is no question about it"
@@ -171,6 +173,19 @@ def _is_waited_for(state: State, timer: Timer) -> bool:
     return timer.subject in state.agents
 
 
+def runs_wait_for_open_runs(state: State) -> Iterator[str]:
+    """A run waits for runs that are open and know it, and has not begun."""
+    for run in state.runs.values():
+        for other_id in run.after:
+            if run.id not in state.runs[other_id].before:
+                yield f"{run.id} waits for {other_id}, which does not know it"
+        for other_id in run.before:
+            if run.id not in state.runs[other_id].after:
+                yield f"{run.id} lets {other_id} wait, which does not know it"
+        if run.after and state.tasks[run.root_id].children:
+            yield f"{run.id} waits for {run.after} and has begun"
+
+
 LAWS_OF_WAITING: tuple[Callable[[State], Iterator[str]], ...] = (
     statuses_fit_their_kind,
     running_graphs_have_open_nodes,
@@ -179,4 +194,5 @@ LAWS_OF_WAITING: tuple[Callable[[State], Iterator[str]], ...] = (
     questions_are_about_what_waits,
     what_is_held_is_asked_about,
     timers_are_waited_for,
+    runs_wait_for_open_runs,
 )

@@ -1,25 +1,23 @@
-"""Whether an imported state may come in: it is put into an empty team, held to the laws of every state, and ended.
+"""Whether an imported state may come in: it is put into an empty team, and held to the laws of every state.
 
 What a document may hold is checked first: nothing that is worked out from the rest, ids that name something, numbers
-within bounds. Then the trial: an engine finds the state, `legality` holds, and when everything is cancelled nothing is
-left. A state that `fold` can reach passes; a law test holds that. Whoever edits an archive by hand gets one line that
-says what is wrong first. See docs/reference/archive.md.
+within bounds. Then the trial: an engine takes the state up, and `legality` holds. A state that `fold` can reach passes,
+and of one that was let in all work can be cancelled; law tests hold both. Whoever edits an archive by hand gets one
+line that says what is wrong first. See docs/reference/archive.md.
 """
 
-from collections.abc import Iterator
-from functools import cache, partial
-from operator import attrgetter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
 
 from engine.core.codec import open_fields
-from engine.core.commands import Cancel, Order
 from engine.core.context import Context
 from engine.core.errors import Refused
 from engine.core.fact import JsonValue, fields
 from engine.core.fold.importing import fold_import
-from engine.core.legality import LAWS, LAWS_OF_TREES, faults_of
+from engine.core.legality import LAWS_AT_REST, LAWS_OF_TREES, faults_of
 from engine.core.signals import EngineBegan
 from engine.core.spec import spec_hash
 from engine.core.state import SUMMARIES, RunStatus, State
@@ -29,13 +27,11 @@ from engine.core.strict_json import MOST_LEVELS
 from engine.core.transfer.document import (
     DERIVED,
     INDEXES,
-    KINDS,
     OF_ONE_FILE,
-    default_of,
-    others_than_default,
     text_refs,
 )
-from engine.core.transfer.ids import ID, LETTERS, wrong_ids
+from engine.core.transfer.ids import FIELDS, ID, LETTERS, wrong_ids
+from engine.core.transfer.table import Table, default_of
 from engine.core.values import Usage
 
 _LARGEST = 2**53
@@ -60,13 +56,23 @@ def check(state: State, texts: int) -> None:
     Raises:
         Inadmissible: If something is; the message names the first thing that is wrong.
     """
-    for law in (_of_form, _values, wrong_ids, partial(_texts, texts=texts), _numbers, _specs, _guards, _finished):
-        for fault in law(state):
+    tables = {kind: Table.of(state, kind) for kind in (*FIELDS, "specs")}
+    for faults in (
+        _of_form(state, tables),
+        _values(tables),
+        wrong_ids(state, tables),
+        _texts(state, texts),
+        _numbers(state, tables),
+        _specs(state),
+        _guards(state),
+        _finished(state),
+    ):
+        for fault in faults:
             raise Inadmissible(fault)
 
 
 def try_out(state: State) -> None:
-    """Return when an engine can carry on a state that was checked, and everything in it can be cancelled.
+    """Return when an engine can carry on a state that was checked.
 
     Args:
         state: The state; used up.
@@ -82,26 +88,23 @@ def try_out(state: State) -> None:
         raise Inadmissible(fault)
 
 
-def _of_form(state: State) -> Iterator[str]:
+def _of_form(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
     for name in (*OF_ONE_FILE, *INDEXES):
         if getattr(state, name) != default_of(State, name):
             yield f"it holds {name!a}, which belongs to one database alone"
-    for kind, names in DERIVED.items():
-        for entity in others_than_default(state, kind):
-            found = next(name for name in names if getattr(entity, name) != default_of(type(entity), name))
-            yield f"it holds {found!a} of {kind}, which is worked out and never written"
+    for kind, derived in DERIVED.items():
+        for name, _ in tables[kind].others_than_default(derived):
+            yield f"it holds {name!a} of {kind}, which is worked out and never written"
     for letter, number in state.minted.items():
         if letter not in LETTERS or not 0 <= number < _LARGEST:
             yield f"ids of {letter[:80]!a} cannot have been given"
 
 
-def _values(state: State) -> Iterator[str]:
+def _values(tables: Mapping[str, Table]) -> Iterator[str]:
     """Refuse values that nest more deeply than JSON that everybody reads."""
-    for kind in (*KINDS, "finished"):
-        there = getattr(state, kind)
-        entities = list(there.values()) if isinstance(there, dict) else there
-        for name in open_fields(type(entities[0])) if entities and isinstance(entities[0], Struct) else ():
-            for value in filter(None, map(attrgetter(name), entities)):
+    for kind, table in tables.items():
+        for name in open_fields(table.kind):
+            for value in filter(None, table.columns[name]):
                 if type(value) is not str and _is_deep(value, MOST_LEVELS):
                     yield f"{kind} hold a value that is nested too deeply"
 
@@ -123,19 +126,14 @@ def _texts(state: State, texts: int) -> Iterator[str]:
             yield f"it refers to the text {ref.path[:80]!a}, which is not there"
 
 
-def _numbers(state: State) -> Iterator[str]:
-    kinds: list[list[Any]] = [[state], state.finished]
-    kinds += [list(getattr(state, kind).values()) for kind in (*LETTERS.values(), "timers")]
-    for entities_of_a_kind in kinds:
-        yield from _unbounded(entities_of_a_kind)
-    spenders: tuple[Any, ...] = (
-        state,
-        *state.agents.values(),
-        *state.supervisors.values(),
-        *state.runs.values(),
-        *state.finished,
-    )
-    for usage in [*(one.usage for one in spenders), *(task.usage for task in state.tasks.values() if task.usage)]:
+def _numbers(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
+    for name in _numbers_in(State):
+        yield from _unbounded(State, name, (getattr(state, name),))
+    for table in tables.values():
+        for name in _numbers_in(table.kind):
+            yield from _unbounded(table.kind, name, table.columns[name])
+    usages = [state.usage, *(usage for table in tables.values() for usage in table.columns.get("usage", ()) if usage)]
+    for usage in usages:
         yield from _usage(usage)
     if any(not 0 <= each < _LARGEST for agent in state.agents.values() for each in agent.durations_ms):
         yield "an agent has worked for less than no time"
@@ -143,19 +141,19 @@ def _numbers(state: State) -> Iterator[str]:
         yield "a timer waits longer than anything may"
 
 
-def _unbounded(entities_of_a_kind: list[Any]) -> Iterator[str]:
-    """Name the first count or time among entities of one class that nothing can have."""
-    if not entities_of_a_kind:
-        return
-    for name in _numbers_of(entities_of_a_kind[0].__class__):
-        values = list(filter(None, map(attrgetter(name), entities_of_a_kind)))
-        if values and not (min(values) > 0 and max(values) < (_LAST_MS if name.endswith("_ms") else _LARGEST)):
-            yield f"{type(entities_of_a_kind[0]).__name__} with a number that cannot be, {name}"
+def _unbounded(kind: Any, name: str, values: Iterable[int | None]) -> Iterator[str]:
+    """Name a count or a time that nothing can have."""
+    said = list(filter(None, values))
+    if said and not (min(said) > 0 and max(said) < (_LAST_MS if name.endswith("_ms") else _LARGEST)):
+        yield f"{kind.__name__} with a number that cannot be, {name}"
 
 
-@cache
-def _numbers_of(cls: type) -> list[str]:
+def _find_numbers(cls: Any) -> list[str]:
     return [each.name for each in fields(cls) if each.type in (int, int | None)]
+
+
+_numbers_in: Callable[[Any], list[str]] = cache(_find_numbers)
+"""From a class of entities to the names of its fields that hold a count or a time."""
 
 
 def _usage(usage: Usage) -> Iterator[str]:
@@ -204,19 +202,14 @@ def _finished(state: State) -> Iterator[str]:
 
 
 def _tried(imported: State) -> Iterator[str]:
-    """Let an engine find the state, and cancel everything; yield what is wrong at each end."""
+    """Let an engine take up the state; yield what is wrong before and after."""
     yield from _said(faults_of(imported, LAWS_OF_TREES))
     trial, now = State(at_ms=imported.at_ms), Context(now_ms=imported.at_ms, jitter=0.0)
+    began = EngineBegan(pid=0, token=0, version="")
+    step(trial, began, now)
     fold_import(trial, imported, paused=True)
-    step(trial, EngineBegan(pid=0, token=0, version=""), now)
-    yield from _said(faults_of(trial, [law for law in LAWS if law not in LAWS_OF_TREES]))
-    for run in list(trial.runs.values()):
-        if not run.cancelling:
-            step(trial, Order(id=f"cancel {run.id}", command=Cancel(target=run.id), sender=""), now)
-    step(trial, EngineBegan(pid=0, token=0, version=""), now)  # ends what was at work
-    yield from _said(faults_of(trial))
-    for left in (*trial.runs, *trial.tasks):
-        yield f"{left} cannot be cancelled"
+    step(trial, began, now)
+    yield from _said(faults_of(trial, LAWS_AT_REST))
 
 
 def _said(faults: Iterator[str]) -> Iterator[str]:

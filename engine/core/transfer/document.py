@@ -7,18 +7,18 @@ follows from the rest. A `TextRef` in it is `{"seq": 0, "path": "texts.N"}`: lin
 
 import hashlib
 from collections.abc import Iterator
-from functools import cache
-from operator import attrgetter
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 from msgspec.structs import force_setattr
 
 from engine.core.code import references_of
-from engine.core.codec import encode_state
-from engine.core.fact import JsonValue, changed, fields
+from engine.core.codec import decode_state, decode_strictly, encode_state
+from engine.core.fact import JsonValue, changed
 from engine.core.spec import BOUND
 from engine.core.state import State
+from engine.core.transfer.table import Table, default_of
 from engine.core.values import TextRef
 
 OF_ONE_FILE = ("seq", "engine", "team", "trusted", "code", "commands", "declared", "incoming")
@@ -47,31 +47,10 @@ def not_derived(state: State) -> None:
     """Put everything at its default that a document does not hold."""
     for name in (*OF_ONE_FILE, *INDEXES):
         setattr(state, name, default_of(State, name))
-    for kind, names in DERIVED.items():
-        for entity in others_than_default(state, kind):
-            for name in names:
+    for kind, derived in DERIVED.items():
+        for name, entities in Table.of(state, kind).others_than_default(derived):
+            for entity in entities:
                 setattr(entity, name, default_of(type(entity), name))
-
-
-def others_than_default(state: State, kind: str) -> list[Any]:
-    """Return the entities of a kind of which something is derived and not at its default."""
-    entities = list(getattr(state, kind).values())
-    if not entities:
-        return []
-    names = DERIVED[kind]
-    usual = tuple(default_of(type(entities[0]), name) for name in names)
-    return [one for one, found in zip(entities, map(attrgetter(*names), entities), strict=True) if found != usual]
-
-
-def default_of(record: type, name: str) -> Any:
-    """Return what a field of a record holds where nothing is said."""
-    default, make = _defaults(record)[name]
-    return default if make is msgspec.NODEFAULT else make()
-
-
-@cache
-def _defaults(record: type) -> dict[str, tuple[Any, Any]]:
-    return {field.name: (field.default, field.default_factory) for field in fields(record)}
 
 
 def text_places(state: State) -> Iterator[tuple[Any, str, TextRef]]:
@@ -79,7 +58,10 @@ def text_places(state: State) -> Iterator[tuple[Any, str, TextRef]]:
     for run in state.runs.values():
         yield from _places_in(run, "request")
     for task in state.tasks.values():
-        yield from _places_in(task, "input", "output")
+        if type(task.input) is TextRef:
+            yield task, "input", task.input
+        if type(task.output) is TextRef:
+            yield task, "output", task.output
         if task.steps:
             yield from ((task.steps, key, value) for key, value in task.steps.items() if type(value) is TextRef)
     for supervisor in state.supervisors.values():
@@ -134,23 +116,58 @@ def _code_of(state: State) -> set[str]:
     return found.union(str(spec.run) for spec in state.specs.values() if spec.run)
 
 
-def state_sha256(state: State, texts: list[JsonValue]) -> str:
-    """Return the hash of a state in canonical form, 64 hex digits; the same after a round trip through an archive.
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A state as an archive carries it."""
+
+    state: State
+    body: bytes
+    sha256: str
+    """Of the state in canonical form, with its texts; 64 hex digits, the same after a round trip through an archive.
 
     The canonical form is the document without the clock and every pause: the same work at another time, or in a pause,
     is the same state. Then come the texts, each as a line of JSON, in the order in which the document refers to them.
     """
-    usual: dict[str, dict[str, Any]] = {
-        "supervisors": {"paused": False},
-        "agents": {"paused": False},
-        "runs": {"paused": False},
-        "timers": {"due_ms": 0},
-        "escalations": {"asked_ms": 0, "due_ms": None},
-    }
-    kinds = {
+
+
+_CANONICAL: dict[str, dict[str, Any]] = {
+    "supervisors": {"paused": False},
+    "agents": {"paused": False},
+    "runs": {"paused": False},
+    "timers": {"due_ms": 0},
+    "escalations": {"asked_ms": 0, "due_ms": None},
+}
+"""What entities of a kind have in canonical form."""
+
+
+def write_document(state: State, texts: list[JsonValue]) -> Document:
+    """Return the document of a state that `exporting.make_document` has made one of."""
+    encode = msgspec.json.Encoder().encode
+    large = {kind: msgspec.Raw(encode(there)) for kind in ("specs", "tasks") if (there := getattr(state, kind))}
+    state_of_bytes = changed(state, **large)  # each of these is encoded once for both
+    canonical = {
         kind: {key: changed(entity, **values) for key, entity in getattr(state, kind).items()}
-        for kind, values in usual.items()
+        for kind, values in _CANONICAL.items()
     }
-    digest = hashlib.sha256(encode_state(changed(state, at_ms=0, minted={}, **kinds)))
+    digest = hashlib.sha256(encode_state(changed(state_of_bytes, at_ms=0, minted={}, **canonical)))
     digest.update(msgspec.json.Encoder().encode_lines(texts))
-    return digest.hexdigest()
+    return Document(state, encode_state(state_of_bytes), digest.hexdigest())
+
+
+def read_document(body: bytes, texts: list[JsonValue]) -> Document:
+    """Return the document that anybody may have written.
+
+    What is written again as the same bytes holds no key twice and no number beyond measure; how deep its values nest is
+    for `admission` to look at. All else is read a second time, by readers that look at every key and number.
+
+    Raises:
+        NotStrict: If it is not JSON that everybody reads alike.
+        ValidationError: If it is no state.
+    """
+    try:
+        document = write_document(decode_state(body), texts)
+        if document.body == body:
+            return document
+    except (ValueError, RecursionError):  # what is wrong, the other readers say better
+        pass
+    return write_document(decode_strictly(body), texts)

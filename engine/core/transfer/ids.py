@@ -1,15 +1,15 @@
 """Where ids stand in a state, by the kind of entity: one table, for making ids anew and for checking them."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from operator import attrgetter
 from typing import Any, TypeAlias
 
 from msgspec.structs import force_setattr
 
 from engine.core.fact import fact
 from engine.core.state import Call, Conversation, State
+from engine.core.transfer.table import Table
 
 NewId: TypeAlias = Callable[[str], str]
 ID = re.compile(r"[a-z][1-9][0-9]{0,14}")
@@ -33,8 +33,16 @@ def _values(values: dict[str, str], new_id: NewId) -> dict[str, str]:
     return {key: new_id(value) for key, value in values.items()}
 
 
+def _said(values: Iterable[str | None]) -> set[str]:
+    return {value for value in set(values) if value is not None}
+
+
+def _within(values: Iterable[Iterable[str] | None]) -> Iterator[str]:
+    return chain.from_iterable(filter(None, values))
+
+
 def _all_values(values: Iterable[dict[str, str]]) -> Iterator[str]:
-    return chain.from_iterable(value.values() for value in values)
+    return chain.from_iterable(value.values() for value in filter(None, values))
 
 
 def _queue(key: str, new_id: NewId) -> str:
@@ -55,8 +63,8 @@ def _queues(values: list[str], new_id: NewId) -> list[str]:
     return [_queue(value, new_id) for value in values]
 
 
-def _owners(keys: Iterable[str]) -> Iterator[str]:
-    return (_owner(key)[1] for key in set(keys))
+def _owners(keys: Iterable[str | None]) -> Iterator[str]:
+    return (_owner(key)[1] for key in _said(keys))
 
 
 def _timer(key: str, new_id: NewId) -> str:
@@ -88,14 +96,14 @@ class Ids:
     """Letters of what they may name."""
     each: Callable[[Any, NewId], Any] = _one
     """Returns the field's value with every id in it put through a function."""
-    found: Callable[[Any], Iterable[str]] = iter
-    """Returns the ids in many values of the field."""
+    found: Callable[[Iterable[Any]], Iterable[str]] = _said
+    """Returns the ids in many values of the field; None holds none."""
     gone: bool = False
     """What they name may be there no more, or never have been."""
 
 
 def _list_of(letters: str, *, gone: bool = False) -> Ids:
-    return Ids(of=letters, each=_many, found=chain.from_iterable, gone=gone)
+    return Ids(of=letters, each=_many, found=_within, gone=gone)
 
 
 _QUEUE = Ids(of="sa", each=_queue, found=_owners)
@@ -112,14 +120,14 @@ FIELDS: dict[str, dict[str, Ids]] = {
     "agents": {
         "id": Ids(of="a"),
         "supervisor_id": Ids(of="s"),
-        "queues": Ids(of="sa", each=_queues, found=lambda values: _owners(chain.from_iterable(values))),
+        "queues": Ids(of="sa", each=_queues, found=lambda values: _owners(_within(values))),
     },
     "queues": {"key": _QUEUE, "supervisor_id": Ids(of="s"), "agents": _list_of("a")},
     "runs": {
         "id": Ids(of="r"),
         "supervisor_id": Ids(of="s"),
         "root_id": Ids(of="t"),
-        "tasks": Ids(of="t", each=_keys, found=chain.from_iterable),
+        "tasks": Ids(of="t", each=_keys, found=_within),
         "after": _list_of("r"),
         "before": _list_of("r"),
     },
@@ -141,7 +149,9 @@ FIELDS: dict[str, dict[str, Ids]] = {
         "calls": Ids(
             of="t",
             each=_calls,
-            found=lambda values: (one for calls in values for call in calls.values() for one in call.children),
+            found=lambda values: (
+                one for calls in filter(None, values) for call in calls.values() for one in call.children
+            ),
         ),
         "asks": Ids(of="e", each=_values, found=_all_values),
         "called": Ids(of="sa", each=_values, found=_all_values, gone=True),
@@ -175,23 +185,20 @@ def rename(state: State, new_id: NewId) -> None:
             setattr(state, kind, {key_of(key, new_id): entity for key, entity in there.items()})
 
 
-def wrong_ids(state: State) -> Iterator[str]:
+def wrong_ids(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
     """Yield what is wrong with the ids of a state: entities under other ids than theirs, ids that name nothing."""
     known = {letter: getattr(state, kind) for letter, kind in LETTERS.items()}
     for kind, named in FIELDS.items():
-        there = getattr(state, kind)
-        entities = list(there.values()) if isinstance(there, dict) else there
+        there, columns = getattr(state, kind), tables[kind].columns
         if isinstance(there, dict):
-            own = [entity.key if kind == "queues" else entity.id for entity in entities]
-            if own != list(there):
-                key = next(key for key, one in zip(there, own, strict=True) if key != one)
-                yield f"{key[:80]!a} is the id of another entity"
+            for key, own in zip(there, columns["key" if kind == "queues" else "id"], strict=True):
+                if key != own:
+                    yield f"{key[:80]!a} is the id of another entity"
         for name, ids in named.items():
             is_new = name == "id" and kind in LETTERS.values()
-            values = [value for value in map(attrgetter(name), entities) if value is not None]
             try:
-                left = set(ids.found(values)).difference(*(() if is_new else known[letter] for letter in ids.of))
-                for one in left:
+                found = set(ids.found(columns[name]))
+                for one in found.difference(*(() if is_new else known[letter] for letter in ids.of)):
                     if not (is_new or ids.gone) or one[:1] not in ids.of or not ID.fullmatch(one):
                         yield f"{name} of one of its {kind} names {one[:80]!a}, which is not there"
             except ValueError as wrong:

@@ -327,7 +327,9 @@ def _sequence(origin: Any, item: Rule, bounds: Within) -> Rule:
 
     def check(value: Any) -> Any:
         # A set has no order of its own: the same team would be another in the next process.
-        if not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping | Set):
+        if type(value) is not list and (
+            not isinstance(value, Iterable) or isinstance(value, str | bytes | Mapping | Set)
+        ):
             raise Wrong(wanted, value)
         found = []
         for place, one in enumerate(value):
@@ -343,7 +345,7 @@ def _sequence(origin: Any, item: Rule, bounds: Within) -> Rule:
 
 def _mapping(key: Rule, item: Rule) -> Rule:
     def check(value: Any) -> Any:
-        if not isinstance(value, Mapping):
+        if type(value) is not dict and not isinstance(value, Mapping):
             raise Wrong("a mapping", value)
         return {_inside(key, "key", name): _inside(item, str(name), one) for name, one in value.items()}
 

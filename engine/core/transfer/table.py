@@ -1,0 +1,55 @@
+"""All entities of a kind as a table: checks of a document look at one field of every entity, and do so by column."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, get_args
+
+import msgspec
+from msgspec.structs import astuple
+
+from engine.core.fact import fields, names
+from engine.core.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Entities of one class."""
+
+    kind: Any
+    """Their class."""
+    entities: list[Any]
+    columns: dict[str, tuple[Any, ...]]
+    """The values of each field, in the order of the entities."""
+
+    @staticmethod
+    def of(state: State, kind_name: str) -> "Table":
+        """Return the table of a field of the state that maps ids to entities, or lists them."""
+        there, kind = getattr(state, kind_name), _class_of(kind_name)
+        entities = list(there.values()) if isinstance(there, dict) else list(there)
+        columns = zip(*map(astuple, entities), strict=True) if entities else [()] * len(names(kind))
+        return Table(kind, entities, dict(zip(names(kind), columns, strict=True)))
+
+    def others_than_default(self, derived: Iterable[str]) -> Iterator[tuple[str, list[Any]]]:
+        """Yield those of some fields that are not at their default everywhere, with the entities where they are not."""
+        for name in derived:
+            usual, column = default_of(self.kind, name), self.columns[name]
+            if column.count(usual) < len(column):
+                yield name, [one for one, value in zip(self.entities, column, strict=True) if value != usual]
+
+
+@cache
+def _class_of(kind: str) -> Any:
+    hint = next(field.type for field in fields(State) if field.name == kind)
+    return get_args(hint)[-1]
+
+
+def default_of(record: type, name: str) -> Any:
+    """Return what a field of a record holds where nothing is said."""
+    default, make = _defaults(record)[name]
+    return default if make is msgspec.NODEFAULT else make()
+
+
+@cache
+def _defaults(record: type) -> dict[str, tuple[Any, Any]]:
+    return {field.name: (field.default, field.default_factory) for field in fields(record)}
