@@ -89,7 +89,7 @@ TURNS = 3 + 2 * 2 + 1
 async def undisturbed(path: Path) -> tuple[Any, list[Record], list[int]]:
     """Return the output of a whole run, its journal, and where its batches ended."""
     ends: list[int] = []
-    async with running(path=path, clock=VirtualClock()) as engine:
+    async with running(path=path, clock=VirtualClock(), host={"batch_ms": float("inf")}) as engine:
         append = engine.store.journal.append
 
         async def noted(first_seq: int, rows: Sequence[Row]) -> None:

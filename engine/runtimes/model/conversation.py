@@ -18,6 +18,8 @@ class Conversation:
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
+        self.task = Message(role="user")
+        """What the task asks for."""
         self._digest = ""
 
     @property
@@ -28,9 +30,28 @@ class Conversation:
     def say(self, *messages: Message) -> None:
         """Add messages."""
         for message in messages:
-            content = msgspec.json.encode(message, order="sorted")
-            self._digest = hashlib.blake2b(self._digest.encode() + content, digest_size=8).hexdigest()
-            self.messages.append(message)
+            self._add(message, message)
+
+    def heard(self, call_id: str, text: str, *, whole: str) -> None:
+        """Add the result of a call.
+
+        Args:
+            call_id: The call.
+            text: What the model is shown.
+            whole: What the result is, which does not depend on how much of it is shown.
+        """
+        message = Message(role="tool", text=text, call_id=call_id)
+        self._add(message, message if whole == text else msgspec.structs.replace(message, text=whole))
+
+    def _add(self, message: Message, hashed: Message) -> None:
+        content = msgspec.json.encode(hashed, order="sorted")
+        self._digest = hashlib.blake2b(self._digest.encode() + content, digest_size=8).hexdigest()
+        self.messages.append(message)
+
+    def begin(self, earlier: Sequence[Message], text: str) -> None:
+        """Begin with what was said before, and with what the task asks for."""
+        self.task = Message(role="user", text=text)
+        self.say(*earlier, self.task)
 
     def user(self, text: str) -> None:
         """Add what the model is asked."""
@@ -56,8 +77,9 @@ class Conversation:
     @property
     def characters(self) -> int:
         """How long all of it is, calls included."""
-        return sum(_length(message) for message in self.messages)
+        return sum(length_of(message) for message in self.messages)
 
 
-def _length(message: Message) -> int:
+def length_of(message: Message) -> int:
+    """Return how many characters a message has, its calls included."""
     return len(message.text) + sum(len(call.name) + len(str(call.arguments)) for call in message.calls)

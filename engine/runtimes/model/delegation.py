@@ -4,7 +4,7 @@ Rule: whatever a model asks for, a call ends with one result and the run goes on
 call is made, not when its schema was.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.core.fact import JsonValue
@@ -14,7 +14,7 @@ from engine.errors import DelegationFailed
 from engine.models.records import ToolSchema
 from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.prompt import MOST_NAMED, capabilities_of
-from engine.runtimes.model.tools import Arguments, error_result, tool_step
+from engine.runtimes.model.tools import Arguments, error_result, object_schema, tool_step
 from engine.runtimes.work import Work
 
 
@@ -40,9 +40,9 @@ class Delegation:
         self._forward = options.name_of("forward_message")
 
     @property
-    def names(self) -> Mapping[str, str]:
-        """The engine's names of these tools, by what the model knows them by."""
-        return {self._delegate: "delegate", self._forward: "forward_message"}
+    def names(self) -> list[str]:
+        """What the model calls these tools."""
+        return [self._delegate, self._forward]
 
     @property
     def workers(self) -> list[Worker]:
@@ -62,29 +62,37 @@ class Delegation:
         what: dict[str, JsonValue] = {"type": "string", "description": "What to do, in full."}
         return [
             ToolSchema(
-                self._delegate, "Give work to a worker, and get its answer.", _object(worker=who, instructions=what)
+                self._delegate,
+                "Give work to a worker, and get its answer.",
+                object_schema(worker=who, instructions=what),
             ),
-            ToolSchema(self._forward, "End with the last answer of a worker, word for word.", _object(worker=whose)),
+            ToolSchema(
+                self._forward, "End with the last answer of a worker, word for word.", object_schema(worker=whose)
+            ),
         ]
 
-    def key(self, arguments: Arguments) -> str:
-        """Return the key of the call that a delegation is."""
-        return self._work.key(f"delegate:{arguments.get('worker')}", arguments.get("instructions"))
+    def delegates(self, name: str) -> bool:
+        """Return True for the tool that gives work to a worker."""
+        return name == self._delegate
+
+    def forwards(self, name: str) -> bool:
+        """Return True for the tool that answers with a worker's words."""
+        return name == self._forward
 
     async def delegate(self, arguments: Arguments, key: str) -> JsonValue:
         """Give work to a worker and return its answer, or why there is none."""
         work = self._work
-        if work.is_recorded(key):
-            return await work.recorded(key)
         began_ms = work.now_ms()
         worker, instructions = arguments.get("worker"), arguments.get("instructions")
-        if not isinstance(worker, str) or not isinstance(instructions, str) or not instructions.strip():
+        if not self.was_asked(key) and (
+            not isinstance(worker, str) or not isinstance(instructions, str) or not instructions.strip()
+        ):
             error = f"{self._delegate} takes a worker and its instructions, both texts"
-        elif not self._was_asked(key) and (reason := self._why_not(worker)) is not None:
+        elif not self.was_asked(key) and (reason := self._why_not(str(worker))) is not None:
             error = reason
         else:
             try:
-                (answer,) = await work.ask("delegate", key, worker, [instructions])
+                (answer,) = await work.ask("delegate", key, str(worker), [instructions])
             except DelegationFailed as failure:
                 work.raise_if_stopping()  # refused because the attempt is to stop: no outcome of this call
                 error = failure.reason
@@ -93,7 +101,9 @@ class Delegation:
                     return answer.output
                 error = f"{worker} failed: {answer.error}"
         result = error_result(error, workers=[*(one.name for one in self.workers[:MOST_NAMED])])
-        await work.record(tool_step(work, self._delegate, key, arguments=arguments, result=result, began_ms=began_ms))
+        await work.record(
+            tool_step(work, self._delegate, key, arguments=dict(arguments), result=result, began_ms=began_ms)
+        )
         return result
 
     async def forward(self, arguments: Arguments, key: str) -> tuple[JsonValue, Forwarded | None]:
@@ -116,7 +126,9 @@ class Delegation:
             forwarded = None
             there = list(dict.fromkeys(self._name_of(one) for one in self._done()))
             result = error_result(f"{worker} has given no answer in this task", answered=[*there])
-        await work.record(tool_step(work, self._forward, key, arguments=arguments, result=result, began_ms=began_ms))
+        await work.record(
+            tool_step(work, self._forward, key, arguments=dict(arguments), result=result, began_ms=began_ms)
+        )
         return result, forwarded
 
     @property
@@ -128,7 +140,7 @@ class Delegation:
         state = self._state
         return state.supervisors[state.agents[self._work.effect.agent_id].supervisor_id]
 
-    def _was_asked(self, key: str) -> bool:
+    def was_asked(self, key: str) -> bool:
         """Tell whether an earlier attempt has asked this: whoever does it goes on, wherever it is now."""
         task = self._state.tasks.get(self._work.effect.task_id)
         return task is not None and key in task.calls
@@ -155,8 +167,3 @@ class Delegation:
         state, who = self._state, task.worker_id or task.agent_id or ""
         member = state.agents.get(who) or state.supervisors.get(who)
         return "" if member is None else member.name
-
-
-def _object(**properties: JsonValue) -> dict[str, JsonValue]:
-    """Return the JSON Schema of an object all of whose properties are needed."""
-    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}

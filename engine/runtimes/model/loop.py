@@ -4,38 +4,25 @@ Rule: everything that was asked or called is a recorded step, and what is record
 goes on walks through the same turns and comes to where the one before it was cut off.
 """
 
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
-import anyio
-
 from engine.core.fact import JsonValue
-from engine.core.queries.workers import leads
 from engine.core.signals import StepFinished
-from engine.errors import AttemptInterrupted
-from engine.models.records import Answer, Call, Message, ToolSchema
+from engine.models.records import Answer, Call, Message, ModelError
+from engine.runtimes.model.calls import Calls, Outcome
+from engine.runtimes.model.compaction import Compaction
 from engine.runtimes.model.conversation import Conversation
-from engine.runtimes.model.delegation import Delegation, Forwarded
 from engine.runtimes.model.endings import AnswerCut, AnswerRefused, EmptyAnswer, InvalidOutput, Looping, TurnLimit
 from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.output import Unfit, fitting
 from engine.runtimes.model.prompt import system_text
-from engine.runtimes.model.tools import Tool, called_tool, error_result, result_text, schema_of
-from engine.runtimes.model.turn import Turns
+from engine.runtimes.model.turn import Turns, kept
 from engine.runtimes.task import as_text
 from engine.runtimes.work import Work
 
 SAME = 3
 """Turns in a row with the same calls and results after which it is a loop."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Result:
-    """What became of a call."""
-
-    value: JsonValue
-    forwarded: Forwarded | None = None
 
 
 class Loop:
@@ -45,18 +32,16 @@ class Loop:
         work: The attempt.
         options: Of its agent.
         turns: Who answers.
-        tools: What the model may call besides what the engine gives it.
+        calls: Who makes what it calls.
     """
 
-    def __init__(self, work: Work, options: ModelOptions, turns: Turns, tools: Sequence[Tool]) -> None:
+    def __init__(self, work: Work, options: ModelOptions, turns: Turns, calls: Calls) -> None:
         self._work = work
         self._options = options
         self._turns = turns
-        self._tools = {tool.name: tool for tool in tools}
+        self._calls = calls
         self._said = Conversation()
-        task = work.state.tasks.get(work.effect.task_id)
-        self._delegation = Delegation(work, options) if task is not None and leads(work.state, task) else None
-        self._limit = anyio.CapacityLimiter(options.tools_at_once)
+        self._compaction = Compaction(work, turns, self._said, options.compact_at)
         self._past: list[tuple[object, object]] = []
         self._asked_again = False
         self._unreported: StepFinished | None = None
@@ -68,122 +53,102 @@ class Loop:
             ModelStopped: If it comes to none by itself.
             ModelError: If no model answers.
         """
+        self._said.begin(await self._work.conversation(), as_text(await self._work.value()))
         try:
-            return await self._turns_of()
+            for turn in range(1, self._options.turns + 1):
+                is_over, output = await self._turn(turn)
+                if is_over:
+                    return output
         finally:
             if not self._work.over:  # an answer that was paid for is kept, wherever it is stopped
                 self._report()
-
-    async def _turns_of(self) -> JsonValue:
-        self._said.say(*await self._work.conversation())
-        self._said.user(as_text(await self._work.value()))
-        for turn in range(1, self._options.turns + 1):
-            answer = await self._answer(turn)
-            self._said.answered(answer)
-            if not answer.calls:
-                self._report()
-            if answer.calls and answer.finish != "length":
-                results = await self._results(answer.calls)
-                forwarded = next((one.forwarded for one in results if one.forwarded is not None), None)
-                if forwarded is not None:
-                    return forwarded.output
-                self._hear(answer.calls, results)
-                continue
-            ended, output = self._end(answer)
-            if ended:
-                return output
         raise TurnLimit(self._options.turns)
 
+    async def _turn(self, turn: int) -> tuple[bool, JsonValue]:
+        """Return whether a turn was the last, and the output then."""
+        answer = await self._answer(turn)
+        self._said.answered(answer)
+        if answer.finish == "length":
+            raise AnswerCut
+        if not answer.calls:
+            return self._end(answer)
+        outcomes = await self._calls.made(answer.calls, self._report)
+        forwarded = next((one.forwarded for one in outcomes if one.forwarded is not None), None)
+        if forwarded is not None:
+            return True, forwarded.output
+        self._hear(turn, answer.calls, outcomes)
+        return False, None
+
     async def _answer(self, turn: int) -> Answer:
-        """Return the answer of a turn; a new one is journaled, with what it asks others to do in the same batch."""
-        work, name = self._work, f"turn:{turn}"
-        work.raise_if_stopping()
+        """Return the answer of a turn, from the journal or a model."""
+        work, name, is_short = self._work, f"turn:{turn}", False
+        shorter = work.key("compact", self._said.digest)
+        if await self._compaction.recorded(shorter):
+            is_short = True
         key = work.key(name, self._said.digest)
-        recorded = await self._turns.recorded(key)
-        if recorded is not None:
-            return recorded
-        workers = None if self._delegation is None else self._delegation.workers
-        system = Message(role="system", text=system_text(work.spec, self._options, workers))
-        schemas = self._schemas(workers)
-        answer, step = await self._turns.ask(name, key, messages=(system, *self._said.messages), tools=schemas)
-        if all(self._own_name(call) == "delegate" for call in answer.calls):
+        while True:
+            work.raise_if_stopping()
+            recorded = await self._turns.recorded(key)
+            if recorded is not None:
+                return recorded
+            system, schemas = self._told()
+            if not is_short and self._compaction.is_due(len(system.text) + len(str(schemas))):
+                is_short, key = True, await self._shortened(shorter, name)
+                continue
+            try:
+                answer, step = await self._turns.ask(name, key, messages=(system, *self._said.messages), tools=schemas)
+            except ModelError as error:
+                if error.error_type != "context":
+                    raise
+                if is_short or not self._compaction.is_possible:
+                    self._turns.hand_over(error)
+                    continue
+                is_short, key = True, await self._shortened(shorter, name)
+                continue
+            await self._keep(answer, step(kept(answer)))
+            return answer
+
+    async def _shortened(self, shorter: str, name: str) -> str:
+        """Put the conversation in short, and return the key of the turn after that."""
+        await self._compaction.put_in_short(shorter)
+        return self._work.key(name, self._said.digest)
+
+    def _told(self) -> tuple[Message, Sequence[Any]]:
+        """Return what the model is told besides the conversation, as of this moment."""
+        workers = None if self._calls.delegation is None else self._calls.delegation.workers
+        system = Message(role="system", text=system_text(self._work.spec, self._options, workers))
+        return system, self._calls.schemas(workers or ())
+
+    async def _keep(self, answer: Answer, step: StepFinished) -> None:
+        """Journal an answer: before anything is done because of it, or in the same batch with what it asks of others.
+
+        A report wakes the engine's loop, and what is asked a turn of the event loop later comes too late for its batch;
+        so the answer is reported when the first of its calls is made.
+        """
+        if all(self._calls.is_delegated(call) for call in answer.calls):
             self._unreported = step
         else:
-            await work.record(step)
-        return answer
+            await self._work.record(step)
 
     def _report(self) -> None:
-        """Report an answer that was not reported yet: together with what follows from it, so that one commit has both.
-
-        A report wakes the engine's loop, and what is asked a turn of the event loop later comes too late for its batch.
-        """
+        """Report an answer that was not reported yet."""
         if self._unreported is not None:
             step, self._unreported = self._unreported, None
             self._work.record_soon(step)
 
-    def _schemas(self, workers: Sequence[Any] | None) -> list[ToolSchema]:
-        own = [] if self._delegation is None else self._delegation.schemas(workers or ())
-        return [schema_of(tool) for tool in self._tools.values()] + own
-
-    def _own_name(self, call: Call) -> str | None:
-        """Return which of the engine's own tools is called, if it is one."""
-        return None if self._delegation is None else self._delegation.names.get(call.name)
-
-    async def _results(self, calls: Sequence[Call]) -> list[_Result]:
-        """Make the calls of a turn at once, and return their results in order; what is forwarded is after the rest."""
-        results: list[_Result | None] = [None] * len(calls)
-        # Keys count how often the same was called before, so they are taken in the order of the calls.
-        made = [
-            (place, self._called(call), self._own_name(call) == "forward_message") for place, call in enumerate(calls)
-        ]
-        for late in (False, True):
-            await _at_once([self._put(results, place, make) for place, make, is_late in made if is_late is late])
-        return [one for one in results if one is not None]
-
-    def _called(self, call: Call) -> Callable[[], Coroutine[Any, Any, _Result]]:
-        """Return what makes a call."""
-        arguments = call.arguments
-        if call.invalid is not None or not isinstance(arguments, dict):
-            written = call.invalid if call.invalid is not None else str(arguments)
-            wrong = error_result(f"the arguments of {call.name} are not a JSON object: {written[:200]}")
-            return lambda: _given(wrong)
-        own, delegation = self._own_name(call), self._delegation
-        if own is not None and delegation is not None:
-            key = delegation.key(arguments) if own == "delegate" else self._work.key(call.name, arguments)
-            if own == "delegate":
-                return lambda: _result(delegation.delegate(arguments, key))
-            return lambda: _forwarded(delegation.forward(arguments, key))
-        tool = self._tools.get(call.name)
-        if tool is None:
-            names = [*self._tools, *(() if delegation is None else delegation.names)]
-            wrong = error_result(f"there is no tool {call.name!r}", tools=[*names])
-            return lambda: _given(wrong)
-        key = self._work.key(f"tool:{call.name}", arguments)
-        return lambda: self._limited(tool, arguments, key)
-
-    async def _limited(self, tool: Tool, arguments: dict[str, JsonValue], key: str) -> _Result:
-        async with self._limit:
-            return _Result(await called_tool(self._work, tool, arguments, key))
-
-    def _put(
-        self, results: list[_Result | None], place: int, make: Callable[[], Coroutine[Any, Any, _Result]]
-    ) -> Callable[[], Coroutine[Any, Any, None]]:
-        async def put() -> None:
-            self._report()
-            results[place] = await make()
-
-        return put
-
-    def _hear(self, calls: Sequence[Call], results: Sequence[_Result]) -> None:
+    def _hear(self, turn: int, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> None:
         """Add the results to the conversation.
 
         Raises:
             Looping: If the same was called with the same results before, and before that.
         """
-        texts = [result_text(result.value) for result in results]
-        for call, text in zip(calls, texts, strict=True):
-            self._said.say(Message(role="tool", text=text, call_id=call.id))
-        self._past.append(([(call.name, call.arguments, call.invalid) for call in calls], texts))
+        values = [outcome.value for outcome in outcomes]
+        for place, (call, outcome) in enumerate(zip(calls, outcomes, strict=True)):
+            text = as_text(outcome.value)
+            shown = text if outcome.is_read else self._calls.results.shown(outcome.value, f"r{turn}.{place + 1}")
+            whole = as_text([call.name, call.arguments]) if outcome.is_read else text
+            self._said.heard(call.id, shown, whole=whole)
+        self._past.append(([(call.name, call.arguments, call.invalid) for call in calls], values))
         last = self._past[-SAME:]
         if len(last) == SAME and all(one == last[0] for one in last):
             raise Looping([call.name for call in calls])
@@ -194,8 +159,7 @@ class Loop:
         Raises:
             ModelStopped: If it cannot be.
         """
-        if answer.finish == "length":
-            raise AnswerCut
+        self._report()
         if answer.finish == "refusal":
             raise AnswerRefused(answer.text)
         schema = self._work.spec.output
@@ -215,39 +179,3 @@ class Loop:
         self._asked_again = True
         self._said.user(words)
         return False, None
-
-
-async def _given(value: JsonValue) -> _Result:
-    return _Result(value)
-
-
-async def _result(made: Coroutine[Any, Any, JsonValue]) -> _Result:
-    return _Result(await made)
-
-
-async def _forwarded(made: Coroutine[Any, Any, tuple[JsonValue, Forwarded | None]]) -> _Result:
-    return _Result(*await made)
-
-
-async def _at_once(calls: Sequence[Callable[[], Coroutine[Any, Any, None]]]) -> None:
-    """Run calls together.
-
-    Raises:
-        AttemptInterrupted: If the attempt is asked to stop; once each of them has come to its next step.
-    """
-    interrupted: list[AttemptInterrupted] = []
-
-    async def run(call: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        try:
-            await call()
-        except AttemptInterrupted as stop:
-            interrupted.append(stop)
-
-    if len(calls) == 1:
-        await calls[0]()
-        return
-    async with anyio.create_task_group() as group:
-        for call in calls:
-            group.start_soon(run, call)
-    if interrupted:
-        raise interrupted[0]

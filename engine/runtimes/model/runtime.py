@@ -1,11 +1,14 @@
 """Runtime of agents that a model plays: `SimpleAgent`, `ReactAgent` and those made of them, by their agent type."""
 
 from engine.core.fact import JsonValue
+from engine.core.queries.workers import leads
 from engine.core.spec import AgentSpec
 from engine.errors import Unusable
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.function import function_runtime
+from engine.runtimes.model.calls import Calls
+from engine.runtimes.model.delegation import Delegation
 from engine.runtimes.model.lookup import models_of
 from engine.runtimes.model.loop import Loop
 from engine.runtimes.model.options import ModelOptions, options_of, uses_tools
@@ -61,4 +64,7 @@ class ModelRuntime:
             params=self._options.request_params,
             output=work.spec.output,
         )
-        return await Loop(work, self._options, turns, self._tools).run()
+        task = work.state.tasks.get(work.effect.task_id)
+        delegation = Delegation(work, self._options) if task is not None and leads(work.state, task) else None
+        calls = Calls(work, self._options, tools=self._tools, delegation=delegation)
+        return await Loop(work, self._options, turns, calls).run()

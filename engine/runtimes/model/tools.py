@@ -10,7 +10,6 @@ from typing import Protocol
 from engine.core.fact import JsonValue
 from engine.core.signals import StepFinished
 from engine.models.records import ToolSchema
-from engine.runtimes.task import as_text
 from engine.runtimes.toolbox.calling import ToolError
 from engine.runtimes.values import shown_input
 from engine.runtimes.work import Work, of_attempt
@@ -53,20 +52,18 @@ def schema_of(tool: Tool) -> ToolSchema:
     return ToolSchema(name=tool.name, description=tool.description, parameters=tool.parameters)
 
 
-def result_text(result: JsonValue) -> str:
-    """Return a result as a model reads it."""
-    return as_text(result)
-
-
 def error_result(error: str, **besides: JsonValue) -> dict[str, JsonValue]:
     """Return the result of a call that did not come about: what went wrong, and what the model may do instead."""
     return {"error": error, **besides}
 
 
+def object_schema(**properties: JsonValue) -> dict[str, JsonValue]:
+    """Return the JSON Schema of an object all of whose properties are needed."""
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
 async def called_tool(work: Work, tool: Tool, arguments: Arguments, key: str) -> JsonValue:
-    """Call a tool once, as a recorded step, and return its result; one that is recorded is answered from there."""
-    if work.is_recorded(key):
-        return await work.recorded(key)
+    """Call a tool once, as a recorded step, and return its result."""
     async with work.step():
         began_ms = work.now_ms()
         work.tool_started(tool.name, dict(arguments))
@@ -75,12 +72,12 @@ async def called_tool(work: Work, tool: Tool, arguments: Arguments, key: str) ->
         except ToolError as error:
             result = error_result(str(error))
         work.tool_ended(tool.name, result)
-        await work.record(tool_step(work, tool.name, key, arguments=arguments, result=result, began_ms=began_ms))
+        await work.record(tool_step(work, tool.name, key, arguments=dict(arguments), result=result, began_ms=began_ms))
     return result
 
 
 def tool_step(
-    work: Work, name: str, key: str, *, arguments: Arguments, result: JsonValue, began_ms: int
+    work: Work, name: str, key: str, *, arguments: JsonValue, result: JsonValue, began_ms: int
 ) -> StepFinished:
     """Return what records a call of a tool."""
     return StepFinished(
@@ -88,7 +85,7 @@ def tool_step(
         what="tool",
         name=f"tool:{name}",
         key=key,
-        input=shown_input(dict(arguments)),
+        input=shown_input(arguments),
         output=result,
         duration_ms=work.now_ms() - began_ms,
         usage=work.take_spent(),

@@ -4,7 +4,8 @@ Rule: one request at a time and no retries. A model that fails hands over to the
 none is left the attempt fails, and the failure policies of the agent say what follows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -40,6 +41,11 @@ class Turns:
         """The one that is asked next."""
         return self._models[0]
 
+    @property
+    def context_tokens(self) -> int | None:
+        """How many tokens a request to it may hold, where that is known."""
+        return self.model.spec.context_tokens
+
     async def recorded(self, key: str) -> Answer | None:
         """Return the answer that stands in the journal, if it does."""
         if not self._work.is_recorded(key):
@@ -47,9 +53,27 @@ class Turns:
         return msgspec.convert(await self._work.recorded(key), Answer)
 
     async def ask(
-        self, name: str, key: str, *, messages: Sequence[Message], tools: Sequence[ToolSchema]
-    ) -> tuple[Answer, StepFinished]:
-        """Ask until a model answers, and return the answer with the step to be recorded.
+        self,
+        name: str,
+        key: str,
+        *,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSchema],
+        what: Literal["model", "compact"] = "model",
+        plain: bool = False,
+    ) -> tuple[Answer, Callable[[JsonValue], StepFinished]]:
+        """Ask until a model answers, and return the answer with what makes the step to be recorded.
+
+        Args:
+            name: Of the step.
+            key: Likewise.
+            messages: What is said.
+            tools: What may be called.
+            what: The kind of the step.
+            plain: A text is asked for, whatever the output has to be, and it is not shown as output.
+
+        Returns:
+            The answer, and a function from the output of the step to the step.
 
         Raises:
             ModelError: If none of them did.
@@ -58,20 +82,25 @@ class Turns:
         async with work.step():
             began_ms = work.now_ms()
             with work.step_limit(name):
-                answer = await self._answer(messages, tools)
-            step = StepFinished(
+                answer = await self._answer(messages, tools, plain=plain)
+            asked: dict[str, JsonValue] = {"model": self.model.name, "messages": len(messages)}
+            duration_ms, usage = work.now_ms() - began_ms, work.take_spent()
+
+        def step(output: JsonValue) -> StepFinished:
+            return StepFinished(
                 **of_attempt(work.effect),
-                what="model",
+                what=what,
                 name=name,
                 key=key,
-                input={"model": self.model.name, "is": self.model.spec.model or "replies", "messages": len(messages)},
-                output=_kept(answer),
-                duration_ms=work.now_ms() - began_ms,
-                usage=work.take_spent(),
+                input=asked,
+                output=output,
+                duration_ms=duration_ms,
+                usage=usage,
             )
-            return answer, step
 
-    async def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Answer:
+        return answer, step
+
+    async def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, plain: bool) -> Answer:
         while True:
             work, model = self._work, self.model
             request = ModelRequest(
@@ -79,26 +108,40 @@ class Turns:
                 model=model.spec,
                 messages=tuple(messages),
                 tools=tuple(tools),
-                output=self._output,
+                output=None if plain else self._output,
                 params=self._params,
             )
             try:
-                return await work.ask_model(request, self._show)
+                return await work.ask_model(request, _unshown if plain else self._show)
             except ModelError as error:
                 work.model_erred(error)
-                self._errors.append(error)
-                if len(self._models) == 1:
-                    raise all_failed(self._errors) from error
-                del self._models[0]
+                if error.error_type == "context" and not plain:
+                    raise  # another model would not help as much as a shorter conversation
+                self.hand_over(error)
             work.raise_if_stopping()
+
+    def hand_over(self, error: ModelError) -> None:
+        """Go on with the next model.
+
+        Raises:
+            ModelError: If none is left.
+        """
+        self._errors.append(error)
+        if len(self._models) == 1:
+            raise all_failed(self._errors) from error
+        del self._models[0]
 
     def _show(self, chunk: Chunk) -> None:
         show = self._work.emit if chunk.kind == "text" else self._work.thought
         show(chunk.text)
 
 
-def _kept(answer: Answer) -> JsonValue:
+def _unshown(chunk: Chunk) -> None:
+    """Keep what is not output out of sight."""
+
+
+def kept(answer: Answer) -> JsonValue:
     """Return what the journal keeps of an answer; its usage is that of the step."""
-    kept: dict[str, JsonValue] = msgspec.to_builtins(answer)
-    kept.pop("usage", None)
-    return kept
+    found: dict[str, JsonValue] = msgspec.to_builtins(answer)
+    found.pop("usage", None)
+    return found

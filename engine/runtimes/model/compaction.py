@@ -1,0 +1,109 @@
+"""A conversation that grows past a share of the model's context is put in short, by a recorded step, never silently.
+
+What is kept as it was: what the task asks for, and the last answer with its results where they fit. What was between
+is written down by the model itself.
+"""
+
+import json
+
+from engine.core.fact import JsonValue
+from engine.models.records import Message
+from engine.runtimes.model.conversation import Conversation, length_of
+from engine.runtimes.model.turn import Turns
+from engine.runtimes.work import Work
+
+CHARACTERS = 4
+"""Of one token, about."""
+KEPT = 0.3
+"""Share of the context that the last answer and its results may take to be kept as they are."""
+_ASKED = (
+    "Write down what this conversation has come to, for yourself to go on from: what was asked for, what was found out"
+    " and decided, with names, numbers and quotes that matter, and what is left to do. Write nothing else."
+)
+
+
+class Compaction:
+    """Puts the conversation of one attempt in short.
+
+    Args:
+        work: The attempt.
+        turns: Who is asked for it.
+        said: The conversation.
+        share: Of the context, from which on it is done.
+    """
+
+    def __init__(self, work: Work, turns: Turns, said: Conversation, share: float) -> None:
+        self._work = work
+        self._turns = turns
+        self._said = said
+        self._share = share
+
+    def is_due(self, besides: int) -> bool:
+        """Return True where the conversation has grown past its share.
+
+        Args:
+            besides: Characters that a request holds besides.
+        """
+        tokens = self._turns.context_tokens
+        return (
+            tokens is not None
+            and self.is_possible
+            and (self._said.characters + besides) / CHARACTERS > self._share * tokens
+        )
+
+    @property
+    def _context_tokens(self) -> float:
+        """How much fits; where nobody says it, what did not fit is taken for it."""
+        return self._turns.context_tokens or self._said.characters / CHARACTERS
+
+    @property
+    def is_possible(self) -> bool:
+        """True where anything was said besides what the task asks for."""
+        return len(self._said.messages) > 1
+
+    async def recorded(self, key: str) -> bool:
+        """Go on from what was put in short at this place before, if it was."""
+        if not self._work.is_recorded(key):
+            return False
+        kept = await self._work.recorded(key)
+        assert isinstance(kept, dict)
+        self._replace(str(kept["summary"]), int(str(kept["kept"])))
+        return True
+
+    async def put_in_short(self, key: str) -> None:
+        """Have the model put it in short, as a recorded step.
+
+        Raises:
+            ModelError: If no model answers.
+        """
+        messages = self._said.messages
+        last = max((place for place, one in enumerate(messages) if one.role == "assistant"), default=len(messages))
+        kept = len(messages) - last
+        if sum(map(length_of, messages[last:])) / CHARACTERS > KEPT * self._context_tokens:
+            kept = 0
+        if kept + 1 >= len(messages):
+            kept = 0  # there is nothing else
+        middle = [one for one in messages[: len(messages) - kept] if one is not self._said.task]
+        asked = Message(role="user", text=f"{_ASKED}\n\n{self._told([self._said.task, *middle])}")
+        answer, step = await self._turns.ask("compact", key, messages=[asked], tools=(), what="compact", plain=True)
+        output: dict[str, JsonValue] = {"summary": answer.text, "kept": kept, "messages": len(middle)}
+        await self._work.record(step(output))
+        self._replace(answer.text, kept)
+
+    def _replace(self, summary: str, kept: int) -> None:
+        messages = self._said.messages
+        short = Message(role="user", text=f"What was said so far, in short:\n\n{summary}")
+        self._said.replace([self._said.task, short, *messages[len(messages) - kept :]])
+
+    def _told(self, messages: list[Message]) -> str:
+        """Return messages as one text that leaves room for an answer; what is too long loses its middle."""
+        text = "\n\n".join(_told(message) for message in messages)
+        room = int(self._context_tokens * CHARACTERS * 0.6)
+        if len(text) <= room:
+            return text
+        return f"{text[: room // 2]}\n[{len(text) - room:,} characters left out]\n{text[-(room // 2) :]}"
+
+
+def _told(message: Message) -> str:
+    calls = "".join(f"\n[calls {call.name} {json.dumps(call.arguments, ensure_ascii=False)}]" for call in message.calls)
+    return f"{message.role}: {message.text}{calls}"

@@ -1,0 +1,59 @@
+"""Results as a model reads them: large ones cut, with how to read on.
+
+Rule: the journal has a result whole; what the model is shown of it follows from that and from the options alone.
+"""
+
+from engine.core.fact import JsonValue
+from engine.models.records import ToolSchema
+from engine.runtimes.model.options import ModelOptions
+from engine.runtimes.model.tools import Arguments, error_result, object_schema
+from engine.runtimes.task import as_text
+
+
+class Results:
+    """The results of one conversation.
+
+    Args:
+        options: How much the model is shown, and what it calls the tool that reads on.
+    """
+
+    def __init__(self, options: ModelOptions) -> None:
+        self._most = options.result_chars
+        self.tool = options.name_of("read_result")
+        """What the model calls the tool that reads on."""
+        self._whole: dict[str, str] = {}
+        """Texts that were cut, by the names that the model has for them."""
+
+    def schemas(self) -> list[ToolSchema]:
+        """Return the tool that reads on, once there is something to read."""
+        if not self._whole:
+            return []
+        about = "Read on in a result that was too long to be shown whole."
+        result: JsonValue = {"type": "string", "enum": [*self._whole]}
+        start: JsonValue = {"type": "integer", "minimum": 0, "description": "The character to begin at."}
+        return [ToolSchema(self.tool, about, object_schema(result=result, start=start))]
+
+    def shown(self, value: JsonValue, name: str) -> str:
+        """Return what the model is shown of a result; `name` is what it is called where it is cut."""
+        text = as_text(value)
+        if len(text) <= self._most:
+            return text
+        self._whole[name] = text
+        return self._from(name, 0)
+
+    def read(self, arguments: Arguments) -> JsonValue:
+        """Return the part of a result that the model asks for."""
+        name, start = arguments.get("result"), arguments.get("start", 0)
+        if not isinstance(name, str) or name not in self._whole:
+            return error_result(f"there is no result {name!r} to read on in", results=[*self._whole])
+        if not isinstance(start, int) or isinstance(start, bool) or not 0 <= start < len(self._whole[name]):
+            return error_result(f"start must be from 0 to {len(self._whole[name]) - 1:,}")
+        return self._from(name, start)
+
+    def _from(self, name: str, start: int) -> str:
+        whole = self._whole[name]
+        end = min(start + self._most, len(whole))
+        if end == len(whole):
+            return whole[start:]
+        said = f"[characters {start:,} to {end:,} of {len(whole):,}; read on with {self.tool}"
+        return f'{whole[start:end]}\n{said}(result="{name}", start={end})]'
