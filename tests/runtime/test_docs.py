@@ -16,6 +16,7 @@ from engine.core.policies.records import FailurePolicy
 from engine.core.strategies import BUILT_IN, STRATEGIES
 from engine.core.strategies.guard import KINDS
 from engine.runtimes.context import BlockingContext, Context
+from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.task import Task, TaskInput
 from engine.teamfile import read_team
 from engine.teamfile.document import read_document
@@ -208,3 +209,11 @@ def test_every_method_of_a_supervisor_is_told() -> None:
     rows = page("reference/python.md").partition("## Methods")[2].partition("\n- ")[0]
 
     assert set(re.findall(r"`(\w+)`", rows)) == {name for name in dir(DynamicSupervisor) if name[0] != "_"}
+
+
+def test_every_option_of_a_model_agent_is_told_with_its_default() -> None:
+    table = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", page("reference/model-agents.md"), re.MULTILINE))
+    said = {name: one.default if one.default_factory is None else {} for name, one in ModelOptions.model_fields.items()}
+
+    for name, default in said.items():
+        assert table[name].strip("`") == ("the provider's" if default is None else str(default))
