@@ -115,8 +115,22 @@ def _begun(told: _Told, event: on.AttemptStarted) -> str:
 
 def _step(told: _Told, event: on.StepRecorded) -> str:
     given = "" if event.input in _NOTHING else f" {preview(json.dumps(event.input, ensure_ascii=False), 60)}"
-    what = {"code": "step ", "tool": ""}.get(event.what, f"{event.what} ")
+    if event.what == "model" and isinstance(event.input, dict):
+        said = _answer(event.output if isinstance(event.output, dict) else {})
+        return f"{told.agent_id} got {said} from {event.input.get('model')} for {told.work} in {told.duration_ms}"
+    if event.what == "tool":
+        return f"{told.agent_id} called {event.name.removeprefix('tool:')}{given} for {told.work} in {told.duration_ms}"
+    what = "step " if event.what == "code" else f"{event.what} "
     return f"{told.agent_id} finished {what}{event.name}{given} of {told.work} in {told.duration_ms}"
+
+
+def _answer(answer: dict[str, Any]) -> str:
+    """Return what a model answered, in short: the tools that it calls, else what it says."""
+    calls = [str(one.get("name")) for one in answer.get("calls") or () if isinstance(one, dict)]
+    if calls:
+        return f"{counted(len(calls), 'call')} ({preview(', '.join(calls), 60)})"
+    text = preview(str(answer.get("text") or ""), 60)
+    return f"the answer “{text}”" if text else "an empty answer"
 
 
 def _parked(told: _Told, event: on.AttemptParked) -> str:

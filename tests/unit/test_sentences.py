@@ -1,0 +1,47 @@
+"""How events read: one sentence each."""
+
+import pytest
+
+from dashboard.views.names import Names
+from dashboard.views.sentences import sentence
+from engine.core import events as on
+
+
+@pytest.mark.parametrize(
+    ("what", "name", "given", "output", "said"),
+    [
+        (
+            "model",
+            "turn:1",
+            {"model": "fast", "messages": 2},
+            {"text": "", "calls": [{"id": "a", "name": "delegate"}, {"id": "b", "name": "search"}]},
+            "a1 got 2 calls (delegate, search) from fast for t1 in 20 ms",
+        ),
+        (
+            "model",
+            "turn:2",
+            {"model": "fast"},
+            {"text": "High at noon.\nOr so."},
+            "the answer “High at noon.” from fast",
+        ),
+        ("model", "turn:2", {"model": "fast"}, {"finish": "empty"}, "got an empty answer from fast"),
+        ("tool", "tool:search", {"words": "tides"}, "x", 'a1 called search {"words": "tides"} for t1 in 20 ms'),
+        ("code", "read", [], "x", "a1 finished step read of t1 in 20 ms"),
+    ],
+)
+def test_a_step_says_what_a_model_answered_and_which_tool_was_called(
+    what: str, name: str, given: object, output: object, said: str
+) -> None:
+    event = on.StepRecorded(
+        task_id="t1",
+        attempt=1,
+        agent_id="a1",
+        what=what,  # type: ignore[arg-type]
+        name=name,
+        key=name,
+        input=given,  # type: ignore[arg-type]
+        output=output,  # type: ignore[arg-type]
+        duration_ms=20,
+    )
+
+    assert said in sentence(event, Names()).text
