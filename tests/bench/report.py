@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.bench.measure import Noise, Series, percentile
 
-_SCALE = {"s": 1.0, "ms": 1e3, "µs": 1e6}
+_SCALE = {"s": 1.0, "ms": 1e3, "µs": 1e6, "kB": 1.0}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class Row:
     floor_is: str = ""
     """What the floor does."""
     unit: str = "ms"
-    """`s`, `ms`, `µs`, or `/s` for how many a second."""
+    """`s`, `ms`, `µs`, `/s` for how many a second, or `kB` where the rounds are no times."""
     budget: float | None = None
     """Most that the median may be, in the unit (for `/s`: least)."""
     at_p95: bool = False

@@ -25,6 +25,7 @@ SUBJECTS = (
     "fold",
     "decide",
     "turns",
+    "supervised",
     "crowds",
     "full",
     "graphs",

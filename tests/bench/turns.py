@@ -45,7 +45,7 @@ async def _model(prompt: Any) -> str:
     return f"answer to {prompt}"
 
 
-async def _worker(text: str) -> str:
+async def worker(text: str) -> str:
     return text
 
 
@@ -65,19 +65,19 @@ async def _turns(folder: Path | None, turns: int, steps: bool) -> tuple[Series, 
                 await ctx.step("model", _model, f"{number} again")
 
         if folder is None:
-            found.append(await interleaved_async(turn, _bare_turn, turns, warm=20))
+            found.append(await interleaved_async(turn, bare_turn, turns, warm=20))
         else:
             async with bare_database(folder / "floor.db") as database:
                 found.append(await interleaved_async(turn, lambda: commit_hop(database), turns, warm=20))
         return "done"
 
     path = folder / "team.db" if folder is not None else None
-    async with engine_with(path, AgentSpec(name="lead", run=lead), *crew(1, _worker)) as engine:
+    async with engine_with(path, AgentSpec(name="lead", run=lead), *crew(1, worker)) as engine:
         await engine.ask("go")
     return found[0]
 
 
-async def _bare_turn() -> None:
+async def bare_turn() -> None:
     """Do what any loop needs to have something done by another task and to hear of it."""
     async with anyio.create_task_group() as group:
         for _ in range(2):
