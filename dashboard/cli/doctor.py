@@ -17,6 +17,7 @@ from dashboard.cli.output import DONE, WRONG_USAGE, emit
 from dashboard.cli.trust import trust_list
 from dashboard.views.amounts import counted, duration
 from dashboard.views.header import waiting_said
+from engine.runtimes.programs.worktree import all_left
 from engine.trust import TrustError
 from store import InboxClient, Reader, StoreError, find_loss, verify
 from store.filesystem import refuse_network
@@ -47,7 +48,7 @@ def doctor(ctx: click.Context, *, verifying: bool) -> int:
     """Check this machine and the databases for problems."""
     given = given_database(ctx)
     found = [inspected(given)] if given is not None else databases_at_hand()
-    findings = [*_programs(), *_folders(), *_databases(found, verifying=verifying)]
+    findings = [*_programs(), *_folders(), *_worktrees(), *_databases(found, verifying=verifying)]
     body = {
         "v": 1,
         "kind": "doctor",
@@ -103,6 +104,12 @@ def _folders() -> Iterator[Finding]:
         yield Finding("ok", "trusted files", str(len(trust_list().entries())))
     except TrustError as error:
         yield Finding("fault", "trusted files", str(error))
+
+
+def _worktrees() -> Iterator[Finding]:
+    for path, words in all_left():
+        hint = f"merge what you need, then: git -C {path} worktree remove {path}"
+        yield Finding("note", str(path), f"{words}; left by an agent, or at work: {hint}")
 
 
 def _databases(found: list[Found], *, verifying: bool) -> Iterator[Finding]:

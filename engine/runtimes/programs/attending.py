@@ -24,7 +24,7 @@ Talk: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 CHUNK_BYTES = 65_536
 TAIL_BYTES = 4_000
 """How much of its standard error is kept, to say why it failed."""
-ASKED = ((signal.SIGINT, 2.0), (signal.SIGTERM, 1.5), (signal.SIGKILL, 1.0))
+ASKED = ((signal.SIGINT, 1.5), (signal.SIGTERM, 1.5), (signal.SIGKILL, 1.0))
 """How a program is asked to stop, and how long it may take each time, in seconds; less than the grace of 5 s."""
 CLEANS_UP_S = 0.2
 QUIET_S = 1.0
@@ -59,6 +59,8 @@ class Attended:
         """How much of its output was read; whoever reads it counts."""
         self.is_stopped = False
         """It was asked to stop; what it made by then is partial."""
+        self._is_finished = False
+        """It has said all that it has to say; a signal that ends it is ours."""
 
     async def attend(
         self,
@@ -108,12 +110,19 @@ class Attended:
             if self._program.exited.is_set():
                 return
 
+    async def end_soon(self, seconds: float) -> None:
+        """Let it exit, and stop it where it does not; what it has said counts all the same."""
+        with self._work.at_most(seconds):
+            await self._program.exited.wait()
+        self._is_finished = not self._program.exited.is_set()
+        await self.stop()
+
     def _raise_what_happened(self) -> None:
         if self._failure is not None:
             raise self._failure
         if self.is_stopped:
             raise AttemptInterrupted
-        code = self._program.returncode
+        code = 0 if self._is_finished else self._program.returncode
         last = next((line.strip() for line in reversed(self._errors.decode(errors="replace").splitlines()) if line), "")
         if code is not None and code < 0:
             raise ProcessDied(f"{self._name} was killed by {_signal_name(-code)}" + (f": {last}" if last else ""))

@@ -15,13 +15,16 @@ from engine.core.code import program_reference
 from engine.core.fact import JsonValue
 from engine.core.signals import StepFinished
 from engine.core.spec import AgentSpec
-from engine.errors import EngineError
+from engine.errors import AttemptInterrupted, EngineError
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.programs.attending import CHUNK_BYTES, Attended
 from engine.runtimes.programs.environment import check_program, environment
 from engine.runtimes.programs.options import ProcessOptions, options_of
+from engine.runtimes.programs.place import placed
+from engine.runtimes.programs.speaking import Speaking
 from engine.runtimes.programs.watched import Program
+from engine.runtimes.programs.worktree import repository_of
 from engine.runtimes.task import as_text
 from engine.runtimes.values import shown_input
 from engine.runtimes.work import Work, of_attempt
@@ -93,19 +96,43 @@ class ProcessRuntime:
         await self._code.locate(self._reference)
         options, env = self._options, environment(self._options.env)
         cwd = folder / options.cwd
-        await self._code.threads.run(partial(check_program, options.argv[0], cwd=cwd, env=env))
+        run = self._code.threads.run
+        await run(partial(check_program, options.argv[0], cwd=cwd, env=env))
+        if options.worktree:
+            await run(partial(repository_of, cwd))
         return env, cwd
 
     async def _run(self, work: Work) -> JsonValue:
         env, cwd = await self._look(work.folder or self._code.folder)
-        text = as_text(await work.value())
-        argv = [*self._options.argv, text] if self._options.input == "argument" else self._options.argv
+        options, threads = self._options, self._code.threads
+        speaks = options.protocol == "jsonl"
+        async with placed(work, cwd, threads=threads, worktree=options.worktree, goes_on=speaks) as place:
+            output = await (self._spoken if speaks else self._written)(work, env, place.folder)
+        return place.with_note(output)
+
+    async def _written(self, work: Work, env: dict[str, str], cwd: Path) -> JsonValue:
+        """Return what the program writes."""
+        options, text = self._options, as_text(await work.value())
+        argv = [*options.argv, text] if options.input == "argument" else options.argv
+        said = text.encode(errors="replace") if options.input == "stdin" else b""
         program = await self._code.programs.start(argv, env=env, cwd=cwd)
         attended = Attended(work, program, self._name, self._code.threads)
-        talk = _Text(work, program, attended, self._options.output_bytes)
-        said = text.encode(errors="replace") if self._options.input == "stdin" else b""
+        talk = _Text(work, program, attended, options.output_bytes)
         await attended.attend(talk.read, partial(_feed, program, said), before=checkpoint)
         return talk.output
+
+    async def _spoken(self, work: Work, env: dict[str, str], cwd: Path) -> JsonValue:
+        """Return what the program says that its output is."""
+        options = self._options
+        program = await self._code.programs.start(options.argv, env=env, cwd=cwd, line_bytes=options.output_bytes)
+        attended = Attended(work, program, self._name, self._code.threads)
+        speaking = Speaking(work, program, attended, options.output_bytes)
+        try:
+            await attended.attend(speaking.read, speaking.greet, before=speaking.cancel)
+        except AttemptInterrupted:
+            if not speaking.has_result:
+                raise
+        return speaking.output
 
 
 async def _feed(program: Program, said: bytes) -> None:

@@ -1,0 +1,84 @@
+"""What is said to and heard from a program that speaks lines of JSON.
+
+Rule: a line that is none of these is text that the program printed; it is shown, and never an error.
+See docs/reference/programs.md.
+"""
+
+from typing import Annotated, Any, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct
+
+from engine.core.fact import JsonValue
+
+
+class TextLine(Struct, tag_field="type", tag="text"):
+    """More output, shown as it comes."""
+
+    text: str
+
+
+class StepLine(Struct, tag_field="type", tag="step"):
+    """A piece of the work is finished, and is not to be done again."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=200)]
+    output: JsonValue = None
+
+
+class UsageLine(Struct, tag_field="type", tag="usage"):
+    """What was spent since it was last said."""
+
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tokens_cached: int | None = None
+    cost_usd: float | str | None = None
+
+
+class AskLine(Struct, tag_field="type", tag="ask"):
+    """A question to a person; the answer comes with the same id."""
+
+    id: str | int
+    question: Annotated[str, Meta(min_length=1)]
+    options: list[str] = []
+    default: str | None = None
+    """The answer when nobody gives one within `due_s`."""
+    due_s: float | None = None
+
+
+class ResultLine(Struct, tag_field="type", tag="result"):
+    """The output; the program ends after it."""
+
+    output: JsonValue = None
+
+
+Heard: TypeAlias = TextLine | StepLine | UsageLine | AskLine | ResultLine
+
+
+class NotUnderstood(ValueError):
+    """A line of JSON that means to be one of ours, and is wrong; says what in a few words."""
+
+
+def heard(line: bytes) -> Heard | str:
+    """Return what a program says in one line, or the line as text where it is something else.
+
+    Raises:
+        NotUnderstood: If it is one of ours with fields that are not right.
+    """
+    text = line.decode(errors="replace")
+    if not line.lstrip().startswith(b"{"):
+        return text
+    try:
+        value: Any = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return text
+    if value.get("type") not in ("text", "step", "usage", "ask", "result"):
+        return text
+    try:
+        return msgspec.convert(value, Heard)  # type: ignore[no-any-return]  # a union is no class
+    except msgspec.ValidationError as error:
+        raise NotUnderstood(str(error)) from None
+
+
+def said(kind: str, **fields: JsonValue) -> bytes:
+    """Return a line to a program."""
+    return msgspec.json.encode({"type": kind, **fields}) + b"\n"

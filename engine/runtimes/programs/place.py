@@ -1,0 +1,100 @@
+"""Where a program works on an attempt: in the team's folder, or in a git worktree that is made for the attempt."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import anyio
+
+from engine.core.fact import JsonValue
+from engine.core.signals import StepFinished
+from engine.runtimes.programs.worktree import GitFailed, Worktree, added, found, removed, repository_of
+from engine.runtimes.threads import Threads
+from engine.runtimes.work import Work, of_attempt
+
+STEP = "worktree"
+"""The step that says where an attempt works, and the one that says what it left there."""
+TIDIES_UP_S = 60.0
+TIDIES_UP_STOPPED_S = 1.5
+"""How long git may take after an attempt that was stopped; a worktree that is not looked at stays."""
+
+
+class Place:
+    """Where an attempt works."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.left: str | None = None
+        """What is left there when the attempt is over, in one line; None where nothing is."""
+
+    def with_note(self, output: JsonValue) -> JsonValue:
+        """Return an output that also says what is left, where it is a text."""
+        if self.left is None or not isinstance(output, str):
+            return output
+        return f"{output}\n\n{self.left}" if output else self.left
+
+
+@asynccontextmanager
+async def placed(work: Work, folder: Path, *, threads: Threads, worktree: bool, goes_on: bool) -> AsyncIterator[Place]:
+    """Have a place for an attempt; it is tidied up afterwards.
+
+    Args:
+        work: The attempt.
+        folder: Where it works; with `worktree`, the repository around it is what the worktree is of.
+        threads: For git.
+        worktree: It gets one of its own.
+        goes_on: It goes on in that of an earlier attempt of the task, where that still is.
+
+    Raises:
+        Unusable: If there is no repository.
+        GitFailed: If there is no worktree.
+    """
+    if not worktree:
+        yield Place(folder)
+        return
+    tree = (await _earlier(work, threads) if goes_on else None) or await _new(work, folder, threads)
+    place = Place(tree.inside(folder))
+    try:
+        yield place
+    finally:
+        with work.at_most(TIDIES_UP_STOPPED_S if work.stopping else TIDIES_UP_S):
+            await _tidy_up(work, tree, place, threads)
+
+
+async def _tidy_up(work: Work, tree: Worktree, place: Place, threads: Threads) -> None:
+    try:
+        left = await threads.run(partial(removed, tree))
+        words = None if left is None else left.words
+    except (GitFailed, FileNotFoundError) as error:
+        words = f"work that git cannot tell ({error})"
+    if words is not None:
+        place.left = f"The branch {tree.branch} has {words} in {tree.path}"
+        if not work.over:
+            work.record_soon(_step(work, {"path": str(tree.path), "branch": tree.branch, "left": words}))
+
+
+async def _earlier(work: Work, threads: Threads) -> Worktree | None:
+    """Return the worktree that an earlier attempt of the task was given last, if it is there."""
+    keys = [key for key in work.effect.steps if key.startswith(f"{STEP}:")]
+    for key in reversed(keys):
+        said = await work.recorded(key)
+        if isinstance(said, dict) and "top" in said:
+            return await threads.run(partial(found, str(said["path"]), str(said["branch"]), str(said["top"])))
+    return None
+
+
+async def _new(work: Work, folder: Path, threads: Threads) -> Worktree:
+    top = await threads.run(partial(repository_of, folder))
+    name = f"{work.effect.task_id}-{work.effect.attempt}"
+    with anyio.CancelScope(shield=True):  # half a worktree would be left
+        tree = await threads.run(partial(added, top, name))
+    await work.record(_step(work, {"path": str(tree.path), "branch": tree.branch, "top": str(tree.top)}))
+    return tree
+
+
+def _step(work: Work, output: JsonValue) -> StepFinished:
+    key = work.key(STEP, None)
+    while work.is_recorded(key):
+        key = work.key(STEP, None)
+    return StepFinished(**of_attempt(work.effect), what="code", name=STEP, key=key, output=output)

@@ -1,0 +1,190 @@
+"""A program that speaks lines of JSON: its steps are journaled, its questions reach people, and it is told things."""
+
+from contextlib import suppress
+
+import anyio
+import msgspec
+from anyio.abc import TaskGroup
+
+from engine.core.fact import JsonValue
+from engine.core.signals import StepFinished
+from engine.errors import AttemptInterrupted, EngineError
+from engine.runtimes.programs.attending import Attended
+from engine.runtimes.programs.lines import (
+    AskLine,
+    Heard,
+    NotUnderstood,
+    ResultLine,
+    StepLine,
+    TextLine,
+    UsageLine,
+    heard,
+    said,
+)
+from engine.runtimes.programs.watched import Program
+from engine.runtimes.values import Amounts, clean, json_value, usage_of
+from engine.runtimes.work import Work, of_attempt
+
+ENDS_S = 5.0
+"""How long a program may take to exit after its result."""
+CLEANS_UP_S = 1.5
+"""How long it may take to exit after it was told to, before it gets a signal."""
+STEP = "step:"
+"""How the keys of its steps begin."""
+
+
+class LineTooLong(EngineError):
+    """A program wrote a line, or a text, that is longer than its output may be."""
+
+    retryable = False
+
+
+class Speaking:
+    """The conversation with a program.
+
+    Args:
+        work: The attempt.
+        program: The program.
+        attended: Stops it.
+        most_bytes: Longest line, and longest text in all.
+    """
+
+    def __init__(self, work: Work, program: Program, attended: Attended, most_bytes: int) -> None:
+        self._work = work
+        self._program = program
+        self._attended = attended
+        self._most_bytes = most_bytes
+        self._text: list[str] = []
+        self._text_bytes = 0
+        self._result: list[JsonValue] = []
+        self._step_began_ms = work.now_ms()
+
+    @property
+    def has_result(self) -> bool:
+        """True once it has said what its output is."""
+        return bool(self._result)
+
+    @property
+    def output(self) -> JsonValue:
+        """Its result, else its text."""
+        return self._result[-1] if self._result else "".join(self._text).rstrip("\r\n")
+
+    async def greet(self) -> None:
+        """Tell it what to do, and what was done of it already."""
+        work = self._work
+        task = await work.task()
+        recorded = [key for key in work.effect.steps if key.startswith(STEP)]
+        steps: list[JsonValue] = [{"name": _name(key), "output": await work.recorded(key)} for key in recorded]
+        inputs: list[JsonValue] = [
+            {"agent": one.agent, "title": one.title, "output": one.output} for one in task.inputs
+        ]
+        line = said(
+            "task",
+            task_id=task.id,
+            attempt=task.attempt,
+            text=task.text,
+            request=task.request,
+            inputs=inputs,
+            steps=steps,
+        )
+        await self._program.send(line)
+
+    async def cancel(self) -> None:
+        """Tell it that it is to stop, and let it."""
+        await self._program.send(said("cancel"))
+        with self._work.at_most(CLEANS_UP_S):
+            await self._program.exited.wait()
+
+    async def read(self) -> None:
+        """Hear what it says, until it says nothing more.
+
+        Raises:
+            LineTooLong: If a line, or its text, is too long.
+            AttemptInterrupted: If the attempt is to stop at its next step, and this is it.
+        """
+        failure: BaseException | None = None
+        async with anyio.create_task_group() as group:  # for questions; whatever it raised would come in a group
+            try:
+                while line := await self._line():
+                    self._attended.bytes_read += len(line)
+                    await self._take(line, group)
+            except (AttemptInterrupted, EngineError) as error:
+                failure = error
+            group.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
+
+    async def _line(self) -> bytes:
+        try:
+            return await self._program.stdout.readline()
+        except ValueError:
+            raise LineTooLong(f"it wrote a line of more than {self._most_bytes:,} bytes; see output_bytes") from None
+
+    async def _take(self, line: bytes, group: TaskGroup) -> None:
+        try:
+            found = heard(line)
+            if isinstance(found, str):
+                self._add(found)
+            else:
+                await self._follow(found, group)
+        except NotUnderstood as error:
+            self._add(f"{line.decode(errors='replace').rstrip()} [not understood: {error}]\n")
+
+    async def _follow(self, line: Heard, group: TaskGroup) -> None:
+        if isinstance(line, TextLine):
+            self._add(line.text)
+        elif isinstance(line, StepLine):
+            await self._record(line)
+        elif isinstance(line, UsageLine):
+            try:
+                self._work.spend(usage_of(Amounts(**msgspec.structs.asdict(line))))  # type: ignore[typeddict-item]
+            except ValueError as error:
+                raise NotUnderstood(str(error)) from None
+        elif isinstance(line, AskLine):
+            group.start_soon(self._ask, line)
+        else:
+            assert isinstance(line, ResultLine)
+            self._result.append(json_value(line.output))
+            self._program.close_input()
+            group.start_soon(self._attended.end_soon, ENDS_S)
+
+    async def _record(self, line: StepLine) -> None:
+        work, name = self._work, clean(line.name)
+        key = work.key(f"{STEP}{name}", None)
+        while work.is_recorded(key):  # what it says now is done now; what was done before, it was told
+            key = work.key(f"{STEP}{name}", None)
+        began_ms, self._step_began_ms = self._step_began_ms, work.now_ms()
+        step = StepFinished(
+            **of_attempt(work.effect),
+            what="code",
+            name=name,
+            key=key,
+            output=json_value(line.output),
+            duration_ms=work.now_ms() - began_ms,
+            usage=work.take_spent(),
+        )
+        with suppress(AttemptInterrupted):  # the step is recorded, and how it is stopped is seen to elsewhere
+            await work.record(step)
+        if work.stopping and work.patient:
+            work.raise_if_stopping()
+
+    async def _ask(self, line: AskLine) -> None:
+        work = self._work
+        options = [clean(option) for option in line.options]
+        key = work.key("ask", [line.question, *options])
+        due_s, default = (line.due_s, line.default) if line.due_s and line.default is not None else (None, None)
+        with suppress(AttemptInterrupted):
+            answer = await work.ask_person(key, line.question, options, default, due_s)
+            await self._program.send(said("answer", id=line.id, answer=answer))
+
+    def _add(self, text: str) -> None:
+        text = clean(text)
+        self._text_bytes += len(text.encode())
+        if self._text_bytes > self._most_bytes:
+            raise LineTooLong(f"its output is longer than {self._most_bytes:,} bytes; see options.output_bytes")
+        self._text.append(text)
+        self._work.emit(text)
+
+
+def _name(key: str) -> str:
+    return key.removeprefix(STEP).rsplit(":", 2)[0]

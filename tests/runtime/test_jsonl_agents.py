@@ -1,0 +1,190 @@
+"""Programs that speak lines of JSON: real ones, in both directions, that behave and misbehave."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from engine.clock import VirtualClock
+from engine.core.commands import Answer
+from engine.core.spec import AgentSpec
+from tests.patience import PATIENCE_S
+from tests.runtime.engines import Engine, Engines
+from tests.runtime.test_process_agents import cancelled, program, shown
+
+pytestmark = pytest.mark.anyio
+
+BEGINS = """
+import json, sys, time
+def say(**line): print(json.dumps(line), flush=True)
+def hear(): return json.loads(sys.stdin.readline() or '{"type": "end"}')
+task = hear()
+"""
+
+
+def speaker(code: str, **options: Any) -> AgentSpec:
+    return program(sys.executable, "-c", BEGINS + code, name="speaker", protocol="jsonl", **options)
+
+
+async def steps(running: Engine) -> list[tuple[str, Any]]:
+    found = [json.loads(record.body) for record in await running.journal("step_recorded")]
+    return [(one["name"], one["output"]) for one in found]
+
+
+async def test_it_is_told_the_task_and_says_its_output(engine: Engines) -> None:
+    async with engine(speaker("say(type='result', output=task)")) as running:
+        told = await running.ask({"files": ["ä"]})
+
+    assert told == {
+        "type": "task", "task_id": "t2", "attempt": 1, "text": '{"files": ["ä"]}', "request": {"files": ["ä"]},
+        "inputs": [], "steps": [],
+    }  # fmt: skip
+
+
+async def test_its_text_is_shown_as_it_comes_and_is_the_output_where_it_says_none(engine: Engines) -> None:
+    code = "say(type='text', text='one '); say(type='text', text='two\\n'); say(type='text', text='three\\n')"
+
+    async with engine(speaker(code)) as running:
+        assert await running.ask() == "one two\nthree"
+    async with engine(speaker("say(type='text', text='so far'); time.sleep(1000)")) as running:
+        await running.submit()
+        assert await shown(running, "output") == "so far"
+
+
+async def test_what_is_no_line_of_ours_is_shown_as_text(engine: Engines) -> None:
+    code = """
+print('Traceback: no'); print('{"type": "text"'); print('{"type": "other"}'); print('[1]'); print('{"a": NaN}')
+sys.stdout.flush(); sys.stdout.buffer.write(b'\\xff\\n'); sys.stdout.flush(); print('{"type": []}')
+print('{' * 100_000); say(type='usage', tokens_in=-1); say(type='step'); print('no end', end='')
+"""
+    async with engine(speaker(code)) as running:
+        output = str(await running.ask()).split("\n")
+
+    assert output[:6] == [
+        "Traceback: no",
+        '{"type": "text"',
+        '{"type": "other"}',
+        "[1]",
+        '{"a": NaN}',
+        "\N{REPLACEMENT CHARACTER}",
+    ]
+    assert output[6] == '{"type": []}'
+    assert output[8].endswith("[not understood: tokens_in must be a whole number, 0 or more, not -1]")
+    assert output[9].endswith("[not understood: Object missing required field `name`]")
+    assert output[10:] == ["no end"]
+
+
+async def test_what_it_spent_is_counted(engine: Engines) -> None:
+    code = """
+say(type='usage', tokens_in=100, tokens_out=5, cost_usd=0.25); say(type='step', name='read', output=1)
+say(type='usage', tokens_in=11, tokens_cached=3, cost_usd='0.5'); say(type='result', output='done')
+"""
+    async with engine(speaker(code)) as running:
+        summary, _ = await running.ended(await running.submit())
+
+    assert (summary.usage.tokens_in, summary.usage.tokens_out, summary.usage.tokens_cached) == (111, 5, 3)
+    assert str(summary.usage.cost_usd) == "0.75"
+
+
+async def test_its_steps_are_journaled_and_told_to_the_next_attempt(engine: Engines, tmp_path: Path) -> None:
+    code = """
+done = [(each["name"], each["output"]) for each in task["steps"]]
+for page in range(len(done), 4):
+    say(type='step', name='page', output={'page': page})
+    if page == 2 and not done: time.sleep(1000)
+say(type='result', output=done)
+"""
+    path = tmp_path / "team.db"
+    async with engine(speaker(code), path=path) as running:
+        await running.submit()
+        with anyio.fail_after(PATIENCE_S):
+            while len(await steps(running)) < 3:
+                await anyio.lowlevel.checkpoint()
+
+    async with engine(path=path) as running:
+        _, output = await running.ended("r1")
+        journaled = await steps(running)
+
+    assert output == [["page", {"page": page}] for page in range(3)]
+    assert journaled == [("page", {"page": page}) for page in range(4)]
+
+
+async def test_cancelling_tells_it_first_and_what_it_says_then_is_partial(engine: Engines) -> None:
+    code = "say(type='text', text='x'); told = hear(); say(type='result', output=told['type'])"
+
+    async with engine(speaker(code)) as running:
+        run_id = await running.submit()
+        await shown(running, "output")
+        stopped = await cancelled(running, run_id)
+
+    assert stopped["partial"] == "cancel"
+
+
+async def test_one_that_does_not_exit_after_its_result_is_ended(engine: Engines) -> None:
+    spec = speaker("say(type='result', output='done'); time.sleep(1000)")
+
+    async with engine(spec, clock=VirtualClock()) as running:
+        assert await running.ask() == "done"
+
+
+async def test_an_exit_status_counts_also_after_a_result(engine: Engines) -> None:
+    async with engine(speaker("say(type='result', output='done'); sys.exit('no space')")) as running:
+        assert "exited with 1: no space" in await running.fails()
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("print('x' * 200_000)", "it wrote a line of more than 100,000 bytes; see output_bytes"),
+        ("print('x' * 200_000, end=''); sys.stdout.flush(); time.sleep(1000)", "it wrote a line of more than"),
+        ("while True: say(type='text', text='x' * 1000)", "its output is longer than 100,000 bytes"),
+        ("sys.exit(3)", "exited with 3"),
+    ],
+)
+async def test_one_that_says_too_much_or_leaves_fails_in_one_line(engine: Engines, code: str, said: str) -> None:
+    async with engine(speaker(code, output_bytes=100_000)) as running:
+        assert said in await running.fails()
+
+
+async def test_its_questions_reach_people_and_the_answers_come_back_to_it(engine: Engines) -> None:
+    code = """
+say(type='ask', id=7, question='Which reef?', options=['north', 'south'])
+say(type='ask', id='x', question='How deep?')
+say(type='result', output=sorted((str(each['id']), each['answer']) for each in (hear(), hear())))
+"""
+    async with engine(speaker(code)) as running:
+        run_id = await running.submit()
+        await running.until(lambda state: len(state.escalations) == 2)
+        asked = {each.question: name for name, each in running.state.escalations.items()}
+        reef, deep = (next(name for said, name in asked.items() if what in said) for what in ("reef", "deep"))
+        await running.host.order(Answer(escalation=deep, answer="reply", output="4 m"))
+        await running.host.order(Answer(escalation=reef, answer="south"))
+        _, output = await running.ended(run_id)
+
+    assert output == [["7", "south"], ["x", "4 m"]]
+
+
+async def test_a_question_that_was_answered_is_not_asked_again_after_a_crash(engine: Engines, tmp_path: Path) -> None:
+    code = """
+say(type='ask', id=1, question='Go on?'); answer = hear()['answer']
+if task['steps']: say(type='result', output=answer)
+else: say(type='step', name='asked'); time.sleep(1000)
+"""
+    path = tmp_path / "team.db"
+    async with engine(speaker(code), path=path) as running:
+        await running.submit()
+        await running.until(lambda state: len(state.escalations) == 1)
+        (question,) = running.state.escalations
+        await running.host.order(Answer(escalation=question, answer="reply", output="yes"))
+        with anyio.fail_after(PATIENCE_S):
+            while not await steps(running):
+                await anyio.lowlevel.checkpoint()
+
+    async with engine(path=path) as running:
+        _, output = await running.ended("r1")
+        assert not running.state.escalations
+
+    assert output == "yes"
