@@ -23,6 +23,7 @@ _CARRIERS: dict[type, str] = {
     events.Delegated: "children",
     events.StepRecorded: "output",
     events.AttemptDone: "output",
+    events.Remembered: "text",
     events.AttemptCancelled: "partial",
     events.AttemptSetAside: "partial",
     events.EscalationAnswered: "output",

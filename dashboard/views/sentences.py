@@ -308,6 +308,8 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     on.AttemptResumed: ("{agent_id} continues {work}", ""),
     on.StepRecorded: (_step, "muted"),
     on.ModelFailed: ("the model {model} failed {agent_id} at {work}: {error_type}: {error}", "error"),
+    on.Remembered: (lambda t, e: f"{t.agent_id} remembers: {preview(e.text, 60)}", "muted"),
+    on.PartRecorded: ("a part of prompts was written, {hash}", "muted"),
     on.AttemptDone: (
         lambda t, e: f"{'the engine' if e.agent_id is None else t.agent_id} finished {t.work} in {t.duration_ms}",
         "done",

@@ -55,6 +55,30 @@ class StepFinished:
     usage: Usage = field(default_factory=Usage)
     """What was spent since the last report of the attempt; its time is told at its end."""
     generation: int | None = None
+    parts: list[str] = field(default_factory=list)
+    """Of a model: hashes of what it was told besides the messages, each reported by `PartTold` before."""
+
+
+@fact
+class PartTold:
+    """A model is told something for the first time: a system prompt, or the schemas of its tools."""
+
+    hash: str
+    value: JsonValue
+
+
+@fact
+class InsightNoted:
+    """An attempt wants something remembered for its agent; it waits until that is on disk."""
+
+    task_id: str
+    attempt: int
+    generation: int | None = None
+    key: str
+    """Of the step that this is."""
+    text: str
+    tags: list[str] = field(default_factory=list)
+    importance: float
 
 
 @fact
@@ -324,6 +348,8 @@ Signal: TypeAlias = (
     | EngineEnds
     | StepFinished
     | ModelErred
+    | PartTold
+    | InsightNoted
     | ToolBegan
     | ToolRaised
     | DelegationAsked

@@ -12,7 +12,15 @@ from typing import Any, ClassVar
 from msgspec import field
 
 from engine.core.entities.engine import OF_ATTEMPTS, Engine, Escalation, Ledger, Outcome, Timer, timer_id
-from engine.core.entities.memory import CONVERSATIONS, EXCHANGES, Conversation, Exchange
+from engine.core.entities.memory import (
+    CONVERSATIONS,
+    EXCHANGES,
+    INSIGHTS,
+    PARTS,
+    Conversation,
+    Exchange,
+    Insight,
+)
 from engine.core.entities.team import (
     DURATIONS,
     Agent,
@@ -90,6 +98,10 @@ class State:
     """Of those whose budgets were warned about or extended."""
     limited: Ids = field(default_factory=OrderedDict)
     """Specs, supervisors and open runs that say what may be spent, by content hash or id."""
+    insights: dict[str, Insight] = field(default_factory=dict)
+    """What agents remember; each is in the list of its agent."""
+    parts: Ids = field(default_factory=OrderedDict)
+    """Parts of prompts by content hash, with the event that carries each; the one that was used last stands last."""
     finished: list[RunSummary] = field(default_factory=list)
     """The last finished runs, newest last."""
     commands: OrderedDict[str, Outcome] = field(default_factory=OrderedDict)

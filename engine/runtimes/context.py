@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import anyio.from_thread
+import msgspec
 from anyio.lowlevel import EventLoopToken
 
 from engine.core.events.attempt import StepKind
 from engine.core.fact import JsonValue
+from engine.core.recall import Recalled
 from engine.core.signals import StepFinished
 from engine.core.validation.bounds import LONGEST_S
 from engine.errors import DelegationFailed, EngineError
@@ -168,6 +170,29 @@ class Context:
         asked = checked_question(question, choices, default, due_s)
         return await work.ask_person(work.key("ask", [question, *choices]), **asked)
 
+    async def remember(self, text: str, tags: Iterable[str] = (), importance: float = 0.5) -> str:
+        """Keep something for this agent's later work, and return its id; it is found again by its words and tags.
+
+        Args:
+            text: What to remember, up to 10,000 characters.
+            tags: Words that it is found by above all, up to 20.
+            importance: From 0 to 1; of more than 200 things the least important are forgotten first.
+
+        Raises:
+            BadValue: If one of these cannot be.
+        """
+        self._work.raise_if_stopping()
+        return await self._work.remember(text, tuple(tags), importance)
+
+    async def recall(self, query: str, limit: int = 5) -> list[Recalled]:
+        """Return what this agent remembers that answers `query` best, the best first; a recorded step."""
+        found = await self.step("recall", self._recalled, query, limit)
+        return [msgspec.convert(one, Recalled) for one in found]
+
+    async def _recalled(self, query: str, limit: int) -> JsonValue:
+        found: JsonValue = msgspec.to_builtins(await self._work.recall(query, limit))
+        return found
+
     def emit(self, text: str) -> None:
         """Show output as it comes to be. It is kept as the partial result when the attempt is stopped."""
         self._work.raise_if_stopping()
@@ -287,6 +312,15 @@ class BlockingContext:
         """As `Context.ask`."""
         said: str = self._wait(self._context.ask, question, options, default, due_s)
         return said
+
+    def remember(self, text: str, tags: Iterable[str] = (), importance: float = 0.5) -> str:
+        """As `Context.remember`."""
+        return str(self._wait(self._context.remember, text, tuple(tags), importance))
+
+    def recall(self, query: str, limit: int = 5) -> list[Recalled]:
+        """As `Context.recall`."""
+        found: list[Recalled] = self._wait(self._context.recall, query, limit)
+        return found
 
     def emit(self, text: str) -> None:
         """As `Context.emit`."""

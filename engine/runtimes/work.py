@@ -27,13 +27,14 @@ from engine.core.signals import (
     ToolRaised,
 )
 from engine.core.spec import AgentSpec
-from engine.core.state import Exchange, RunStatus, State
+from engine.core.state import State
 from engine.core.values import NO_USAGE, Held, Usage
 from engine.errors import AttemptInterrupted, DelegationFailed
-from engine.models.records import Answer, Chunk, Message, ModelError, ModelRequest
+from engine.models.records import Answer, Chunk, ModelError, ModelRequest
 from engine.runtimes.holding import Services as Services
 from engine.runtimes.holding import of_attempt as of_attempt
 from engine.runtimes.people import PeopleLine
+from engine.runtimes.remembering import Remembering
 from engine.runtimes.showing import Showing
 from engine.runtimes.slot import Slot
 from engine.runtimes.task import Task, TaskInput, as_text, in_context
@@ -55,7 +56,7 @@ class Answered:
     """None when it was done."""
 
 
-class Work(PeopleLine, Showing):
+class Work(PeopleLine, Showing, Remembering):
     """One try of a task by one agent."""
 
     stopping = False
@@ -145,22 +146,6 @@ class Work(PeopleLine, Showing):
             options=dict(self.spec.options),
             conversation=await self.conversation(),
         )
-
-    async def conversation(self) -> tuple[Message, ...]:
-        """Return what was asked and answered before in the conversation of the run; nothing of what was delegated.
-
-        It stays the same for as long as the run is open, also in another engine.
-        """
-        said: list[Message] = []
-        for exchange in self.effect.conversation:
-            said.append(Message("user", as_text(await self._services.text(exchange.request))))
-            said.append(Message("assistant", await self._answer_in(exchange)))
-        return tuple(said)
-
-    async def _answer_in(self, exchange: Exchange) -> str:
-        if exchange.status is not RunStatus.DONE:
-            return f"({exchange.status.value}: {exchange.error or 'it does not say why'})"
-        return "" if exchange.output is None else as_text(await self._services.text(exchange.output))
 
     async def _inputs(self) -> list[TaskInput]:
         text = self._services.text

@@ -38,6 +38,8 @@ SPENDS = 0.3
 """Share of the pieces of work that cost tokens or money."""
 SENDS = 15
 """How many steps of a hundred are calls of a tool that must not be called twice."""
+REMEMBERS = 10
+"""How many steps of a hundred keep something for later."""
 BESIDE = 40
 """How many of a hundred agents that ask others do a step of their own beside that."""
 CONSULTS = 8
@@ -131,6 +133,14 @@ def seconds(draw: Random, longest_s: float = LONGEST_S) -> float:
     return 0.0 if draw.random() < 0.15 else math.exp(draw.uniform(math.log(0.05), math.log(longest_s)))
 
 
+async def _remember(scene: Scene, number: int) -> None:
+    """Keep something for later, and ask for what is known of the same."""
+    title, context = scene.work.effect.title, scene.context
+    importance = crc32(title.encode()) % 11 / 10
+    await context.remember(f"{title} is number {number}. {LONG if number else ''}", [title[:20]], importance)
+    await scene.work.recall(title, 3)
+
+
 async def _work(scene: Scene, text: str) -> None:
     draw, context = scene.draw, scene.context
     await context.sleep(seconds(draw, scene.longest_s))
@@ -141,6 +151,8 @@ async def _work(scene: Scene, text: str) -> None:
             _spend(scene)
         if crc32(f"{scene.work.effect.title} {number}".encode()) % 100 < SENDS:  # again in a second attempt
             await _call(scene, number)
+        elif crc32(f"{number} {scene.work.effect.title}".encode()) % 100 < REMEMBERS:
+            await _remember(scene, number)
         else:
             await _step(scene, f"step{number}")
     if _consults(scene):

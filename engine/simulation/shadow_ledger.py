@@ -18,6 +18,7 @@ from engine.joins import Result, join
 from engine.simulation.ledger import ENDS, Ledger
 from engine.simulation.ledger.attempts import WorkLedger
 from engine.simulation.ledger.failures import FailureLedger
+from engine.simulation.ledger.memory import MemoryLedger
 from engine.simulation.ledger.spending import SpendingLedger
 from engine.simulation.ledger.team import TeamLedger
 from engine.simulation.ledger.turns import TurnLedger
@@ -50,6 +51,7 @@ class ShadowLedger(Ledger):
         self.spending = SpendingLedger()
         self.failures = FailureLedger()
         self.turns = TurnLedger()
+        self.memory = MemoryLedger(self.text)
         self.minted: Counter[str] = Counter()
         """The last number given to an id, by its letter."""
         self.joins: dict[tuple[str, int], Joined] = {}
@@ -98,13 +100,14 @@ class ShadowLedger(Ledger):
         self.failures.take(event)
         self.work.take(event)
         self.team.take(event)
+        self.memory.take(event)
         self.turns.follow(event, self.work)
         self.failures.follow(event, self.work)
         if isinstance(event, AttemptStarted | AttemptMigrated):
             self._begin(event)
         fold(self.state, (event,))
         if isinstance(event, StateImported):
-            for ledger in (self.team, self.work, self.spending, self.failures):
+            for ledger in (self.team, self.work, self.spending, self.failures, self.memory):
                 ledger.adopt(self.state)
             self.minted |= Counter(self.state.minted)
 

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from engine import AgentSpec, CommandRefusedError, Context, DynamicSupervisor, NotEmpty, Task, Unusable
+from engine import AgentSpec, CommandRefusedError, Context, DynamicSupervisor, NotEmpty, RunFailed, Task, Unusable
 from engine.archive import ImportRefused
 from engine.archive.manifest import VERSION
 from engine.supervisor.offline import state_ready
@@ -241,3 +241,32 @@ async def test_a_restored_supervisor_knows_what_was_said_before() -> None:
     assert str(await twin.arun("Continue", conversation="other")) == ""
     assert str(await twin.arun("Continue")) == "user: one | assistant: "
     assert str(await twin.arun("Continue")).endswith("user: Continue | assistant: user: one | assistant: ")
+
+
+async def clerk(task: Task, ctx: Context) -> Any:
+    if task.text.startswith("recall"):
+        return [one.text for one in await ctx.recall(task.text.removeprefix("recall "))]
+    return await ctx.remember(task.text, tags=["harbour"])
+
+
+async def test_what_an_agent_remembers_is_found_again_after_an_export_and_import() -> None:
+    team = team_of(clerk)
+    texts = [f"ship {number} lies at pier {number}" + " and waits" * number * 10 for number in range(4)]
+    for text in texts:
+        await team.arun(text)
+    twin = DynamicSupervisor("twin")
+    await twin.deserialize_state(await carried(team))
+
+    for question in ("recall ship 2", "recall harbour pier 3", "recall whale"):
+        assert (await twin.arun(question)).output == (await team.arun(question)).output
+    found: Any = (await twin.arun("recall ship 2")).output
+    assert found[0] == texts[2]
+
+
+async def forgetful(task: Task, ctx: Context) -> Any:
+    return await ctx.remember("")
+
+
+async def test_what_cannot_be_remembered_fails_the_attempt_in_one_line() -> None:
+    with pytest.raises(RunFailed, match="remember: text"):
+        await team_of(forgetful).arun("x")

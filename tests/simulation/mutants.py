@@ -23,7 +23,7 @@ from engine.core.commands import Cancel, Submit
 from engine.core.fact import names
 from engine.core.fold import fold
 from engine.core.legality import assert_legal
-from engine.core.state import Agent, Escalation, Ledger, Queue, Run, RunSummary, State, Supervisor, Task, Timer
+from engine.core.state import Agent, Escalation, Insight, Ledger, Queue, Run, RunSummary, State, Supervisor, Task, Timer
 from engine.core.transfer.document import read_document
 from engine.core.transfer.exporting import make_document
 from engine.simulation.history import History
@@ -36,6 +36,7 @@ from tests.simulation.test_archive_laws import imported, let_go_on, waits_for_no
 KINDS: dict[str, type] = {
     "supervisors": Supervisor, "agents": Agent, "queues": Queue, "runs": Run, "tasks": Task, "timers": Timer,
     "escalations": Escalation, "ledgers": Ledger, "finished": RunSummary,
+    "insights": Insight,
 }  # fmt: skip
 WEIGHTS = {"tasks": 8, "runs": 3, "agents": 2, "supervisors": 2, "escalations": 2, "timers": 2}
 WORDS = [

@@ -19,6 +19,7 @@ from engine.core.spec import Circuit, Escalate, Fail, Failover, FailurePolicy, R
 from engine.core.state import (
     Agent,
     Escalation,
+    Insight,
     Ledger,
     Queue,
     Run,
@@ -240,9 +241,10 @@ def test_every_field_with_an_id_is_known_to_renaming() -> None:
     kinds: dict[str, type] = {
         "supervisors": Supervisor, "agents": Agent, "queues": Queue, "runs": Run, "tasks": Task, "timers": Timer,
         "finished": RunSummary, "escalations": Escalation, "ledgers": Ledger,
+        "insights": Insight,
     }  # fmt: skip
     of_ids = {"members", "queue", "queues", "agents", "after", "before", "children", "calls", "tasks", "subject"}
-    of_ids |= {"sees", "came_from", "failed_on", "asked_by", "called", "conversations"}
+    of_ids |= {"sees", "came_from", "failed_on", "asked_by", "called", "conversations", "insights", "asks"}
     not_carried = {"running", "parked", "ready", "free", "open"}
     for kind, cls in kinds.items():
         known = set(names(cls))

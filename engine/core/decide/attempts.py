@@ -35,6 +35,7 @@ from engine.core.signals import (
     AttemptStopped,
     AttemptSucceeded,
     DelegationAsked,
+    InsightNoted,
     ModelErred,
     PersonAsked,
     SlotAsked,
@@ -54,6 +55,7 @@ MAX_DEPTH = 16
 OfAttempt: TypeAlias = (
     StepFinished
     | ModelErred
+    | InsightNoted
     | ToolBegan
     | ToolRaised
     | DelegationAsked

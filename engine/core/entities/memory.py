@@ -12,6 +12,26 @@ CONVERSATIONS = 100
 """How many conversations of a supervisor are kept, besides those with an open run."""
 
 
+INSIGHTS = 200
+"""How many insights an agent keeps."""
+PARTS = 1_000
+"""How many parts of prompts are known to stand in the journal; an older one is written again where it is used."""
+
+
+@entity
+class Insight:
+    """Something that an agent wants to know later."""
+
+    id: str
+    agent_id: str
+    """Whose."""
+    text: Held
+    tags: list[str] = field(default_factory=list)
+    importance: float
+    """From 0 to 1; of too many the least important go, the oldest of these first."""
+    at_ms: int = 0
+
+
 @entity
 class Exchange:
     """A finished run of a conversation, as the runs after it remember it."""

@@ -205,6 +205,8 @@ class Agent:
     """It has spent its budget, and a person is asked whether it gets more."""
     durations_ms: list[int] = field(default_factory=list)
     last_error: str | None = None
+    insights: list[str] = field(default_factory=list)
+    """What it remembers, the oldest first."""
 
     @property
     def draining(self) -> bool:

@@ -73,6 +73,7 @@ from engine.core.events.limits import (
     DeadlineWarned,
     GraceEnded,
 )
+from engine.core.events.memory import PartRecorded, Remembered
 from engine.core.events.run import (
     CancelRequested,
     GroupChange,
@@ -233,6 +234,8 @@ Event: TypeAlias = (
     | BudgetExtended
     | BudgetTimed
     | AttemptSetAside
+    | Remembered
+    | PartRecorded
 )
 EVENTS: tuple[type[Event], ...] = get_args(Event)
 """Every class of event."""

@@ -16,6 +16,7 @@ from engine.core.fold import (
     escalation,
     failing,
     hierarchy,
+    memory,
     queues,
     run,
     swapping,
@@ -38,6 +39,7 @@ FOLD: Handlers = {
     **escalation.HANDLERS,
     **failing.HANDLERS,
     **accounting.HANDLERS,
+    **memory.HANDLERS,
 }
 """The handler of every kind."""
 

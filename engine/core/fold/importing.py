@@ -8,6 +8,7 @@ from engine.core.fold.team import note_code
 from engine.core.fold.timers import note
 from engine.core.state import SUMMARIES, Incoming, State, timer_id
 from engine.core.transfer.document import KINDS
+from engine.core.transfer.ids import LETTERS
 from engine.core.transfer.importing import part_from, state_from
 
 
@@ -66,6 +67,7 @@ def fold_import(state: State, imported: State, *, paused: bool) -> None:
     state.queues.update(imported.queues)
     state.runs.update(imported.runs)
     state.tasks.update(imported.tasks)
+    state.insights.update(imported.insights)
     state.finished[:] = sorted([*imported.finished, *state.finished], key=lambda run: run.ended_ms)[-SUMMARIES:]
     for agent in imported.agents.values():
         note_code(state, agent)
@@ -95,8 +97,9 @@ def _add_totals(state: State, imported: State) -> None:
 
 def _take_up(state: State, imported: State, *, paused: bool) -> None:
     """Set timers by the clock here, and let what is ready stand in its queue."""
-    for entity_id in (*imported.supervisors, *imported.agents, *imported.runs, *imported.tasks, *imported.escalations):
-        note(state, entity_id)
+    for kind in LETTERS.values():
+        for entity_id in getattr(imported, kind):
+            note(state, entity_id)
     for summary in imported.finished:
         note(state, summary.id)
     for timer in imported.timers.values():

@@ -7,7 +7,7 @@ from engine.core.errors import Refused
 from engine.core.queries.queues import is_shared
 from engine.core.queries.tree import DEEPEST
 from engine.core.scheduler import Schedule
-from engine.core.state import Agent, State, Supervisor, TaskStatus
+from engine.core.state import INSIGHTS, Agent, State, Supervisor, TaskStatus
 from engine.core.strategies import STRATEGIES, check_settings
 from engine.core.validation.bounds import NAME
 
@@ -152,6 +152,19 @@ def queues_know_who_serves_them(state: State) -> Iterator[str]:
                 yield f"{key!a} is served by {agent_id}, which does not know it"
 
 
+def insights_are_those_of_agents(state: State) -> Iterator[str]:
+    """What agents remember is in their lists, within bounds, and belongs to nobody else."""
+    listed = {one: agent.id for agent in state.agents.values() for one in agent.insights}
+    if listed != {one.id: one.agent_id for one in state.insights.values()}:
+        yield "what is remembered is not what agents remember"
+    for agent in state.agents.values():
+        if len(agent.insights) > INSIGHTS or len(set(agent.insights)) != len(agent.insights):
+            yield f"{agent.id} remembers more than an agent can"
+    for one in state.insights.values():
+        if not 0 <= one.importance <= 1:
+            yield f"{one.id} is of an importance that nothing has"
+
+
 LAWS_OF_THE_TEAM: tuple[Callable[[State], Iterator[str]], ...] = (
     supervisors_stand_in_a_tree,
     members_are_there,
@@ -161,4 +174,5 @@ LAWS_OF_THE_TEAM: tuple[Callable[[State], Iterator[str]], ...] = (
     circuits_close_by_themselves,
     pools_are_as_large_as_they_should_be,
     queues_know_who_serves_them,
+    insights_are_those_of_agents,
 )

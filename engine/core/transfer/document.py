@@ -21,7 +21,7 @@ from engine.core.state import State
 from engine.core.transfer.table import Table, default_of
 from engine.core.values import TextRef
 
-OF_ONE_FILE = ("seq", "engine", "team", "trusted", "code", "commands", "declared", "incoming")
+OF_ONE_FILE = ("seq", "engine", "team", "trusted", "code", "commands", "declared", "incoming", "parts")
 """Fields of the state that mean nothing in another file; trust is the operator's, never an archive's."""
 DERIVED = {
     "supervisors": ("taken", "restarts_ms"),
@@ -39,7 +39,10 @@ DERIVED = {
 """What is built anew on import, by the kind of entity."""
 INDEXES = ("pools", "leaving", "limited")
 """Fields of the state that follow from its entities, and are built anew on import."""
-KINDS = ("specs", "registry", "supervisors", "agents", "queues", "runs", "tasks", "timers", "escalations", "ledgers")
+KINDS = (
+    "specs", "registry", "supervisors", "agents", "queues", "runs", "tasks", "timers", "escalations", "ledgers",
+    "insights",
+)  # fmt: skip
 """Fields of the state that map ids and names to what there is."""
 
 
@@ -68,6 +71,8 @@ def text_places(state: State) -> Iterator[tuple[Any, str, TextRef]]:
         for conversation in supervisor.conversations.values():
             for exchange in conversation.exchanges.values():
                 yield from _places_in(exchange, "request", "output")
+    for insight in state.insights.values():
+        yield from _places_in(insight, "text")
     for summary in state.finished:
         yield from _places_in(summary, "request", "output")
 

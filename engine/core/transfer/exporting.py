@@ -195,6 +195,8 @@ def _keep(part: State, ids: set[str]) -> None:
         del part.supervisors[gone]
     for agent in [one for one in part.agents.values() if one.supervisor_id not in ids]:
         del part.agents[agent.id]
+    for insight in [one for one in part.insights.values() if one.agent_id not in part.agents]:
+        del part.insights[insight.id]
     for queue in [one for one in part.queues.values() if one.supervisor_id not in ids]:
         del part.queues[queue.key]
     for queue in part.queues.values():

@@ -13,7 +13,7 @@ from engine.core.transfer.table import Table
 
 NewId: TypeAlias = Callable[[str], str]
 ID = re.compile(r"[a-z][1-9][0-9]{0,14}")
-LETTERS = {"s": "supervisors", "a": "agents", "r": "runs", "t": "tasks", "e": "escalations"}
+LETTERS = {"s": "supervisors", "a": "agents", "r": "runs", "t": "tasks", "e": "escalations", "m": "insights"}
 """The first letter of the ids of each kind of entity."""
 
 
@@ -120,6 +120,7 @@ FIELDS: dict[str, dict[str, Ids]] = {
     "agents": {
         "id": Ids(of="a"),
         "supervisor_id": Ids(of="s"),
+        "insights": _list_of("m"),
         "queues": Ids(of="sa", each=_queues, found=lambda values: _owners(_within(values))),
     },
     "queues": {"key": _QUEUE, "supervisor_id": Ids(of="s"), "agents": _list_of("a")},
@@ -164,6 +165,7 @@ FIELDS: dict[str, dict[str, Ids]] = {
     },
     "escalations": {"id": Ids(of="e"), "subject": Ids(of="sart"), "run_id": Ids(of="r")},
     "ledgers": {"id": Ids(of="sart")},
+    "insights": {"id": Ids(of="m"), "agent_id": Ids(of="a")},
     "finished": {"id": Ids(of="r", gone=True), "supervisor_id": Ids(of="s", gone=True)},
 }
 """Where ids stand, by the kind of entity; a test holds this against the fields of the state."""

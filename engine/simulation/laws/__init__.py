@@ -9,6 +9,7 @@ from engine.simulation.laws import (  # noqa: F401 — they register themselves
     commands,
     engine,
     failures,
+    memory,
     order,
     outcomes,
     plans,

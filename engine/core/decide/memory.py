@@ -1,0 +1,42 @@
+"""What agents remember, and what models are told."""
+
+from engine.core.context import Context
+from engine.core.decide.attempts import live
+from engine.core.events import Event, PartRecorded, Remembered, StepRecorded
+from engine.core.outcomes import Mint
+from engine.core.signals import InsightNoted, PartTold
+from engine.core.state import State
+
+
+def insight_noted(state: State, signal: InsightNoted, ctx: Context) -> list[Event]:
+    """Keep an insight of an agent, once for each step that wants it."""
+    found = live(state, signal)
+    if found is None or signal.key in found[0].steps:
+        return []
+    task, attempt = found
+    if attempt.agent_id is None:
+        return []
+    insight_id = Mint(state)("m")
+    step = StepRecorded(
+        task_id=task.id,
+        attempt=attempt.number,
+        agent_id=attempt.agent_id,
+        name="remember",
+        key=signal.key,
+        output=insight_id,
+        duration_ms=0,
+    )
+    kept = Remembered(
+        task_id=task.id,
+        agent_id=attempt.agent_id,
+        insight_id=insight_id,
+        text=signal.text,
+        tags=signal.tags,
+        importance=signal.importance,
+    )
+    return [step, kept]
+
+
+def part_told(state: State, signal: PartTold, ctx: Context) -> list[Event]:
+    """Write a part of a prompt once."""
+    return [] if signal.hash in state.parts else [PartRecorded(hash=signal.hash, value=signal.value)]

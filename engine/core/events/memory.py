@@ -1,0 +1,33 @@
+"""What agents remember, and the parts of what models are told, each once."""
+
+from typing import Literal
+
+from msgspec import field
+
+from engine.core.fact import JsonValue, fact
+
+
+@fact
+class Remembered:
+    """An agent keeps something for later."""
+
+    type: Literal["remembered"] = "remembered"
+    at_ms: int = 0
+    run_id: str = ""
+    task_id: str
+    agent_id: str
+    insight_id: str
+    text: str
+    tags: list[str] = field(default_factory=list)
+    importance: float
+    """From 0 to 1."""
+
+
+@fact
+class PartRecorded:
+    """A system prompt, or the schemas of tools, that a model is told of for the first time; steps name it by hash."""
+
+    type: Literal["part_recorded"] = "part_recorded"
+    at_ms: int = 0
+    hash: str
+    value: JsonValue

@@ -1,0 +1,39 @@
+"""Fold: what agents remember, and where parts of prompts stand."""
+
+from engine.core.events import PartRecorded, Remembered
+from engine.core.fold.timers import Handlers, note
+from engine.core.state import INSIGHTS, PARTS, Agent, Insight, State
+from engine.core.values import held
+
+
+def _remembered(state: State, event: Remembered) -> None:
+    note(state, event.insight_id)
+    agent = state.agents[event.agent_id]
+    if len(agent.insights) >= INSIGHTS:
+        least = min(agent.insights, key=lambda one: state.insights[one].importance)
+        agent.insights.remove(least)
+        del state.insights[least]
+    agent.insights.append(event.insight_id)
+    state.insights[event.insight_id] = Insight(
+        id=event.insight_id,
+        agent_id=agent.id,
+        text=held(event.text, state.seq, "text"),
+        tags=list(event.tags),
+        importance=event.importance,
+        at_ms=event.at_ms,
+    )
+
+
+def forget_insights(state: State, agent: Agent) -> None:
+    """Drop what an agent that goes remembers."""
+    for insight_id in agent.insights:
+        del state.insights[insight_id]
+
+
+def _part_recorded(state: State, event: PartRecorded) -> None:
+    state.parts[event.hash] = state.seq
+    if len(state.parts) > PARTS:
+        state.parts.pop(next(iter(state.parts)))
+
+
+HANDLERS: Handlers = {Remembered: _remembered, PartRecorded: _part_recorded}

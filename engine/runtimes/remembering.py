@@ -1,0 +1,107 @@
+"""What an attempt knows from before: the conversation of its run, and what its agent remembers."""
+
+import hashlib
+from typing import Protocol
+
+import msgspec
+
+from engine.core.effects import StartAttempt
+from engine.core.fact import JsonValue
+from engine.core.recall import Recalled, best
+from engine.core.signals import InsightNoted, PartTold, Signal
+from engine.core.state import Exchange, RunStatus
+from engine.core.validation.bounds import Importance, Recalls, Remark, Tags
+from engine.core.validation.records import check_arguments
+from engine.errors import AttemptInterrupted
+from engine.models.records import Message
+from engine.runtimes.holding import Services, of_attempt
+from engine.runtimes.task import as_text
+from engine.runtimes.values import clean
+
+
+class _Steps(Protocol):
+    """What the attempt does about steps."""
+
+    effect: StartAttempt
+    _services: Services
+
+    def key(self, name: str, value: JsonValue) -> str:
+        """Return the key of a step."""
+
+    def is_recorded(self, key: str) -> bool:
+        """Return True when an earlier attempt finished this step."""
+
+    async def recorded(self, key: str) -> JsonValue:
+        """Return the output of a finished step."""
+
+    async def _written(self, signal: Signal) -> None: ...
+
+
+class Remembering:
+    """What an attempt does about what was before it."""
+
+    async def conversation(self: _Steps) -> tuple[Message, ...]:
+        """Return what was asked and answered before in the conversation of the run; nothing of what was delegated.
+
+        It stays the same for as long as the run is open, also in another engine.
+        """
+        text = self._services.text
+        said: list[Message] = []
+        for exchange in self.effect.conversation:
+            said.append(Message("user", as_text(await text(exchange.request))))
+            said.append(Message("assistant", _answer(exchange, await text(exchange.output))))
+        return tuple(said)
+
+    async def remember(self: _Steps, text: Remark, tags: Tags = (), importance: Importance = 0.5) -> str:
+        """Keep something for the agent's later work; a recorded step, so that it is kept once.
+
+        Returns:
+            Its id.
+
+        Raises:
+            BadValue: If the text is empty or above 10,000 characters, a tag is none, or the importance not in [0, 1].
+            AttemptInterrupted: If the attempt is asked to stop meanwhile.
+        """
+        check_arguments("remember", Remembering.remember, {"text": text, "tags": tags, "importance": importance})
+        said: list[JsonValue] = [clean(text), [clean(tag) for tag in tags], importance]
+        key = self.key("remember", said)
+        if not self.is_recorded(key):
+            noted = InsightNoted(
+                **of_attempt(self.effect), key=key, text=clean(text), tags=list(map(clean, tags)), importance=importance
+            )
+            await self._written(noted)
+            task = self._services.state.tasks.get(self.effect.task_id)
+            if task is None or key not in task.steps:  # it was not heard: the attempt is another's by now
+                raise AttemptInterrupted
+            return str(task.steps[key])
+        return str(await self.recorded(key))
+
+    async def recall(self: _Steps, query: str, limit: Recalls = 5) -> list[Recalled]:
+        """Return what the agent remembers that answers `query` best, the best first; not recorded.
+
+        Raises:
+            BadValue: If the limit is not from 1 to 100.
+        """
+        check_arguments("recall", Remembering.recall, {"query": query, "limit": limit})
+        state = self._services.state
+        agent = state.agents.get(self.effect.agent_id)
+        kept = [state.insights[one] for one in agent.insights] if agent is not None else []
+        known = [
+            Recalled(one.id, str(await self._services.text(one.text)), tuple(one.tags), one.importance) for one in kept
+        ]
+        return best(query, known, limit)
+
+    def part(self: _Steps, value: JsonValue) -> str:
+        """Write a part of a prompt into the journal, where it does not stand there yet, and return its hash."""
+        content = msgspec.json.encode(value, order="sorted")
+        name = hashlib.blake2b(content, digest_size=16).hexdigest()
+        if name not in self._services.state.parts:
+            self._services.signal(PartTold(hash=name, value=value))
+        return name
+
+
+def _answer(exchange: Exchange, output: JsonValue) -> str:
+    """Return what a run came to, in words."""
+    if exchange.status is not RunStatus.DONE:
+        return f"({exchange.status.value}: {exchange.error or 'it does not say why'})"
+    return "" if output is None else as_text(output)

@@ -1,0 +1,35 @@
+"""What outlives a run: insights of agents."""
+
+from typing import TYPE_CHECKING
+
+from engine.core import events
+from engine.simulation.laws.registry import When, law
+from engine.simulation.shadow_ledger import ShadowLedger
+
+if TYPE_CHECKING:
+    from engine.simulation.world import World
+
+
+@law(When.SAMPLED, When.AT_THE_END)
+def agents_know_what_they_remembered(world: "World") -> str | None:
+    """An agent knows what it remembered, until it is removed or more important things took the place."""
+    books = world.books
+    found, wanted = books.memory.of(books.state), books.memory.known
+    for agent_id in {**wanted, **found}:
+        if found.get(agent_id, {}) != wanted.get(agent_id, {}):
+            return f"{agent_id} knows {[*found.get(agent_id, {})]}; it remembered {[*wanted.get(agent_id, {})]}"
+    return None
+
+
+@law(events.Remembered)
+def an_insight_is_kept_once(books: ShadowLedger, event: events.Remembered) -> str | None:
+    """What a step remembers is kept once, by the agent at work, under the id that the step has as its output."""
+    job = books.work.jobs[event.task_id]
+    if job.attempt is None or job.attempt.agent_id != event.agent_id:
+        return f"{event.agent_id} remembers something in {event.task_id}, and is not at work there"
+    if any(event.insight_id in known for known in books.memory.known.values()):
+        return f"{event.insight_id} is remembered twice"
+    last = books.events[-1] if books.events else None
+    if not isinstance(last, events.StepRecorded) or last.output != event.insight_id or last.task_id != event.task_id:
+        return f"{event.insight_id} is remembered, and no step says so"
+    return None

@@ -1,0 +1,112 @@
+"""What agents remember: kept once, bounded, found by words."""
+
+from typing import Any
+
+import pytest
+
+from engine.core.commands import RemoveMember
+from engine.core.legality import assert_legal
+from engine.core.recall import Recalled, best
+from engine.core.signals import InsightNoted, PartTold
+from engine.core.state import INSIGHTS, PARTS
+from tests.story import attempt, done, member, submitted
+from tests.world import World, agent, team_world
+
+
+def noted(world: World, name: str, text: str, *, importance: float = 0.5, key: str = "") -> list[Any]:
+    """Let the attempt of an agent remember something."""
+    task_id, number = attempt(world, name)
+    return world.say(
+        InsightNoted(task_id=task_id, attempt=number, key=key or f"remember:{text}", text=text, importance=importance)
+    )
+
+
+def at_work() -> World:
+    world = team_world(agent("ada"))
+    submitted(world)
+    return world
+
+
+def test_an_insight_is_kept_with_the_step_that_says_so() -> None:
+    world = at_work()
+    step, kept = noted(world, "ada", "the sea is salt")
+
+    assert (step.key, step.output) == ("remember:the sea is salt", kept.insight_id)
+    assert world.state.insights[kept.insight_id].text == "the sea is salt"
+    assert member(world, "ada").insights == [kept.insight_id]
+
+
+def test_a_step_that_is_recorded_remembers_nothing_again() -> None:
+    world = at_work()
+    noted(world, "ada", "the sea is salt")
+    world.restart()
+
+    assert noted(world, "ada", "the sea is salt") == []
+    assert len(world.state.insights) == 1
+
+
+def test_the_least_important_is_forgotten_first_and_never_the_newest() -> None:
+    world = at_work()
+    for number in range(INSIGHTS):
+        noted(world, "ada", f"number {number}", importance=0.1 if number == 7 else 0.5)
+    noted(world, "ada", "unimportant", importance=0.0)
+    noted(world, "ada", "last", importance=0.2)
+    texts = [world.state.insights[one].text for one in member(world, "ada").insights]
+
+    assert len(texts) == INSIGHTS
+    assert "number 7" not in texts
+    assert "unimportant" not in texts
+    assert texts[-1] == "last"
+    assert_legal(world.state)
+
+
+def test_what_an_agent_remembers_goes_with_it() -> None:
+    world = at_work()
+    noted(world, "ada", "the sea is salt")
+    done(world, "ada")
+    world.order(RemoveMember(target="ada"))
+
+    assert world.state.insights == {}
+    assert_legal(world.state)
+
+
+def test_a_part_of_a_prompt_is_written_once() -> None:
+    world = at_work()
+
+    assert len(world.say(PartTold(hash="h1", value="You are Ada."))) == 1
+    assert world.say(PartTold(hash="h1", value="You are Ada.")) == []
+
+
+def test_of_many_parts_the_oldest_are_forgotten() -> None:
+    world = at_work()
+    for number in range(PARTS + 5):
+        world.say(PartTold(hash=f"h{number}", value=number))
+
+    assert len(world.state.parts) == PARTS
+    assert len(world.say(PartTold(hash="h0", value=0))) == 1
+
+
+KNOWN = [
+    Recalled("m1", "The tides come twice a day.", ("sea",)),
+    Recalled("m2", "Jo is the harbour master, and knows the tides."),
+    Recalled("m3", "Prices rise in March.", importance=0.9),
+    Recalled("m4", "The sea is salt.", importance=0.1),
+]
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("sea", ["m1", "m4"]),
+        ("When do prices rise?", ["m3"]),
+        ("who knows the harbour", ["m2"]),
+        ("nothing of that", []),
+        ("", ["m3", "m2", "m1", "m4"]),
+    ],
+)
+def test_what_answers_best_comes_first(query: str, wanted: list[str]) -> None:
+    assert [one.id for one in best(query, KNOWN, 5)] == wanted
+
+
+def test_no_more_than_the_limit_is_recalled() -> None:
+    assert [one.id for one in best("tides sea", KNOWN, 1)] == ["m1"]
