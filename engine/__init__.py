@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from engine.runtimes.task import Task
     from engine.runtimes.toolbox.calling import ToolError, ToolTimeout
     from engine.runtimes.tools import idempotent, tool
+    from engine.stream.records import StreamEvent
     from engine.supervisor.attached import AttachedSupervisor
     from engine.supervisor.dynamic import DynamicSupervisor
     from store import StoreBusy
@@ -69,6 +70,7 @@ _LOADED_ON_FIRST_USE = {
     "engine.runtimes.task": "Task",
     "engine.runtimes.toolbox.calling": "ToolError ToolTimeout",
     "engine.runtimes.tools": "idempotent tool",
+    "engine.stream.records": "StreamEvent",
     "engine.supervisor.attached": "AttachedSupervisor",
     "engine.supervisor.dynamic": "DynamicSupervisor",
     "store": "StoreBusy",
@@ -81,8 +83,8 @@ __all__ = [
     "DelegationFailed", "DiscoveryConfig", "DynamicSupervisor", "EngineError", "Escalate", "Fail", "Failover",
     "HostStopped", "Limits", "NotEmpty", "NotInThisVersion", "NotRunning", "PermanentFailure", "Pool", "Preempt",
     "RealClock", "Restart", "Retry", "RetryLater", "RunCancelled", "RunFailed", "RunResult", "RunSkipped", "Skip",
-    "SpecifiedAgent", "StoreBusy", "SupervisionMetrics", "SupervisorOptions", "Task", "ToolError", "ToolTimeout",
-    "UnknownName",
+    "SpecifiedAgent", "StoreBusy", "StreamEvent", "SupervisionMetrics", "SupervisorOptions", "Task", "ToolError",
+    "ToolTimeout", "UnknownName",
     "UnknownOption", "UnknownRun", "UnknownRuntime", "Unusable", "Usage", "VirtualClock", "WorkStatus",
     "create_agent_from_spec", "idempotent", "tool",
 ]  # fmt: skip

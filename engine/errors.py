@@ -62,18 +62,6 @@ class UnknownRun(EngineError):
         self.run_id = run_id
 
 
-class SubscriberTooSlow(EngineError):
-    """A subscriber fell so far behind that it was dropped; the journal still has what it missed.
-
-    Attributes:
-        after_seq: The last event that it got.
-    """
-
-    def __init__(self, after_seq: int) -> None:
-        super().__init__(f"events arrived faster than they were taken; read the journal after seq {after_seq}")
-        self.after_seq = after_seq
-
-
 class Unusable(EngineError):
     """An agent cannot work as its spec says.
 

@@ -88,6 +88,13 @@ def summary_in(records: list[Record], run_id: str) -> RunSummary | None:
     return None
 
 
+def events_after(path: str | os.PathLike[str], seq: int) -> list[tuple[int, Event]]:
+    """Return the next events after `seq`, each with its own, at most `PAGE`."""
+    with Reader(path) as reader:
+        records = reader.records(seq, PAGE)
+    return list(zip([record.seq for record in records], events_of(records), strict=True))
+
+
 def events_of(records: list[Record]) -> list[Event]:
     """Return the events that records hold.
 

@@ -8,6 +8,7 @@ Own file, own thread, own connection, `synchronous=OFF`: it never slows a commit
 import sqlite3
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from store.connection import Durability, checkpoint_here, connect
@@ -57,6 +58,7 @@ class LiveOutput:
         self._changed: set[str] = set()
         self._has_begun = False
         self._left_open: sqlite3.Connection | None = None
+        self._take: Callable[[], dict[str, str]] = dict
         self._stop = threading.Event()
         self._news = threading.Event()
         self._thread = threading.Thread(target=self._run, name="store-live", daemon=True)
@@ -71,15 +73,27 @@ class LiveOutput:
             self._changed.add(key)
         self._news.set()
 
+    def follow(self, take: Callable[[], dict[str, str]]) -> None:
+        """Also publish what `take` returns whenever it is time to: texts as for `put`, of keys that have changed.
+
+        It is called in the thread that publishes, soon after `news`.
+        """
+        self._take = take
+
+    def news(self) -> None:
+        """Say that there is something to take; never blocks."""
+        self._news.set()
+
     def acknowledge(self, seq: int) -> None:
         """Note that the journal is acknowledged up to `seq`; in the file within 0.1 s, never blocks."""
         self._seq = seq
         self._news.set()
 
     def texts(self) -> dict[str, str]:
-        """A copy of what was put and not removed."""
+        """A copy of what was put or taken, and not removed; without the tapes."""
+        self._put_taken()
         with self._guard:
-            return dict(self._texts)
+            return {key: text for key, text in self._texts.items() if not key.startswith("tape:")}
 
     def start(self) -> None:
         """Begin to publish."""
@@ -99,7 +113,8 @@ class LiveOutput:
         connection: sqlite3.Connection | None = None
         boot, due = boot_id(), 0.0
         while True:
-            last, beats = self._stop.is_set(), time.monotonic() >= due
+            began = time.monotonic()
+            last, beats = self._stop.is_set(), began >= due
             self._news.clear()
             if beats and self._has_lost():
                 # Closed, it might take the log of the file away that stands there now.
@@ -121,7 +136,8 @@ class LiveOutput:
                 if connection is not None:
                     connection.close()
                 return
-            self._stop.wait(FLUSH_S)
+            # Much text, of many agents at once, comes less often: a tenth of the time is spent with writing it.
+            self._stop.wait(max(FLUSH_S, 9 * (time.monotonic() - began)))
             self._news.wait(max(0.0, due - time.monotonic()))
 
     def _has_lost(self) -> bool:
@@ -154,17 +170,22 @@ class LiveOutput:
             raise
         return connection
 
+    def _put_taken(self) -> None:
+        for key, text in self._take().items():
+            self.put(key, text)
+
     def _flush(self, connection: sqlite3.Connection) -> None:
-        if self._marked_seq != (seq := self._seq):
-            connection.execute(_MARK, (self._lease.token, seq, self._durability))
-            self._marked_seq = seq
+        seq = self._seq
+        self._put_taken()
         with self._guard:
             changed, self._changed = self._changed, set()
             puts = [(key, self._texts[key]) for key in changed if key in self._texts]
             drops = [(key,) for key in changed if key not in self._texts]
-        if not changed:
+        if not changed and self._marked_seq == seq:
             return
         connection.execute("BEGIN IMMEDIATE")
+        connection.execute(_MARK, (self._lease.token, seq, self._durability))
         connection.executemany(_PUT, puts)
         connection.executemany(_DROP, drops)
         connection.execute("COMMIT")
+        self._marked_seq = seq

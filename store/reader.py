@@ -173,8 +173,12 @@ class Reader:
         return standbys_beside(self._files)
 
     def live(self) -> dict[str, str]:
-        """The text that is being streamed, by key; after a kill, what was streamed last."""
-        return dict(self._live_rows("SELECT key, text FROM texts"))
+        """The text that is being streamed, by key; after a kill, what was streamed last. Without the tapes."""
+        return dict(self._live_rows("SELECT key, text FROM texts WHERE key < 'tape:' OR key >= 'tape;'"))
+
+    def tapes(self) -> dict[str, str]:
+        """What a stream reads: the texts of keys that begin with `tape:`, all of one moment."""
+        return dict(self._live_rows("SELECT key, text FROM texts WHERE key >= 'tape:' AND key < 'tape;'"))
 
     def size_bytes(self) -> int:
         """Size of the database with its write-ahead log."""

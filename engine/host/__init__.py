@@ -1,12 +1,11 @@
 """The host: the loop around the core. Messages in, events on disk, effects out.
 
 One file each: the loop (`loop`), what it decided (`batch`), writing and reading that (`disk`), what it does then
-(`effects`), attempts, the code of agents (`crew`), timers, orders and the inbox (`orders`), and who listens
-(`subscriptions`).
+(`effects`), attempts, the code of agents (`crew`), timers, and orders and the inbox (`orders`). Who listens is in
+`engine/stream/`.
 """
 
 from engine.host.host import Host
 from engine.host.orders import Applied
-from engine.host.subscriptions import Subscription
 
-__all__ = ["Applied", "Host", "Subscription"]
+__all__ = ["Applied", "Host"]

@@ -6,6 +6,7 @@ harms nobody when its code leaves a cancel scope open. `end` waits for all of th
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
 import anyio
@@ -91,11 +92,15 @@ class Attempts:
         if effect.patient:
             return
         if effect.now:
-            work.stop_now()
-            if effect.leave:
-                self._services.spawn(self._leave_soon, work)
+            self._stop_now(work, leave=effect.leave)
         else:
-            work.later(self._grace_ms if effect.grace_ms is None else effect.grace_ms, work.stop_now)
+            grace_ms = self._grace_ms if effect.grace_ms is None else effect.grace_ms
+            work.later(grace_ms, partial(self._stop_now, work, leave=effect.leave))
+
+    def _stop_now(self, work: Work, *, leave: bool) -> None:
+        work.stop_now()
+        if leave:
+            self._services.spawn(self._leave_soon, work)
 
     async def _leave_soon(self, work: Work) -> None:
         """Give up an attempt that has not ended after the turns that it takes to be cancelled; no time passes."""

@@ -17,7 +17,7 @@ from engine.core.code import named_in
 from engine.core.codec import kind_of
 from engine.core.commands import Command, ImportState, Order, Submit
 from engine.core.errors import BadValue
-from engine.core.events import RunFinished
+from engine.core.events import Event, RunFinished
 from engine.core.fact import JsonValue
 from engine.core.options import GRACE_S
 from engine.core.signals import EngineBegan, EngineEnds, Signal
@@ -25,16 +25,15 @@ from engine.core.state import RunSummary, State
 from engine.core.validation.records import checked
 from engine.core.values import Held
 from engine.errors import CommandRefusedError, HostStopped, UnknownRun
-from engine.folding import IMPORTS, summary_in
+from engine.folding import IMPORTS, events_of, summary_in
 from engine.host.attempts import Attempts
 from engine.host.batch import Batch, Then
 from engine.host.crew import Crew
-from engine.host.disk import encoded, save, writer_for
+from engine.host.disk import PAGE, encoded, save, writer_for
 from engine.host.effects import Performer
 from engine.host.handover import Handover
 from engine.host.loop import BATCH_MS, Loop
 from engine.host.orders import Applied, Intake, Orders
-from engine.host.subscriptions import BUFFERED, Listeners, Subscription
 from engine.host.timers import Timers
 from engine.host.trusting import Trusting
 from engine.models.records import Models
@@ -47,6 +46,9 @@ from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
 from engine.sender import sender_of
 from engine.strategies_plugins import installed_strategies
+from engine.stream.board import Board
+from engine.stream.bus import BUFFERED, Bus
+from engine.stream.subscription import Subscription
 from engine.texts import Texts
 from engine.trust import TrustList
 from engine.version import program_version
@@ -121,7 +123,8 @@ class Host:
         self._bound = dict(bound or {})
         self._texts = Texts(store.journal.body)
         self._timers = Timers(self.clock)
-        self._listeners = Listeners()
+        self.bus = Bus(Board(tapes=store.path is not None, on_news=store.live.news), self._read_on)
+        store.live.follow(self.bus.board.take)
         self._orders = Orders(store.inbox, lambda call: self.later(self.clock.now_ms() + TELL_AGAIN_MS, call))
         self.processes = Processes(self.spawn)
         self.programs = Watched()
@@ -307,13 +310,18 @@ class Host:
         await self._loop.written()
         await self._writer.flush()
 
-    def subscribe(self, *, buffered: int = BUFFERED) -> Subscription:
-        """Return the events from now on, as they are written.
+    def subscribe(self, *, buffered: int = BUFFERED) -> Subscription[tuple[int, Event]]:
+        """Return the events from now on, each with its seq, as they are written.
 
         Args:
-            buffered: How many may wait to be taken; a listener that lies further behind is dropped.
+            buffered: How many may wait in memory; a reader that lies further behind gets the rest from the journal.
         """
-        return self._listeners.add(buffered)
+        return self.bus.subscribe(buffered=buffered)
+
+    async def _read_on(self, after_seq: int) -> list[tuple[int, Event]]:
+        await self.written()
+        records = await self.store.journal.read(after_seq, PAGE)
+        return list(zip([record.seq for record in records], events_of(records), strict=True))
 
     def bind(self, callables: Mapping[str, Callable[..., Any]]) -> None:
         """Make callables of this process known by their references."""
@@ -388,7 +396,7 @@ class Host:
 
     async def _close(self) -> None:
         self._end("it was cancelled")
-        self._listeners.end()
+        self.bus.end()
         gone = HostStopped(self.stopped or "")
         self._loop.close(gone)
         self._orders.fail_all(gone)
@@ -427,7 +435,7 @@ class Host:
     # Around the loop
 
     def _perform(self, batch: Batch) -> None:
-        self._listeners.tell(batch.first_seq, batch.events)
+        self.bus.tell(batch.first_seq, batch.events)
         for effect in batch.effects:
             self._performer.perform(effect)
         for run_id, summary in batch.ended.items():

@@ -18,6 +18,7 @@ from engine.core.values import Held
 from engine.models.records import Models
 from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
+from engine.stream.bus import Bus
 
 
 class Services(Protocol):
@@ -26,6 +27,7 @@ class Services(Protocol):
     clock: Clock
     threads: Threads
     models: Models
+    bus: Bus
 
     @property
     def state(self) -> State:

@@ -6,8 +6,8 @@ Nothing of it is journaled; what counts is a step. What was said is kept as the 
 from engine.core.effects import StartAttempt
 from engine.core.fact import JsonValue
 from engine.runtimes.holding import Services
-from engine.runtimes.live import LiveText
-from engine.runtimes.values import clean, shown_input
+from engine.runtimes.values import clean
+from engine.stream.records import Piece, PieceKind, Speaker
 
 PARTIAL_CHARACTERS = 1_000_000
 """How much of what an attempt emitted is kept, from the start."""
@@ -20,7 +20,7 @@ class Showing:
     over: bool
     _services: Services
     _emitted_characters = 0
-    _live: LiveText | None = None
+    _speaker: Speaker | None = None
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,27 +35,25 @@ class Showing:
         if room > 0:
             self._emitted.append(text[:room])
             self._emitted_characters += len(self._emitted[-1])
-        self._shown().add("text", text)
+        self._say("text", text)
 
     def thought(self, text: str) -> None:
         """Show what a model thinks before it answers."""
-        if not self.over and text:
-            self._shown().add("thought", clean(text))
+        if text:
+            self._say("thought", clean(text))
 
     def tool_started(self, name: str, arguments: JsonValue) -> None:
-        """Show that a tool is being called; `arguments` as they are shown: short, and without secrets."""
-        if not self.over:
-            self._shown().call_started(name, shown_input(arguments))
+        """Show that a tool is being called."""
+        self._say("tool_started", name=name, value=arguments)
 
     def tool_ended(self, name: str, result: JsonValue) -> None:
         """Show what a tool answered; also after an error, with what it says."""
-        if not self.over:
-            self._shown().call_ended(name)
+        self._say("tool_ended", name=name, value=result)
 
     def progress(self, done: int, total: int, note: str = "") -> None:
         """Show how far it is."""
         if not self.over:
-            self._shown().progress(done, total, note)
+            self._services.bus.progress(self._named(), done, total, note)
 
     def show(self, name: str, text: str) -> None:
         """Show a text under the live key `name` of the task; an empty one removes it."""
@@ -66,8 +64,23 @@ class Showing:
         """What it has emitted, or None."""
         return "".join(self._emitted) if self._emitted else None
 
-    def _shown(self) -> LiveText:
-        if self._live is None:
-            services = self._services
-            self._live = LiveText(self.effect.task_id, services.clock, services.live, services.later)
-        return self._live
+    def _reports(self, key: str) -> None:
+        """Take note that something is reported that is going to be journaled: what is said from now on comes after."""
+        bus = self._services.bus
+        if self._speaker is not None or bus.is_heard:
+            bus.expect(self._named(), key)
+
+    def _show_no_more(self) -> None:
+        """Take away what was only shown while it worked."""
+        if self._speaker is not None:
+            self._services.bus.say(Piece(self._speaker, "closed", self._services.clock.now_ms()))
+
+    def _say(self, kind: PieceKind, text: str = "", *, name: str | None = None, value: JsonValue = None) -> None:
+        if not self.over:
+            self._services.bus.say(Piece(self._named(), kind, self._services.clock.now_ms(), text, name, value))
+
+    def _named(self) -> Speaker:
+        if self._speaker is None:
+            effect = self.effect
+            self._speaker = Speaker(effect.run_id, effect.task_id, effect.attempt, effect.agent_id, effect.agent)
+        return self._speaker

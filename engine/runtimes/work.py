@@ -229,6 +229,8 @@ class Work(PeopleLine, Showing, Remembering):
     async def _written(self, signal: Signal) -> None:
         """Report, and return once it is on disk."""
         self._raise_if_over()
+        if isinstance(signal, StepFinished | ToolBegan):
+            self._reports(signal.key)
         with self.slot() as slot:
             self._services.signal(signal, lambda error: slot.put(None) if error is None else slot.fail(error))
             await slot.wait()
@@ -249,6 +251,7 @@ class Work(PeopleLine, Showing, Remembering):
                 **of_attempt(self.effect), call_key=key, call_kind=kind, target=target, items=items, busy=self._is_busy
             )
             self._calls[key] = slot
+            self._reports(key)
             self._services.signal(signal, lambda error: None if error is None else slot.fail(error))
             if not self._is_busy:
                 self._hold_slot(False)
@@ -446,5 +449,4 @@ class Work(PeopleLine, Showing, Remembering):
             take_back()
         if self._end_limit is not None:
             self._end_limit()
-        if self._live is not None:
-            self._live.close()
+        self._show_no_more()

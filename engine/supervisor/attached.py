@@ -30,10 +30,13 @@ from engine.core.queries.tree import above_of
 from engine.core.state import RunSummary, State
 from engine.core.values import Held
 from engine.errors import CommandRefusedError, HostStopped, NotInThisVersion, UnknownRun, Unusable
-from engine.folding import events_of, folded_from
+from engine.folding import events_after, events_of, folded_from
 from engine.host.orders import Applied
-from engine.host.subscriptions import BUFFERED, Listeners, Subscription
 from engine.sender import sender_of
+from engine.stream.attached import AttachedStream
+from engine.stream.board import Board
+from engine.stream.bus import Bus
+from engine.stream.subscription import Subscription
 from engine.supervisor.changes import Changes
 from engine.supervisor.node import EngineLink, Make, refusals
 from engine.supervisor.offline import body_in, finished_in
@@ -86,7 +89,7 @@ class RemoteEngine(EngineLink):
         """The file has lost events that were folded; the next call reads it anew."""
         self._follower: _Follower | None = None
         self._texts = Texts(lambda seq: anyio.to_thread.run_sync(body_in, self._path, seq))
-        self._listeners = Listeners()
+        self._bus = Bus(Board(tapes=False, on_news=lambda: None), self._read_on)
         self._sending: dict[asyncio.Future[None], CommandRow] = {}
         """Commands not yet written into the inbox."""
         self._flight = anyio.Lock()
@@ -181,9 +184,16 @@ class RemoteEngine(EngineLink):
         """Return a value that the state holds by reference."""
         return await self._texts.resolve(value)
 
-    def events(self) -> Subscription:
+    def events(self) -> Subscription[tuple[int, Event]]:
         """Return the events from now on, for as long as the context of `running` is open and an engine is there."""
-        return self._listeners.add(BUFFERED)
+        return self._bus.subscribe()
+
+    def stream(self) -> AttachedStream:
+        """Return the events from now on, and what agents say between them; as `events`."""
+        return AttachedStream(self._path, self.events())
+
+    async def _read_on(self, after_seq: int) -> list[tuple[int, Event]]:
+        return await anyio.to_thread.run_sync(events_after, self._path, after_seq)
 
     # Following the file
 
@@ -246,7 +256,7 @@ class RemoteEngine(EngineLink):
                 _settle(self._outcomes[event.command_id], error=CommandRefusedError(event.code, event.reason))
             elif isinstance(event, RunFinished) and event.run_id in self._runs:
                 _settle(self._runs.pop(event.run_id), summary_of(event, place))
-        self._listeners.tell(seq, events)
+        self._bus.tell(seq, events)
 
     def level(self, follower: "_Follower", ticket: int) -> None:
         """Wake the waiters for this ticket and earlier ones."""
@@ -269,7 +279,7 @@ class RemoteEngine(EngineLink):
             _settle(future, error=error)
         self._runs.clear()
         self._levels.clear()
-        self._listeners.end()
+        self._bus.end()
 
 
 class _Follower:

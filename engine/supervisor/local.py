@@ -16,6 +16,7 @@ from engine.clock import Clock, RealClock
 from engine.core import commands
 from engine.core.code import specs_of
 from engine.core.decide.settings import check_whole
+from engine.core.events import Event
 from engine.core.fact import JsonValue
 from engine.core.signals import AgentUnusable, AgentUsable, Signal, StateReady
 from engine.core.spec import AgentSpec, spec_hash
@@ -25,7 +26,8 @@ from engine.errors import CommandRefusedError, HostStopped, NotEmpty, Unusable
 from engine.host.disk import folded
 from engine.host.host import Host
 from engine.host.orders import Applied
-from engine.host.subscriptions import Subscription
+from engine.stream.records import Heard
+from engine.stream.subscription import Subscription
 from engine.supervisor.adoption import Adoption, tree_of
 from engine.supervisor.callables import Callables
 from engine.supervisor.node import EngineLink, Make, Node, checked_command, refusals
@@ -160,9 +162,13 @@ class LocalEngine(EngineLink):
             return self._offline.finished_run(run_id)
         return self.state.summary(run_id) or await anyio.to_thread.run_sync(finished_in, self._store, run_id)
 
-    def events(self) -> Subscription:
+    def events(self) -> Subscription[tuple[int, Event]]:
         """Return the events from now on."""
         return self._running_host().subscribe()
+
+    def stream(self) -> Subscription[Heard]:
+        """Return the events from now on, and what agents say between them."""
+        return self._running_host().bus.listen()
 
     # Commands
 

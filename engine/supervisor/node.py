@@ -14,6 +14,7 @@ from engine.core.commands import Command
 from engine.core.decide.loading import root_declared
 from engine.core.discovery import nearest
 from engine.core.errors import BadValue, Refused, UnknownAgent, UnknownSupervisor, UnknownTarget
+from engine.core.events import Event
 from engine.core.fact import JsonValue
 from engine.core.queries.targets import Member, Work, at, find_agent, find_any
 from engine.core.spec import AgentSpec
@@ -23,8 +24,10 @@ from engine.core.validation.rules import shown
 from engine.core.values import Held
 from engine.errors import CommandRefusedError, UnknownOption
 from engine.host.orders import Applied
-from engine.host.subscriptions import Subscription
 from engine.registry import AgentRegistry, SpecifiedAgent
+from engine.stream.attached import AttachedStream
+from engine.stream.records import Heard
+from engine.stream.subscription import Subscription
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -160,8 +163,12 @@ class EngineLink(ABC):
         """Return a value that the state holds by reference."""
 
     @abstractmethod
-    def events(self) -> Subscription:
+    def events(self) -> Subscription[tuple[int, Event]]:
         """Return the events from now on, each with its seq."""
+
+    @abstractmethod
+    def stream(self) -> Subscription[Heard] | AttachedStream:
+        """Return the events from now on, and what agents say between them; a context that has to be left."""
 
     async def refresh(self) -> None:  # noqa: B027  # an engine of this process has nothing to catch up with
         """Bring the state up to date with what others have done to the team."""

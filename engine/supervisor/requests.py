@@ -6,11 +6,12 @@ from typing import Any, TypedDict, Unpack
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
+from msgspec.structs import replace
 
 from engine.core.commands import Answer, Cancel, Pause, Reassign, Resume, RetryWork, SetDeadline, SetPriority, Submit
 from engine.core.decide.graphs import planned
 from engine.core.errors import CoreError, Refused
-from engine.core.events import Event, RunFinished, StrategySwitched
+from engine.core.events import RunFinished
 from engine.core.fact import JsonValue
 from engine.core.limits import Limits
 from engine.core.policies.records import Chain
@@ -20,11 +21,14 @@ from engine.core.queries.targets import find_agent
 from engine.core.state import Agent, Escalation, RunStatus, RunSummary, State, Supervisor, Task, TaskStatus
 from engine.core.validation.bounds import Label, Priority, Seconds
 from engine.core.validation.records import check_arguments
+from engine.core.values import TextRef
 from engine.errors import EngineError, HostStopped, NotRunning, UnknownRun, Unusable
 from engine.host.orders import Applied
 from engine.results import ENDED_OTHERWISE, RunFailed, RunResult, WorkStatus
 from engine.runtimes.task import as_text
 from engine.runtimes.values import json_value
+from engine.stream.narrator import Narrator
+from engine.stream.records import StreamEvent
 from engine.supervisor.node import Node, check_names, checks_arguments, refusals
 from store import StoreError
 
@@ -32,6 +36,8 @@ MAIN = "main"
 """The conversation that requests of a program belong to where it names none."""
 STOP_S = 10.0
 """How long a cancelled caller waits for its run to stop."""
+LEFT_S = 0.25
+"""How long work may go on to its next step when its stream is left."""
 
 
 class RunDuties(TypedDict, total=False):
@@ -74,25 +80,34 @@ class Requests(Node):
 
     async def stream(
         self, request: JsonValue, conversation: str | None = MAIN, **duties: Unpack[RunDuties]
-    ) -> AsyncGenerator[Event, None]:
-        """Work on a request and yield what happens to it, as it happens. Leaving the loop early cancels the run.
+    ) -> AsyncGenerator[StreamEvent, None]:
+        """Work on a request and yield what happens to it, as it happens: text of agents, tools, steps and tasks.
+
+        It begins with `started` and ends with `completed`, whatever becomes of the run. Leaving the loop early cancels
+        the run, and stops within half a second what does not stop at a step. A slow loop slows no agent: text that
+        waits is merged, and beyond 1 MB of a task left out, which a `dropped` says.
 
         Raises:
-            RunFailed: After the last event, if it failed.
-            SubscriberTooSlow: If events are taken so slowly that they pile up.
+            RunFailed: After `completed`, if it failed; also as `arun`.
         """
         async with self._engine.running():
-            with self._engine.events() as events:
-                run_id = await self._submitted(request, conversation, duties)
-                async with self._abandoned_unless_ended(run_id):
-                    async for _, event in events:
-                        groups = event.groups if isinstance(event, StrategySwitched) else [event]
-                        if any(getattr(one, "run_id", None) == run_id for one in groups):
-                            yield event
-                            if isinstance(event, RunFinished):
-                                break
+            with self._engine.stream() as heard:
+                narrator = Narrator(self._state)
+                run_id = narrator.run_id = await self._submitted(request, conversation, duties)
+                heard.run_id = run_id
+                async with self._abandoned_unless_ended(run_id, grace_s=LEFT_S):
+                    async for one in heard:
+                        for event in narrator.tell(one):
+                            yield await self._whole(event)
+                        if isinstance(one, tuple) and isinstance(one[1], RunFinished) and one[1].run_id == run_id:
+                            break
                     summary = await self._engine.run_ended(run_id)
             await self._succeeded(summary)
+
+    async def _whole(self, event: StreamEvent) -> StreamEvent:
+        """Return an event with its result, where it holds that by reference."""
+        result: Any = event.result
+        return replace(event, result=await self._engine.text(result)) if isinstance(result, TextRef) else event
 
     async def submit(self, request: JsonValue, conversation: str | None = MAIN, **duties: Unpack[RunDuties]) -> str:
         """Queue a request on a running engine and return the id of its run at once.
@@ -292,14 +307,15 @@ class Requests(Node):
                 raise Unusable(f"agent {agent.name!r} cannot work: {agent.error or AWAY}")
 
     @asynccontextmanager
-    async def _abandoned_unless_ended(self, run_id: str) -> AsyncGenerator[None, None]:
+    async def _abandoned_unless_ended(self, run_id: str, *, grace_s: float | None = None) -> AsyncGenerator[None, None]:
         """Cancel the run if its caller stops waiting for it, and wait until it has stopped."""
+        reason = "its caller was cancelled"
         try:
             yield
         except BaseException:
             with anyio.move_on_after(STOP_S, shield=True), suppress(EngineError, CoreError, StoreError):
                 if run_id in self._state.runs:
-                    await self._engine.order(lambda: Cancel(target=run_id, reason="its caller was cancelled"))
+                    await self._engine.order(lambda: Cancel(target=run_id, reason=reason, grace_s=grace_s))
                     await self._engine.run_ended(run_id)
             raise
 

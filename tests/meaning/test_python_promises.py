@@ -64,7 +64,7 @@ async def test_leaving_a_stream_early_cancels_the_run() -> None:
     async with diary.supervisor("chief", diary.agent("ada"), diary.agent("bob", takes_s=50)) as chief:
         async with aclosing(chief.stream("go")) as events:
             async for event in events:
-                if event.type == "attempt_done":
+                if event.kind == "task_ended":
                     break
 
         assert (await chief.status("r1")).status == "cancelled"

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from engine import Retry, RunFailed, UnknownRun
-from engine.core.events import Event
+from engine import Retry, RunFailed, StreamEvent, UnknownRun
 from tests.meaning.diary import Diary, during, told
 from tests.meaning.stages import IN_TEAMS, STAGES, staged
 
 pytestmark = pytest.mark.anyio
-EACH = ["attempt_started", "attempt_done"]
-ONCE_FAILED = ["attempt_started", "attempt_failed", "retry_scheduled", "retry_due", *EACH]
+EACH = ["task_started", "task_ended"]
+ONCE_FAILED = [*EACH, *EACH]
 
 
 def fails_once_at(text: str) -> Any:
@@ -30,11 +29,11 @@ def fails_once_at(text: str) -> Any:
     return says
 
 
-async def kinds(events: AsyncIterator[Event]) -> list[str]:
+async def kinds(events: AsyncIterator[StreamEvent]) -> list[str]:
     """Return what a stream gives, all of it about one run."""
     found = [event async for event in events]
-    assert len({event.run_id for event in found}) == 1  # type: ignore[union-attr]  # all that are seen here have one
-    return [event.type for event in found]
+    assert len({event.run_id for event in found}) == 1
+    return [event.kind for event in found]
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -48,24 +47,23 @@ async def test_a_stream_gives_each_event_of_its_run_once_in_order_and_then_ends(
         found = await kinds(chief.stream("go"))
         await chief.wait(other)
 
-    parts = [["group_planned", *one, "group_ended"] if stage in IN_TEAMS else one for one in (ONCE_FAILED, EACH)]
-    assert found == ["run_submitted", "group_planned", *parts[0], *parts[1], "group_ended", "run_finished"]
+    parts = [["task_started", *one, "task_ended"] if stage in IN_TEAMS else one for one in (ONCE_FAILED, EACH)]
+    assert found == ["started", *parts[0], *parts[1], "completed"]
 
 
 async def test_a_stream_of_a_run_that_fails_ends_with_its_end_and_then_raises() -> None:
     diary = Diary()
-    found: list[str] = []
+    found: list[tuple[str, str | None]] = []
 
     async def listen() -> None:
         async for event in chief.stream("go"):
-            found.append(event.type)
+            found.append((event.kind, event.status))
 
     async with diary.supervisor("chief", diary.agent("ada", says=lambda task: RuntimeError("no"))) as chief:
         with pytest.raises(RunFailed, match="no"):
             await listen()
 
-    assert found[-2:] == ["group_ended", "run_finished"]
-    assert found.count("attempt_failed") == found.count("run_finished") == 1
+    assert found[-2:] == [("task_ended", "failed"), ("completed", "failed")]
 
 
 @pytest.mark.parametrize("stage", ["alone", "teams", "twins", "above", "attached"])

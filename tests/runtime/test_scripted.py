@@ -11,6 +11,7 @@ from engine.core.spec import AgentSpec, Retry
 from tests.runtime.engines import Engines
 
 pytestmark = pytest.mark.anyio
+SLOW = {"name": "look", "delay_s": 1}
 
 
 def scripted(name: str, *rules: Mapping[str, Any], **fields: Any) -> AgentSpec:
@@ -93,22 +94,22 @@ async def test_draws_are_the_same_each_time(engine: Engines) -> None:
 
 
 async def test_progress_and_output_are_shown_while_it_works(engine: Engines) -> None:
-    shown = []
-    rule = {"delay_s": 4, "progress": 4, "emit": ["one ", "two"], "emit_every_s": 1, "steps": [{"name": "look"}]}
+    rule = {"delay_s": 4, "progress": 4, "emit": ["one ", "two"], "emit_every_s": 1, "steps": [SLOW]}
+    clock = VirtualClock()
 
-    async with engine(scripted("busy", rule), clock=VirtualClock()) as running:
-        put = running.store.live.put
+    async with engine(scripted("busy", rule), clock=clock) as running:
+        begin_ms = clock.now_ms()
+        run_id = await running.submit()
+        shown = []
+        for at_ms in (2_500, 4_500, 5_500):
+            await clock.sleep_until(begin_ms + at_ms)
+            shown.append(list(running.store.live.texts().values()))
+        await running.ended(run_id)
 
-        def noted(key: str, text: str) -> None:
-            shown.append(text)
-            put(key, text)
+        assert running.store.live.texts() == {}
 
-        running.store.live.put = noted  # type: ignore[method-assign]  # watches what passes, and passes it on
-        await running.ask()
-
-    assert '{"done": 4, "total": 4, "note": ""}' in shown
-    assert "one two" in shown
-    assert shown[-2:] == ["", ""]
+    done = '{"done": 4, "total": 4, "note": ""}'
+    assert shown == [['{"done": 2, "total": 4, "note": ""}'], [done, "one "], [done, "one two"]]
 
 
 @pytest.mark.parametrize(

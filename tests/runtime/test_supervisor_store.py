@@ -204,14 +204,14 @@ await team.pause("a")
 print(team.active_agents["a"].status)
 await team.resume("a")
 await team.reconfigure_coordination({"mode": "parallel"})
-print([event.type async for event in team.stream("y")][-1])
+print([event.kind async for event in team.stream("y")][-1])
 print((await team.status("r1")).output == "X" * 200, team.get_supervision_metrics().tasks_done)
 """
     async with DynamicSupervisor("team", agent_specs=[AgentSpec(name="a", run=shout)], store=path) as team:
         lines = await said(script(watcher))
 
         assert team.coordination_mode == "parallel"
-    assert lines == [f"team ['a'] {'X' * 200}", "paused", "run_finished", "True 2"]
+    assert lines == [f"team ['a'] {'X' * 200}", "paused", "completed", "True 2"]
 
 
 async def test_an_attached_supervisor_is_refused_and_told_as_any_other(script: Any, tmp_path: Path) -> None:

@@ -86,6 +86,9 @@ class Cancel:
     type: Literal["cancel"] = "cancel"
     target: Target
     reason: str = "cancelled by the operator"
+    grace_s: Seconds | None = None
+    """How long work may go on to its next step before it is stopped and left, in seconds; None is what supervisors say.
+    """
 
 
 @fact

@@ -266,7 +266,9 @@ def thread_came_back(state: State, signal: ThreadCameBack, ctx: Context) -> list
 OnStopped: TypeAlias = Callable[[State, Task, Attempt, AttemptStopped, Context], list[Event]]
 
 
-def stop(state: State, subject: Run | Task, reason: str, *, at_once: bool = False) -> CancelRequested:
+def stop(
+    state: State, subject: Run | Task, reason: str, *, at_once: bool = False, grace_ms: int | None = None
+) -> CancelRequested:
     """Return the event that stops a run, or a task and all below it, at its next step or where it is."""
     cancelled, stopping = halted(state, subject)
     return CancelRequested(
@@ -276,6 +278,7 @@ def stop(state: State, subject: Run | Task, reason: str, *, at_once: bool = Fals
         stopping=stopping,
         reason=reason,
         at_once=at_once,
+        grace_ms=grace_ms,
     )
 
 

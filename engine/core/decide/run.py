@@ -73,7 +73,8 @@ def cancel(state: State, command: Cancel, ctx: Context) -> Applied:
         raise Refused(f"run {found.id} is being cancelled already")
     if isinstance(found, Task) and found.ended:
         raise Refused(f"task {found.id} has ended already ({found.status.value}); nothing to cancel")
-    event = stop(state, found, command.reason)
+    grace_ms = None if command.grace_s is None else round(command.grace_s * 1000)
+    event = stop(state, found, command.reason, grace_ms=grace_ms)
     what = f"{'run' if isinstance(found, Run) else 'task'} {found.id}"
     return Applied(
         events=[event],

@@ -194,7 +194,8 @@ def _attempt_lost(state: State, event: AttemptLost) -> list[Effect]:
 
 
 def _cancel_requested(state: State, event: CancelRequested) -> list[Effect]:
-    return _stop(state, event.stopping, now=event.at_once, leave=event.at_once)
+    is_left = event.at_once or event.grace_ms is not None
+    return _stop(state, event.stopping, now=event.at_once, grace_ms=event.grace_ms, leave=is_left)
 
 
 def _preemption_asked(state: State, event: PreemptionAsked) -> list[Effect]:

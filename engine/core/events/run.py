@@ -73,6 +73,9 @@ class CancelRequested:
     reason: str
     at_once: bool = False
     """Attempts are stopped where they are, without the time that it takes them to come to their next step."""
+    grace_ms: int | None = None
+    """How long attempts may go on to their next step, and are then left where they are; None is what supervisors say.
+    """
 
 
 @fact

@@ -1,0 +1,82 @@
+"""One reader of a stream in another process than the engine: events from the journal, what is said from the live file.
+
+Rule: it reads and never writes, so nothing that it does or leaves undone reaches the engine.
+"""
+
+import time
+from collections import deque
+from pathlib import Path
+from types import TracebackType
+
+import anyio
+import anyio.to_thread
+
+from engine.core.events import Event
+from engine.stream.merging import Merger
+from engine.stream.records import Heard
+from engine.stream.subscription import Subscription
+from store import Reader
+
+LOOK_S = 0.05
+"""How often the live file is looked at."""
+PATIENCE_S = 1.0
+"""How long an event waits for the live file to reach up to it."""
+MOST_EVENTS = 500
+
+
+class AttachedStream:
+    """Events of a file with their seqs, and pieces between them; iterate over it inside a `with`."""
+
+    run_id: str | None = None
+    """Unused here: a narrator tells the tasks of its run apart by their ids."""
+
+    def __init__(self, path: Path, events: Subscription[tuple[int, Event]]) -> None:
+        self._path = path
+        self._events = events
+        self._reader: Reader | None = None
+        self._merger = Merger()
+        self._ready: deque[Heard] = deque()
+        self._waits_since_s: float | None = None
+        self._ended = False
+
+    def __aiter__(self) -> "AttachedStream":
+        return self
+
+    async def __anext__(self) -> Heard:
+        """Return the next event or piece."""
+        while not self._ready:
+            if self._ended:
+                raise StopAsyncIteration
+            await self._look()
+        return self._ready.popleft()
+
+    def __enter__(self) -> "AttachedStream":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._events.close()
+        if self._reader is not None:
+            self._reader.close()
+
+    async def _look(self) -> None:
+        found: list[tuple[int, Event]] = []
+        with anyio.move_on_after(LOOK_S):
+            while len(found) < MOST_EVENTS:
+                try:
+                    found.append(await anext(self._events))
+                except StopAsyncIteration:
+                    self._ended = True
+                    break
+        texts = await anyio.to_thread.run_sync(self._tapes)
+        now_s = time.monotonic()
+        since_s = now_s if self._waits_since_s is None else self._waits_since_s
+        is_patient = not self._ended and now_s < since_s + PATIENCE_S
+        self._ready.extend(self._merger.step(found, texts, patient=is_patient))
+        self._waits_since_s = since_s if self._merger.is_waiting else None
+
+    def _tapes(self) -> dict[str, str]:
+        if self._reader is None:
+            self._reader = Reader(self._path)
+        return self._reader.tapes()

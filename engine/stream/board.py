@@ -1,0 +1,259 @@
+"""What readers in other processes see of attempts at work: the live texts of each task.
+
+`output:` and `thought:` hold the end of what it said, `progress:` how far it is, `call:` the tools that it calls now. A
+stream in another process reads `tape:`: everything that was said in the last seconds, numbered, with the places of
+journaled events between. See docs/reference/files.md.
+
+What is said is only noted here; the thread that writes the live file puts the texts together when it takes them.
+"""
+
+import json
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from engine.core.fact import JsonValue
+from engine.runtimes.values import shown_input
+from engine.stream.records import Piece
+
+SHOWN_CHARACTERS = 16_000
+"""How much of the output, and of the thoughts, is shown, from its end."""
+TAPE_S = 3.0
+"""How long what was said stays on the tape of a task."""
+TAPE_CHARACTERS = 200_000
+"""How much text stays there at most."""
+MOST_NOTED = 1_000
+"""How much is noted of a task in memory before texts are put together, where no thread takes them."""
+TAPE = "tape:"
+"""Prefix of the keys of tapes; without a task, the last event that was told before the texts were written."""
+
+_KEYS = {"text": "output", "thought": "thought"}
+_Noted: TypeAlias = Piece | int | str
+"""A piece, the seq of a journaled event, or the text of `progress:`."""
+
+
+class Board:
+    """The live texts of all tasks at work.
+
+    Args:
+        tapes: Readers in other processes may follow streams.
+        on_news: Called when something has changed, so that it is taken soon.
+    """
+
+    def __init__(self, *, tapes: bool, on_news: Callable[[], None]) -> None:
+        self._with_tapes = tapes
+        self._on_news = on_news
+        self._lock = threading.Lock()
+        self._taking = threading.Lock()
+        self._tasks: dict[str, _Shown] = {}
+        self._changed: dict[str, _Shown] = {}
+        self._told_seq = 0
+        self._shown_seq = 0
+
+    @property
+    def is_live(self) -> bool:
+        """True while something is shown of any attempt."""
+        return bool(self._tasks)
+
+    def add(self, piece: Piece) -> None:
+        """Show what an attempt says."""
+        self._note(piece.speaker.task_id, piece)
+
+    def progress(self, task_id: str, done: int, total: int, note: str) -> None:
+        """Show how far a task is, as `{"done", "total", "note"}`."""
+        self._note(task_id, json.dumps({"done": int(done), "total": int(total), "note": str(note)[:200]}))
+
+    def note(self, seq: int, task_id: str) -> None:
+        """Take note that an event of a task is in the journal, between what was said before and after it."""
+        if self._with_tapes and task_id in self._tasks:
+            self._note(task_id, seq)
+
+    def told(self, seq: int) -> None:
+        """Take note that all that was said before event `seq` is here."""
+        self._told_seq = seq
+        if self._with_tapes and self._tasks:
+            self._on_news()
+
+    def take(self) -> dict[str, str]:
+        """Return the keys that have changed, with their texts; an empty text removes its key."""
+        with self._taking:
+            with self._lock:
+                seq, changed, self._changed = self._told_seq, self._changed, {}
+                noted = [(shown, shown.take()) for shown in changed.values()]
+            texts: dict[str, str] = {}
+            for shown, entries in noted:
+                shown.fold(entries)
+                texts |= shown.changes()
+            texts |= self._forgotten()
+            if self._with_tapes and (texts or seq != self._shown_seq):
+                texts[TAPE] = str(seq)
+                self._shown_seq = seq
+            return texts
+
+    def _note(self, task_id: str, noted: _Noted) -> None:
+        with self._lock:
+            shown = self._tasks.get(task_id)
+            if shown is None:
+                shown = self._tasks[task_id] = _Shown(task_id, with_tape=self._with_tapes)
+            shown.noted.append(noted)
+            is_news = not self._changed
+            self._changed[task_id] = shown
+            if not self._with_tapes:
+                self._save_memory(shown, noted)
+        if is_news:
+            self._on_news()
+
+    def _save_memory(self, shown: "_Shown", noted: _Noted) -> None:
+        """Keep no more than what is shown, where it may be that nobody ever looks."""
+        if isinstance(noted, Piece) and noted.kind == "closed" and not shown.is_public:
+            del self._tasks[shown.task_id], self._changed[shown.task_id]
+        elif len(shown.noted) >= MOST_NOTED and self._taking.acquire(blocking=False):
+            try:
+                shown.fold(shown.take())
+            finally:
+                self._taking.release()
+
+    def _forgotten(self) -> dict[str, str]:
+        """Forget tasks whose attempt has ended a while ago; return their tapes, empty."""
+        due_s = time.monotonic() - (TAPE_S if self._with_tapes else 0)
+        with self._lock:
+            old = [one for one in self._tasks.values() if one.ended_s is not None and one.ended_s <= due_s]
+            old = [one for one in old if not one.noted]
+            for shown in old:
+                del self._tasks[shown.task_id]
+        return {f"{TAPE}{shown.task_id}": "" for shown in old} if self._with_tapes else {}
+
+
+class _Shown:
+    """What is shown of one task; all but `noted` is used by who takes."""
+
+    def __init__(self, task_id: str, *, with_tape: bool) -> None:
+        self.task_id = task_id
+        self.noted: list[_Noted] = []
+        self.is_public = False
+        """Texts of it were taken."""
+        self.ended_s: float | None = None
+        self._texts: dict[str, str] = {}
+        self._calls: list[dict[str, JsonValue]] = []
+        self._changed: dict[str, str] = {}
+        self._tape = _Tape() if with_tape else None
+
+    def take(self) -> list[_Noted]:
+        """Return what was noted since the last time."""
+        noted, self.noted = self.noted, []
+        return noted
+
+    def fold(self, entries: list[_Noted]) -> None:
+        """Put texts together."""
+        added: dict[str, list[str]] = {}
+        changed = self._changed
+        for one in entries:
+            if isinstance(one, str):
+                changed["progress"] = self._texts["progress"] = one
+            elif isinstance(one, Piece):
+                self._show(one, added, changed)
+            if self._tape is not None and not isinstance(one, str):
+                self._tape.add(one)
+        for key, pieces in added.items():
+            self._texts[key] = changed[key] = (self._texts.get(key, "") + "".join(pieces))[-SHOWN_CHARACTERS:]
+
+    def changes(self) -> dict[str, str]:
+        """Return the keys that have changed since the last time, with their texts."""
+        self.is_public = True
+        changed, self._changed = self._changed, {}
+        if self._tape is not None:
+            changed["tape"] = self._tape.text()
+        return {f"{key}:{self.task_id}": text for key, text in changed.items()}
+
+    def _show(self, piece: Piece, added: dict[str, list[str]], changed: dict[str, str]) -> None:
+        self.ended_s = None
+        if (key := _KEYS.get(piece.kind)) is not None:
+            added.setdefault(key, []).append(piece.text)
+        elif piece.kind == "tool_started":
+            call: dict[str, JsonValue] = {"name": piece.name, "arguments": shown_input(piece.value)}
+            self._calls.append({**call, "since_ms": piece.at_ms})
+            changed["call"] = self._texts["call"] = json.dumps(self._calls)
+        elif piece.kind == "tool_ended":
+            self._end_call(piece.name)
+            changed["call"] = self._texts["call"] = json.dumps(self._calls) if self._calls else ""
+        elif piece.kind == "closed":
+            self.ended_s = time.monotonic()
+            added.clear()
+            changed.update(dict.fromkeys([*self._texts, *_KEYS.values()], ""))
+            self._texts.clear()
+            self._calls.clear()
+
+    def _end_call(self, name: str | None) -> None:
+        """The oldest call of a tool does not run any more."""
+        for place, one in enumerate(self._calls):
+            if one["name"] == name:
+                del self._calls[place]
+                return
+
+
+class _Tape:
+    """What was said of a task in the last seconds, and between which events.
+
+    Its text is JSON: `n`, the number of its first entry, `c`, how many characters were said before, and `e`, the
+    entries: a seq, or `[kind, attempt, at_ms, text, name, value]`.
+    """
+
+    def __init__(self) -> None:
+        # Above those of a tape of the same task that an engine before this one wrote.
+        self._number = time.time_ns() // 1_000
+        self._characters = 0
+        self._entries: deque[_Entry] = deque()
+        self._on_tape = 0
+        self._is_written = True
+
+    def add(self, noted: Piece | int) -> None:
+        """Write down a piece, or where an event stands."""
+        now_s = time.monotonic()
+        if isinstance(noted, int):
+            self._entries.append(_Entry(now_s, noted, []))
+        elif noted.kind != "closed":
+            last = None if self._is_written or not self._entries else self._entries[-1].said
+            if (
+                isinstance(last, Piece)
+                and noted.name is None
+                and (last.kind, last.speaker) == (noted.kind, noted.speaker)
+            ):
+                self._entries[-1].texts.append(noted.text)
+            else:
+                self._entries.append(_Entry(now_s, noted, [noted.text]))
+            self._on_tape += len(noted.text)
+        self._is_written = False
+        while self._entries and (self._entries[0].at_s < now_s - TAPE_S or self._on_tape > TAPE_CHARACTERS):
+            characters = self._entries.popleft().characters
+            self._number += 1
+            self._characters += characters
+            self._on_tape -= characters
+
+    def text(self) -> str:
+        """Return it as it is written; what stands there is not changed any more."""
+        self._is_written = True
+        entries = [entry.written() for entry in self._entries]
+        return json.dumps({"n": self._number, "c": self._characters, "e": entries})
+
+
+@dataclass(slots=True)
+class _Entry:
+    at_s: float
+    said: Piece | int
+    texts: list[str]
+
+    @property
+    def characters(self) -> int:
+        """How much text it is."""
+        return sum(map(len, self.texts))
+
+    def written(self) -> JsonValue:
+        """Return it as JSON."""
+        piece = self.said
+        if isinstance(piece, int):
+            return piece
+        value = piece.value if piece.kind == "dropped" else shown_input(piece.value)
+        return [piece.kind, piece.speaker.attempt, piece.at_ms, "".join(self.texts), piece.name, value]

@@ -1,0 +1,131 @@
+"""Puts events of the journal and what stands on tapes of the live file into one order, for a reader elsewhere.
+
+The live file is written a moment after the journal. So an event waits until the texts are as new as it is; a tape says
+between which events of its task something was said.
+"""
+
+import json
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from engine.core.events import Event
+from engine.stream.board import TAPE
+from engine.stream.records import Heard, Piece, Speaker
+
+_Entry: TypeAlias = Piece | int
+
+
+class Merger:
+    """One reader's place in the journal and on the tapes."""
+
+    def __init__(self) -> None:
+        self._events: deque[tuple[int, Event]] = deque()
+        self._tapes: dict[str, _Read] = {}
+        self._last_seq = 0
+
+    @property
+    def is_waiting(self) -> bool:
+        """True while an event waits for the texts."""
+        return bool(self._events)
+
+    def step(
+        self, events: Iterable[tuple[int, Event]], texts: Mapping[str, str], *, patient: bool = True
+    ) -> Iterator[Heard]:
+        """Yield what can be told by now.
+
+        Args:
+            events: What is new in the journal.
+            texts: The tapes of the moment, read after these events.
+            patient: Let events wait that the texts do not reach up to yet.
+        """
+        self._events.extend(events)
+        told_seq = int(texts[TAPE]) if TAPE in texts and patient else None
+        for key, text in texts.items():
+            if key != TAPE:
+                task_id = key.removeprefix(TAPE)
+                self._tapes.setdefault(task_id, _Read(task_id)).read(text)
+        while self._events and (told_seq is None or self._events[0][0] <= told_seq):
+            seq, event = self._events.popleft()
+            tape = self._tapes.get(getattr(event, "task_id", None) or "")
+            if tape is not None:
+                yield from tape.before(seq)
+            yield seq, event
+            self._last_seq = seq
+        for tape in self._tapes.values():
+            yield from tape.after(self._last_seq)
+        for task_id in [one for one, tape in self._tapes.items() if not tape.entries and f"{TAPE}{one}" not in texts]:
+            del self._tapes[task_id]
+
+
+class _Read:
+    """How far the tape of one task was read."""
+
+    def __init__(self, task_id: str) -> None:
+        self._task_id = task_id
+        self._number = -1
+        """Of the next entry."""
+        self._characters = 0
+        """How many were read, or left out."""
+        self.entries: deque[_Entry] = deque()
+        """What was read and not told."""
+
+    def read(self, text: str) -> None:
+        """Take what is new on the tape."""
+        tape = json.loads(text)
+        first, before, entries = int(tape["n"]), int(tape["c"]), tape["e"]
+        if self._number == -1:
+            self._number, self._characters = first, before
+        elif first > self._number:
+            if before > self._characters and entries:
+                missed = before - self._characters
+                self.entries.append(
+                    _piece(self._task_id, ["dropped", _attempt(entries), _at_ms(entries), "", None, missed])
+                )
+            self._number, self._characters = first, before
+        for entry in entries[max(0, self._number - first) :]:
+            self._number += 1
+            if isinstance(entry, int):
+                self.entries.append(entry)
+            else:
+                self.entries.append(_piece(self._task_id, entry))
+                self._characters += len(entry[3])
+
+    def before(self, seq: int) -> Iterator[Piece]:
+        """Take out what was said before an event."""
+        if not any(isinstance(entry, int) and entry <= seq for entry in self.entries):
+            return
+        while self.entries:
+            entry = self.entries.popleft()
+            if isinstance(entry, Piece):
+                yield entry
+            elif entry == seq:
+                return
+            elif entry > seq:
+                self.entries.appendleft(entry)
+                return
+
+    def after(self, seq: int) -> Iterator[Piece]:
+        """Take out what was said before the first event that was not told yet."""
+        while self.entries:
+            entry = self.entries[0]
+            if isinstance(entry, int):
+                if entry > seq:
+                    return
+                self.entries.popleft()
+            else:
+                yield self.entries.popleft()  # type: ignore[misc]  # just looked at
+
+
+def _piece(task_id: str, entry: list[Any]) -> Piece:
+    kind, attempt, at_ms, text, name, value = entry
+    speaker = Speaker(run_id="", task_id=task_id, attempt=attempt, agent_id="", agent="")
+    return Piece(speaker, kind, at_ms, text, name, value)
+
+
+def _attempt(entries: list[Any]) -> int:
+    return next((int(entry[1]) for entry in entries if not isinstance(entry, int)), 0)
+
+
+def _at_ms(entries: list[Any]) -> int:
+    return next((int(entry[2]) for entry in entries if not isinstance(entry, int)), 0)

@@ -1,0 +1,223 @@
+"""Makes the events of a program's stream out of what is journaled and what agents say, for one run.
+
+Pure: it learns from events alone which tasks there are, and knows the names of members from the state that it began
+with. Events of the journal without a kind of their own here (pauses, priorities, retries that are due) are left out.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from engine.core import events as e
+from engine.core.state import State
+from engine.stream.records import Heard, Kind, Piece, StreamEvent
+
+
+class _Place(Struct):
+    """A task in the tree of its run."""
+
+    task_id: str
+    parent_id: str | None
+    depth: int
+    title: str
+    agent_id: str | None
+    agent: str
+    supervisor_id: str
+    attempt: int = 0
+    """The last one that began."""
+
+
+class Narrator:
+    """Tells what happens to one run; name it by `run_id` before the first call.
+
+    Args:
+        state: As of the first event that is told.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.run_id = ""
+        self._names: dict[str, str] = {one.id: one.name for one in state.agents.values()}
+        self._names |= {one.id: one.name for one in state.supervisors.values()}
+        self._places: dict[str, _Place] = {}
+        self._root: _Place | None = None
+
+    def tell(self, heard: Heard) -> Iterator[StreamEvent]:
+        """Yield what a program is told of it: nothing where it is about another run."""
+        if isinstance(heard, Piece):
+            if (place := self._places.get(heard.speaker.task_id)) is not None:
+                yield _of_piece(heard, place, self.run_id)
+            return
+        seq, event = heard
+        self._learn_names(event)
+        if getattr(event, "run_id", None) == self.run_id or isinstance(event, e.StrategySwitched):
+            handle = _TOLD.get(type(event))
+            if handle is not None:
+                yield from handle(self, seq, event)
+
+    def _learn_names(self, event: e.Event) -> None:
+        if isinstance(event, e.AgentAdded):
+            self._names[event.agent_id] = event.name
+        elif isinstance(event, e.SupervisorAdded):
+            self._names[event.supervisor_id] = event.name
+        elif isinstance(event, e.MemberRenamed):
+            self._names[event.member_id] = event.name
+
+    def _name(self, member_id: str | None) -> str:
+        return self._names.get(member_id or "", member_id or "")
+
+    def _about(self, kind: Kind, place: _Place, seq: int, event: Any, **said: Any) -> StreamEvent:
+        return StreamEvent(
+            kind=kind, at_ms=event.at_ms, seq=seq, run_id=self.run_id, task_id=place.task_id,
+            parent_id=place.parent_id, agent_id=place.agent_id, agent=place.agent, depth=place.depth,
+            attempt=said.pop("attempt", place.attempt), event=event, **said,
+        )  # fmt: skip
+
+    def _place(self, task_id: str, parent: _Place, title: str, worker_id: str | None, supervisor_id: str) -> None:
+        self._places[task_id] = _Place(
+            task_id, parent.task_id, parent.depth + 1, title, worker_id, self._name(worker_id or supervisor_id),
+            supervisor_id,
+        )  # fmt: skip
+
+    def _place_nodes(self, group_id: str, nodes: list[e.NodePlan]) -> None:
+        if (parent := self._places.get(group_id)) is not None:
+            for node in nodes:
+                self._place(node.task_id, parent, node.title, node.worker_id, node.supervisor_id)
+
+    # What is told, by the class of the event
+
+    def _submitted(self, seq: int, event: e.RunSubmitted) -> Iterator[StreamEvent]:
+        name = self._name(event.supervisor_id)
+        root = _Place(event.root_id, None, 0, "", event.supervisor_id, name, event.supervisor_id)
+        self._root = self._places[event.root_id] = root
+        yield self._about("started", root, seq, event, arguments=event.request)
+
+    def _planned(self, seq: int, event: e.GroupPlanned) -> Iterator[StreamEvent]:
+        self._place_nodes(event.task_id, event.nodes)
+        place = self._places.get(event.task_id)
+        if place is not None and place is not self._root:
+            yield self._about("task_started", place, seq, event, name=place.title)
+
+    def _grown(self, seq: int, event: e.GroupGrown) -> Iterator[StreamEvent]:
+        self._place_nodes(event.task_id, event.added)
+        yield from ()
+
+    def _switched(self, seq: int, event: e.StrategySwitched) -> Iterator[StreamEvent]:
+        for group in event.groups:
+            self._place_nodes(group.task_id, group.added)
+        yield from ()
+
+    def _delegated(self, seq: int, event: e.Delegated) -> Iterator[StreamEvent]:
+        if (parent := self._places.get(event.task_id)) is not None:
+            for child in event.children:
+                self._place(child.task_id, parent, child.title, child.worker_id, child.supervisor_id)
+        yield from ()
+
+    def _taken(self, seq: int, event: e.ItemTaken) -> Iterator[StreamEvent]:
+        if (place := self._places.get(event.task_id)) is not None:
+            place.agent_id, place.agent = event.supervisor_id, self._name(event.supervisor_id)
+        yield from ()
+
+    def _returned(self, seq: int, event: e.ItemReturned) -> Iterator[StreamEvent]:
+        if (place := self._places.get(event.task_id)) is not None:
+            yield self._about("task_ended", place, seq, event, name=place.title, status="returned")
+
+    def _began(self, seq: int, event: e.AttemptStarted) -> Iterator[StreamEvent]:
+        if (place := self._places.get(event.task_id)) is not None:
+            place.agent_id, place.attempt = event.agent_id, event.attempt
+            place.agent = self._name(event.agent_id or place.supervisor_id)
+            yield self._about("task_started", place, seq, event, name=place.title)
+
+    def _stepped(self, seq: int, event: e.StepRecorded) -> Iterator[StreamEvent]:
+        if (place := self._places.get(event.task_id)) is not None:
+            yield self._about(
+                "step", place, seq, event, attempt=event.attempt, name=event.name, arguments=event.input,
+                result=event.output, usage=event.usage, status="done",
+            )  # fmt: skip
+
+    def _ended(self, seq: int, event: Any) -> Iterator[StreamEvent]:
+        if (place := self._places.get(event.task_id)) is not None:
+            yield self._about(
+                "task_ended", place, seq, event, attempt=event.attempt, name=place.title,
+                result=getattr(event, "output", getattr(event, "partial", None)),
+                text=getattr(event, "error", ""), usage=getattr(event, "usage", None), status=_STATUS[type(event)],
+            )  # fmt: skip
+
+    def _group_ended(self, seq: int, event: e.GroupEnded) -> Iterator[StreamEvent]:
+        place = self._places.get(event.task_id)
+        if place is not None and place is not self._root:
+            yield self._about(
+                "task_ended", place, seq, event, name=place.title, result=event.output, text=event.error or "",
+                status=event.status.value,
+            )  # fmt: skip
+
+    def _never_begun(self, seq: int, event: e.TaskFailed | e.TaskSkipped) -> Iterator[StreamEvent]:
+        """What no attempt was made of ends here; an attempt has said how it ended."""
+        place = self._places.get(event.task_id)
+        if place is not None and not place.attempt and place is not self._root:
+            status, why = ("failed", event.error) if isinstance(event, e.TaskFailed) else ("skipped", event.reason)
+            yield self._about("task_ended", place, seq, event, name=place.title, text=why, status=status)
+
+    def _cancelled(self, seq: int, event: e.CancelRequested) -> Iterator[StreamEvent]:
+        for task_id in event.cancelled:
+            place = self._places.get(task_id)
+            if place is not None and not place.attempt and place is not self._root:
+                yield self._about(
+                    "task_ended", place, seq, event, name=place.title, text=event.reason, status="cancelled"
+                )
+
+    def _asked(self, seq: int, event: e.Escalated) -> Iterator[StreamEvent]:
+        place = self._places.get(event.task_id or "", self._root)
+        if place is not None:
+            options: list[Any] = list(event.options)
+            yield self._about("asked", place, seq, event, text=event.question, name=event.kind, arguments=options)
+
+    def _finished(self, seq: int, event: e.RunFinished) -> Iterator[StreamEvent]:
+        if self._root is not None:
+            yield self._about(
+                "completed", self._root, seq, event, result=event.output, usage=event.figures.usage,
+                text=event.error or "", status=event.status.value,
+            )  # fmt: skip
+
+
+_TOLD: dict[type, Callable[[Narrator, int, Any], Iterator[StreamEvent]]] = {
+    e.RunSubmitted: Narrator._submitted,
+    e.GroupPlanned: Narrator._planned,
+    e.GroupGrown: Narrator._grown,
+    e.StrategySwitched: Narrator._switched,
+    e.Delegated: Narrator._delegated,
+    e.ItemTaken: Narrator._taken,
+    e.ItemReturned: Narrator._returned,
+    e.AttemptStarted: Narrator._began,
+    e.StepRecorded: Narrator._stepped,
+    e.AttemptDone: Narrator._ended,
+    e.AttemptFailed: Narrator._ended,
+    e.AttemptCancelled: Narrator._ended,
+    e.AttemptSetAside: Narrator._ended,
+    e.AttemptLost: Narrator._ended,
+    e.AttemptPreempted: Narrator._ended,
+    e.GroupEnded: Narrator._group_ended,
+    e.TaskFailed: Narrator._never_begun,
+    e.TaskSkipped: Narrator._never_begun,
+    e.CancelRequested: Narrator._cancelled,
+    e.Escalated: Narrator._asked,
+    e.RunFinished: Narrator._finished,
+}
+_STATUS: dict[type, str] = {
+    e.AttemptDone: "done",
+    e.AttemptFailed: "failed",
+    e.AttemptCancelled: "cancelled",
+    e.AttemptSetAside: "set_aside",
+    e.AttemptLost: "lost",
+    e.AttemptPreempted: "preempted",
+}
+
+
+def _of_piece(piece: Piece, place: _Place, run_id: str) -> StreamEvent:
+    kind: Any = piece.kind
+    is_start = kind == "tool_started"
+    return StreamEvent(
+        kind=kind, at_ms=piece.at_ms, seq=None, run_id=run_id, task_id=place.task_id, parent_id=place.parent_id,
+        agent_id=place.agent_id, agent=place.agent, depth=place.depth, attempt=piece.speaker.attempt, text=piece.text,
+        name=piece.name, arguments=piece.value if is_start else None, result=None if is_start else piece.value,
+    )  # fmt: skip

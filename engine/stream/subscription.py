@@ -1,0 +1,224 @@
+"""One reader of a stream in this process.
+
+It never slows who writes. Text that waits for it is merged, and beyond a limit left out, which it is told. Events are
+never left out: those that there is no room for are read from the journal, once it comes to them.
+"""
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from engine.core.events import Event
+from engine.stream.records import Heard, Piece, Speaker
+
+if TYPE_CHECKING:
+    from engine.stream.bus import Bus
+
+TASK_CHARACTERS = 1_000_000
+"""How much text of one task waits for a reader; what comes beyond is left out."""
+ALL_CHARACTERS = 16_000_000
+"""How much text of all tasks together waits for one."""
+TOOL_CHARACTERS = 200
+"""What the call of a tool counts as."""
+TURN = 64
+"""How many things a reader takes before others get their turn."""
+
+HeardT = TypeVar("HeardT", bound=Heard)
+ReadOn: TypeAlias = Callable[[int], Awaitable[list[tuple[int, Event]]]]
+"""Reads the next events after a seq from the journal; none when there are no more."""
+
+
+class _Merged:
+    """Text of one task that waits, in pieces."""
+
+    __slots__ = ("characters", "first", "texts")
+
+    def __init__(self, first: Piece) -> None:
+        self.first = first
+        self.texts = [first.text]
+        self.characters = len(first.text)
+
+    @property
+    def piece(self) -> Piece:
+        first = self.first
+        text = first.text if len(self.texts) == 1 else "".join(self.texts)
+        return Piece(speaker=first.speaker, kind=first.kind, at_ms=first.at_ms, text=text)
+
+
+class Subscription(Generic[HeardT]):
+    """Events in order, each with its seq, from the moment of subscribing on, and pieces between them; iterate over it.
+
+    It ends when the engine does.
+    """
+
+    run_id: str | None = None
+    """With one, pieces of other runs are left out; None passes on those of all."""
+
+    def __init__(self, bus: "Bus", read_on: ReadOn, *, buffered: int, pieces: bool) -> None:
+        self._bus = bus
+        self._read_on = read_on
+        self._buffered = buffered
+        self._with_pieces = pieces
+        self._queue: deque[_Merged | Heard] = deque()
+        self._events = 0
+        """How many events are in the queue."""
+        self._last: dict[str, _Merged] = {}
+        """By task: the text that more is merged with, while nothing of the task waits behind it."""
+        self._waiting: dict[str, int] = {}
+        """By task: how many characters wait."""
+        self._characters = 0
+        self._dropped: dict[str, Piece] = {}
+        """By task: what was left out since the last text of it in the queue."""
+        self._behind_after: int | None = None
+        """The last event in the queue; those after it are in the journal. None while there is room."""
+        self._ended = False
+        self._news: anyio.Event | None = None
+        self._taken = 0
+
+    def __aiter__(self) -> "Subscription[HeardT]":
+        return self
+
+    async def __anext__(self) -> HeardT:
+        """Return the next event or piece."""
+        self._taken += 1
+        if self._taken % TURN == 0:
+            await checkpoint()
+        while not self._queue:
+            if self._behind_after is not None:
+                await self._catch_up(self._behind_after)
+            elif self._dropped:
+                self._say_dropped()
+            elif self._ended:
+                raise StopAsyncIteration
+            else:
+                self._news = anyio.Event()
+                await self._news.wait()
+        return self._take()  # type: ignore[return-value]  # without pieces there are none in the queue
+
+    def __enter__(self) -> "Subscription[HeardT]":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._bus.remove(self)
+        self._queue.clear()
+        self._last.clear()
+        self._dropped.clear()
+        self._behind_after = None
+        self.end()
+
+    # For the bus
+
+    def push(self, seq: int, event: Event) -> None:
+        """Take an event, or remember from where the journal has to be read."""
+        if self._behind_after is not None:
+            return
+        if self._events >= self._buffered:
+            self._behind_after = seq - 1
+            self._last.clear()
+        else:
+            if self._last or self._dropped:
+                self._after(getattr(event, "task_id", None))
+            self._queue.append((seq, event))
+            self._events += 1
+        self._wake()
+
+    def push_piece(self, piece: Piece) -> None:
+        """Take what an attempt said, or count it as left out."""
+        speaker = piece.speaker
+        if not self._with_pieces or piece.kind == "closed" or (self.run_id or speaker.run_id) != speaker.run_id:
+            return
+        size, task_id = len(piece.text) if piece.name is None else TOOL_CHARACTERS, speaker.task_id
+        waiting = self._waiting.get(task_id, 0)
+        has_room = waiting + size <= TASK_CHARACTERS and self._characters + size <= ALL_CHARACTERS
+        if self._behind_after is not None or not has_room or task_id in self._dropped:
+            self._drop(speaker, piece.at_ms, size)
+        else:
+            self._waiting[task_id] = waiting + size
+            self._characters += size
+            last = self._last.get(task_id)
+            if last is not None and last.first.kind == piece.kind and last.first.speaker is speaker:
+                last.texts.append(piece.text)
+                last.characters += size
+                return
+            if piece.name is None:
+                self._last[task_id] = merged = _Merged(piece)
+                self._queue.append(merged)
+            else:
+                self._last.pop(task_id, None)
+                self._queue.append(piece)
+        self._wake()
+
+    def end(self) -> None:
+        """Let it end after what waits."""
+        self._ended = True
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._news is not None:
+            self._news.set()
+            self._news = None
+
+    # For the reader
+
+    def _take(self) -> Heard:
+        found = self._queue.popleft()
+        if isinstance(found, tuple):
+            self._events -= 1
+            return found
+        if isinstance(found, Piece):
+            if found.kind != "dropped":
+                self._let_go(found.speaker.task_id, TOOL_CHARACTERS)
+            return found
+        task_id = found.first.speaker.task_id
+        if self._last.get(task_id) is found:
+            del self._last[task_id]
+        self._let_go(task_id, found.characters)
+        return found.piece
+
+    def _let_go(self, task_id: str, size: int) -> None:
+        self._characters -= size
+        if (left := self._waiting[task_id] - size) > 0:
+            self._waiting[task_id] = left
+        else:
+            del self._waiting[task_id]
+
+    def _drop(self, speaker: Speaker, at_ms: int, size: int) -> None:
+        dropped = self._dropped.get(speaker.task_id)
+        if dropped is None:
+            dropped = self._dropped[speaker.task_id] = Piece(speaker, "dropped", at_ms, value=0)
+        dropped.value += size  # type: ignore[operator]  # counted from 0
+
+    def _after(self, task_id: str | None) -> None:
+        """Let what comes now stand after all that was said of its task; None stands after everything."""
+        if task_id is None:
+            self._last.clear()
+            self._say_dropped()
+        else:
+            self._last.pop(task_id, None)
+            if (dropped := self._dropped.pop(task_id, None)) is not None:
+                self._queue.append(dropped)
+
+    def _say_dropped(self) -> None:
+        self._queue.extend(self._dropped.values())
+        self._dropped.clear()
+
+    async def _catch_up(self, after_seq: int) -> None:
+        """Read the next events from the journal; with the last of them it is not behind any more."""
+        found = [one for one in await self._read_on(after_seq) if one[0] > after_seq]
+        self._queue.extend(found)
+        self._events += len(found)
+        last_seq = found[-1][0] if found else after_seq
+        is_level = last_seq >= self._bus.told_seq or (self._ended and not found)
+        self._behind_after = None if is_level else last_seq
+        if not found and not is_level:
+            await checkpoint()
