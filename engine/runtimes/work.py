@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar
 import anyio
 
 from engine.core.effects import AnswerCall, StartAttempt
+from engine.core.events import ModelFailed
 from engine.core.fact import JsonValue
 from engine.core.signals import (
     DelegationAsked,
@@ -186,11 +187,13 @@ class Work(PeopleLine, Showing, Remembering):
     def record_soon(self, step: StepFinished) -> None:
         """Journal a finished step without waiting for the disk: with what is reported next, or before it."""
         self._raise_if_over()
+        self._reports(step.key)
         self._services.signal(step)
 
     def model_erred(self, error: ModelError) -> None:
         """Journal that a call of a model failed, with what it cost."""
         self._raise_if_over()
+        self._reports(ModelFailed.type)
         self._services.signal(
             ModelErred(
                 **of_attempt(self.effect),

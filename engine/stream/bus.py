@@ -90,7 +90,12 @@ class Bus:
         self.board.progress(speaker.task_id, done, total, note)
 
     def expect(self, speaker: Speaker, key: str) -> None:
-        """Take note that an attempt has reported something that is going to be journaled under `key`."""
+        """Take note that an attempt has reported something that is going to be journaled.
+
+        Args:
+            speaker: The attempt.
+            key: `key` or `call_key` of the event; of one without them its type.
+        """
         self._held.setdefault((speaker.task_id, speaker.attempt), deque()).append(key)
 
     def tell(self, first_seq: int, events: Sequence[Event]) -> None:
@@ -135,7 +140,7 @@ class Bus:
 def _released(held: deque[Piece | str], event: Event) -> Iterator[Piece]:
     """Take out what was said before `event` was reported, and yield it."""
     is_end = type(event) in ENDS
-    key = getattr(event, "key", None) or getattr(event, "call_key", None)
+    key = getattr(event, "key", None) or getattr(event, "call_key", None) or event.type
     if not is_end and key not in held:
         return
     while held:

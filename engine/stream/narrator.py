@@ -135,6 +135,13 @@ class Narrator:
                 result=event.output, usage=event.usage, status="done",
             )  # fmt: skip
 
+    def _model_failed(self, seq: int, event: e.ModelFailed) -> Iterator[StreamEvent]:
+        if (place := self._places.get(event.task_id)) is not None:
+            yield self._about(
+                "step", place, seq, event, attempt=event.attempt, name=event.model, text=event.error,
+                usage=event.usage, status="failed",
+            )  # fmt: skip
+
     def _ended(self, seq: int, event: Any) -> Iterator[StreamEvent]:
         if (place := self._places.get(event.task_id)) is not None:
             yield self._about(
@@ -190,6 +197,7 @@ _TOLD: dict[type, Callable[[Narrator, int, Any], Iterator[StreamEvent]]] = {
     e.ItemReturned: Narrator._returned,
     e.AttemptStarted: Narrator._began,
     e.StepRecorded: Narrator._stepped,
+    e.ModelFailed: Narrator._model_failed,
     e.AttemptDone: Narrator._ended,
     e.AttemptFailed: Narrator._ended,
     e.AttemptCancelled: Narrator._ended,
