@@ -21,6 +21,7 @@ from typing import TypeAlias
 import msgspec
 
 from engine.closure import Folder, files_of
+from engine.core.code import is_imported
 from engine.core.state import State
 from engine.errors import Unusable
 from engine.folders import NoHome, data_folder
@@ -50,7 +51,8 @@ class UntrustedFile(TrustError):
     def __init__(self, path: Path, references: Sequence[str], *, changed: Sequence[str] = ()) -> None:
         shown = ", ".join(references[:5]) + (f" and {len(references) - 5} more" if len(references) > 5 else "")
         why = f"has changed since it was trusted ({', '.join(changed[:5])})" if changed else "is not trusted"
-        super().__init__(f"{path} {why}; it runs {shown}: look at it, then: quarterdeck trust {path}")
+        does = "runs" if all(map(is_imported, references)) else "uses"
+        super().__init__(f"{path} {why}; it {does} {shown}: look at it, then: quarterdeck trust {path}")
         self.path = path
         self.references = list(references)
         self.changed = list(changed)

@@ -15,8 +15,9 @@ from dashboard.cli.output import REFUSED, WRONG_USAGE, Table, emit, fail, is_int
 from dashboard.cli.sending import Sending, state_of
 from dashboard.specfile import SpecFile
 from dashboard.views.amounts import counted
-from engine.core.code import references_of
+from engine.core.code import is_imported
 from engine.core.state import State
+from engine.core.transfer.document import references_in
 from engine.folding import folded
 from engine.teamfile import read_team
 from engine.teamfile.code import TeamCode
@@ -46,7 +47,7 @@ def trust(ctx: click.Context, team: Path | None, *, listing: bool, revoke: bool)
         file = read_team(team)
         code = TeamCode(file)
         allow(code)
-        said = f"trusted {file.path}; it may run {_counted(file.references, list(code.files))}"
+        said = f"trusted {file.path}; it may use {_counted(file.references, list(code.files))}"
         emit(ctx, _body(file.path, file.references, list(code.files), trusted=True), said)
 
 
@@ -84,7 +85,8 @@ def ensure_trusted(code: TeamCode, *, allowed: bool) -> None:
 def _ask(code: TeamCode, changed: list[str]) -> None:
     file = code.team
     why = f"has changed since you trusted it ({', '.join(changed)})" if changed else "is new here"
-    say(f"{file.path} {why}. It runs this code:", *(f"  {reference}" for reference in file.references))
+    what = "runs this code" if all(map(is_imported, file.references)) else "runs or reaches this"
+    say(f"{file.path} {why}. It {what}:", *(f"  {reference}" for reference in file.references))
     _confirm(
         f"{', '.join(code.files) or 'no file'} in {file.folder}", f"{file.path} is not trusted, nothing was started"
     )
@@ -93,9 +95,9 @@ def _ask(code: TeamCode, changed: list[str]) -> None:
 
 def _allow_database(ctx: click.Context, db: Path) -> None:
     state = folded(db)
-    references = list(dict.fromkeys(one for spec in state.specs.values() for one in references_of(spec)))
+    references = references_in(state)
     grant(trust_list(), references, state, db=db, path=db.resolve(), sha256="")
-    said = f"trusted what the agents of {db} run: {_counted(references, [])}; then: quarterdeck resume AGENT --db {db}"
+    said = f"trusted what the agents of {db} use: {_counted(references, [])}; then: quarterdeck resume AGENT --db {db}"
     emit(ctx, _body(db.resolve(), references, [], trusted=True), said)
 
 
@@ -122,8 +124,12 @@ def _body(path: Path, references: list[str], files: list[str], *, trusted: bool)
 def _counted(references: list[str], files: list[str]) -> str:
     if not references:
         return "no code of yours"
+    code = [one for one in references if is_imported(one)]
+    outside = [one for one in references if not is_imported(one)]
     of = f", from {', '.join(files)}" if files else ""
-    return f"{counted(len(references), 'function')}: {', '.join(references)}{of}"
+    functions = [f"{counted(len(code), 'function')}: {', '.join(code)}{of}"] if code else []
+    others = [f"{counted(len(outside), 'address or program', 'addresses and programs')}: {', '.join(outside)}"]
+    return "; ".join([*functions, *(others if outside else [])])
 
 
 def ensure_granted(sending: Sending, file: SpecFile, *, trust: bool) -> None:

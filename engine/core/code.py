@@ -1,15 +1,17 @@
-"""The code that specs refer to: which references there are, and which code stood behind them when it was trusted.
+"""What specs and settings refer to outside of the team, and which code stood behind that when it was trusted.
 
 A reference is `module:qualname`, code that is imported; `exec:` with a program, its arguments, the variables that it
-gets and where it works; or `net:` with an address that is called. All of them are trusted in the same way.
+gets and where it works; or `net:` with an address that is called and the variables whose values go there. All of them
+are trusted in the same way.
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from engine.core.commands import (
     AddAgent,
     AddSupervisor,
+    ChangeSupervisor,
     Command,
     Declare,
     LoadTeam,
@@ -20,9 +22,12 @@ from engine.core.commands import (
     SwapAgents,
 )
 from engine.core.fact import JsonValue
+from engine.core.model_spec import McpSpec, ModelSpec
+from engine.core.options import SupervisorOptions
 from engine.core.spec import BOUND, AgentSpec
 
-EXEC, NET = "exec:", "net:"
+EXEC = "exec:"
+ADDRESSES = ("net:http://", "net:https://")
 PROGRAM_TYPES = ("process", "acp")
 """Agent types whose `options` name a program."""
 
@@ -31,12 +36,13 @@ def references_of(spec: AgentSpec) -> list[str]:
     """Return what would be imported or executed for an agent of `spec`."""
     said = ([spec.run] if spec.run is not None else []) + list(spec.tools)
     found = [one for one in said if isinstance(one, str) and ":" in one and not one.startswith(BOUND)]
-    return found + program_of(spec.agent_type, spec.options)
+    models = [spec.model] if isinstance(spec.model, str) else spec.model or ()
+    return found + program_of(spec.agent_type, spec.options) + addresses_in(models)
 
 
 def is_imported(reference: str) -> bool:
     """Return whether a reference is to code that is imported."""
-    return not reference.startswith((EXEC, NET))
+    return not reference.startswith((EXEC, *ADDRESSES))
 
 
 def program_of(agent_type: str | None, options: Mapping[str, JsonValue]) -> list[str]:
@@ -58,6 +64,37 @@ def program_reference(argv: Sequence[str], *, env: Sequence[str] = (), cwd: str 
     # What `shlex` quotes never begins with a bracket, so that no argument can be mistaken for what follows them.
     variables = f" [env {shlex.join(env)}]" if env else ""
     return f"{EXEC}{shlex.join(argv)}{variables}" + (f" [cwd {shlex.quote(cwd)}]" if cwd != "." else "")
+
+
+def net_reference(url: str, *, env: Iterable[str] = ()) -> str:
+    """Return the reference to an address, with the names of the variables whose values are sent there."""
+    names = shlex.join(dict.fromkeys(env))
+    return f"net:{url} [env {names}]" if names else f"net:{url}"
+
+
+def addresses_in(models: Iterable[str]) -> list[str]:
+    """Return the references to addresses that stand in names of models: litellm takes them from some providers."""
+    return [net_reference(one[one.index("http") :]) for one in models if "http://" in one or "https://" in one]
+
+
+def references_set(options: SupervisorOptions) -> list[str]:
+    """Return what settings of a supervisor refer to."""
+    found = [one for model in options.models.values() for one in references_of_model(model)]
+    return found + [reference_of_server(server) for server in options.mcp.values()]
+
+
+def references_of_model(model: ModelSpec) -> list[str]:
+    """Return the addresses that a model is asked at, if they are not its provider's own."""
+    if model.base_url is not None:
+        return [net_reference(model.base_url, env=() if model.key_env is None else (model.key_env,))]
+    return addresses_in([model.model or ""])
+
+
+def reference_of_server(server: McpSpec) -> str:
+    """Return what a server of tools is: a program, or an address."""
+    if server.url is not None:
+        return net_reference(server.url, env=server.headers_env.values())
+    return program_reference(server.argv, env=server.env)
 
 
 def code_of(trusted: Mapping[str, str], spec: AgentSpec) -> str:
@@ -87,9 +124,27 @@ def specs_of(command: Command) -> list[AgentSpec]:
     return []
 
 
+def supervisors_in(member: AgentSpec | SupervisorSpec) -> list[SupervisorSpec]:
+    """Return every supervisor of a tree."""
+    if isinstance(member, AgentSpec):
+        return []
+    return [member, *(one for below in member.members for one in supervisors_in(below))]
+
+
+def options_of(command: Command) -> list[SupervisorOptions]:
+    """Return the settings of every supervisor that a command brings."""
+    if isinstance(command, AddSupervisor | LoadTeam | ReplaceTeam):
+        return [one.options for one in supervisors_in(command.team)]
+    if isinstance(command, Declare):
+        return [one.options for one in supervisors_in(command.member)]
+    return [command.options] if isinstance(command, ChangeSupervisor) and command.options is not None else []
+
+
 def named_in(command: Command) -> list[str]:
     """Return every reference that a command brings, each once."""
-    return list(dict.fromkeys(one for spec in specs_of(command) for one in references_of(spec)))
+    found = [one for spec in specs_of(command) for one in references_of(spec)]
+    found += [one for options in options_of(command) for one in references_set(options)]
+    return list(dict.fromkeys(found))
 
 
 def of_program(command: Command) -> dict[str, str]:

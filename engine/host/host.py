@@ -115,7 +115,7 @@ class Host:
         self.store = store
         self.clock = clock if clock is not None else RealClock()
         self.threads = Threads()
-        self.models: Models = ModelService(self.spawn)
+        self.models: Models = ModelService(self.spawn, self._check_outside)
         self._pid = pid if pid is not None else os.getpid()
         self._snapshot_events = snapshot_events
         self._limit = processes or spare_cores()
@@ -353,6 +353,14 @@ class Host:
     def fail(self, error: Exception) -> None:
         """End with an error: the journal cannot be read, or we are at fault."""
         self._loop.fail(error)
+
+    async def _check_outside(self, reference: str) -> None:
+        """Return when an address or a program that a spec or a setting names may be used.
+
+        Raises:
+            Unusable: If it may not.
+        """
+        await self.threads.run(partial(self._trusting.check, reference))
 
     def live(self, key: str, text: str) -> None:
         """Show a text to readers at once; an empty one removes it."""

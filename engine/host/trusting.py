@@ -68,6 +68,14 @@ class Trusting:
         found = self._look_up(references, self._team() if team is None else team)
         return {reference: digest_of(sources) for reference, sources in found.items()}
 
+    def check(self, reference: str) -> None:
+        """Return when an address or a program may be used; blocks.
+
+        Raises:
+            Unusable: If it may not; what to do in one line.
+        """
+        self.sources(reference)
+
     def sources(self, reference: str) -> Sources | None:
         """Return the modules that a reference may be imported from; None leaves it to the interpreter. Blocks.
 

@@ -1,8 +1,10 @@
 """Who answers model requests in one engine: scripts, and providers through a process of their own."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
+from engine.core.code import references_of_model
+from engine.errors import Unusable
 from engine.models.link import CallFailed, Link
 from engine.models.providers import Provider, provider_named
 from engine.models.records import Answer, Chunk, ModelError, ModelRequest, Sleeps
@@ -15,10 +17,13 @@ class ModelService:
 
     Args:
         spawn: Starts a task that lives as long as the engine.
+        check: Raises `Unusable` for an address that is not trusted.
     """
 
-    def __init__(self, spawn: Callable[..., object]) -> None:
+    def __init__(self, spawn: Callable[..., object], check: Callable[[str], Awaitable[None]]) -> None:
         self._spawn = spawn
+        self._check = check
+        self._checked: set[str] = set()
         self._links: dict[tuple[str, ...], Link] = {}
         """By the variables that their process gets: one never sees another's keys."""
         self._facts: dict[str, Facts] = {}
@@ -32,6 +37,7 @@ class ModelService:
         if request.model.replies:
             return await answer(request, on_chunk, sleep)
         try:
+            await self._may_be_reached(request)
             key, variables = await self._credentials(request)
             return await self._link(variables).ask(request, key, on_chunk)
         except CallFailed as failed:
@@ -56,6 +62,21 @@ class ModelService:
         if variables not in self._links:
             self._links[variables] = Link(self._spawn, variables)
         return self._links[variables]
+
+    async def _may_be_reached(self, request: ModelRequest) -> None:
+        """Return when the addresses of a request are trusted, also by the user of this engine.
+
+        Raises:
+            CallFailed: If they are not.
+        """
+        for reference in references_of_model(request.model):
+            if reference not in self._checked:
+                try:
+                    await self._check(reference)
+                except Unusable as unusable:
+                    said = Failed(id=0, text=unusable.reason, error_type="bad_request", retryable=False)
+                    raise CallFailed(said) from unusable
+                self._checked.add(reference)
 
     async def _credentials(self, request: ModelRequest) -> tuple[str | None, tuple[str, ...]]:
         """Return the key of a request, and the variables that its process needs.

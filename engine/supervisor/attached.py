@@ -119,7 +119,7 @@ class RemoteEngine(EngineLink):
     async def send(self, command: Command) -> Applied:
         """Put a command into the inbox and return its outcome."""
         _check_importable(command)
-        if specs_of(command):
+        if named_in(command):
             await anyio.to_thread.run_sync(_allow, command, self._state, self._path)
         row = CommandRow(
             id=uuid.uuid4().hex,

@@ -4,7 +4,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from engine.core.code import program_of
+from engine.core import code
+from engine.core.code import program_of, specs_in, supervisors_in
 from engine.core.commands import SupervisorSpec
 from engine.core.fact import changed, names
 from engine.core.limits import Limits
@@ -85,9 +86,13 @@ def _limits(block: AmountsBlock | None) -> Limits | None:
 
 
 def references_of(team: TeamDocument) -> list[str]:
-    """Return every reference that the file makes to code and programs, each once, in the order of the file."""
+    """Return what the file refers to outside of it, each once: what its agents are in their order, then addresses."""
     found: list[str] = []
     for _, agent in agents_of(team):
         found += [one for one in (agent.run, *agent.tools) if one is not None]
         found += program_of(agent.type, agent.options)
+    whole = supervisor_spec(team)
+    specs = [*specs_in(whole), *(agent_spec(block) for block in team.registry)]
+    found += [one for spec in specs for one in code.references_of(spec)]
+    found += [one for each in supervisors_in(whole) for one in code.references_set(each.options)]
     return list(dict.fromkeys(found))

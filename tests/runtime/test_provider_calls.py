@@ -12,6 +12,7 @@ import anyio
 import pytest
 
 from engine.core.model_spec import ModelSpec, Price
+from engine.errors import Unusable
 from engine.models.records import Answer, Call, Chunk, Message, ModelError, ModelRequest, ToolSchema
 from engine.models.service import ModelService
 from tests.model_server import ModelServer, Say, model_server
@@ -40,7 +41,7 @@ def server(served: ModelServer) -> ModelServer:
 async def models() -> AsyncIterator[ModelService]:
     """One service, and so one process, for all tests of this file: starting it costs a second."""
     async with anyio.create_task_group() as group:
-        service = ModelService(group.start_soon)
+        service = ModelService(group.start_soon, trusted)
         yield service
         await service.close()
         group.cancel_scope.cancel()
@@ -51,6 +52,10 @@ def request(server: ModelServer, *messages: Message, tools: tuple[ToolSchema, ..
     model = ModelSpec(model="openai/tested", base_url=server.url, **spec)
     said = messages or (Message(role="user", text="hello there"),)
     return ModelRequest(name="fast", model=model, messages=said, tools=tools)
+
+
+async def trusted(reference: str) -> None:
+    """Take every address for one that may be reached."""
 
 
 async def sleep(seconds: float) -> None:
@@ -241,6 +246,17 @@ async def test_without_a_key_one_line_names_the_variable(models: ModelService, m
     assert str(own) == "a: no key: set the environment variable OPENAI_API_KEY where the engine runs"
     assert str(other) == "b: no key: set the environment variable TEAM_KEY where the engine runs"
     assert (own.error_type, own.retryable) == ("auth", False)
+
+
+async def test_an_address_that_is_not_trusted_is_not_reached(server: ModelServer) -> None:
+    async def refuse(reference: str) -> None:
+        raise Unusable(f"{reference!r} is not trusted")
+
+    async with anyio.create_task_group() as group:
+        error = await failure(ModelService(group.start_soon, refuse), request(server, key_env="TEAM_KEY"))
+
+    assert str(error) == f"fast: 'net:{server.url} [env TEAM_KEY]' is not trusted"
+    assert not server.seen
 
 
 async def test_a_model_that_nobody_knows_is_refused_in_one_line(models: ModelService) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from engine.core.code import named_in
 from engine.core.commands import AddAgent, AddSupervisor, Declare, LoadTeam, SupervisorSpec, SwapAgent
 from engine.core.context import Context
 from engine.core.decide.loading import plan_of
@@ -105,7 +106,8 @@ def team_and_world(draw: Random) -> tuple[SupervisorSpec, World]:
 
 
 def plan(world: World, command: LoadTeam) -> list[Any]:
-    return plan_of(world.state, command, Context(now_ms=world.now_ms, jitter=0.5))
+    granted = dict.fromkeys(named_in(command), "")
+    return plan_of(world.state, command, Context(now_ms=world.now_ms, jitter=0.5, granted=granted))
 
 
 @given(seeds)

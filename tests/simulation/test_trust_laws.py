@@ -6,18 +6,32 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.core.commands import AddAgent, Command, LoadTeam, RegisterSpec, SupervisorSpec, SwapAgent
+from engine.core.commands import (
+    AddAgent,
+    ChangeSupervisor,
+    Command,
+    LoadTeam,
+    RegisterSpec,
+    SupervisorSpec,
+    SwapAgent,
+)
 from engine.core.events import CommandRefused
+from engine.core.model_spec import McpSpec, ModelSpec
+from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec
 from tests.world import World, team_world
 
 REFERENCES = ("crew:run", "crew:saw", "tools:cut")
+ADDRESS, SERVER = "net:http://models.test/v1 [env TEAM_KEY]", "exec:mcp-files . [env TOKEN]"
+EVERYTHING = (*REFERENCES, ADDRESS, SERVER)
+MODELS = {"fast": ModelSpec(model="openai/fast", base_url="http://models.test/v1", key_env="TEAM_KEY")}
+SERVERS = {"files": McpSpec(argv=("mcp-files", "."), env=("TOKEN",))}
 PATHS = ("team.yaml", "elsewhere.yaml")
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 
-def brought(draw: Draw, number: int) -> Command:
+def brought(draw: Draw, number: int, world: World) -> Command:
     """Draw a command that brings a spec that nobody has yet."""
     spec = AgentSpec(
         name=f"new{number}",
@@ -25,16 +39,28 @@ def brought(draw: Draw, number: int) -> Command:
         run=draw(st.sampled_from(REFERENCES)),
         tools=tuple(draw(st.lists(st.sampled_from(REFERENCES), max_size=2, unique=True))),
     )
-    team = SupervisorSpec(name=f"team{number}", members=[spec])
+    options = SupervisorOptions(models=draw(st.sampled_from([{}, MODELS])), mcp=draw(st.sampled_from([{}, SERVERS])))
+    team = SupervisorSpec(name=f"team{number}", members=[spec], options=options)
     loaded = LoadTeam(path=draw(st.sampled_from(PATHS)), folder=".", text="", sha256="0", team=team)
     swapped = SwapAgent(agent="ada", spec=spec.with_name("ada"))
-    command: Command = draw(st.sampled_from([AddAgent(spec=spec), RegisterSpec(spec=spec), swapped, loaded]))
+    models = {"other": ModelSpec(model=f"openai/{number}"), **options.models}
+    set_anew = ChangeSupervisor(
+        supervisor=world.state.roots[0].name, options=SupervisorOptions(models=models, mcp=options.mcp)
+    )
+    kinds = [AddAgent(spec=spec), RegisterSpec(spec=spec), swapped, loaded, set_anew]
+    command: Command = draw(st.sampled_from(kinds))
     return command
 
 
 def named_by(command: Any) -> set[str]:
+    options = command.team.options if isinstance(command, LoadTeam) else getattr(command, "options", None)
+    named = set()
+    if options is not None:
+        named = {ADDRESS for name in options.models if name in MODELS} | {SERVER for _ in options.mcp}
+    if isinstance(command, ChangeSupervisor):
+        return named
     spec: Any = command.team.members[0] if isinstance(command, LoadTeam) else command.spec
-    return {spec.run, *spec.tools}
+    return {spec.run, *spec.tools, *named}
 
 
 def outcome(world: World, command: Command) -> str | None:
@@ -48,9 +74,9 @@ def test_code_comes_in_where_it_is_trusted_already_or_granted_with_the_order(dat
     world = team_world(AgentSpec(name="ada", run="crew:run"))
     trusted, path = {"crew:run": ""}, "team.yaml"
     for number in range(data.draw(st.integers(1, 6))):
-        world.untrusted = data.draw(st.sets(st.sampled_from(REFERENCES)))
-        world.code = data.draw(st.dictionaries(st.sampled_from(REFERENCES), st.sampled_from(["one", "two"])))
-        command = brought(data.draw, number)
+        world.untrusted = data.draw(st.sets(st.sampled_from(EVERYTHING)))
+        world.code = data.draw(st.dictionaries(st.sampled_from(EVERYTHING), st.sampled_from(["one", "two"])))
+        command = brought(data.draw, number, world)
         named = named_by(command)
         is_elsewhere = isinstance(command, LoadTeam) and command.path != path
 

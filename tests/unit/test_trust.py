@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, rule
 
 from engine.closure import Folder, digest_of, files_of
+from engine.core.code import is_imported
 from engine.core.state import State
 from engine.errors import Unusable
 from engine.host.trusting import Trusting
@@ -230,3 +231,25 @@ TrustFollowsItsModel.TestCase.settings = settings(
     max_examples=8, stateful_step_count=12
 )  # each step waits for the disk
 test_trust_follows_its_model = TrustFollowsItsModel.TestCase
+
+
+@pytest.mark.parametrize("reference", ["net:http://models.test/v1 [env TEAM_KEY]"])
+def test_an_address_is_used_where_the_user_of_the_engine_allows_it(
+    trusted: TrustList, tmp_path: Path, reference: str
+) -> None:
+    db = tmp_path / "team.db"
+    state = State()
+    state.trusted[reference] = ""
+    trusting = Trusting(trusted, db=db, folder=tmp_path, state=lambda: state, is_program=False)
+
+    with pytest.raises(Unusable, match="is not trusted; allow it with: quarterdeck trust"):
+        trusting.check(reference)
+    trusted.allow(db, "", references=[reference], at_ms=1, files={}, db=db)
+    trusting.check(reference)
+    with pytest.raises(Unusable, match="is not trusted"):
+        trusting.check(reference.replace("TEAM", "OTHER"))
+
+
+@pytest.mark.parametrize(("reference", "is_its_code"), [("net:survey", True), ("net:http://a", False)])
+def test_a_module_may_have_the_name_of_a_kind_of_reference(reference: str, is_its_code: bool) -> None:
+    assert is_imported(reference) == is_its_code

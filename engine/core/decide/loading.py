@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from engine.core.code import specs_of
+from engine.core.code import named_in
 from engine.core.commands import AddSupervisor, Declare, LoadTeam, ReplaceTeam, SupervisorSpec
 from engine.core.context import Context
 from engine.core.decide.merging import Merge, Terms, added
 from engine.core.decide.moving import may_be_so_deep, with_warning
 from engine.core.decide.settings import check_named, check_options
 from engine.core.decide.team import name_is_free
-from engine.core.decide.trust import trust
+from engine.core.decide.trust import trusted
 from engine.core.discovery import nearest
 from engine.core.errors import DuplicateName, Refused, UnknownSupervisor
 from engine.core.events import (
@@ -98,7 +98,7 @@ def _loading(state: State, command: LoadTeam, ctx: Context) -> tuple[Merge, Supe
     check_tree(command.team)
     merge = Merge(state, ctx, Terms(on_conflict=command.on_conflict, removals="drain" if command.prune else None))
     is_elsewhere = state.team is not None and state.team.path != command.path
-    merge.take(trust(state, specs_of(command), ctx, anew=is_elsewhere))
+    merge.take(trusted(state, named_in(command), ctx, anew=is_elsewhere))
     there = _loaded_root(state, command)
     if there is not None:
         merge.finish(there.id, command.team)
@@ -143,7 +143,7 @@ def declaring(state: State, command: Declare, ctx: Context) -> Merge:
     member = command.member
     terms = Terms(whole=False, on_conflict=command.on_conflict, settings=command.settings, scope="new")
     merge = Merge(state, ctx, terms)
-    merge.take(trust(state, specs_of(command), ctx))
+    merge.take(trusted(state, named_in(command), ctx))
     if isinstance(member, SupervisorSpec):
         check_tree(member, forming=True)
     if command.parent is not None:
@@ -159,7 +159,7 @@ def declaring(state: State, command: Declare, ctx: Context) -> Merge:
 def add_supervisor(state: State, command: AddSupervisor, ctx: Context) -> Applied:
     """Add a supervisor with everything under it."""
     parent = find_supervisor(state, command.parent) if command.parent is not None else None
-    events = trust(state, specs_of(command), ctx)
+    events = trusted(state, named_in(command), ctx)
     check_tree(command.team, forming=command.forming)
     depth = height_in(command.team)
     if parent is not None:
@@ -183,7 +183,7 @@ def replace_team(state: State, command: ReplaceTeam, ctx: Context) -> Applied:
         raise Refused(f"no mode {command.mode!r}; there are {', '.join(_MODES)}")
     swaps, removals = _MODES[command.mode]
     merge = Merge(state, ctx, Terms(declares=False, swaps=swaps, removals=removals))  # type: ignore[arg-type]
-    merge.take(trust(state, specs_of(command), ctx))
+    merge.take(trusted(state, named_in(command), ctx))
     check_tree(command.team)
     merge.finish(supervisor.id, changed(command.team, name=supervisor.name))
     counts = _counts(merge.events)

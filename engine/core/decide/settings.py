@@ -7,8 +7,10 @@ them when the team is whole: at the first request, or when its engine is kept.
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from engine.core.code import named_in
 from engine.core.commands import ChangeSupervisor, SupervisorSpec
 from engine.core.context import Context
+from engine.core.decide.trust import trusted
 from engine.core.declared import OPTIONS, OWN
 from engine.core.discovery import nearest
 from engine.core.errors import Refused, UnknownAgent
@@ -34,12 +36,13 @@ def change_supervisor(state: State, command: ChangeSupervisor, ctx: Context) -> 
         wanted["options"] = overlaid(supervisor.options, command.options)
         names = [member_name(state, one) for one in supervisor.members]
         check_options(supervisor.name, supervisor.mode, wanted["options"], names)
+    trust = trusted(state, named_in(command), ctx)
     event = settings_changed(supervisor, wanted)
     if event is None:
         raise Refused(f"supervisor {supervisor.name!r} has these settings already; nothing to change")
     may_stay_so_deep(state, supervisor, event.options)
     return Applied(
-        events=[event],
+        events=[*trust, event],
         summary=f"changed {supervisor.name}: {', '.join(event.fields)}",
         result={"supervisor_id": supervisor.id, "fields": list(event.fields)},
     )

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import force_setattr
 
-from engine.core.code import references_of
+from engine.core.code import references_of, references_set
 from engine.core.codec import decode_state, decode_strictly, encode_state
 from engine.core.fact import JsonValue, changed
 from engine.core.spec import BOUND
@@ -107,8 +107,9 @@ def number_of(ref: TextRef) -> int:
 
 
 def references_in(state: State) -> list[str]:
-    """Return every symbolic reference that agents would import or execute, sorted."""
-    return sorted({name for spec in state.specs.values() for name in references_of(spec)})
+    """Return everything outside that agents and settings refer to, sorted: code, addresses, programs."""
+    found = {name for spec in state.specs.values() for name in references_of(spec)}
+    return sorted(found.union(one for each in state.supervisors.values() for one in references_set(each.options)))
 
 
 def bound_in(state: State) -> list[str]:
