@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from engine.clock import Clock
+from engine.core.commands import Command
 from engine.core.effects import StartAttempt
 from engine.core.fact import JsonValue
 from engine.core.signals import Signal, SlotAsked, StepsEnded
@@ -41,6 +42,11 @@ class Services(Protocol):
 
     def signal(self, signal: Signal, then: Callable[[Exception | None], None] | None = None) -> None:
         """Report to the core; `then` is called once it is on disk, or with the defect that it ran into."""
+
+    async def order(
+        self, command: Command, *, sender: str | None = None, role: str = "operator", id: str | None = None
+    ) -> object:
+        """Carry out a command; raises `CommandRefusedError` if it is not."""
 
     def may_act(self) -> bool:
         """Tell whether the engine still is one; one that was deposed begins nothing more, and ends."""

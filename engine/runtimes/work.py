@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 
 import anyio
 
+from engine.core.commands import Command
 from engine.core.effects import AnswerCall, StartAttempt
 from engine.core.events import ModelFailed
 from engine.core.fact import JsonValue
@@ -204,6 +205,17 @@ class Work(PeopleLine, Showing, Remembering):
                 usage=self.take_spent(),
             )
         )
+
+    async def order(self, command: Command, key: str) -> None:
+        """Have a command carried out in the name of the agent, once for each key, also when it is given again.
+
+        Raises:
+            CommandRefusedError: If it is not.
+        """
+        self._raise_if_over()
+        effect = self.effect
+        sender = f"agent {effect.agent} (@{effect.agent_id})"
+        await self._services.order(command, sender=sender, role="agent", id=f"{effect.task_id}:{key}")
 
     async def text(self, value: Held) -> JsonValue:
         """Return a value that the state holds by reference."""

@@ -26,7 +26,7 @@ def spoken(*replies: Any, **model: Any) -> SupervisorOptions:
     return SupervisorOptions(models={"fake": ModelSpec(replies=replies, **model)})
 
 
-def call(name: str, **arguments: Any) -> dict[str, Any]:
+def call(name: str, /, **arguments: Any) -> dict[str, Any]:
     return {"name": name, "arguments": arguments}
 
 

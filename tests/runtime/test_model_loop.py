@@ -24,7 +24,7 @@ def said(*replies: Any) -> SupervisorOptions:
     return SupervisorOptions(models={"fake": spoken(*replies)})
 
 
-def call(name: str, **arguments: Any) -> dict[str, Any]:
+def call(name: str, /, **arguments: Any) -> dict[str, Any]:
     return {"name": name, "arguments": arguments}
 
 

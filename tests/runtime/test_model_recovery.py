@@ -47,7 +47,7 @@ def search(words: str) -> str:
     return f"{words}: " + "found " * 40
 
 
-def call(name: str, **arguments: Any) -> dict[str, Any]:
+def call(name: str, /, **arguments: Any) -> dict[str, Any]:
     return {"name": name, "arguments": arguments}
 
 

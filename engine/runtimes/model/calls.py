@@ -5,33 +5,20 @@ now: tools, workers and their names may have changed since.
 """
 
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import anyio
 
 from engine.core.fact import JsonValue
-from engine.core.queries.workers import Worker
 from engine.errors import AttemptInterrupted
 from engine.models.records import Call, ToolSchema
-from engine.runtimes.model.delegation import Delegation, Forwarded
+from engine.runtimes.model.delegation import Workers
 from engine.runtimes.model.options import ModelOptions
+from engine.runtimes.model.own import Outcome, OwnTool
 from engine.runtimes.model.results import Results
 from engine.runtimes.model.tools import Tool, called_tool, error_result, schema_of, tool_step
 from engine.runtimes.task import as_text
 from engine.runtimes.work import Work
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a call."""
-
-    value: JsonValue
-    forwarded: Forwarded | None = None
-    """The answer of a worker that is that of the task."""
-    is_read: bool = False
-    """It is a part of an earlier result."""
-
 
 Make: TypeAlias = Callable[[], Coroutine[Any, Any, Outcome]]
 
@@ -42,27 +29,38 @@ class Calls:
     Args:
         work: The attempt.
         options: Of its agent.
-        tools: What may be called, besides what follows.
-        delegation: Of whoever leads; None of others.
+        tools: Those of its agent.
+        own: Those of the engine that it may use.
+        workers: Whom it may give work to; None where it does not lead.
     """
 
     def __init__(
-        self, work: Work, options: ModelOptions, *, tools: Sequence[Tool], delegation: Delegation | None
+        self,
+        work: Work,
+        options: ModelOptions,
+        *,
+        tools: Sequence[Tool] = (),
+        own: Sequence[OwnTool] = (),
+        workers: Workers | None = None,
     ) -> None:
         self._work = work
-        self._tools = {tool.name: tool for tool in tools}
-        self.delegation = delegation
+        self._own = {options.name_of(tool.name): tool for tool in own}
+        # The engine's own tools stay beside the agent's: where two have a name, the engine's is meant.
+        self._tools = {tool.name: tool for tool in tools if tool.name not in self._own}
+        self.workers = workers
         self.results = Results(options)
         self._limit = anyio.CapacityLimiter(options.tools_at_once)
 
-    def schemas(self, workers: Sequence[Worker]) -> list[ToolSchema]:
+    def schemas(self) -> list[ToolSchema]:
         """Return what the model may call in the next turn; those that change come last."""
-        own = [] if self.delegation is None else self.delegation.schemas(workers)
-        return [*(schema_of(tool) for tool in self._tools.values()), *own, *self.results.schemas()]
+        own = [tool.schema(name) for name, tool in self._own.items()]
+        fixed = [schema_of(tool) for tool in self._tools.values()]
+        return [*fixed, *(schema for schema in own if schema is not None), *self.results.schemas()]
 
-    def is_delegated(self, call: Call) -> bool:
+    def asks_others(self, call: Call) -> bool:
         """Return True for a call that gives work to others, and does nothing else."""
-        return self.delegation is not None and self.delegation.delegates(call.name)
+        own = self._own.get(call.name)
+        return own is not None and own.asks_others
 
     async def made(self, calls: Sequence[Call], begun: Callable[[], None]) -> list[Outcome]:
         """Make calls at once, and return what became of each, in order; what forwards an answer comes after the rest.
@@ -76,7 +74,7 @@ class Calls:
         """
         found: dict[int, Outcome] = {}
         # Keys count how often the same was called before, so they are taken in the order of the calls.
-        made = [(place, self._make(call), self._forwards(call)) for place, call in enumerate(calls)]
+        made = [(place, self._make(call), self._comes_last(call)) for place, call in enumerate(calls)]
 
         async def put(place: int, make: Make) -> None:
             begun()
@@ -86,33 +84,30 @@ class Calls:
             await _at_once([(place, make) for place, make, is_late in made if is_late is late], put)
         return [found[place] for place in range(len(calls))]
 
-    def _forwards(self, call: Call) -> bool:
-        return self.delegation is not None and self.delegation.forwards(call.name)
+    def _comes_last(self, call: Call) -> bool:
+        own = self._own.get(call.name)
+        return own is not None and own.comes_last
 
     def _make(self, call: Call) -> Make:
         work, arguments = self._work, call.arguments
-        said = call.invalid if call.invalid is not None else arguments
-        if call.name == self.results.tool and call.name not in self._tools and isinstance(arguments, dict):
+        own, tool = self._own.get(call.name), self._tools.get(call.name)
+        if call.name == self.results.tool and own is None and tool is None and isinstance(arguments, dict):
             return lambda: _given(Outcome(self.results.read(arguments), is_read=True))
-        key = work.key(f"call:{call.name}", said)
-        if self._forwards(call) and self.delegation is not None and isinstance(arguments, dict):
-            forward = self.delegation.forward
-            return lambda: _forwarded(forward(arguments, key))
-        if work.is_recorded(key):
+        said = call.invalid if call.invalid is not None else arguments
+        key = work.key(f"call:{call.name if own is None else own.name}", said)
+        is_recorded = work.is_recorded(key)
+        if own is None and self.workers is not None and self.workers.was_asked(key):
+            own = next((one for one in self._own.values() if one.name == call.name), None)  # it was renamed since
+        if own is not None and isinstance(arguments, dict) and (own.comes_last or not is_recorded):
+            return lambda: own.answer(call.name, arguments, key)
+        if is_recorded:
             return lambda: self._recorded(key)
-        if self.delegation is not None and self.delegation.was_asked(key):
-            rejoin = self.delegation.delegate
-            return lambda: _value(rejoin(arguments if isinstance(arguments, dict) else {}, key))
         if call.invalid is not None or not isinstance(arguments, dict):
             error = f"the arguments of {call.name} are not a JSON object: {as_text(said)[:200]}"
             return lambda: self._refused(call, key, error_result(error))
-        if self.delegation is not None and self.delegation.delegates(call.name):
-            delegate = self.delegation.delegate
-            return lambda: _value(delegate(arguments, key))
-        tool = self._tools.get(call.name)
         if tool is None:
-            names = [*self._tools, *(() if self.delegation is None else self.delegation.names)]
-            return lambda: self._refused(call, key, error_result(f"there is no tool {call.name!r}", tools=[*names]))
+            names: list[JsonValue] = [*self._tools, *self._own]
+            return lambda: self._refused(call, key, error_result(f"there is no tool {call.name!r}", tools=names))
         return lambda: self._limited(tool, arguments, key)
 
     async def _recorded(self, key: str) -> Outcome:
@@ -133,14 +128,6 @@ class Calls:
 
 async def _given(outcome: Outcome) -> Outcome:
     return outcome
-
-
-async def _value(made: Coroutine[Any, Any, JsonValue]) -> Outcome:
-    return Outcome(await made)
-
-
-async def _forwarded(made: Coroutine[Any, Any, tuple[JsonValue, Forwarded | None]]) -> Outcome:
-    return Outcome(*await made)
 
 
 async def _at_once(calls: Sequence[tuple[int, Make]], put: Callable[[int, Make], Coroutine[Any, Any, None]]) -> None:

@@ -10,12 +10,13 @@ from typing import Any
 from engine.core.fact import JsonValue
 from engine.core.signals import StepFinished
 from engine.models.records import Answer, Call, Message, ModelError
-from engine.runtimes.model.calls import Calls, Outcome
+from engine.runtimes.model.calls import Calls
 from engine.runtimes.model.compaction import Compaction
 from engine.runtimes.model.conversation import Conversation
 from engine.runtimes.model.endings import AnswerCut, AnswerRefused, EmptyAnswer, InvalidOutput, Looping, TurnLimit
 from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.output import Unfit, fitting
+from engine.runtimes.model.own import Outcome
 from engine.runtimes.model.prompt import system_text
 from engine.runtimes.model.turn import Turns, kept
 from engine.runtimes.task import as_text
@@ -115,9 +116,9 @@ class Loop:
 
     def _told(self) -> tuple[Message, Sequence[Any]]:
         """Return what the model is told besides the conversation, as of this moment."""
-        workers = None if self._calls.delegation is None else self._calls.delegation.workers
+        workers = None if self._calls.workers is None else self._calls.workers.now
         system = Message(role="system", text=system_text(self._work.spec, self._options, workers))
-        return system, self._calls.schemas(workers or ())
+        return system, self._calls.schemas()
 
     async def _keep(self, answer: Answer, step: StepFinished) -> None:
         """Journal an answer: before anything is done because of it, or in the same batch with what it asks of others.
@@ -125,7 +126,7 @@ class Loop:
         A report wakes the engine's loop, and what is asked a turn of the event loop later comes too late for its batch;
         so the answer is reported when the first of its calls is made.
         """
-        if all(self._calls.is_delegated(call) for call in answer.calls):
+        if all(self._calls.asks_others(call) for call in answer.calls):
             self._unreported = step
         else:
             await self._work.record(step)

@@ -1,5 +1,7 @@
 """Runtime of agents that a model plays: `SimpleAgent`, `ReactAgent` and those made of them, by their agent type."""
 
+from collections.abc import Sequence
+
 from engine.core.fact import JsonValue
 from engine.core.queries.workers import leads
 from engine.core.spec import AgentSpec
@@ -8,11 +10,14 @@ from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.function import function_runtime
 from engine.runtimes.model.calls import Calls
-from engine.runtimes.model.delegation import Delegation
+from engine.runtimes.model.delegation import Delegate, ForwardMessage, Workers
 from engine.runtimes.model.lookup import models_of
 from engine.runtimes.model.loop import Loop
 from engine.runtimes.model.options import ModelOptions, options_of, uses_tools
 from engine.runtimes.model.output import check_schema
+from engine.runtimes.model.own import OwnTool
+from engine.runtimes.model.people import AskHuman
+from engine.runtimes.model.staffing import CreateAgent, ListWorkers
 from engine.runtimes.model.tools import Tool
 from engine.runtimes.model.turn import Turns
 from engine.runtimes.work import Work
@@ -58,13 +63,25 @@ class ModelRuntime:
     async def execute(self, work: Work) -> JsonValue:
         """Have the conversation of one attempt."""
         home = work.state.agents[work.effect.agent_id].supervisor_id
-        turns = Turns(
-            work,
-            models_of(work.state, home, work.spec),
-            params=self._options.request_params,
-            output=work.spec.output,
-        )
+        models = models_of(work.state, home, work.spec)
+        turns = Turns(work, models, params=self._options.request_params, output=work.spec.output)
         task = work.state.tasks.get(work.effect.task_id)
-        delegation = Delegation(work, self._options) if task is not None and leads(work.state, task) else None
-        calls = Calls(work, self._options, tools=self._tools, delegation=delegation)
+        workers = Workers(work) if task is not None and leads(work.state, task) else None
+        own = self._own(work, workers, [one.name for one in models])
+        calls = Calls(work, self._options, tools=self._tools, own=own, workers=workers)
         return await Loop(work, self._options, turns, calls).run()
+
+    def _own(self, work: Work, workers: Workers | None, models: Sequence[str]) -> list[OwnTool]:
+        """Return the engine's own tools that the agent may use: those of a lead, and those that its spec allows."""
+        if work.spec.agent_type == "SimpleAgent":
+            return []
+        own: list[OwnTool] = [] if workers is None else [Delegate(work, workers), ForwardMessage(work, workers)]
+        if "list_workers" in work.spec.may:
+            own.append(ListWorkers(work))
+        if "create_agent" in work.spec.may:
+            named = [one for one in work.spec.tools if isinstance(one, str)]
+            tools = dict(zip((tool.name for tool in self._tools), named, strict=False))
+            own.append(CreateAgent(work, tools=tools, models=models))
+        if "ask_human" in work.spec.may:
+            own.append(AskHuman(work))
+        return own

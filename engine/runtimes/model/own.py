@@ -1,0 +1,98 @@
+"""The engine's own tools: what each of them is to the loop, and how a call of one ends.
+
+Rule: such a tool sees to the record of its calls itself: what it asks of others is a record already. See `tools` for
+those that the loop records.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.core.fact import JsonValue
+from engine.models.records import ToolSchema
+from engine.runtimes.model.tools import Arguments, error_result, tool_step
+from engine.runtimes.work import Work
+
+
+@dataclass(frozen=True, slots=True)
+class Forwarded:
+    """The answer of a worker that is that of the task."""
+
+    task_id: str
+    output: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a call."""
+
+    value: JsonValue
+    forwarded: Forwarded | None = None
+    is_read: bool = False
+    """It is a part of an earlier result."""
+
+
+class OwnTool(Protocol):
+    """A tool of the engine's own."""
+
+    @property
+    def name(self) -> str:
+        """What the engine calls it; the model may know it by another name."""
+
+    @property
+    def asks_others(self) -> bool:
+        """It gives work to others and does nothing itself: the answer that calls it and the work are one commit."""
+
+    @property
+    def comes_last(self) -> bool:
+        """It is called when the other calls of the turn have ended."""
+
+    def schema(self, name: str) -> ToolSchema | None:
+        """Return what the model is told of it now, under a name; None where it is of no use now."""
+
+    async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
+        """Return what becomes of a call; it is recorded under `key` by then, or follows from what is.
+
+        Args:
+            name: What the model calls the tool.
+            arguments: What it says.
+            key: Of the call; nothing is recorded under it yet, unless the tool says otherwise.
+        """
+
+
+class Refused(Exception):
+    """A call of an own tool comes to nothing; the model is told why."""
+
+    def __init__(self, error: str, **besides: JsonValue) -> None:
+        super().__init__(error)
+        self.result = error_result(error, **besides)
+
+
+async def keep(work: Work, name: str, key: str, *, arguments: Arguments, result: JsonValue, began_ms: int) -> Outcome:
+    """Record the result of a call, and return it."""
+    step = tool_step(work, name, key, arguments=dict(arguments), result=result, began_ms=began_ms)
+    await work.record(step)
+    return Outcome(result)
+
+
+def text_in(arguments: Arguments, name: str, *, needed: bool = True) -> str:
+    """Return a text that a call has to say.
+
+    Raises:
+        Refused: If it is none.
+    """
+    value = arguments.get(name, "")
+    if not isinstance(value, str) or (needed and not value.strip()):
+        raise Refused(f"{name} must be a text")
+    return value
+
+
+def texts_in(arguments: Arguments, name: str) -> list[str]:
+    """Return a list of texts that a call may say.
+
+    Raises:
+        Refused: If it is none.
+    """
+    value = arguments.get(name) or []
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise Refused(f"{name} must be a list of texts")
+    return [str(one) for one in value]

@@ -1,0 +1,170 @@
+"""Tools about who is in the team: to list the members, and to add an agent.
+
+Rule: an agent that a model makes can do no more than the agent that made it: a model plays it, its tools, servers,
+rights and models are among its creator's, and its budget is no larger.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import anyio
+
+from engine.core.commands import AddAgent
+from engine.core.errors import BadValue
+from engine.core.fact import JsonValue, changed
+from engine.core.limits import Limits
+from engine.core.queries.targets import at
+from engine.core.queries.workers import workers_of
+from engine.core.spec import AgentSpec
+from engine.errors import CommandRefusedError
+from engine.models.records import ToolSchema
+from engine.runtimes.model.own import Outcome, Refused, keep, text_in, texts_in
+from engine.runtimes.model.tools import Arguments, object_schema
+from engine.runtimes.work import Work
+
+MOST_MADE = 10
+"""Agents that one run may make."""
+_CREATE = "create_agent"
+
+
+class ListWorkers:
+    """List the members that could be given work now."""
+
+    name = "list_workers"
+    asks_others = False
+    comes_last = False
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    def schema(self, name: str) -> ToolSchema | None:
+        """It takes nothing."""
+        about = "List the members of the team that can work now, with their specialties and what they are for."
+        return ToolSchema(name, about, object_schema())
+
+    async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
+        """Return one object for each."""
+        work = self._work
+        agent = work.state.agents[work.effect.agent_id]
+        home = work.state.supervisors[agent.supervisor_id]
+        found: list[JsonValue] = [
+            {"name": one.name, "description": one.description, "specialties": [*one.specialties]}
+            for one in workers_of(work.state, home, lead_id=agent.id)
+        ]
+        return await keep(work, name, key, arguments=arguments, result=found, began_ms=work.now_ms())
+
+
+class CreateAgent:
+    """Add an agent to the team, within the rights of who makes it.
+
+    Args:
+        work: The attempt.
+        tools: References of the creator's tools, by the names that the model knows them by.
+        models: Names of the creator's models.
+    """
+
+    name = _CREATE
+    asks_others = False
+    comes_last = False
+
+    def __init__(self, work: Work, *, tools: Mapping[str, str], models: Sequence[str]) -> None:
+        self._work = work
+        self._tools = tools
+        self._models = models
+        self._one_at_a_time = anyio.Lock()
+
+    def schema(self, name: str) -> ToolSchema | None:
+        """Name what the creator has to give."""
+        spec = self._work.spec
+        text: JsonValue = {"type": "string"}
+        optional: dict[str, JsonValue] = {
+            "description": text,
+            "specialties": {"type": "array", "items": text},
+            "model": {"type": "string", "enum": [*self._models]},
+            **{
+                key: {"type": "array", "items": {"type": "string", "enum": [*mine]}}
+                for key, mine in (("tools", self._tools), ("mcp", spec.mcp), ("may", spec.may))
+                if mine
+            },
+            "tokens": {"type": "integer", "minimum": 1, "description": "The most tokens that it may spend in all."},
+        }
+        needed = object_schema(name=text, instructions=text)
+        properties = needed["properties"]
+        assert isinstance(properties, dict)
+        about = f"Add an agent to the team, played by a model; at most {MOST_MADE} in one request."
+        return ToolSchema(name, about, {**needed, "properties": {**properties, **optional}})
+
+    async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
+        """Add it by a command of the agent's own, once; what it comes to is recorded."""
+        work, began_ms = self._work, self._work.now_ms()
+        async with self._one_at_a_time:
+            try:
+                result = await self._made(arguments, key)
+            except Refused as refused:
+                result = refused.result
+            except (CommandRefusedError, BadValue) as error:
+                result = Refused(error.reason).result
+            return await keep(work, name, key, arguments=arguments, result=result, began_ms=began_ms)
+
+    async def _made(self, arguments: Arguments, key: str) -> JsonValue:
+        work = self._work
+        if self._count() >= MOST_MADE:
+            raise Refused(f"this request has made {MOST_MADE} agents, which is the most that it may")
+        agent = work.state.agents[work.effect.agent_id]
+        spec = self._spec(arguments)
+        await work.order(AddAgent(supervisor=at(agent.supervisor_id), spec=spec), key)
+        return {"created": spec.name}
+
+    def _count(self) -> int:
+        """Return how many agents the run was asked to make so far."""
+        state = self._work.state
+        tasks = (state.tasks[task_id] for task_id in state.runs[self._work.effect.run_id].tasks)
+        return sum(key.startswith(f"call:{_CREATE}:") for task in tasks for key in task.steps)
+
+    def _spec(self, arguments: Arguments) -> AgentSpec:
+        """Return what is to be made.
+
+        Raises:
+            Refused: If its creator has no right to something of it.
+        """
+        mine = self._work.spec
+        model = text_in(arguments, "model", needed=False)
+        chosen = _within("model", [model] if model else [], self._models)
+        return changed(  # how long and how much it may work is as of its creator
+            mine,
+            name=text_in(arguments, "name"),
+            agent_type="llm",
+            instructions=text_in(arguments, "instructions"),
+            description=text_in(arguments, "description", needed=False),
+            specialties=texts_in(arguments, "specialties"),
+            model=chosen[0] if chosen else [*self._models],
+            tools=[self._tools[one] for one in _within("tools", texts_in(arguments, "tools"), self._tools)],
+            mcp=_within("mcp", texts_in(arguments, "mcp"), mine.mcp),
+            may=[one for one in mine.may if one in _within("may", texts_in(arguments, "may"), mine.may)],
+            limits=_limits(arguments, mine.limits),
+            output=None,
+            category=None,
+            weight=1.0,
+            max_concurrency=1,
+            pool=None,
+            options={},
+        )
+
+
+def _within(what: str, asked: Sequence[str], mine: Sequence[str] | Mapping[str, str]) -> list[str]:
+    beyond = next((one for one in asked if one not in mine), None)
+    if beyond is not None:
+        raise Refused(f"{what}: {beyond!r} is not yours to give", **{what: [*mine]})
+    return [*asked]
+
+
+def _limits(arguments: Arguments, mine: Limits | None) -> Limits | None:
+    """Return the budget of what is made: its creator's, and no more tokens than were said."""
+    tokens = arguments.get("tokens")
+    if tokens is None:
+        return mine
+    if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 1:
+        raise Refused("tokens must be a whole number, 1 or more")
+    most = None if mine is None else mine.tokens
+    if most is not None and tokens > most:
+        raise Refused(f"tokens: {tokens:,} are more than your own {most:,}")
+    return changed(mine, tokens=tokens) if mine is not None else Limits(tokens=tokens)
