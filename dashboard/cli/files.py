@@ -17,7 +17,7 @@ from dashboard.cli.trust import allow, trust_list
 from engine.teamfile import Problem, TeamFile, TeamFileError, json_schema, read_team
 from engine.teamfile.code import TeamCode
 
-TEMPLATES = ("functions", "research", "code-review")
+TEMPLATES = ("functions", "research", "code-review", "coding-agents")
 """What there is to start from, each a folder of ours."""
 
 
@@ -33,6 +33,7 @@ def init(ctx: click.Context, folder: Path, *, name: str, model: str | None) -> N
     functions      plain functions that read the texts of the folder
     research       a model that leads a reader with tools and a writer
     code-review    three models look at a change, and one joins what they say
+    coding-agents  programs as agents
 
     Models answer from a script, so that everything runs offline, unless --model names one.
     """
@@ -66,6 +67,7 @@ _REQUESTS = {
     "functions": "Report on the texts in this folder",
     "research": "What do the texts in this folder say about tools?",
     "code-review": "Review what has changed",
+    "coding-agents": "Write a function that adds two numbers",
 }
 
 

@@ -156,7 +156,7 @@ def test_every_template_is_well_with_scripted_answers_and_with_a_model(
 def test_a_model_for_a_template_without_models_is_refused_and_nothing_is_written(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    refused = said(capsys, "init", "mine", "--model", "openai/gpt-4o-mini")
+    refused = said(capsys, "init", "mine", "--model", "openai/gpt-4o-mini", "--template", "functions")
 
     assert refused[0] == 2
     assert "no agent of functions uses a model" in refused[2]
