@@ -126,18 +126,19 @@ def _while_engine_lives(db: Path, tick: Callable[[], None]) -> Iterator[threadin
 class Progress:
     """Progress of a run on stderr: one changing line on a terminal, a line now and then elsewhere."""
 
-    def __init__(self, run_id: str, *, every_s: float, always: bool = False) -> None:
+    def __init__(self, run_id: str, *, every_s: float, always: bool = False, quiet: bool = False) -> None:
         """Begin.
 
         Args:
             run_id: Which run.
             every_s: Shortest time between two lines, in seconds.
             always: Write also where stderr is no terminal.
+            quiet: Write nothing but which agents cannot work.
         """
         self._run_id = run_id
         self._every_s = every_s
         self._terminal = sys.stderr.isatty()
-        self._silent = not (self._terminal or always)
+        self._silent = quiet or not (self._terminal or always)
         self._told: set[str] = set()
         self._began_s = time.monotonic()
         self._written_s = float("-inf")
@@ -164,7 +165,7 @@ class Progress:
     def end(self) -> None:
         """Erase the changing line."""
         with self._guard:
-            if self._terminal and self._line:
+            if self._terminal and self._line and not self._silent:
                 self._line = ""
                 sys.stderr.write("\r\x1b[K")
                 sys.stderr.flush()

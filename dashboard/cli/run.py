@@ -1,12 +1,14 @@
 """`run` and `wait`: give a team a request, and print what comes of it."""
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from decimal import Decimal
 from pathlib import Path
 
 import click
 
 from dashboard.cli.database import database_of, team_fields, team_in
+from dashboard.cli.following import followed
 from dashboard.cli.output import (
     DONE,
     INTERRUPTED,
@@ -38,9 +40,15 @@ _output_option = click.option(
 )
 
 
+_follow_option = click.option(
+    "--follow", is_flag=True, help="Show what agents say and do as it comes; with --json an object for each event."
+)
+
+
 @click.command("run")
 @click.argument("request")
 @_output_option
+@_follow_option
 @click.option("--supervisor", metavar="NAME", help="The supervisor that gets it; by default the one at the top.")
 @click.option("--priority", type=click.IntRange(0, LOWEST_PRIORITY), help="0 goes first, 9 last, 5 is usual.")
 @click.option("--deadline", type=Length(), metavar="TIME", help="Cancel it when it takes longer: 90s, 5m, 2h.")
@@ -58,6 +66,7 @@ def run(
     ctx: click.Context, request: str, output: Path | None, *, supervisor: str | None, priority: int | None,
     deadline: float | None, category: str | None, conversation: str | None, continues: bool, after: tuple[str, ...],
     max_attempts: int | None, max_tokens: int | None, max_cost: float | None, detach: bool, queue: bool,
+    follow: bool,
 ) -> int:  # fmt: skip
     """Give the team REQUEST and print its output; '-' reads the request from stdin.
 
@@ -90,40 +99,50 @@ def run(
         hint = f"start one: quarterdeck engine --db {db}; or leave it for the next one: --queue"
         fail("no_engine", "no engine is at work", hint, NO_ENGINE)
     if alive:
-        return _submitted(ctx, db, command, output, detach=detach, bound=False)
+        return _submitted(ctx, db, command, output, detach=detach, bound=False, follow=follow)
     state = folded(db)
     if not state.supervisors:
         fail("no_team", f"{db} holds no team", "load one: quarterdeck up TEAM --db FILE")
     say(f"no engine is at work on {db}; one is started for this run")
     with bound_engine(db, folder=None if state.team is None else Path(state.team.folder)):
-        return _submitted(ctx, db, command, output, detach=False, bound=True)
+        return _submitted(ctx, db, command, output, detach=False, bound=True, follow=follow)
 
 
 @click.command("wait")
 @click.argument("run_id", metavar="RUN")
 @_output_option
+@_follow_option
 @click.pass_context
-def wait(ctx: click.Context, run_id: str, output: Path | None) -> int:
+def wait(ctx: click.Context, run_id: str, output: Path | None, *, follow: bool) -> int:
     """Wait until RUN has ended, and print its output."""
     db = database_of(ctx, changes=False)
     _check_target(output)
     if end_of(db, run_id) is None and run_id in folded(db).runs and not is_alive(db):
         hint = f"it goes on with: quarterdeck engine --db {db}"
         fail("no_engine", f"run {run_id} is suspended, no engine is at work", hint, NO_ENGINE)
-    return finish(ctx, db, run_id, output)
+    follows = followed(db, run_id, as_json=_is_json(ctx), quiet_until_now=True) if follow else None
+    return finish(ctx, db, run_id, output, follows=follows)
 
 
 def finish(
     ctx: click.Context, db: Path, run_id: str, output: Path | None, *, bound: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | None = None, follows: AbstractContextManager[None] | None = None,
 ) -> int:  # fmt: skip
     """Wait for a run, write its output to a file or stdout, and return the exit status.
 
-    `bound` says whether its engine ends with this process.
+    Args:
+        ctx: Of the command.
+        db: The database.
+        run_id: Which run.
+        output: The file; None is stdout.
+        bound: Its engine ends with this process.
+        progress: What shows how far it is; a changing line by default.
+        follows: What shows more of it, in place of that line, while it is open.
     """
-    progress = progress or Progress(run_id, every_s=0.2)
+    progress = progress or Progress(run_id, every_s=0.2, quiet=follows is not None)
     try:
-        ended = await_run(db, run_id, progress)
+        with follows or nullcontext():
+            ended = await_run(db, run_id, progress)
     except KeyboardInterrupt:
         progress.end()
         stopped = f"stopped; run {run_id} goes on with: quarterdeck engine --db {db}"
@@ -152,14 +171,21 @@ def write_end(ctx: click.Context, db: Path, ended: RunEnd, output: Path | None) 
     return DONE
 
 
-def _submitted(ctx: click.Context, db: Path, command: Submit, output: Path | None, *, detach: bool, bound: bool) -> int:
+def _submitted(
+    ctx: click.Context, db: Path, command: Submit, output: Path | None, *, detach: bool, bound: bool, follow: bool
+) -> int:
     run_id, outcome = submit(db, command)
     if not detach:
-        return finish(ctx, db, run_id, output, bound=bound)
-    if not ctx.ensure_object(Settings).json:
+        follows = followed(db, run_id, as_json=_is_json(ctx), quiet_until_now=False) if follow else None
+        return finish(ctx, db, run_id, output, bound=bound, follows=follows)
+    if not _is_json(ctx):
         say(f"submitted to team {team_in(db)}")
     emit(ctx, {**outcome_body(db, outcome), "run_id": run_id}, run_id)
     return DONE
+
+
+def _is_json(ctx: click.Context) -> bool:
+    return ctx.ensure_object(Settings).json
 
 
 def still_running(run_id: str, db: Path) -> str:

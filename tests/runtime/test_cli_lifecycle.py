@@ -55,6 +55,34 @@ def test_a_team_outlives_the_command_that_started_it_and_is_taken_over_when_its_
     assert engine.ended_ms is not None
 
 
+TALKING = """\
+version: 1
+supervisor: {name: talkers}
+agents:
+  - name: talker
+    script:
+      - {emit: ["Dear \\e[31m", "reader,\\n", "bye"], emit_every_s: 0.2, steps: [{name: see, output: 12}], output: said}
+"""
+
+
+def test_a_run_that_is_followed_shows_what_agents_say_and_do_and_its_output_alone_on_stdout(console: Console) -> None:
+    console.write("team.yaml", TALKING)
+    console.done("up", "team.yaml")
+    told = console.run("run", "hello", "--follow")
+    as_json = console.run("run", "hello", "--follow", "--json")
+
+    assert told.stdout == "said\n"
+    assert told.stderr.splitlines()[:6] == [
+        "talker  ▸ talker", r"talker  Dear \x1b[31mreader,", "talker  bye", "talker  · see → 12", "talker  ✓ done",
+        "run r1 of team talkers is done",
+    ]  # fmt: skip
+    lines = [json.loads(line) for line in as_json.stdout.splitlines()]
+    assert [line["kind"] for line in lines] == ["stream"] * (len(lines) - 1) + ["run"]
+    kinds = [line["event"]["kind"] for line in lines[:-1]]
+    assert [kinds[0], kinds[-1]] == ["started", "completed"]
+    assert "".join(line["event"]["text"] for line in lines[1:-1]) == "Dear \x1b[31mreader,\nbye"
+
+
 def test_a_request_is_answered_on_stdout_alone_and_in_the_promised_shape(console: Console) -> None:
     console.write("team.yaml", SLOW)
     console.done("up", "team.yaml")

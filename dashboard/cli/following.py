@@ -1,0 +1,125 @@
+"""`--follow`: what agents say and do while a run goes on, on stderr; with `--json` one object for each event on stdout.
+
+Rule: as `progress`, it reads the journal and the live file and never asks the engine.
+"""
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dashboard.cli.items import usage_item
+from dashboard.cli.output import write_json
+from dashboard.views.streams import Transcript
+from engine.core.fact import fields
+from engine.folding import events_of, folded
+from engine.stream.merging import Merger
+from engine.stream.narrator import Narrator
+from engine.stream.records import StreamEvent
+from store import Reader, StoreError
+
+LOOK_S = 0.05
+PAGE = 500
+PATIENT_LOOKS = 20
+"""Looks for which an event waits for the text that was said before it."""
+LAST_S = 3.0
+"""How long the end of a run is waited for once somebody else has seen it."""
+
+
+@contextmanager
+def followed(db: Path, run_id: str, *, as_json: bool, quiet_until_now: bool) -> Iterator[None]:
+    """Show the stream of a run while the context is open, and what is left of it at its end.
+
+    Args:
+        db: The database.
+        run_id: An open run, or one that has just ended.
+        as_json: Write JSON to stdout instead of text to stderr.
+        quiet_until_now: Leave out what has happened already.
+    """
+    stop = threading.Event()
+    shown = _Json() if as_json else _Text()
+    follower = threading.Thread(
+        target=_follow,
+        args=(db, run_id, shown, stop),
+        kwargs={"quiet": quiet_until_now},
+        name="follow-run",
+        daemon=True,
+    )
+    follower.start()
+    try:
+        yield
+    except BaseException:
+        stop.set()
+        raise
+    finally:
+        follower.join(LAST_S)
+        stop.set()
+        follower.join(LAST_S)
+        shown.end()
+
+
+class _Text:
+    """Lines on stderr."""
+
+    def __init__(self) -> None:
+        self._transcript = Transcript()
+
+    def show(self, event: StreamEvent) -> None:
+        """Write what is told of an event."""
+        self._write(self._transcript.tell(event))
+
+    def end(self) -> None:
+        """Write what waits."""
+        self._write(self._transcript.end())
+
+    def _write(self, text: str) -> None:
+        if text:
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
+class _Json:
+    """Objects on stdout."""
+
+    def show(self, event: StreamEvent) -> None:
+        """Write an event; `seq` says where the journaled one stands."""
+        write_json({"v": 1, "kind": "stream", "event": event_item(event)})
+
+    def end(self) -> None:
+        """Nothing waits."""
+
+
+def event_item(event: StreamEvent) -> dict[str, Any]:
+    """Return an event of a stream in the shape of `--json`."""
+    said = {one.name: getattr(event, one.name) for one in fields(StreamEvent) if one.name not in ("event", "usage")}
+    return {**said, "usage": None if event.usage is None else usage_item(event.usage)}
+
+
+def _follow(db: Path, run_id: str, shown: _Text | _Json, stop: threading.Event, *, quiet: bool) -> None:
+    narrator, merger = Narrator(folded(db)), Merger()
+    narrator.run_id = run_id
+    try:
+        with Reader(db) as reader:
+            begun = reader.records(0, 1, run_id=run_id)
+            quiet_seq = reader.last_seq() if quiet else 0
+            after_seq, waits = (begun[0].seq - 1 if begun else reader.last_seq()), 0
+            while True:
+                is_last = stop.is_set()
+                records = reader.records(after_seq, PAGE)
+                after_seq = records[-1].seq if records else after_seq
+                events = zip([record.seq for record in records], events_of(records), strict=True)
+                waits = waits + 1 if merger.is_waiting else 0
+                for heard in merger.step(events, reader.tapes(), patient=waits < PATIENT_LOOKS and not is_last):
+                    for event in narrator.tell(heard):
+                        if event.seq is None or event.seq > quiet_seq:
+                            shown.show(event)
+                        if event.kind == "completed":
+                            return
+                if is_last and not records:
+                    return
+                if len(records) < PAGE:
+                    stop.wait(LOOK_S)
+    except StoreError:
+        return  # whoever waits for the run reads the same file, and says so

@@ -1,0 +1,72 @@
+"""What `--follow` writes: whole lines with their agent's name, whoever else speaks meanwhile."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.views.streams import Transcript
+from engine.stream.records import StreamEvent
+
+
+def event(kind: Any, task: str, text: str = "", **fields: Any) -> StreamEvent:
+    """Return something that an agent called after its task did."""
+    return StreamEvent(
+        kind=kind, at_ms=0, seq=None, run_id="r1", task_id=task, parent_id=None, agent_id=task, agent=task, depth=1,
+        text=text, **fields,
+    )  # fmt: skip
+
+
+def written(*events: StreamEvent) -> str:
+    """Return all that is written of these events."""
+    transcript = Transcript()
+    return "".join(map(transcript.tell, events)) + transcript.end()
+
+
+def test_text_is_written_as_it_comes_and_others_wait_for_the_end_of_the_line() -> None:
+    transcript = Transcript()
+
+    assert transcript.tell(event("text", "ada", "Look")) == "ada  Look"
+    assert transcript.tell(event("text", "bob", "Dear ")) == ""
+    assert transcript.tell(event("text", "ada", "ing\n")) == "ing\nbob  Dear "
+    assert transcript.tell(event("text", "bob", "reader")) == "reader"
+
+
+def test_what_happens_stands_on_a_line_of_its_own_after_what_was_said() -> None:
+    told = written(
+        event("task_started", "ada", name="Look up tides"),
+        event("thought", "ada", "Where?"),
+        event("text", "ada", "Looking"),
+        event("tool_started", "ada", name="search", arguments={"q": "tides"}),
+        event("tool_ended", "ada", name="search", result=["a", "b"]),
+        event("task_ended", "ada", "no pages", status="failed"),
+    )
+
+    assert told.splitlines() == [
+        "ada  ▸ Look up tides",
+        "ada  … Where?",
+        "ada  Looking",
+        'ada  ⚙ search {"q": "tides"}',
+        'ada  ⚙ search → ["a", "b"]',
+        "ada  ✕ failed: no pages",
+    ]
+
+
+def test_nothing_that_an_agent_says_controls_the_terminal() -> None:
+    told = written(
+        event("text", "ada", "\x1b[31mred\x1b["), event("text", "ada", "0m\r\n"), event("asked", "a\x1b", "\x07?")
+    )
+
+    assert "\x1b" not in told
+    assert "\r" not in told
+    assert "\x07" not in told
+
+
+@given(st.lists(st.tuples(st.sampled_from(["ada", "bob", "cyd"]), st.text("ab\n", max_size=6)), max_size=40))
+def test_every_text_is_written_once_and_in_the_order_of_its_agent(said: list[tuple[str, str]]) -> None:
+    told = written(*(event("text", task, text) for task, text in said if text))
+
+    for agent in ("ada", "bob", "cyd"):
+        lines = [line.removeprefix(f"{agent}  ") for line in told.splitlines() if line.startswith(f"{agent}  ")]
+        expected = "".join(text for task, text in said if task == agent)
+        assert "".join(lines) == expected.replace("\n", "")
