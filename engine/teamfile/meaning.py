@@ -16,7 +16,7 @@ from engine.core.options import SupervisorOptions
 from engine.core.spec import MODEL_TYPES, Pool
 from engine.core.strategies import check_settings
 from engine.errors import Unusable
-from engine.runtimes.model.options import ModelOptions
+from engine.runtimes.model.kinds import options_class
 from engine.runtimes.model.output import check_schema
 from engine.runtimes.programs.options import KINDS
 from engine.runtimes.scripted import Script
@@ -177,7 +177,7 @@ class Meaning:
     def _modelled(self, agent: AgentBlock, runtime: str, loc: Loc) -> None:
         """Check an agent that a model plays."""
         try:
-            ModelOptions.model_validate(agent.options)
+            options_class(runtime).model_validate(agent.options)
         except ValidationError as error:
             self._found += problems_of(error.errors(include_url=False), self._document, under=(*loc, "options"))
         given = next((name for name in ("tools", "mcp", "may") if getattr(agent, name)), None)

@@ -16,7 +16,7 @@ from engine.core.policies.records import FailurePolicy
 from engine.core.strategies import BUILT_IN, STRATEGIES
 from engine.core.strategies.guard import KINDS
 from engine.runtimes.context import BlockingContext, Context
-from engine.runtimes.model.options import ModelOptions
+from engine.runtimes.model.teams import TalkOptions, TeamOptions
 from engine.runtimes.task import Task, TaskInput
 from engine.teamfile import read_team
 from engine.teamfile.document import read_document
@@ -213,7 +213,9 @@ def test_every_method_of_a_supervisor_is_told() -> None:
 
 def test_every_option_of_a_model_agent_is_told_with_its_default() -> None:
     table = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", page("reference/model-agents.md"), re.MULTILINE))
-    said = {name: one.default if one.default_factory is None else {} for name, one in ModelOptions.model_fields.items()}
+    fields = {**TeamOptions.model_fields, **TalkOptions.model_fields}
+    said = {name: one.default if one.default_factory is None else {} for name, one in fields.items()}
 
     for name, default in said.items():
-        assert table[name].strip("`") == ("the provider's" if default is None else str(default))
+        told = "required" if fields[name].is_required() else str(default)
+        assert table[name].strip("`") in ([told] if default is not None else ["the provider's", "none"])

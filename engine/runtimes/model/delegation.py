@@ -37,6 +37,11 @@ class Workers:
         """Their names, of the first hundred."""
         return [one.name for one in self.now[:MOST_NAMED]]
 
+    @property
+    def named(self) -> dict[str, JsonValue]:
+        """The JSON Schema of who may be given work now."""
+        return {"type": "string", **_one_of(self.now)}
+
     def why_not(self, worker: str) -> str | None:
         """Return why nothing can be given to `worker`; None where it can."""
         workers = self.now
@@ -81,13 +86,11 @@ class Delegate:
 
     def schema(self, name: str) -> ToolSchema | None:
         """Name exactly who may be asked now; of very many, what they can do."""
-        workers = self._workers.now
-        if not workers:
+        if not self._workers.now:
             return None
-        who: dict[str, JsonValue] = {"type": "string", **_one_of(workers)}
         what: dict[str, JsonValue] = {"type": "string", "description": "What to do, in full."}
         about = "Give work to a worker, and get its answer."
-        return ToolSchema(name, about, object_schema(worker=who, instructions=what))
+        return ToolSchema(name, about, object_schema(worker=self._workers.named, instructions=what))
 
     async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
         """Give work to a worker and return its answer, or why there is none."""

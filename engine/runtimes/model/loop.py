@@ -4,7 +4,8 @@ Rule: everything that was asked or called is a recorded step, and what is record
 goes on walks through the same turns and comes to where the one before it was cut off.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from engine.core.fact import JsonValue
@@ -43,18 +44,25 @@ class Loop:
         self._calls = calls
         self._said = Conversation()
         self._compaction = Compaction(work, turns, self._said, options.compact_at)
+        self._besides = ""
         self._past: list[tuple[object, object]] = []
         self._asked_again = False
-        self._unreported: StepFinished | None = None
+        self._unreported: Callable[[], StepFinished] | None = None
 
-    async def run(self) -> JsonValue:
+    async def run(self, text: str | None = None, *, besides: str = "") -> JsonValue:
         """Return the output of the task.
+
+        Args:
+            text: What is asked for; None is the task's own text, after the conversation that it is part of.
+            besides: What the model is told besides its instructions.
 
         Raises:
             ModelStopped: If it comes to none by itself.
             ModelError: If no model answers.
         """
-        self._said.begin(await self._work.conversation(), as_text(await self._work.value()))
+        self._besides = besides
+        earlier = await self._work.conversation() if text is None else ()
+        self._said.begin(earlier, as_text(await self._work.value()) if text is None else text)
         try:
             for turn in range(1, self._options.turns + 1):
                 is_over, output = await self._turn(turn)
@@ -106,7 +114,7 @@ class Loop:
                     continue
                 is_short, key = True, await self._shortened(shorter, name)
                 continue
-            await self._keep(answer, step(kept(answer)))
+            await self._keep(answer, partial(step, kept(answer)))
             return answer
 
     async def _shortened(self, shorter: str, name: str) -> str:
@@ -117,10 +125,10 @@ class Loop:
     def _told(self) -> tuple[Message, Sequence[Any]]:
         """Return what the model is told besides the conversation, as of this moment."""
         workers = None if self._calls.workers is None else self._calls.workers.now
-        system = Message(role="system", text=system_text(self._work.spec, self._options, workers))
+        system = Message(role="system", text=system_text(self._work.spec, self._options, workers, self._besides))
         return system, self._calls.schemas()
 
-    async def _keep(self, answer: Answer, step: StepFinished) -> None:
+    async def _keep(self, answer: Answer, step: Callable[[], StepFinished]) -> None:
         """Journal an answer: before anything is done because of it, or in the same batch with what it asks of others.
 
         A report wakes the engine's loop, and what is asked a turn of the event loop later comes too late for its batch;
@@ -129,13 +137,13 @@ class Loop:
         if all(self._calls.asks_others(call) for call in answer.calls):
             self._unreported = step
         else:
-            await self._work.record(step)
+            await self._work.record(step())
 
     def _report(self) -> None:
         """Report an answer that was not reported yet."""
         if self._unreported is not None:
             step, self._unreported = self._unreported, None
-            self._work.record_soon(step)
+            self._work.record_soon(step())
 
     def _hear(self, turn: int, calls: Sequence[Call], outcomes: Sequence[Outcome]) -> None:
         """Add the results to the conversation.
@@ -163,7 +171,7 @@ class Loop:
         self._report()
         if answer.finish == "refusal":
             raise AnswerRefused(answer.text)
-        schema = self._work.spec.output
+        schema = self._turns.output
         if not answer.text.strip():
             return self._again("You answered nothing. Give your answer now.", EmptyAnswer())
         if schema is None:

@@ -2,11 +2,10 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from engine.core.fact import JsonValue
 from engine.core.spec import AgentSpec
-from engine.errors import Unusable
 
 TOOL_NAMES = (
     "delegate",
@@ -63,23 +62,6 @@ class ModelOptions(BaseModel):
         """What goes to the provider with each request."""
         named: dict[str, JsonValue] = {"temperature": self.temperature, "max_tokens": self.max_tokens}
         return {**{name: value for name, value in named.items() if value is not None}, **self.params}
-
-
-def options_of(spec: AgentSpec) -> ModelOptions:
-    """Return the options of a spec that a model plays.
-
-    Raises:
-        Unusable: If they cannot be right, or the type cannot do what the spec asks for.
-    """
-    try:
-        options = ModelOptions.model_validate(dict(spec.options))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(("options", *(str(part) for part in first["loc"])))
-        raise Unusable(f"agent {spec.name!r}: {where}: {first['msg'].removeprefix('Value error, ')}") from error
-    if spec.agent_type == "SimpleAgent" and (given := beyond_simple(spec)):
-        raise Unusable(f"agent {spec.name!r} is a SimpleAgent, which has no {given}; make it a ReactAgent")
-    return options
 
 
 def beyond_simple(spec: AgentSpec) -> str | None:

@@ -13,17 +13,19 @@ MOST_NAMED = 100
 """Workers up to which each is named; of more, what they can do."""
 
 
-def system_text(spec: AgentSpec, options: ModelOptions, workers: Sequence[Worker] | None) -> str:
+def system_text(spec: AgentSpec, options: ModelOptions, workers: Sequence[Worker] | None, besides: str) -> str:
     """Return the system message.
 
     Args:
         spec: Whose.
         options: What it calls the engine's tools.
         workers: Whom it may give work to; None where it does not lead.
+        besides: What it is told besides.
     """
     parts = [spec.instructions.strip() or _about(spec)]
     if workers is not None:
         parts.append(_leading(options, workers))
+    parts.append(besides)
     return "\n\n".join(part for part in parts if part)
 
 

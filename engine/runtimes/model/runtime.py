@@ -11,15 +11,20 @@ from engine.runtimes.code import Code
 from engine.runtimes.function import function_runtime
 from engine.runtimes.model.calls import Calls
 from engine.runtimes.model.delegation import Delegate, ForwardMessage, Workers
-from engine.runtimes.model.lookup import models_of
+from engine.runtimes.model.kinds import options_of
+from engine.runtimes.model.lookup import NamedModel, models_of
 from engine.runtimes.model.loop import Loop
-from engine.runtimes.model.options import ModelOptions, options_of, uses_tools
+from engine.runtimes.model.memory import Recall, Remember, recalled, remembered
+from engine.runtimes.model.options import ModelOptions, uses_tools
 from engine.runtimes.model.output import check_schema
 from engine.runtimes.model.own import OwnTool
 from engine.runtimes.model.people import AskHuman
+from engine.runtimes.model.planning import CreatePlan
 from engine.runtimes.model.staffing import CreateAgent, ListWorkers
+from engine.runtimes.model.teams import Says, TalkOptions, TeamOptions, run_talk, run_team
 from engine.runtimes.model.tools import Tool
 from engine.runtimes.model.turn import Turns
+from engine.runtimes.task import as_text
 from engine.runtimes.work import Work
 
 
@@ -61,21 +66,49 @@ class ModelRuntime:
             self._tools = [*loaded.values()]
 
     async def execute(self, work: Work) -> JsonValue:
-        """Have the conversation of one attempt."""
-        home = work.state.agents[work.effect.agent_id].supervisor_id
-        models = models_of(work.state, home, work.spec)
-        turns = Turns(work, models, params=self._options.request_params, output=work.spec.output)
+        """Do the work of one attempt, as the type of the agent has it."""
+        if isinstance(self._options, TeamOptions):
+            return await run_team(work, self._options, self._says(work))
+        if isinstance(self._options, TalkOptions):
+            return await run_talk(work, self._options, self._says(work))
+        models = self._models(work)
         task = work.state.tasks.get(work.effect.task_id)
         workers = Workers(work) if task is not None and leads(work.state, task) else None
         own = self._own(work, workers, [one.name for one in models])
         calls = Calls(work, self._options, tools=self._tools, own=own, workers=workers)
-        return await Loop(work, self._options, turns, calls).run()
+        loop = Loop(work, self._options, self._turns(work, models, work.spec.output), calls)
+        if self._spec.agent_type != "MemoryAgent":
+            return await loop.run()
+        request = as_text(await work.value())
+        found = await recalled(work, request)
+        output = await loop.run(besides=f"What you remember from earlier tasks:\n{found}" if found else "")
+        await remembered(work, request, as_text(output))
+        return output
+
+    def _models(self, work: Work) -> list[NamedModel]:
+        return models_of(work.state, work.state.agents[work.effect.agent_id].supervisor_id, work.spec)
+
+    def _turns(self, work: Work, models: Sequence[NamedModel], output: JsonValue) -> Turns:
+        return Turns(work, models, params=self._options.request_params, output=output)
+
+    def _says(self, work: Work) -> Says | None:
+        """Return what lets the agent's own model speak, where it has one."""
+        if not work.spec.model:
+            return None
+
+        async def says(text: str, schema: JsonValue) -> JsonValue:
+            turns = self._turns(work, self._models(work), schema)
+            return await Loop(work, self._options, turns, Calls(work, self._options)).run(text)
+
+        return says
 
     def _own(self, work: Work, workers: Workers | None, models: Sequence[str]) -> list[OwnTool]:
         """Return the engine's own tools that the agent may use: those of a lead, and those that its spec allows."""
         if work.spec.agent_type == "SimpleAgent":
             return []
-        own: list[OwnTool] = [] if workers is None else [Delegate(work, workers), ForwardMessage(work, workers)]
+        own: list[OwnTool] = []
+        if workers is not None:
+            own += [Delegate(work, workers), CreatePlan(work, workers), ForwardMessage(work, workers)]
         if "list_workers" in work.spec.may:
             own.append(ListWorkers(work))
         if "create_agent" in work.spec.may:
@@ -84,4 +117,8 @@ class ModelRuntime:
             own.append(CreateAgent(work, tools=tools, models=models))
         if "ask_human" in work.spec.may:
             own.append(AskHuman(work))
+        if "remember" in work.spec.may:
+            own.append(Remember(work))
+        if "recall" in work.spec.may:
+            own.append(Recall(work))
         return own

@@ -33,7 +33,8 @@ class Turns:
         self._work = work
         self._models = list(models)
         self._params = params
-        self._output = output
+        self.output = output
+        """JSON Schema of the answer; None is text."""
         self._errors: list[ModelError] = []
 
     @property
@@ -83,7 +84,8 @@ class Turns:
             began_ms = work.now_ms()
             with work.step_limit(name):
                 answer = await self._answer(messages, tools, plain=plain)
-            asked: dict[str, JsonValue] = {"model": self.model.name, "messages": len(messages)}
+            told = [message for message in messages if message.role == "system"]
+            asked: dict[str, JsonValue] = {"model": self.model.name, "messages": len(messages) - len(told)}
             duration_ms, usage = work.now_ms() - began_ms, work.take_spent()
 
         def step(output: JsonValue) -> StepFinished:
@@ -96,6 +98,7 @@ class Turns:
                 output=output,
                 duration_ms=duration_ms,
                 usage=usage,
+                parts=[work.part(one) for one in (told[0].text if told else "", msgspec.to_builtins(tools)) if one],
             )
 
         return answer, step
@@ -108,7 +111,7 @@ class Turns:
                 model=model.spec,
                 messages=tuple(messages),
                 tools=tuple(tools),
-                output=None if plain else self._output,
+                output=None if plain else self.output,
                 params=self._params,
             )
             try:

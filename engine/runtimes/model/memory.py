@@ -1,0 +1,99 @@
+"""What a model agent remembers: tools to keep and to find things, and the `MemoryAgent`, which does both by itself."""
+
+import msgspec
+
+from engine.core.errors import BadValue
+from engine.core.fact import JsonValue
+from engine.core.signals import StepFinished
+from engine.models.records import ToolSchema
+from engine.runtimes.model.own import Outcome, Refused, keep, text_in, texts_in
+from engine.runtimes.model.tools import Arguments, object_schema
+from engine.runtimes.work import Work, of_attempt
+
+FOUND = 5
+"""How many things are recalled at once."""
+KEPT_CHARACTERS = 2_000
+"""Of a request and its answer, each, that a `MemoryAgent` keeps."""
+
+
+class Remember:
+    """Keep something for later tasks."""
+
+    name = "remember"
+    asks_others = False
+    comes_last = False
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    def schema(self, name: str) -> ToolSchema | None:
+        """It takes a text, and words that it is found by."""
+        text: JsonValue = {"type": "string"}
+        needed = object_schema(text=text)
+        properties: dict[str, JsonValue] = {
+            "text": text,
+            "tags": {"type": "array", "items": text, "description": "Words that it is found by."},
+            "importance": {"type": "number", "minimum": 0, "maximum": 1},
+        }
+        return ToolSchema(name, "Remember something for later tasks.", {**needed, "properties": properties})
+
+    async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
+        """Keep it once; the call is recorded besides, with the id of what is kept."""
+        work = self._work
+        try:
+            importance = arguments.get("importance", 0.5)
+            if isinstance(importance, bool) or not isinstance(importance, int | float):
+                raise Refused("importance must be a number from 0 to 1")
+            kept = await work.remember(
+                text_in(arguments, "text"), tuple(texts_in(arguments, "tags")), float(importance)
+            )
+            result: JsonValue = {"remembered": kept}
+        except Refused as refused:
+            result = refused.result
+        except BadValue as bad:
+            result = Refused(bad.reason).result
+        return await keep(work, name, key, arguments=arguments, result=result, began_ms=work.now_ms())
+
+
+class Recall:
+    """Find what was remembered."""
+
+    name = "recall"
+    asks_others = False
+    comes_last = False
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    def schema(self, name: str) -> ToolSchema | None:
+        """It takes the words to look for."""
+        query: JsonValue = {"type": "string", "description": "Words to look for."}
+        return ToolSchema(name, "Find what you remembered in earlier tasks.", object_schema(query=query))
+
+    async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
+        """Return what is found, the best first."""
+        work = self._work
+        try:
+            found: JsonValue = msgspec.to_builtins(await work.recall(text_in(arguments, "query"), FOUND))
+        except Refused as refused:
+            found = refused.result
+        return await keep(work, name, key, arguments=arguments, result=found, began_ms=work.now_ms())
+
+
+async def recalled(work: Work, request: str) -> str:
+    """Return what is remembered that has to do with a request, as a `MemoryAgent` is told it; a recorded step."""
+    key = work.key("recalled", request)
+    if work.is_recorded(key):
+        return str(await work.recorded(key))
+    found = await work.recall(request, FOUND)
+    text = "\n".join(f"- {one.text}" for one in found)
+    await work.record(
+        StepFinished(**of_attempt(work.effect), what="tool", name="recall", key=key, input=None, output=text)
+    )
+    return text
+
+
+async def remembered(work: Work, request: str, answer: str) -> None:
+    """Keep what was asked and answered."""
+    said = f"Asked: {request[:KEPT_CHARACTERS]}\nAnswered: {answer[:KEPT_CHARACTERS]}"
+    await work.remember(said, ("task",), 0.5)
