@@ -5,9 +5,10 @@ One request for each call, and no retries: whether to ask again is decided by th
 
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
+from difflib import get_close_matches
 from typing import Any, cast
 
 import anyio
@@ -24,6 +25,17 @@ CLOSING_S = 2.0
 """How long the end of a connection may take."""
 NO_KEY = "none"
 """Sent where there is no key: without one litellm looks for another."""
+
+PARAMS = frozenset(
+    {"extra_body", "min_p", "reasoning_effort", "repetition_penalty", "safety_settings", "seed", "stop", "temperature",
+     "thinking", "top_k", "top_p", "verbosity"}
+)  # fmt: skip
+"""Parameters that are handed on besides those that litellm knows of a provider."""
+NOT_PARAMS = frozenset(
+    {"extra_headers", "functions", "function_call", "messages", "model", "n", "response_format", "stream",
+     "stream_options", "timeout", "tools"}
+)  # fmt: skip
+"""What is for the engine to say, and headers, which are an address of another kind."""
 
 
 class Litellm:
@@ -99,8 +111,9 @@ class Litellm:
         request, spec = ask.request, ask.request.model
         model = cast(str, spec.model)
         name, provider = self._named(model)
+        taken = self._litellm.get_supported_openai_params(model=name, custom_llm_provider=provider) or ()
         found: dict[str, Any] = {
-            **request.params,
+            **_allowed(request.params, {*taken, *PARAMS} - NOT_PARAMS, provider),
             "model": model,
             "messages": sent(request.messages, self.provider(request)),
             "stream": True,
@@ -113,7 +126,6 @@ class Litellm:
         if request.output is not None and (spec.base_url is not None or self._takes_schema(name, provider)):
             schema = {"name": "answer", "schema": request.output}
             found["response_format"] = {"type": "json_schema", "json_schema": schema}
-        taken = self._litellm.get_supported_openai_params(model=name, custom_llm_provider=provider) or ()
         if spec.base_url is not None or "stream_options" in taken:
             found["stream_options"] = {"include_usage": True}
         if spec.base_url is not None:
@@ -153,6 +165,24 @@ class Litellm:
             return request.model.price
         model = cast(str, request.model.model)
         return _price(self._row(model, *self._named(model)))
+
+
+def _allowed(params: Mapping[str, Any], names: set[str], provider: str) -> dict[str, Any]:
+    """Return parameters of a request; litellm takes addresses and keys there too, which are not for a spec to say.
+
+    Raises:
+        BadRequestError: If one is none.
+    """
+    wrong = next((name for name in params if name not in names), None)
+    if wrong is not None:
+        near = get_close_matches(wrong, names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(sorted(names)[:12])} …"
+        raise BadRequestError(f"{provider} takes no parameter {wrong!r}; {hint}")
+    return dict(params)
+
+
+class BadRequestError(Exception):
+    """A request cannot be sent as it is."""
 
 
 class CutShort(Exception):

@@ -139,5 +139,17 @@ class Models(Protocol):
             ModelError: If there is no whole answer.
         """
 
+    def due_ms(self, request: ModelRequest, now_ms: int) -> int:
+        """Take the next turn under the limits of its key, and return the moment from which `ask` may be called."""
+
+    def settle(self, request: ModelRequest, usage: Usage, now_ms: int, *, retry_after_s: float | None = None) -> None:
+        """Take note of what a request came to: what it has used, and how long its provider asks to be left alone."""
+
+    def estimate(self, request: ModelRequest, characters_out: int | None = None) -> Usage:
+        """Return about what a request costs; with `characters_out` one whose answer was cut off there."""
+
+    def context_tokens(self, model: ModelSpec) -> int | None:
+        """Return how many tokens a request may hold, where that is known."""
+
     async def close(self) -> None:
         """Let go of everything; nothing more is asked."""

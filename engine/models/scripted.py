@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from engine.core.fact import JsonValue
 from engine.core.model_spec import ModelSpec, Price
-from engine.core.values import Usage
+from engine.core.values import NO_USAGE, Usage
 from engine.errors import Unusable
 from engine.models.records import Answer, Call, Chunk, Message, ModelError, ModelRequest, Sleeps
 
@@ -137,6 +137,16 @@ async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep
         provider="scripted",
         usage=usage,
     )
+
+
+def scripted_usage(request: ModelRequest) -> Usage:
+    """Return what the reply that is next will cost; nothing where it is none."""
+    try:
+        reply = _next(replies_of(request.name, request.model), request.messages)
+    except Unusable:
+        return NO_USAGE
+    said = {"text": _last(request.messages), "request": _first(request.messages)}
+    return _usage(request, reply, _filled(reply.text, said))
 
 
 def _next(replies: Sequence[Reply], messages: Sequence[Message]) -> Reply:

@@ -4,12 +4,19 @@ import os
 from collections.abc import Awaitable, Callable
 
 from engine.core.code import references_of_model
+from engine.core.model_spec import ModelSpec, Price
+from engine.core.values import NO_USAGE, Usage
 from engine.errors import Unusable
+from engine.models.costs import tokens_in, tokens_of, usage_at
 from engine.models.link import CallFailed, Link
+from engine.models.pace import Pace, Turn
 from engine.models.providers import Provider, provider_named
 from engine.models.records import Answer, Chunk, ModelError, ModelRequest, Sleeps
-from engine.models.scripted import answer
+from engine.models.scripted import answer, scripted_usage
 from engine.models.wire import Facts, Failed
+
+FIRST_TOKENS = 256
+"""How many tokens the first answer of a model is expected to have."""
 
 
 class ModelService:
@@ -24,6 +31,10 @@ class ModelService:
         self._spawn = spawn
         self._check = check
         self._checked: set[str] = set()
+        self._pace = Pace()
+        self._turns: dict[int, Turn] = {}
+        self._tokens_out: dict[str, tuple[int, int]] = {}
+        """Answers of each model so far, and their tokens together."""
         self._links: dict[tuple[str, ...], Link] = {}
         """By the variables that their process gets: one never sees another's keys."""
         self._facts: dict[str, Facts] = {}
@@ -42,6 +53,57 @@ class ModelService:
             return await self._link(variables).ask(request, key, on_chunk)
         except CallFailed as failed:
             raise _error(request, failed.said) from failed
+
+    def due_ms(self, request: ModelRequest, now_ms: int) -> int:
+        """Take the next turn under the limits of its key, and return the moment from which `ask` may be called."""
+        spec, paused_ms = request.model, self._pace.paused_until_ms(_model_key(request.model))
+        if spec.rpm is None and spec.tpm is None:
+            return max(now_ms, paused_ms)
+        estimate = self.estimate(request) if spec.tpm is not None else NO_USAGE
+        tokens = (estimate.tokens_in or 0) + (estimate.tokens_out or 0)
+        turn = self._pace.turn(_key(spec), tokens, max(now_ms, paused_ms), rpm=spec.rpm, tpm=spec.tpm)
+        self._turns[id(request)] = turn
+        return turn.at_ms
+
+    def settle(self, request: ModelRequest, usage: Usage, now_ms: int, *, retry_after_s: float | None = None) -> None:
+        """Take note of what a request came to: what it has used, and how long its provider asks to be left alone."""
+        spec, turn = request.model, self._turns.pop(id(request), None)
+        if turn is not None:
+            if turn.at_ms > now_ms:
+                self._pace.give_back(_key(spec), turn)
+            turn.tokens = (usage.tokens_in or 0) + (usage.tokens_out or 0)
+        if usage.tokens_out is not None:
+            count, tokens = self._tokens_out.get(request.name, (0, 0))
+            self._tokens_out[request.name] = count + 1, tokens + usage.tokens_out
+        if retry_after_s is not None:
+            self._pace.pause(_model_key(spec), now_ms + round(retry_after_s * 1000))
+
+    def estimate(self, request: ModelRequest, characters_out: int | None = None) -> Usage:
+        """Return about what a request costs; with `characters_out` one whose answer was cut off there."""
+        if request.model.replies and characters_out is None:
+            return scripted_usage(request)
+        tokens_out = self._expected(request) if characters_out is None else tokens_of(characters_out)
+        return usage_at(self._price(request.model), tokens_in=tokens_in(request), tokens_out=tokens_out)
+
+    def _expected(self, request: ModelRequest) -> int:
+        """Return how many tokens an answer has: at most what was asked for, else as many as those before it."""
+        for name in ("max_tokens", "max_completion_tokens"):
+            most = request.params.get(name)
+            if isinstance(most, int) and most > 0:
+                return most
+        count, tokens = self._tokens_out.get(request.name, (0, 0))
+        return -(-tokens // count) if count else FIRST_TOKENS
+
+    def _price(self, spec: ModelSpec) -> Price | None:
+        if spec.price is not None or spec.base_url is not None:
+            return spec.price
+        facts = self._facts.get(spec.model or "")
+        return None if facts is None else facts.price
+
+    def context_tokens(self, model: ModelSpec) -> int | None:
+        """Return how many tokens a request may hold, where that is known: once the model was asked."""
+        facts = self._facts.get(model.model or "")
+        return model.context_tokens or (None if facts is None or model.base_url is not None else facts.context_tokens)
 
     async def close(self) -> None:
         """End the processes."""
@@ -93,6 +155,15 @@ class ModelService:
         provider = provider_named(facts.provider, facts.variables)
         names = own or provider.key
         return (_value(names) if names else None), _passed_on(provider)
+
+
+def _key(spec: ModelSpec) -> tuple[str, str | None]:
+    """Return whose requests a provider counts: those to one address with one key."""
+    return spec.base_url or (spec.model or "").partition("/")[0], spec.key_env
+
+
+def _model_key(spec: ModelSpec) -> tuple[str, str | None, str | None]:
+    return (*_key(spec), spec.model)
 
 
 def _passed_on(provider: Provider) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from engine.core.commands import Command
 from engine.core.effects import AnswerCall, StartAttempt
 from engine.core.events import ModelFailed
 from engine.core.fact import JsonValue
+from engine.core.model_spec import ModelSpec
 from engine.core.signals import (
     DelegationAsked,
     ModelErred,
@@ -114,13 +115,38 @@ class Work(PeopleLine, Showing, Remembering):
         Raises:
             ModelError: If there is no whole answer.
         """
+        models, came = self._services.models, [0]
+
+        def heard(chunk: Chunk) -> None:
+            came[0] += len(chunk.text)
+            on_chunk(chunk)
+
+        usage, retry_after_s = NO_USAGE, None
         try:
-            answer = await self._services.models.ask(request, on_chunk, self.sleep)
-        except ModelError as error:
-            self.spend(error.usage)
-            raise
-        self.spend(answer.usage)
-        return answer
+            await self._until_due(models.due_ms(request, self.now_ms()))
+            try:
+                answer = await models.ask(request, heard, self.sleep)
+            except ModelError as error:
+                usage, retry_after_s = error.usage, error.retry_after_s
+                raise
+            except BaseException:  # cut off here, so its provider does not say what it has cost
+                usage = models.estimate(request, came[0])
+                raise
+            usage = answer.usage
+            return answer
+        finally:
+            self.spend(usage)
+            models.settle(request, usage, self.now_ms(), retry_after_s=retry_after_s)
+
+    async def _until_due(self, due_ms: int) -> None:
+        """Wait for the turn of a request, without a slot."""
+        if due_ms > self.now_ms():
+            async with self.parked("rate_limit", due_ms):
+                await self.sleep((due_ms - self.now_ms()) / 1000)
+
+    def context_tokens(self, model: ModelSpec) -> int | None:
+        """Return how many tokens a request to a model may hold, where that is known."""
+        return self._services.models.context_tokens(model)
 
     # What to do
 

@@ -15,6 +15,7 @@ from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec
 from engine.host import Host
 from engine.models.records import Answer, Call, Chunk, ModelRequest, Sleeps
+from engine.models.service import ModelService
 from engine.runtimes.base import Factory, Runtime
 from engine.runtimes.catalogue import built_in
 from engine.runtimes.code import Code
@@ -64,7 +65,11 @@ def _supervised(what: str, calls: int, turns: int, in_memory_ms: float, hops: in
     )
 
 
-class PacedModel:
+async def _unused(*_: object) -> None:
+    """Not called: no provider is asked."""
+
+
+class PacedModel(ModelService):
     """Delegates in each answer, and answers when it is told to.
 
     Args:
@@ -73,6 +78,7 @@ class PacedModel:
     """
 
     def __init__(self, calls: int, last: int | None = None) -> None:
+        super().__init__(_unused, _unused)
         self._calls = calls
         self._last = last
         self.turns = 0
@@ -91,9 +97,6 @@ class PacedModel:
             for n in range(self._calls)
         )
         return Answer(calls=calls, finish="calls", model="paced")
-
-    async def close(self) -> None:
-        """Nothing is held."""
 
     async def turn(self) -> None:
         """Give an answer, and return when the next one is asked for."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
+from msgspec import structs
 
 from engine.core.model_spec import ModelSpec, Price
 from engine.errors import Unusable
@@ -230,6 +231,21 @@ async def test_a_dead_process_fails_what_is_under_way_and_the_next_request_start
     assert (await ask(models, request(server))).text == "hello there"
     assert len(before) == 1
     assert children().isdisjoint(before)
+
+
+async def test_parameters_are_handed_on_and_addresses_and_headers_among_them_refused(
+    models: ModelService, server: ModelServer
+) -> None:
+    good = structs.replace(request(server), params={"temperature": 0.5, "top_k": 4})
+    bad = [structs.replace(request(server), params={name: "x"}) for name in ("api_base", "extra_headers", "api_key")]
+
+    await ask(models, good)
+    errors = [await failure(models, one) for one in bad]
+
+    assert (server.seen[0].body["temperature"], server.seen[0].body["top_k"]) == (0.5, 4)
+    assert len(server.seen) == 1
+    assert [error.error_type for error in errors] == ["bad_request"] * 3
+    assert str(errors[0]).startswith("fast: openai takes no parameter 'api_base'; ")
 
 
 # Keys

@@ -45,7 +45,7 @@ class Turns:
     @property
     def context_tokens(self) -> int | None:
         """How many tokens a request to it may hold, where that is known."""
-        return self.model.spec.context_tokens
+        return self._work.context_tokens(self.model.spec)
 
     async def recorded(self, key: str) -> Answer | None:
         """Return the answer that stands in the journal, if it does."""

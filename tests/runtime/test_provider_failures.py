@@ -1,0 +1,113 @@
+"""Agents whose provider fails: real engines, the real process, a server on this computer, and a clock that jumps."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from engine.clock import VirtualClock
+from engine.core.model_spec import ModelSpec, Price
+from engine.core.options import SupervisorOptions
+from engine.core.spec import AgentSpec, Retry
+from tests.model_server import ModelServer, Say, model_server
+from tests.runtime.engines import Engine, Engines
+
+pytestmark = pytest.mark.anyio
+PRICE = Price(in_usd=Decimal(1), out_usd=Decimal(2))
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[ModelServer]:
+    """One server for all tests of this file."""
+    with model_server() as server:
+        yield server
+
+
+@pytest.fixture
+def server(served: ModelServer) -> ModelServer:
+    """The server, which has seen nothing and has nothing to say."""
+    served.forget()
+    return served
+
+
+def team(server: ModelServer, *names: str, **spec: Any) -> dict[str, Any]:
+    """Settings of a supervisor whose models are the server's."""
+    models = {name: ModelSpec(model=f"openai/{name}", base_url=server.url, price=PRICE, **spec) for name in names}
+    return {"options": SupervisorOptions(models=models)}
+
+
+async def times(engine: Engine, kind: str) -> list[int]:
+    """When events of a kind happened."""
+    return [record.at_ms for record in await engine.journal(kind)]
+
+
+async def test_a_provider_is_left_alone_as_long_as_it_asks_and_what_was_spent_adds_up(
+    engine: Engines, server: ModelServer
+) -> None:
+    server.say(Say(status=429, retry_after_s=90), Say(status=500), Say("Half of an ans", cut_after=2), Say("Done."))
+    server.say(Say("Again done.", tokens=(10, 5)))
+
+    async with engine(
+        AgentSpec(name="writer", agent_type="SimpleAgent", model="fast", on_failure=(Retry(5),)),
+        clock=VirtualClock(),
+        **team(server, "fast"),
+    ) as running:
+        assert await running.ask("Write.") == "Done."
+        assert await running.ask("Write.") == "Again done."
+        failed, began = await times(running, "model_failed"), await times(running, "attempt_started")
+        total, state = running.state.usage, running.state
+
+    assert len(server.seen) == 5
+    assert began[1] - failed[0] >= 90_000
+    assert len(failed) == 3
+    assert total.tokens_in is not None
+    assert total.tokens_in > 10
+    assert total.cost_usd is not None
+    assert [one.usage.tokens_in for one in state.supervisors.values()] == [total.tokens_in]
+    assert sum(run.usage.tokens_in or 0 for run in state.finished) == total.tokens_in
+    assert sum(run.usage.cost_usd or 0 for run in state.finished) == total.cost_usd
+
+
+async def test_a_key_that_is_refused_hands_over_to_the_next_model_in_the_same_attempt(
+    engine: Engines, server: ModelServer
+) -> None:
+    server.say(Say(status=401), Say("Done."))
+
+    async with engine(
+        AgentSpec(name="writer", agent_type="SimpleAgent", model=("fast", "good")),
+        clock=VirtualClock(),
+        **team(server, "fast", "good"),
+    ) as running:
+        assert await running.ask("Write.") == "Done."
+        assert len(await running.journal("attempt_started")) == 1
+
+    assert [one.body["model"] for one in server.seen] == ["fast", "good"]
+
+
+async def test_where_every_model_fails_one_line_names_them(engine: Engines, server: ModelServer) -> None:
+    server.say(Say(status=401), Say(status=404))
+
+    async with engine(
+        AgentSpec(name="writer", agent_type="SimpleAgent", model=("fast", "good")),
+        clock=VirtualClock(),
+        **team(server, "fast", "good"),
+    ) as running:
+        error = await running.fails("Write.")
+
+    assert "fast: " in error
+    assert "good: " in error
+    assert len(error.splitlines()) == 1
+    assert len(server.seen) == 2
+
+
+async def test_requests_wait_for_their_minute_without_a_slot(engine: Engines, server: ModelServer) -> None:
+    specs = [AgentSpec(name=f"writer{n}", agent_type="SimpleAgent", model="fast") for n in range(5)]
+
+    async with engine(*specs, mode="parallel", clock=VirtualClock(), **team(server, "fast", rpm=2)) as running:
+        await running.ask("Write.")
+        parked, took = await running.journal("attempt_parked"), running.state.at_ms
+
+    assert len(server.seen) == 5
+    assert len(parked) == 3
+    assert took >= 120_000
