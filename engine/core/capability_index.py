@@ -27,9 +27,6 @@ TEXT = 1.0
 """A word of the description or of a tool; a synonym of one word of a specialty."""
 
 _LONGEST_PHRASE = 4
-_ENOUGH = 256
-_BROAD = 4_096
-_SHORTLIST = 64
 _REMEMBERED = 4_096
 _NOISE = 1e-9
 """Sums of the same addends in another order differ by less."""
@@ -116,6 +113,8 @@ class CapabilityIndex:
         self._candidates: dict[Slot, Candidate] = {}
         self._profiles: dict[Slot, Profile] = {}
         self._ranks: dict[Slot, Rank] = {}
+        self.without_specialties: set[Slot] = set()
+        """Those who claim none."""
         self._next_slot: Slot = 0
         self._specialties: Postings = {}
         self._parts: Postings = {}
@@ -153,6 +152,7 @@ class CapabilityIndex:
             self._spread.update(profile.every)
             self._granted.clear()
         self._candidates[known] = candidate
+        (self.without_specialties.discard if candidate.specialties else self.without_specialties.add)(known)
         self._ranks[known] = rank_of(
             candidate.id, candidate.name, candidate.done, candidate.failed, candidate.load, candidate.age
         )
@@ -172,6 +172,7 @@ class CapabilityIndex:
         slot = self._slots.pop(id)
         del self._candidates[slot], self._ranks[slot]
         profile = self._profiles.pop(slot)
+        self.without_specialties.discard(slot)
         self._granted.clear()
         for postings, keys in self._places(profile):
             for key in keys:
@@ -213,12 +214,7 @@ class CapabilityIndex:
 
     def best(self, asked: Iterable[Asked], limit: int) -> list[Slot]:
         """Return the slots of the best `limit` candidates for these words, best first."""
-        asked = tuple(asked)
-        gains, whole = _gains(asked)
-        if not whole:
-            shortlist = self._highest(gains, limit + _SHORTLIST)
-            gains = {slot: sum(word.points_of(slot) for word in asked) for slot in shortlist}
-        return self._highest(gains, limit)
+        return self._highest(_gains(asked, max(limit, 1)), limit)
 
     def _highest(self, gains: dict[Slot, float], limit: int) -> list[Slot]:
         slots: Iterable[Slot] = gains
@@ -326,31 +322,30 @@ class CapabilityIndex:
         return log(1 + len(self._candidates) / spread) if spread else inf
 
 
-def _gains(asked: tuple[Asked, ...]) -> tuple[dict[Slot, float], bool]:
-    """Sum what each candidate gets, and tell whether that is all of it.
+def _gains(asked: Iterable[Asked], limit: int) -> dict[Slot, float]:
+    """Sum what candidates get: all who can be among the best `limit`, and of the others as few as that takes.
 
-    Among very many candidates broad words stay affordable: once `_ENOUGH` candidates have a word by its dearest grants,
-    its cheaper ones are left out, and what more than `_BROAD` have counts only where too few have anything else.
+    Dearest words come first. Once the best `limit` have more than all words that are left could give, whoever has none
+    of the words before is out, however many that are, and soon most of the others.
     """
+    dearest_first = sorted(asked, key=lambda word: -word.grants[0].points)
     gains: dict[Slot, float] = {}
-    broad: list[Grant] = []
-    whole = True
-    for word in asked:
+    summed, left = 0.0, sum(word.grants[0].points for word in dearest_first)
+    for word in dearest_first:
+        if summed > left + _NOISE and len(gains) >= limit:
+            least = nlargest(limit, gains.values())[-1] - left - _NOISE
+            if least > 0:
+                gains = {slot: gain + word.points_of(slot) for slot, gain in gains.items() if gain >= least}
+                left -= word.grants[0].points
+                continue
         given: set[Slot] = set()
         for grant in word.grants:
-            if len(given) >= _ENOUGH:
-                whole = False
-                break
-            if len(grant.slots) > _BROAD:
-                broad.append(grant)
-                continue
             _add(gains, grant.points, grant.slots - given if given else grant.slots)
             if grant is not word.grants[-1]:
                 given |= grant.slots
-    for grant in sorted(broad, key=itemgetter(0, 1), reverse=True):
-        if len(gains) < _ENOUGH:
-            _add(gains, grant.points, grant.slots - gains.keys())
-    return gains, whole and not broad
+        summed += word.grants[0].points
+        left -= word.grants[0].points
+    return gains
 
 
 def _add(gains: dict[Slot, float], points: float, slots: Set[Slot]) -> None:

@@ -147,6 +147,8 @@ def _indexed(
 def _joiner(index: CapabilityIndex, uncovered: tuple[Asked, ...], *, first: bool) -> Slot | None:
     if first:
         return next(iter(index.best(uncovered, 1)), None)
+    if not index.without_specialties and _most_weight(uncovered) < NAME:
+        return None
     claimed = tuple(
         Asked(word.text, word.at, grants)
         for word in uncovered
@@ -159,9 +161,14 @@ def _joiner(index: CapabilityIndex, uncovered: tuple[Asked, ...], *, first: bool
     return None
 
 
+def _most_weight(uncovered: tuple[Asked, ...]) -> float:
+    """The most that one agent could answer to these words with, were it given the dearest grant of each."""
+    return sum(max(grant.weight for grant in word.grants) for word in uncovered)
+
+
 def _brings_enough(index: CapabilityIndex, slot: Slot, uncovered: tuple[Asked, ...]) -> bool:
     """A stray word in a description must not add an agent to those that claim the rest of the request."""
-    if not index.candidate(slot).specialties:
+    if slot in index.without_specialties:
         return True
     return sum(grant.weight for word in uncovered if (grant := word.grant_of(slot))) >= NAME
 
