@@ -50,6 +50,18 @@ class DiskStayedFull(EngineError):
         self.waited_s = waited_s
 
 
+class ToolRejected(EngineError):
+    """A person does not let an agent call a tool, or nobody said in time that it may.
+
+    Attributes:
+        tool: Its name.
+    """
+
+    def __init__(self, tool: str) -> None:
+        super().__init__(f"a person rejected the call of {tool}")
+        self.tool = tool
+
+
 class UnknownRun(EngineError):
     """The journal has no run with this id.
 

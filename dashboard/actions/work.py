@@ -9,7 +9,7 @@ from dashboard.views.amounts import moment, remaining
 from dashboard.views.inbox import question_of
 from dashboard.views.rows import Cell, labelled
 from dashboard.views.typed import Line, Mistyped, length_s
-from engine.core.commands import Command, RetryWork, SetDeadline, SetPriority
+from engine.core.commands import Command, RetryWork, RevokeGrant, SetDeadline, SetPriority
 from engine.core.limits.budget import deadline_of
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.state import State
@@ -102,6 +102,14 @@ def _answer(at: Acting, said: Spoken) -> None:
     at.ask(dialogs.AnswerDialog(found.id, said.word(1), said.option("output") or ""))
 
 
+def _revoke(at: Acting, said: Spoken) -> None:
+    grant = said.word()
+    if grant is None:
+        at.warn(f"revoke GRANT: which one? {', '.join(at.state.grants) or 'nothing is granted'}")
+    else:
+        at.deck.order(RevokeGrant(grant=grant))
+
+
 def _tasks(state: State, _before: str) -> list[str]:
     return [task.id for task in state.tasks.values() if not task.ended and task.kind == "agent"]
 
@@ -133,5 +141,9 @@ WORK = (
     Action(
         name="answer", does=_answer, writes=True, of=lambda state, before: list(state.escalations), then=_answers,
         arguments="[QUESTION] [ANSWER] [--output TEXT]", says="answer what waits for a person",
+    ),
+    Action(
+        name="revoke", does=_revoke, writes=True, of=lambda state, before: list(state.grants),
+        arguments="GRANT", says="ask again about calls of a tool",
     ),
 )  # fmt: skip

@@ -46,7 +46,8 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "priority": ("dashboard.cli.work:priority", "Change how urgent a run or a task is."),
         "deadline": ("dashboard.cli.work:deadline", "Change the deadline of a run or a task."),
         "inbox": ("dashboard.cli.work:inbox", "List the questions that wait for a person."),
-        "answer": ("dashboard.cli.work:answer", "Answer one of them."),
+        "answer": ("dashboard.cli.work:answer", "Answer one of them, or several at once."),
+        "grants": ("dashboard.cli.work:grants", "List or revoke what people allowed for all calls of a tool."),
     },
     "Move": {
         "export": ("dashboard.cli.archive:export", "Write the whole state to an archive."),

@@ -1,4 +1,4 @@
-"""`cancel`, `retry`, `priority`, `deadline`, `reassign`, `inbox`, `answer`: work, and what waits for a person.
+"""`cancel`, `retry`, `priority`, `deadline`, `reassign`, `inbox`, `answer`, `grants`: work, and questions to a person.
 
 Rule: nothing is changed here. Each subcommand builds one command; `change` sends it and prints its outcome.
 """
@@ -11,12 +11,12 @@ import click
 from dashboard.clean import clean
 from dashboard.cli.database import database_of, team_fields
 from dashboard.cli.items import name_of
-from dashboard.cli.output import WRONG_USAGE, Table, emit, fail, is_interactive, say
-from dashboard.cli.sending import Sending, change, plain, state_of
+from dashboard.cli.output import DONE, WRONG_USAGE, Table, emit, fail, is_interactive, say
+from dashboard.cli.sending import Sending, change, order, plain, sending_options, state_of
 from dashboard.cli.times import now_in, seconds
 from dashboard.views.amounts import clock, remaining
 from dashboard.views.digest import needs_person
-from engine.core.commands import Answer, Cancel, Command, Reassign, RetryWork, SetDeadline, SetPriority
+from engine.core.commands import Answer, Cancel, Command, Reassign, RetryWork, RevokeGrant, SetDeadline, SetPriority
 from engine.core.fact import JsonValue
 from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
@@ -107,16 +107,45 @@ def _in_trouble(state: State, key: str) -> str:
 
 
 @change("answer")
-@click.argument("question")
+@click.argument("questions")
 @click.argument("answer")
 @click.option("--output", metavar="TEXT", help="With 'use': the output that stands for the work.")
 @click.option("--output-json", metavar="JSON", help="The same, as a JSON value.")
-def answer(question: str, answer: str, *, output: str | None, output_json: str | None) -> Command:
-    """Answer QUESTION, by its id or that of the task that waits; 'quarterdeck inbox' lists them."""
+@click.option("--all-alike", is_flag=True, help="Answer all that are about the same tool, or in the same words.")
+def answer(questions: str, answer: str, *, output: str | None, output_json: str | None, all_alike: bool) -> Command:
+    """Answer QUESTIONS, by id or that of the task that waits, several with commas; 'quarterdeck inbox' lists them."""
     value: JsonValue = output
     if output_json is not None:
         try:
             value = json.loads(output_json)
         except ValueError as error:
             fail("usage", f"--output-json is not JSON: {error}", "a text goes to --output", WRONG_USAGE)
-    return Answer(escalation=question, answer=answer, output=value)
+    first, *others = questions.split(",")
+    return Answer(escalation=first, answer=answer, output=value, also=others, alike=all_alike)
+
+
+@click.command("grants")
+@sending_options
+@click.option("--revoke", metavar="ID", help="Ask a person again about calls of the tool.")
+@click.pass_context
+def grants(ctx: click.Context, revoke: str | None) -> int:
+    """List the tools that agents may call, or may not, without a question."""
+    if revoke is not None:
+        return order(ctx, Sending.of(ctx), [RevokeGrant(grant=revoke)])
+    db = database_of(ctx, changes=False)
+    with Reader(db) as reader:
+        state = folded_from(reader)
+    given = list(state.grants.values())
+    fields = ("id", "agent_id", "generation", "tool", "allows", "given_ms")
+    items = [{**{name: getattr(one, name) for name in fields}, "agent": name_of(state, one.agent_id)} for one in given]
+
+    def shown() -> Table:
+        rows = [
+            (one.id, f"{name_of(state, one.agent_id)} g{one.generation}", one.tool,
+             "allowed" if one.allows else "rejected", clock(one.given_ms))
+            for one in given
+        ]  # fmt: skip
+        return Table(("ID", "AGENT", "TOOL", "CALLS ARE", "SINCE"), rows, empty="nothing is granted")
+
+    emit(ctx, {"v": 1, "kind": "grants", **team_fields(db, state), "seq": state.seq, "items": items}, shown)
+    return DONE

@@ -13,10 +13,11 @@ from dashboard.clean import clean
 from dashboard.dialogs.dialog import Dialog, Told
 from dashboard.views.header import Glimpse
 from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, question_lines, subject_name
-from dashboard.views.rows import Cell, Choice
+from dashboard.views.rows import Cell, Choice, labelled
 from dashboard.widgets.fields import Picker
 from engine.core.commands import Answer
 from engine.core.fact import JsonValue
+from engine.core.queries.questions import alike
 
 _KINDS = (
     Choice("text", "text", "as it stands · ctrl+s answers with it"),
@@ -31,12 +32,14 @@ class AnswerDialog(Dialog):
         Binding("right", "app.focus_next", "next", show=False),
         Binding("left", "app.focus_previous", "previous", show=False),
         Binding("ctrl+s", "confirm_output", "answer with it", show=False),
+        Binding("ctrl+a", "answer_alike", "answer all that are alike", show=False, priority=True),
     ]
 
     def __init__(self, escalation_id: str, said: str | None = None, output: str = "") -> None:
         super().__init__()
         self._escalation_id, self._said, self._output = escalation_id, said, output
         self._kind = ""
+        self._alike = False
         self._options: list[str] = []
 
     def title_line(self) -> str:
@@ -70,6 +73,12 @@ class AnswerDialog(Dialog):
             self.problem(f"{self._said!r} is no answer to it; say one of {', '.join(self._options)}")
         self.look(self.deck.glimpse)
 
+    def action_answer_alike(self) -> None:
+        """Give the answer to all questions that are alike, or to this one again."""
+        asked = self.state.escalations.get(self._escalation_id)
+        self._alike = not self._alike and asked is not None and len(alike(self.state, asked)) > 1
+        self.look(self.deck.glimpse)
+
     def _edit(self, shown: bool) -> None:
         self.query_one("#output").display = shown
         self.query_one(Picker).display = shown
@@ -79,7 +88,10 @@ class AnswerDialog(Dialog):
         if asked is None:
             self.problem("it was answered meanwhile; esc goes back")
             return
-        self.told("told").show(question_lines(glimpse.state, asked, glimpse.now_ms))
+        lines = [*question_lines(glimpse.state, asked, glimpse.now_ms)]
+        if self._alike:
+            lines.append(labelled("answers", ", ".join(one.id for one in alike(glimpse.state, asked)), "strong"))
+        self.told("told").show(lines)
         chosen = self._chosen()
         meanings = [
             Cell(
@@ -132,7 +144,7 @@ class AnswerDialog(Dialog):
                     self.problem(f"that is no JSON: {error}")
                     return
         if self.is_current:
-            self.dismiss(Answer(escalation=self._escalation_id, answer=option, output=output))
+            self.dismiss(Answer(escalation=self._escalation_id, answer=option, output=output, alike=self._alike))
 
     def confirm(self) -> None:
         """Enter in the picker answers with the output."""

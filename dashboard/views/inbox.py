@@ -1,10 +1,12 @@
 """What waits for a person: questions with their answers, then what is broken or has failed."""
 
+import json
 from collections.abc import Sequence
 
 from dashboard.views.amounts import clock, counted, elapsed, left
 from dashboard.views.digest import needs_person
 from dashboard.views.rows import Cell, Column, Listing, labelled, matches, nothing
+from engine.core.queries.questions import alike
 from engine.core.state import Escalation, State, TaskStatus
 
 COLUMNS = (
@@ -16,8 +18,25 @@ COLUMNS = (
     Column("ANSWERS", 45, drop=3),
     Column("ASKED", 8, drop=4),
 )
-_ABOUT = {"failure": "a failure", "doubt": "a doubt", "drain": "a swap", "budget": "a budget"}
+_ABOUT = {
+    "ask": "a question",
+    "approval": "an approval",
+    "permission": "an approval",
+    "failure": "a failure",
+    "doubt": "a doubt",
+    "drain": "a swap",
+    "budget": "a budget",
+}
 MEANINGS: dict[tuple[str, str], str] = {
+    ("ask", "reply"): "tells the agent what you write",
+    ("approval", "allow_once"): "this call may happen",
+    ("approval", "allow_always"): "this and every later call of the tool by this generation of the agent",
+    ("approval", "reject_once"): "this call does not happen; the agent is told so",
+    ("approval", "reject_always"): "nor does any later one by this generation of the agent",
+    ("permission", "allow_once"): "the program may do it",
+    ("permission", "allow_always"): "it may do this and whatever is of the same kind",
+    ("permission", "reject_once"): "the program may not do it",
+    ("permission", "reject_always"): "it may not do this, nor anything of the same kind",
     ("failure", "retry"): "tries it again; its failure policies start over",
     ("failure", "reject"): "goes on to the next failure policy; without one the task fails",
     ("failure", "skip"): "marks it failed; tasks that wait for it go on without it",
@@ -32,7 +51,7 @@ MEANINGS: dict[tuple[str, str], str] = {
     ("budget", "fail"): "ends it now, as failed",
 }
 """What an answer means, by the kind of the question."""
-WITH_OUTPUT = frozenset({("failure", "use"), ("doubt", "ran")})
+WITH_OUTPUT = frozenset({("ask", "reply"), ("failure", "use"), ("doubt", "ran")})
 """Answers that come with an output."""
 
 
@@ -40,7 +59,7 @@ def inbox(state: State, *, now_ms: int, needle: str = "") -> Listing:
     """Return what waits for a person as rows; keys are ids of questions, agents, supervisors and tasks."""
     every = needs_person(state)
     keys = [key for key in every if matches(needle, *(cell.text for cell in _row(state, key, now_ms)))]
-    told = "questions about failed tasks, swaps that take long and spent budgets appear here"
+    told = "questions of agents, about failed tasks, tools and budgets appear here"
     empty = nothing(needle, "", "nothing waits for you", told)
 
     def make(key: str) -> tuple[Cell, ...]:
@@ -121,6 +140,8 @@ def place_of(state: State, key: str) -> str:
 def question_lines(state: State, asked: Escalation, now_ms: int) -> Sequence[Cell]:
     """Return a question whole: what it is about, what is known, what else happens."""
     lines = [Cell(asked.question, "strong")]
+    if asked.detail.get("arguments") is not None:
+        lines.append(labelled("with", json.dumps(asked.detail["arguments"], ensure_ascii=False)))
     task = state.tasks.get(asked.subject)
     if task is not None:
         agent = state.agents.get(task.agent_id or task.worker_id or "")
@@ -139,6 +160,8 @@ def question_lines(state: State, asked: Escalation, now_ms: int) -> Sequence[Cel
                 labelled("before", ", ".join(state.tasks[one].title for one in task.before if one in state.tasks))
             )
     lines.append(labelled("asked", f"{clock(asked.asked_ms)}, {elapsed(now_ms - asked.asked_ms) or '0 s'} ago"))
+    if (others := len(alike(state, asked)) - 1) > 0:
+        lines.append(labelled("alike", f"{counted(others, 'more question')}; ctrl+a answers all at once"))
     lines.append(labelled("default", otherwise(asked, now_ms), "draining" if asked.due_ms is not None else ""))
     return lines
 

@@ -65,6 +65,9 @@ def agent_page(
         cells.append(labelled("restarts", count(agent.restarts), "warn"))
     if agent.stuck:
         cells.append(labelled("stuck", f"{counted(agent.stuck, 'thread')} of ended attempts still hold a slot", "warn"))
+    for grant in [one for one in state.grants.values() if one.agent_id == agent_id]:
+        may = "is called without asking" if grant.allows else "is rejected without asking"
+        cells.append(labelled("granted", f"{grant.tool} {may} ({grant.id}); :revoke {grant.id} asks again"))
     cells += [BLANK, Cell("SPEC", "muted"), *(labelled(*line) for line in spec_lines(state.spec_of(agent)))]
     cells += [BLANK, Cell("AT WORK", "muted"), *_at_work(state, agent_id, counts, live, now_ms)]
     return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history, now_ms)]

@@ -137,8 +137,14 @@ def _parked(told: _Told, event: on.AttemptParked) -> str:
     return f"{told.agent_id} gave its slot back: {told.work} waits for {WAITS_FOR[event.why]}"
 
 
+def _granted(told: _Told, event: on.GrantGiven) -> str:
+    return f"{told.agent_id} {'calls' if event.allows else 'is refused'} {event.tool} without asking from now on"
+
+
 def _answered(told: _Told, event: on.EscalationAnswered) -> str:
     about = f"{event.escalation_id} about {told.all([event.subject])}"
+    if event.by == "grant":
+        return f"an answer for all calls of the tool answered {about}: {event.answer}"
     if event.by == "default":
         return f"nobody answered {about} in time, so its default holds: {event.answer}"
     return f"a person answered {about}: {event.answer}"
@@ -328,6 +334,8 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     # What happened between the team and a person.
     on.Escalated: ("a person is asked ({escalation_id}): {question}", "error"),
     on.EscalationAnswered: (_answered, ""),
+    on.GrantGiven: (_granted, ""),
+    on.GrantRevoked: ("a person is asked again when {agent_id} calls {tool}", ""),
     on.QuestionWithdrawn: ("{agent_id} waits for no answer to {escalation_id} any more", "muted"),
     # Failures: who takes over, what a person said, circuits and restarts.
     on.TaskFailedOver: ("{task_id} went to {to_id}: {reason}", "draining"),

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from msgspec import field
 
-from engine.core.entities.engine import OF_ATTEMPTS, Engine, Escalation, Ledger, Outcome, Timer, timer_id
+from engine.core.entities.engine import OF_ATTEMPTS, Engine, Escalation, Grant, Ledger, Outcome, Timer, timer_id
 from engine.core.entities.memory import (
     CONVERSATIONS,
     EXCHANGES,
@@ -94,6 +94,8 @@ class State:
     timers: dict[str, Timer] = field(default_factory=dict)
     escalations: dict[str, Escalation] = field(default_factory=dict)
     """Questions that wait for a person, the oldest first."""
+    grants: dict[str, Grant] = field(default_factory=dict)
+    """What people said of tools for longer than one answer."""
     ledgers: dict[str, Ledger] = field(default_factory=dict)
     """Of those whose budgets were warned about or extended."""
     limited: Ids = field(default_factory=OrderedDict)

@@ -1,30 +1,35 @@
-"""What an attempt asks of people.
+"""What an attempt asks of people, and what they said for longer than one answer.
 
 A question has a key, like a step: an attempt that asks again, also after a crash, finds the question that is open, or
 its answer. While it waits the attempt holds no slot. See docs/reference/function-agents.md.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 import anyio
 
+from engine.core.decide.asking import ALLOW_ALWAYS, ALLOW_ONCE, ALLOWS, REJECT_ALWAYS, REJECT_ONCE, granted
 from engine.core.fact import JsonValue
 from engine.core.signals import AskGivenUp, PersonAsked, PersonKind
 from engine.core.state import ParkedFor
+from engine.core.strategies.guard import in_words
 from engine.core.validation.bounds import LONGEST_S
-from engine.core.values import Held
-from engine.errors import AttemptInterrupted
+from engine.core.values import Held, preview
+from engine.errors import AttemptInterrupted, ToolRejected
+from engine.guards import CheckedOutput, holds_for
 from engine.runtimes.holding import SlotHolder, of_attempt
 from engine.runtimes.slot import Slot
 from engine.runtimes.task import as_text
-from engine.runtimes.values import clean
+from engine.runtimes.values import clean, shown_input
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
 LONGEST_QUESTION = 2_000
 """Characters of a question that are shown; what is longer is cut."""
+FOUR_OPTIONS = [ALLOW_ONCE, ALLOW_ALWAYS, REJECT_ONCE, REJECT_ALWAYS]
 MOST_OPTIONS = 20
 OPTION_CHARACTERS = 200
 
@@ -65,6 +70,7 @@ class PeopleLine(SlotHolder):
     scope: anyio.CancelScope
     is_recorded: Callable[[str], bool]
     recorded: "Callable[[str], Awaitable[JsonValue]]"
+    key: Callable[[str, JsonValue], str]
     _raise_if_over: Callable[[], None]
 
     def __init__(self) -> None:
@@ -127,6 +133,58 @@ class PeopleLine(SlotHolder):
             finally:
                 del self._slots[id(slot)], self._asked[key]
         return as_text(await self._services.text(said))
+
+    def granted(self, tool: str) -> bool | None:
+        """Return what a person said of all calls of `tool` by this generation of the agent; None where nobody has."""
+        effect = self.effect
+        found = granted(self._services.state, effect.agent_id, effect.generation, tool)
+        return None if found is None else found.allows
+
+    async def approve(
+        self,
+        tool: str,
+        arguments: JsonValue,
+        rule: JsonValue,
+        *,
+        runs_programs: bool = False,
+        due_s: float | None = None,
+    ) -> None:
+        """Return when `tool` may be called; ask a person where the rule says so, and wait without a slot.
+
+        Args:
+            tool: Its name, which grants are for.
+            arguments: What it is to be called with; shown short, and without secrets.
+            rule: `never`, `always`, or a guard over the arguments: a person is asked where it holds.
+            runs_programs: Its calls may do anything: without a guard a person allows them one by one.
+            due_s: How long to wait for a person, in seconds; then it is rejected.
+
+        Raises:
+            ToolRejected: If it may not.
+            AttemptInterrupted: If the attempt is asked to stop meanwhile.
+        """
+        key = self.key(f"approve:{tool}", arguments)
+        if rule in (None, "never"):
+            return
+        name = self.effect.agent
+        if rule != "always" and not await holds_for(rule, [CheckedOutput(name, "done", arguments)]):
+            return
+        said = self.granted(tool)
+        if said is None:
+            shown = shown_input(arguments)
+            options = [ALLOW_ONCE, REJECT_ONCE] if runs_programs and rule == "always" else FOUR_OPTIONS
+            because = "" if rule == "always" else f" ({in_words(rule)})"
+            answer = await self.ask_person(
+                key,
+                f"{name} wants to call {tool} with {preview(json.dumps(shown, ensure_ascii=False), 300)}{because}",
+                options,
+                REJECT_ONCE if due_s is not None else None,
+                due_s,
+                kind="approval",
+                detail={"tool": tool, "arguments": shown},
+            )
+            said = answer in ALLOWS
+        if not said:
+            raise ToolRejected(tool)
 
     def person_answered(self, key: str) -> None:
         """Take the answer to a question, if there is one; by the host."""

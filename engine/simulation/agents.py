@@ -21,7 +21,7 @@ from engine.core.signals import AttemptSucceeded
 from engine.core.spec import AgentSpec
 from engine.core.state import State
 from engine.core.values import Usage, preview
-from engine.errors import AgentCrashed, AttemptInterrupted, BoundElsewhere, DelegationFailed, Unusable
+from engine.errors import AgentCrashed, AttemptInterrupted, BoundElsewhere, DelegationFailed, ToolRejected, Unusable
 from engine.runtimes.code import Code
 from engine.runtimes.context import Context
 from engine.runtimes.slot import Slot
@@ -199,22 +199,24 @@ async def _step(scene: Scene, name: str) -> None:
 def _consults(scene: Scene) -> bool:
     """Tell whether an agent asks a person; not where it may have to wait for longer than its time limit."""
     limited = scene.given and scene.work.spec.timeout_s is not None
-    return not limited and crc32(f"{scene.work.effect.title} asks".encode()) % 100 < CONSULTS
+    return not limited and crc32(f"{scene.work.effect.task_id} asks".encode()) % 100 < CONSULTS
 
 
 async def _consult(scene: Scene) -> None:
     """Ask a person, in each attempt the same; some ask twice at once, do a step beside, or stop waiting."""
-    title = scene.work.effect.title
-    how = crc32(f"{title} how".encode()) % 5
+    how = crc32(scene.work.effect.task_id.encode()) % 5
     if how == 0:
         with anyio.move_on_after(0):  # it does not wait: nobody is asked any more
             await scene.context.ask("given up at once?")
         return
 
     async def asks(number: int) -> None:
+        if how == 4:
+            await _send_if_allowed(scene)
+            return
         with scene.world.asks(scene.work):
             if (how + number) % 2:
-                said = await scene.context.ask(f"{number}?", ["yes", "no"], default="no", due_s=3_000)
+                said = await scene.context.ask(f"{number}?", ["yes", "no"], default="no", due_s=900)
             else:
                 said = await scene.context.ask(f"{number}?", ["yes", "no"] if number else ())
         scene.world.is_told(scene.work, said)
@@ -224,6 +226,16 @@ async def _consult(scene: Scene) -> None:
             group.start_soon(asks, number)
         if how == 3:
             await _step(scene, "beside a question")
+
+
+async def _send_if_allowed(scene: Scene) -> None:
+    """Ask whether a tool may be called."""
+    tool = scene.draw.choice(["send", "delete"])
+    try:
+        with scene.world.asks(scene.work):
+            await scene.work.approve(tool, ["it"], "always", due_s=scene.draw.choice([None, 900.0]))
+    except ToolRejected:
+        scene.world.is_rejected(scene.work, tool)
 
 
 def _spend(scene: Scene) -> None:

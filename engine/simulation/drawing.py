@@ -200,6 +200,8 @@ BY_FIELD: dict[tuple[str, str], Callable[[Random, State], Any]] = {
     ("Escalate", "after_s"): _seconds(60, 20_000),
     ("Optimize", "performance_threshold"): _one(0.5, 0.85, 1.0),
     ("Answer", "escalation"): lambda draw, state: one_of(draw, list(state.escalations)),
+    ("Answer", "also"): lambda draw, state: draw.sample([*state.escalations], min(len(state.escalations), 2)),
+    ("RevokeGrant", "grant"): lambda draw, state: one_of(draw, list(state.grants)),
     ("Answer", "answer"): lambda draw, state: one_of(
         draw, [option for one in state.escalations.values() for option in one.options]
     ),

@@ -172,6 +172,14 @@ class World:
         if job is not None and said not in job.steps.values():
             self.breaks("an_answer_is_what_was_said", "An attempt is told what a person said", f"{job.id}: {said!r}")
 
+    def is_rejected(self, work: Work, tool: str) -> None:
+        """Check that an attempt is told that a tool is rejected only where a person, or the deadline, said so."""
+        job, effect = self.books.work.jobs.get(work.effect.task_id), work.effect
+        said = [] if job is None else [one for one in job.steps.values() if str(one).startswith("reject_")]
+        grants = self.books.team.grants.values()
+        if job is not None and not said and (effect.agent_id, effect.generation, tool, False) not in grants:
+            self.breaks("an_answer_is_what_was_said", "An attempt is told what a person said", f"{job.id}: rejected")
+
     def is_ahead(self, what: str) -> None:
         """Break the law that effects follow the write."""
         self.breaks("disk_before_deed", "Nothing is done before it is on disk", what)

@@ -29,6 +29,7 @@ from engine.supervisor.changes import Changes
 from engine.supervisor.local import LocalEngine
 from engine.supervisor.node import check_names, checks_arguments, spec_of
 from engine.supervisor.offline import complete_state_of, state_ready
+from engine.supervisor.people import People
 from engine.supervisor.requests import Requests
 from engine.supervisor.views import AgentSpecs, Views
 from store import Durability
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 Self = TypeVar("Self", bound="DynamicSupervisor")
 
 
-class DynamicSupervisor(Requests, Changes, Views):
+class DynamicSupervisor(Requests, People, Changes, Views):
     """A team of agents that works on requests, and may be changed while it does.
 
     Every call works without set-up: it starts an engine for as long as it takes. `async with supervisor:` keeps one.

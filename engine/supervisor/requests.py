@@ -8,7 +8,7 @@ import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 from msgspec.structs import replace
 
-from engine.core.commands import Answer, Cancel, Pause, Reassign, Resume, RetryWork, SetDeadline, SetPriority, Submit
+from engine.core.commands import Cancel, Pause, Reassign, Resume, RetryWork, SetDeadline, SetPriority, Submit
 from engine.core.decide.graphs import planned
 from engine.core.errors import CoreError, Refused
 from engine.core.events import RunFinished
@@ -18,11 +18,11 @@ from engine.core.policies.records import Chain
 from engine.core.queries.able import AWAY, is_able
 from engine.core.queries.participants import Cast, cast_for
 from engine.core.queries.targets import find_agent
-from engine.core.state import Agent, Escalation, RunStatus, RunSummary, State, Supervisor, Task, TaskStatus
+from engine.core.state import Agent, RunStatus, RunSummary, State, Supervisor, Task, TaskStatus
 from engine.core.validation.bounds import Label, Priority, Seconds
 from engine.core.validation.records import check_arguments
 from engine.core.values import TextRef
-from engine.errors import EngineError, HostStopped, NotRunning, UnknownRun, Unusable
+from engine.errors import EngineError, NotRunning, UnknownRun, Unusable
 from engine.host.orders import Applied
 from engine.results import ENDED_OTHERWISE, RunFailed, RunResult, WorkStatus
 from engine.runtimes.task import as_text
@@ -247,40 +247,6 @@ class Requests(Node):
             CommandRefusedError: If there is nothing to try again.
         """
         return await self._engine.order(lambda: RetryWork(target=id))
-
-    @property
-    def questions(self) -> list[Escalation]:
-        """What waits for a person in the whole team, the oldest first; a copy."""
-        return list(self._state.escalations.values())
-
-    async def next_question(self) -> Escalation:
-        """Return the oldest question that waits for a person, once there is one in the whole team.
-
-        Raises:
-            HostStopped: If the engine ended first.
-        """
-        async with self._engine.running():
-            with self._engine.events() as events:
-                while not self._state.escalations:
-                    try:
-                        await anext(events)
-                    except StopAsyncIteration:
-                        raise HostStopped("nobody asked a question") from None
-                return self.questions[0]
-
-    async def answer(self, question: str, answer: str, output: JsonValue = None) -> Applied:
-        """Answer a question that waits for a person.
-
-        Args:
-            question: Its id, or that of the task that waits.
-            answer: One of its options.
-            output: With the answer `use`: what stands for the work.
-
-        Raises:
-            CommandRefusedError: If nothing waits for it, or it is none of the options.
-        """
-        value = json_value(output)
-        return await self._engine.order(lambda: Answer(escalation=question, answer=answer, output=value))
 
     # Runs
 

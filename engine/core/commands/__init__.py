@@ -11,6 +11,7 @@ from engine.core.commands.run import (
     Cancel,
     Reassign,
     RetryWork,
+    RevokeGrant,
     SetDeadline,
     SetPriority,
     Submit,
@@ -64,6 +65,7 @@ Command: TypeAlias = (
     | SetDeadline
     | Reassign
     | Answer
+    | RevokeGrant
     | Pause
     | Resume
     | StopEngine

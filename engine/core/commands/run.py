@@ -76,7 +76,20 @@ class Answer:
     answer: str
     """One of the options of the question."""
     output: JsonValue = None
-    """With the answer `use`: the output that stands for the work."""
+    """With the answer `use`: the output that stands for the work; with `reply`: what the agent is told."""
+    also: list[Target] = field(default_factory=list)
+    """Questions that get the same answer; all of them, or none."""
+    alike: bool = False
+    """All questions that are alike get it too: of the same kind, about the same tool or in the same words."""
+
+
+@fact
+class RevokeGrant:
+    """Ask a person again about calls of a tool."""
+
+    type: Literal["revoke_grant"] = "revoke_grant"
+    grant: Target
+    """Id of the grant."""
 
 
 @fact

@@ -66,6 +66,7 @@ ON_COMMAND: dict[type, Callable[[State, Any, Context], Applied]] = {
     commands.SetDeadline: deadlines.set_deadline,
     commands.Reassign: run.reassign,
     commands.Answer: escalations.answer,
+    commands.RevokeGrant: asking.revoke_grant,
     commands.Pause: team.pause,
     commands.Resume: team.resume,
     commands.StopEngine: engine.stop_engine,
@@ -134,8 +135,8 @@ escalations.ON_ANSWER["doubt"] = escalations.settled
 escalations.ON_ANSWER["drain"] = swapping.drain_answered
 escalations.ON_ANSWER["budget"] = enforcement.answered
 escalations.ON_ANSWER["ask"] = asking.replied
-escalations.ON_ANSWER["approval"] = asking.replied
-escalations.ON_ANSWER["permission"] = asking.replied
+escalations.ON_ANSWER["approval"] = asking.permitted
+escalations.ON_ANSWER["permission"] = asking.permitted
 ON_STOPPED["limit"] = enforcement.set_aside
 
 

@@ -4,14 +4,19 @@ The answer is kept like the output of a step, under the key of what asked: an at
 crash, finds the question that is open, or its answer. What a task asked ends with the task (`fold.ending`).
 """
 
+from collections.abc import Mapping
+
+from engine.core.commands import RevokeGrant
 from engine.core.context import Context
 from engine.core.decide.attempts import live
-from engine.core.decide.escalations import REPLY
-from engine.core.events import Event, QuestionWithdrawn
-from engine.core.outcomes import ask
+from engine.core.decide.escalations import REPLY, answer_to, answered
+from engine.core.errors import Refused
+from engine.core.events import Event, GrantGiven, GrantRevoked, QuestionWithdrawn
+from engine.core.fact import JsonValue
+from engine.core.outcomes import Applied, Mint, ask
 from engine.core.prompts import Answered
 from engine.core.signals import AskGivenUp, PersonAsked
-from engine.core.state import State
+from engine.core.state import Agent, Grant, State
 
 ALLOW_ONCE, ALLOW_ALWAYS, REJECT_ONCE, REJECT_ALWAYS = "allow_once", "allow_always", "reject_once", "reject_always"
 ALLOWS = frozenset({ALLOW_ONCE, ALLOW_ALWAYS})
@@ -21,31 +26,37 @@ ALLOWS = frozenset({ALLOW_ONCE, ALLOW_ALWAYS})
 def person_asked(state: State, signal: PersonAsked, ctx: Context) -> list[Event]:
     """Ask a person, unless that was asked or answered already."""
     found = live(state, signal)
-    if found is None or found[1].agent_id is None or found[1].stopping not in (None, "migrate"):
+    if found is None or found[1].stopping not in (None, "migrate"):
         return []
     task, attempt = found
+    if attempt.agent_id is None:
+        return []
     if signal.key in task.steps or signal.key in task.asks:
         return []
-    detail = {**signal.detail, "key": signal.key, "generation": attempt.generation}
+    agent = state.agents[attempt.agent_id]
+    detail = {**signal.detail, "key": signal.key, "agent": agent.name, "generation": attempt.generation}
     if signal.options:
         default = signal.default
     else:
         default = None if signal.default is None else REPLY
         detail |= {} if signal.default is None else {"output": signal.default}
-    return [
-        ask(
-            state,
-            ctx,
-            kind=signal.kind,
-            subject=task.id,
-            run_id=task.run_id,
-            question=signal.question,
-            options=signal.options or [REPLY],
-            default=default,
-            after_ms=None if signal.due_s is None else max(1, round(signal.due_s * 1000)),
-            detail=detail,
-        )
-    ]
+    asked = ask(
+        state,
+        ctx,
+        kind=signal.kind,
+        subject=task.id,
+        run_id=task.run_id,
+        question=signal.question,
+        options=signal.options or [REPLY],
+        default=default,
+        after_ms=None if signal.due_s is None else max(1, round(signal.due_s * 1000)),
+        detail=detail,
+    )
+    grant = granted(state, agent.id, attempt.generation, str(signal.detail.get("tool")))
+    if grant is None or signal.kind == "ask":
+        return [asked]
+    said = ALLOW_ONCE if grant.allows else REJECT_ONCE  # a person said so while the attempt was about to ask
+    return [asked, answer_to(asked, said, by="grant")]
 
 
 def given_up(state: State, signal: AskGivenUp, ctx: Context) -> list[Event]:
@@ -63,6 +74,53 @@ def given_up(state: State, signal: AskGivenUp, ctx: Context) -> list[Event]:
             key=signal.key,
         )
     ]
+
+
+def permitted(state: State, prompt: Answered, ctx: Context) -> list[Event]:
+    """Remember an answer that is for all calls of the tool, and give it to those that are asked about now."""
+    if prompt.answer not in (ALLOW_ALWAYS, REJECT_ALWAYS):
+        return []
+    task = state.tasks.get(prompt.subject)
+    agent = state.agents.get(task.agent_id or "") if task is not None else None
+    tool, allows = str(prompt.detail.get("tool")), prompt.answer == ALLOW_ALWAYS
+    if agent is None or not _is_asked_by(agent, prompt.detail):
+        return []  # it was asked by a generation, or an agent, that is not at it any more
+    if granted(state, agent.id, agent.generation, tool) is not None:
+        return []
+    given = GrantGiven(
+        grant_id=Mint(state)("g"), agent_id=agent.id, generation=agent.generation, tool=tool, allows=allows
+    )
+    said = ALLOW_ONCE if allows else REJECT_ONCE
+    others = [
+        one
+        for one in state.escalations.values()
+        if one.kind == prompt.kind and one.detail.get("tool") == tool and said in one.options
+        and _is_asked_by(agent, one.detail) and state.tasks[one.subject].agent_id == agent.id
+    ]  # fmt: skip
+    return [given, *(answered(one, said, by="grant") for one in others)]
+
+
+def _is_asked_by(agent: Agent, detail: Mapping[str, JsonValue]) -> bool:
+    return (detail.get("agent"), detail.get("generation")) == (agent.name, agent.generation)
+
+
+def granted(state: State, agent_id: str, generation: int, tool: str) -> Grant | None:
+    """Return what a person said of all calls of a tool by an agent."""
+    wanted = (agent_id, generation, tool)
+    return next((one for one in state.grants.values() if (one.agent_id, one.generation, one.tool) == wanted), None)
+
+
+def revoke_grant(state: State, command: RevokeGrant, ctx: Context) -> Applied:
+    """Take a grant back."""
+    found = state.grants.get(command.grant.removeprefix("@"))
+    if found is None:
+        raise Refused(f"there is no grant {command.grant!r}; there are: {', '.join(state.grants) or 'none'}")
+    name = state.agents[found.agent_id].name
+    return Applied(
+        events=[GrantRevoked(grant_id=found.id, agent_id=found.agent_id, tool=found.tool)],
+        summary=f"a person is asked again when {name} calls {found.tool}",
+        result={"grant_id": found.id, "agent_id": found.agent_id, "tool": found.tool},
+    )
 
 
 def replied(state: State, prompt: Answered, ctx: Context) -> list[Event]:

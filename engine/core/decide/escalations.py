@@ -12,10 +12,11 @@ from engine.core.commands import Answer
 from engine.core.context import Context
 from engine.core.decide.attempts import live
 from engine.core.errors import Refused
-from engine.core.events import DoubtSettled, EscalationAnswered, Event, TaskFailed, ToolFailed, ToolStarted
+from engine.core.events import DoubtSettled, Escalated, EscalationAnswered, Event, TaskFailed, ToolFailed, ToolStarted
 from engine.core.fact import JsonValue
 from engine.core.outcomes import Applied, ask, of_attempt
 from engine.core.prompts import Answered, AskDoubt
+from engine.core.queries.questions import alike, find_question
 from engine.core.queries.tree import is_cancelled
 from engine.core.signals import ToolBegan, ToolRaised
 from engine.core.state import OF_ATTEMPTS, Escalation, State, Timer
@@ -29,13 +30,16 @@ ON_ANSWER: dict[str, OnAnswer] = {}
 
 
 def answer(state: State, command: Answer, ctx: Context) -> Applied:
-    """Give a question its answer."""
-    found = _found(state, command.escalation)
-    event = _answered(found, command)
+    """Give a question, and those that are alike or named besides, the same answer."""
+    found = find_question(state, command.escalation)
+    asked = {one.id: one for one in (found, *(find_question(state, target) for target in command.also))}
+    if command.alike:
+        asked |= {one.id: one for one in alike(state, found)}
+    events = [_answered(one, command) for one in asked.values()]
     return Applied(
-        events=[event],
-        summary=f"answered {found.id}: {event.answer}",
-        result={"escalation_id": found.id, "subject": found.subject},
+        events=[*events],
+        summary=f"answered {', '.join(asked)}: {events[0].answer}",
+        result={"escalation_id": found.id, "subject": found.subject, "answered": [*asked]},
     )
 
 
@@ -52,17 +56,6 @@ def _answered(found: Escalation, command: Answer) -> EscalationAnswered:
     return answered(found, said, by="person", output=output)
 
 
-def _found(state: State, target: str) -> Escalation:
-    an_id = target.removeprefix("@")
-    if an_id in state.escalations:
-        return state.escalations[an_id]
-    for escalation in state.escalations.values():
-        if escalation.subject == an_id:
-            return escalation
-    open_ones = ", ".join(state.escalations) or "none"
-    raise Refused(f"no question {target!r} waits for an answer; there are: {open_ones}")
-
-
 def answered(found: Escalation, said: str, *, by: str, output: JsonValue = None) -> EscalationAnswered:
     """Return the event that answers a question."""
     return EscalationAnswered(
@@ -74,6 +67,20 @@ def answered(found: Escalation, said: str, *, by: str, output: JsonValue = None)
         output=output,
         by=by,
         detail=found.detail,
+    )
+
+
+def answer_to(asked: Escalated, said: str, *, by: str) -> EscalationAnswered:
+    """Return the event that answers a question which is just being asked."""
+    return EscalationAnswered(
+        escalation_id=asked.escalation_id,
+        kind=asked.kind,
+        subject=asked.subject,
+        run_id=asked.run_id,
+        answer=said,
+        output=None,
+        by=by,
+        detail=asked.detail,
     )
 
 

@@ -52,6 +52,19 @@ class Escalation:
 
 
 @entity
+class Grant:
+    """A person's answer for all calls of a tool by one generation of an agent."""
+
+    id: str
+    agent_id: str
+    generation: int
+    tool: str
+    allows: bool
+    """False where the calls are rejected without asking."""
+    given_ms: int
+
+
+@entity
 class Ledger:
     """What has happened to the budget of a task, a run, an agent or a supervisor."""
 

@@ -74,6 +74,7 @@ from engine.core.events.limits import (
     GraceEnded,
 )
 from engine.core.events.memory import PartRecorded, Remembered
+from engine.core.events.people import GrantGiven, GrantRevoked
 from engine.core.events.run import (
     CancelRequested,
     GroupChange,
@@ -212,6 +213,8 @@ Event: TypeAlias = (
     | Escalated
     | EscalationAnswered
     | QuestionWithdrawn
+    | GrantGiven
+    | GrantRevoked
     | TaskFailedOver
     | TaskTriedAnew
     | TaskAnswered

@@ -72,6 +72,12 @@ def withdraw_asks(state: State, task: Task) -> None:
         withdraw(state, question)
 
 
+def forget_grants(state: State, agent_id: str) -> None:
+    """Drop what was granted to an agent, whose generation is gone."""
+    for grant in [one for one in state.grants.values() if one.agent_id == agent_id]:
+        del state.grants[grant.id]
+
+
 def begin_anew(task: Task) -> None:
     """Forget what the failure policies of a task have given so far."""
     task.retries = 0

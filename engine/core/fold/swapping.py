@@ -10,7 +10,7 @@ from engine.core.events import (
 )
 from engine.core.fold.accounting import note_spec
 from engine.core.fold.declared import spec_changed
-from engine.core.fold.ending import forget_drain, withdraw_asks
+from engine.core.fold.ending import forget_drain, forget_grants, withdraw_asks
 from engine.core.fold.failing import shut_no_more
 from engine.core.fold.queues import dequeue, enqueue, is_ready, serve
 from engine.core.fold.slots import ask_to_stop, suit, wait_for_slot
@@ -47,6 +47,7 @@ def _begin_generation(
     agent.spec = learn(state, spec)
     spec_changed(state, agent.id, agent.previous, agent.spec)
     agent.generation = generation
+    forget_grants(state, agent.id)
     note_code(state, agent)
     suit(state, agent, spec)
     agent.error, agent.away = None, False

@@ -20,7 +20,7 @@ from engine.core.events import (
 )
 from engine.core.fold.accounting import charge, forget_budget, note_spec, note_supervisor
 from engine.core.fold.declared import declare, forget_declared
-from engine.core.fold.ending import forget_drain
+from engine.core.fold.ending import forget_drain, forget_grants
 from engine.core.fold.memory import forget_insights
 from engine.core.fold.queues import leave, queue_with, serve
 from engine.core.fold.slots import ask_to_stop, forget, refresh_agent, suit, tell, tell_agent
@@ -149,6 +149,7 @@ def _agent_removing(state: State, event: AgentRemoving) -> None:
 def _agent_removed(state: State, event: AgentRemoved) -> None:
     agent = state.agents.pop(event.agent_id)
     forget_insights(state, agent)
+    forget_grants(state, agent.id)
     state.leaving.pop(agent.id, None)
     state.code.pop(agent.id, None)
     drop_timer(state, "circuit", agent.id)

@@ -98,6 +98,18 @@ def questions_are_about_what_waits(state: State) -> Iterator[str]:
             yield f"{task.id} may have called {next(iter(task.calling.values()))!a}, and nobody is asked"
 
 
+def grants_hold_for_generations_that_are_there(state: State) -> Iterator[str]:
+    """A grant ends with the generation of the agent that it was given to, and one holds for each tool."""
+    seen: set[tuple[str, str]] = set()
+    for grant in state.grants.values():
+        agent = state.agents.get(grant.agent_id)
+        if agent is None or agent.generation != grant.generation:
+            yield f"{grant.id} is for g{grant.generation} of {grant.agent_id}, which is gone"
+        if (grant.agent_id, grant.tool) in seen:
+            yield f"{grant.id} is the second for {grant.tool} of {grant.agent_id}"
+        seen.add((grant.agent_id, grant.tool))
+
+
 def _waits_for(state: State, question: Escalation) -> bool:
     task = state.tasks.get(question.subject)
     if question.run_id != (task.run_id if task is not None else _run_of(state, question.subject)):
@@ -192,6 +204,7 @@ LAWS_OF_WAITING: tuple[Callable[[State], Iterator[str]], ...] = (
     ready_work_stands_in_its_queue,
     what_is_cancelled_does_not_wait,
     questions_are_about_what_waits,
+    grants_hold_for_generations_that_are_there,
     what_is_held_is_asked_about,
     timers_are_waited_for,
     runs_wait_for_open_runs,

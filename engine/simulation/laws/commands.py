@@ -149,8 +149,12 @@ class _Applied:
         return None if queue == f"agent:{self.agent.id}" == job.queue else f"{job.id} waits in {queue}"
 
     def _answer(self, command: commands.Answer) -> str | None:
-        question = self.result["escalation_id"]
-        return f"{question} still waits" if question in self.work.questions else None
+        left = [one for one in self.result["answered"] if one in self.work.questions]
+        return f"{left[0]} still waits" if left else None
+
+    def _revoke_grant(self, command: commands.RevokeGrant) -> str | None:
+        grant = self.result["grant_id"]
+        return f"{grant} still holds" if grant in self.team.grants else None
 
     def _switch_strategy(self, command: commands.SwitchStrategy) -> str | None:
         supervisor = self.state.supervisors[self.supervisor.id]

@@ -53,6 +53,8 @@ def new_ids(event: Any) -> list[str]:
             return [event.agent_id]
         case events.Escalated():
             return [event.escalation_id]
+        case events.GrantGiven():
+            return [event.grant_id]
         case events.StateImported():
             brought = decode_state(event.state)
             return sorted((key for kind in _KINDS for key in getattr(brought, kind)), key=_number)
@@ -186,6 +188,26 @@ def the_team_is_what_events_say(books: ShadowLedger) -> str | None:
         if (agent.spec, agent.max_concurrency) != (spec_hash(entry.spec), entry.slots):
             return f"{agent.id} has the spec {agent.spec} and {agent.max_concurrency} slots, of {entry.slots}"
     return None
+
+
+@law(When.AFTER_BATCH)
+def grants_are_what_people_said(books: ShadowLedger) -> str | None:
+    """What people said of tools holds until it is revoked or the generation of the agent ends, and no longer."""
+    there = {one.id: (one.agent_id, one.generation, one.tool, one.allows) for one in books.state.grants.values()}
+    return None if there == books.team.grants else f"the state has the grants {there}; events left {books.team.grants}"
+
+
+@law(events.GrantGiven)
+def a_grant_is_what_a_person_answered(books: ShadowLedger, event: events.GrantGiven) -> str | None:
+    """A tool is granted to the generation whose call was asked about, by an answer for all its calls."""
+    wanted = "allow_always" if event.allows else "reject_always"
+    for said in reversed(books.events):
+        if isinstance(said, events.EscalationAnswered) and said.answer == wanted and said.by == "person":
+            job = books.work.jobs.get(said.subject)
+            asked = (said.detail.get("tool"), said.detail.get("generation"), job and job.agent_id)
+            if asked == (event.tool, event.generation, event.agent_id):
+                return None
+    return f"{event.grant_id} grants {event.tool} to {event.agent_id}, and nobody has said so"
 
 
 @law(When.AFTER_BATCH)

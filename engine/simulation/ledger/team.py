@@ -108,6 +108,8 @@ class TeamLedger(Ledger):
         self.registry: dict[str, AgentSpec] = {}
         self.declared: dict[str, Declared] = {}
         """Every member that was declared and is there, as it was declared last."""
+        self.grants: dict[str, tuple[str, int, str, bool]] = {}
+        """What was said of tools: agent, generation, tool, and whether it may be called."""
         self.token = 0
         """Of the last engine."""
         self.processes: int | None = None
@@ -274,6 +276,7 @@ class TeamLedger(Ledger):
     def _on_agent_removed(self, event: events.AgentRemoved) -> None:
         self.declared.pop(event.agent_id, None)
         gone = self.agents.pop(event.agent_id)
+        self._end_grants(gone.id)
         self.supervisors[gone.supervisor_id].members.remove(gone.id)
         self._serve(gone.id, [])
 
@@ -283,10 +286,20 @@ class TeamLedger(Ledger):
     def _agent_swapped(self, event: events.AgentSwapped | events.SwapRolledBack) -> None:
         agent = self.agents[event.agent_id]
         agent.previous, agent.spec, agent.generation = agent.spec, event.spec, event.generation
+        self._end_grants(agent.id)
         agent.error, agent.away = None, False
         agent.size = _instances(event.spec, agent.size)
         self.registry[event.spec.name] = event.spec
         self._serve(agent.id, event.queues)
+
+    def _end_grants(self, agent_id: str) -> None:
+        self.grants = {key: grant for key, grant in self.grants.items() if grant[0] != agent_id}
+
+    def _on_grant_given(self, event: events.GrantGiven) -> None:
+        self.grants[event.grant_id] = (event.agent_id, event.generation, event.tool, event.allows)
+
+    def _on_grant_revoked(self, event: events.GrantRevoked) -> None:
+        del self.grants[event.grant_id]
 
     _on_agent_swapped = _on_swap_rolled_back = _agent_swapped
 
