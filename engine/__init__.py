@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from engine.clock import Clock, RealClock, VirtualClock
     from engine.core.limits import Limits
+    from engine.core.model_spec import McpSpec, ModelSpec, Price
     from engine.core.options import Preempt, SupervisorOptions
     from engine.core.spec import (
         AgentCapability,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 _LOADED_ON_FIRST_USE = {
     "engine.clock": "Clock RealClock VirtualClock",
     "engine.core.limits": "Limits",
+    "engine.core.model_spec": "McpSpec ModelSpec Price",
     "engine.core.options": "Preempt SupervisorOptions",
     "engine.core.spec": "AgentCapability AgentSpec Circuit DiscoveryConfig Escalate Fail Failover Pool Restart Retry "
     "Skip",
@@ -81,7 +83,8 @@ __all__ = [
     "AgentCapability", "AgentCrashed", "AgentInfo", "AgentRegistry", "AgentSpec", "AgentView", "AlreadyStarted",
     "AttachedSupervisor", "BlockingContext", "Circuit", "Clock", "CommandRefusedError", "Context",
     "DelegationFailed", "DiscoveryConfig", "DynamicSupervisor", "EngineError", "Escalate", "Fail", "Failover",
-    "HostStopped", "Limits", "NotEmpty", "NotInThisVersion", "NotRunning", "PermanentFailure", "Pool", "Preempt",
+    "HostStopped", "Limits", "McpSpec", "ModelSpec", "NotEmpty", "NotInThisVersion", "NotRunning", "PermanentFailure",
+    "Pool", "Preempt", "Price",
     "RealClock", "Restart", "Retry", "RetryLater", "RunCancelled", "RunFailed", "RunResult", "RunSkipped", "Skip",
     "SpecifiedAgent", "StoreBusy", "StreamEvent", "SupervisionMetrics", "SupervisorOptions", "Task", "ToolError",
     "ToolTimeout", "UnknownName",

@@ -1,12 +1,34 @@
-"""Two specialists, found by themselves: one request that needs two abilities goes to two agents, in its own order."""
+"""Two specialists, found by themselves: one request that needs two abilities goes to two agents, in its own order.
+
+With `QUARTERDECK_MODEL=openai/gpt-4o-mini` and a key a real model plays them; without it, scripted answers.
+"""
+
+import os
 
 import anyio
 
-from quarterdeck import AgentSpec, DynamicSupervisor, Task
-from quarterdeck import Context as AgentContext
+from quarterdeck import AgentSpec, DynamicSupervisor, ModelSpec
 
 LIBRARY = {
     "quantum": ["error rates fell below the surface code's threshold", "one logical qubit outlived its physical ones"],
+}
+OFFLINE = {
+    "researcher-offline": ModelSpec(
+        replies=[
+            {"calls": [{"name": "search_web", "arguments": {"topic": "quantum error correction"}}]},
+            {"calls": [{"name": "analyse", "arguments": {"findings": LIBRARY["quantum"]}}]},
+            {"text": "{text}"},
+        ]
+    ),
+    "writer-offline": ModelSpec(
+        replies=[
+            {
+                "match": "outlived",
+                "text": "Summary. Error rates fell below the surface code's threshold;"
+                " one logical qubit outlived its physical ones.",
+            }
+        ]
+    ),
 }
 
 
@@ -16,37 +38,34 @@ def search_web(topic: str) -> list[str]:
 
 
 def analyse(findings: list[str]) -> str:
+    """Bring findings into one line."""
     return "; ".join(sorted(findings)) or "nothing was found"
 
 
-async def research(task: Task, ctx: AgentContext) -> str:
-    findings = await ctx.tool("search_web", task.text)
-    return str(await ctx.tool("analyse", findings))
-
-
-async def write(text: str) -> str:
-    return f"Summary. {text[:1].upper()}{text[1:]}."
+def model_of(name: str) -> str:
+    return os.environ.get("QUARTERDECK_MODEL") or f"{name}-offline"
 
 
 async def main() -> None:
     team = DynamicSupervisor(
         name="newsroom",
         auto_discover=True,
+        models=OFFLINE,
         agent_specs=[
             AgentSpec(
                 name="researcher",
                 agent_type="ReactAgent",
+                model=model_of("researcher"),
                 description="Finds and checks facts",
                 specialties=["research", "analysis", "data"],
                 tools=[search_web, analyse],
-                run=research,
             ),
             AgentSpec(
                 name="writer",
                 agent_type="SimpleAgent",
+                model=model_of("writer"),
                 description="Writes and edits texts",
                 specialties=["writing", "editing", "content"],
-                run=write,
             ),
         ],
     )

@@ -4,7 +4,7 @@ A key is never part of it: `key_env`, `env` and `headers_env` name variables of 
 See docs/reference/team-file.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, TypeAlias
 
@@ -63,7 +63,7 @@ class ModelSpec(Written, kw_only=True):
     """Longest a request may take, in seconds."""
     idle_s: LongestWait = 60.0
     """Longest that nothing of an answer may come, in seconds."""
-    replies: Annotated[tuple[JsonValue, ...], Within(max_length=1_000)] = ()
+    replies: Annotated[Sequence[JsonValue], Within(max_length=1_000)] = ()
     """Answers to give in place of a model, in order: `engine.models.scripted`."""
 
     def __post_init__(self) -> None:

@@ -61,6 +61,12 @@ SAID = {
         "content: draft 3",
         "technical: a patch, reviewed, reviewed",
     ],
+    "09_a_model_that_leads.py": [
+        "researcher: done",
+        "fact_checkers: done",
+        "writer: done",
+        "Lisbon has a new tram line.",
+    ],
     "12_queue_with_duties.py": [
         "asked at once: running",
         "asked of a person: ['retry', 'reject', 'skip', 'use']",

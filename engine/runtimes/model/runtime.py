@@ -11,6 +11,7 @@ from engine.runtimes.code import Code
 from engine.runtimes.function import function_runtime
 from engine.runtimes.model.calls import Calls
 from engine.runtimes.model.delegation import Delegate, ForwardMessage, Workers
+from engine.runtimes.model.judging import asked_by_strategy
 from engine.runtimes.model.kinds import options_of
 from engine.runtimes.model.lookup import NamedModel, models_of
 from engine.runtimes.model.loop import Loop
@@ -76,12 +77,15 @@ class ModelRuntime:
         workers = Workers(work) if task is not None and leads(work.state, task) else None
         own = self._own(work, workers, [one.name for one in models])
         calls = Calls(work, self._options, tools=self._tools, own=own, workers=workers)
-        loop = Loop(work, self._options, self._turns(work, models, work.spec.output), calls)
+        asked = None if task is None or work.spec.output is not None else asked_by_strategy(work.state, task)
+        besides, form = ("", work.spec.output) if asked is None else (asked.words, asked.schema)
+        loop = Loop(work, self._options, self._turns(work, models, form), calls)
         if self._spec.agent_type != "MemoryAgent":
-            return await loop.run()
+            return await loop.run(besides=besides)
         request = as_text(await work.value())
         found = await recalled(work, request)
-        output = await loop.run(besides=f"What you remember from earlier tasks:\n{found}" if found else "")
+        memory = f"What you remember from earlier tasks:\n{found}" if found else ""
+        output = await loop.run(besides="\n\n".join(one for one in (besides, memory) if one))
         await remembered(work, request, as_text(output))
         return output
 

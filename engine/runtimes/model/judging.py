@@ -1,0 +1,81 @@
+"""What a model is asked for where a strategy looks at its answer: to approve, to score, to split, or to choose a way.
+
+Rule: what is looked for is asked for in a form that is read strictly, as structured output; a model that answers in
+another form is told why and asked once again, and fails then.
+"""
+
+from dataclasses import dataclass
+
+from engine.core.fact import JsonValue
+from engine.core.state import State, Task
+from engine.core.strategies.guard import in_words
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a strategy wants of an answer."""
+
+    words: str
+    """For the model."""
+    schema: JsonValue = None
+    """The form of the answer; None leaves it free."""
+
+
+_TEXT: JsonValue = {"type": "string"}
+APPROVAL: JsonValue = {
+    "type": "object",
+    "properties": {"approved": {"type": "boolean"}, "reasons": _TEXT},
+    "required": ["approved"],
+}
+SCORE: JsonValue = {
+    "type": "object",
+    "properties": {"score": {"type": "number"}, "reasons": _TEXT},
+    "required": ["score"],
+}
+ITEMS: JsonValue = {"type": "object", "properties": {"items": {"type": "array"}}, "required": ["items"]}
+
+
+def asked_by_strategy(state: State, task: Task) -> Asked | None:
+    """Return what the strategy of its graph wants of the answer to a task; None where it looks for nothing in it."""
+    following = (state.tasks.get(one) for one in task.before)
+    check = next((one for one in following if one is not None and one.check is not None and _looks(one, task)), None)
+    if check is None or check.check is None:
+        return None
+    what, args, role = check.check.what, check.check.args, task.role.partition(":")[0]
+    if what == "approved":
+        return _review(args.get("rejects")) if role == "level" else _APPROVE
+    if what == "score":
+        return Asked(
+            f"You judge the work that you are given. Give it a score; {args.get('until')} and more is good enough."
+            ' Answer with JSON alone: {"score": a number, "reasons": what would make it better}.',
+            SCORE,
+        )
+    if what == "items":
+        return Asked(
+            "Split the work into items that can be done apart from each other."
+            ' Answer with JSON alone: {"items": [...]}.',
+            ITEMS,
+        )
+    guards = args.get("guards")
+    ways = "; ".join(in_words(guard) for guard in guards) if isinstance(guards, list) else ""
+    return Asked(f"How it goes on is read from your answer, by the first of these that holds: {ways}.")
+
+
+def _looks(check: Task, task: Task) -> bool:
+    return task.id in (check.after if check.sees is None else check.sees)
+
+
+_APPROVE = Asked(
+    "You check the work that you are given."
+    ' Answer with JSON alone: {"approved": true or false, "reasons": why it is sent back}.',
+    APPROVAL,
+)
+
+
+def _review(rejects: JsonValue) -> Asked:
+    """Return what a reviewer is asked for whose answer goes on where it approves."""
+    word = str(rejects[0]).upper() if isinstance(rejects, list) and rejects else "REJECTED"
+    return Asked(
+        f"You review the work that you are given. To send it back, begin your answer with {word} and say what is to"
+        " be changed. Otherwise give the work as it is to go on."
+    )
