@@ -8,6 +8,7 @@ from engine.errors import UnknownRuntime
 from engine.runtimes.base import Factory
 from engine.runtimes.function import function_runtime
 from engine.runtimes.model.runtime import model_runtime
+from engine.runtimes.programs.acp import acp_runtime
 from engine.runtimes.programs.process import process_runtime
 from engine.runtimes.scripted import scripted_runtime
 
@@ -18,6 +19,7 @@ def built_in() -> dict[str, Factory]:
         "function": function_runtime,
         "scripted": scripted_runtime,
         "process": process_runtime,
+        "acp": acp_runtime,
         **dict.fromkeys(MODEL_TYPES, model_runtime),
     }
 

@@ -49,7 +49,7 @@ class Attended:
 
     def __init__(self, work: Work, program: Program, name: str, threads: Threads) -> None:
         self._work = work
-        self._program = program
+        self.program = self._program = program
         self._name = name
         self._threads = threads
         self._failure: BaseException | None = None

@@ -55,6 +55,15 @@ class ProcessOptions(ProgramOptions):
         return self
 
 
+class AcpOptions(ProgramOptions):
+    """Options of the type `acp`."""
+
+    fs: Literal["none", "read", "write"] = "none"
+    """Which files of its folder it may ask us for; what it does by itself is its own affair."""
+    terminal: Literal[False] = False
+    """It runs its programs itself."""
+
+
 def options_of(spec: AgentSpec, kind: type[O]) -> O:
     """Return the options of a spec.
 
@@ -76,5 +85,5 @@ def said(error: Any) -> str:
     return str(error["msg"]).removeprefix("Value error, ")
 
 
-KINDS: dict[str, type[ProgramOptions]] = {"process": ProcessOptions}
+KINDS: dict[str, type[ProgramOptions]] = {"process": ProcessOptions, "acp": AcpOptions}
 """Options by agent type."""

@@ -13,21 +13,19 @@ from anyio.lowlevel import checkpoint
 
 from engine.core.code import program_reference
 from engine.core.fact import JsonValue
-from engine.core.signals import StepFinished
 from engine.core.spec import AgentSpec
 from engine.errors import AttemptInterrupted, EngineError
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.programs.attending import CHUNK_BYTES, Attended
-from engine.runtimes.programs.environment import check_program, environment
+from engine.runtimes.programs.once import once
 from engine.runtimes.programs.options import ProcessOptions, options_of
 from engine.runtimes.programs.place import placed
 from engine.runtimes.programs.speaking import Speaking
+from engine.runtimes.programs.starting import looked_up
 from engine.runtimes.programs.watched import Program
-from engine.runtimes.programs.worktree import repository_of
 from engine.runtimes.task import as_text
-from engine.runtimes.values import shown_input
-from engine.runtimes.work import Work, of_attempt
+from engine.runtimes.work import Work
 
 
 class OutputTooLong(EngineError):
@@ -56,55 +54,15 @@ class ProcessRuntime:
 
     async def check(self) -> None:
         """Look whether the program may be executed, and is there."""
-        await self._look(self._code.folder)
+        await looked_up(self._code, self._options, self._reference, self._code.folder)
 
     async def execute(self, work: Work) -> JsonValue:
         """Run the program; one that must not run twice as a tool that is called once."""
-        if not self._options.once:
-            return await self._run(work)
-        given = await work.value()
-        key = work.key(f"tool:{self._name}", given)
-        if work.is_recorded(key):
-            return await work.recorded(key)
-        await work.tool_began(self._name, key)
-        began_ms = work.now_ms()
-        try:
-            output = await self._run(work)
-        except Exception as error:  # a program that fails by itself has an end; one that is cut off has none
-            await work.tool_raised(key, error)
-            raise
-        await work.record(
-            StepFinished(
-                **of_attempt(work.effect),
-                what="tool",
-                name=f"tool:{self._name}",
-                key=key,
-                input=shown_input(given),
-                output=output,
-                duration_ms=work.now_ms() - began_ms,
-                usage=work.take_spent(),
-            )
-        )
-        return output
-
-    async def _look(self, folder: Path) -> tuple[dict[str, str], Path]:
-        """Return the environment and the folder of the program, which may be executed and is there.
-
-        Raises:
-            Unusable: If it may not, or is not.
-        """
-        await self._code.locate(self._reference)
-        options, env = self._options, environment(self._options.env)
-        cwd = folder / options.cwd
-        run = self._code.threads.run
-        await run(partial(check_program, options.argv[0], cwd=cwd, env=env))
-        if options.worktree:
-            await run(partial(repository_of, cwd))
-        return env, cwd
+        return await (once(work, self._name, partial(self._run, work)) if self._options.once else self._run(work))
 
     async def _run(self, work: Work) -> JsonValue:
-        env, cwd = await self._look(work.folder or self._code.folder)
         options, threads = self._options, self._code.threads
+        env, cwd = await looked_up(self._code, options, self._reference, work.folder or self._code.folder)
         speaks = options.protocol == "jsonl"
         async with placed(work, cwd, threads=threads, worktree=options.worktree, goes_on=speaks) as place:
             output = await (self._spoken if speaks else self._written)(work, env, place.folder)

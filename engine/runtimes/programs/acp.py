@@ -1,0 +1,79 @@
+"""Runtime `acp`: an agent that speaks the Agent Client Protocol over its standard input and output.
+
+Its turn is a tool call that must not be made twice: one that is cut off is in doubt, and tried again it goes on in the
+same session where the agent can. See docs/reference/programs.md.
+"""
+
+import importlib
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from engine.core.code import program_reference
+from engine.core.fact import JsonValue
+from engine.core.spec import AgentSpec
+from engine.errors import Unusable
+from engine.runtimes.base import Runtime
+from engine.runtimes.code import Code
+from engine.runtimes.programs.acp_session import AcpSession
+from engine.runtimes.programs.attending import Attended
+from engine.runtimes.programs.once import once
+from engine.runtimes.programs.options import AcpOptions, options_of
+from engine.runtimes.programs.place import placed
+from engine.runtimes.programs.starting import looked_up
+from engine.runtimes.task import as_text
+from engine.runtimes.work import Work
+
+LONGEST_LINE_BYTES = 50_000_000
+"""What one message may hold: whole files stand in them."""
+
+
+def acp_runtime(spec: AgentSpec, code: Code) -> Runtime:
+    """Make the runtime of a spec whose options name an agent.
+
+    Raises:
+        Unusable: If the options are not right; the message names the place.
+    """
+    return AcpRuntime(code, options_of(spec, AcpOptions))
+
+
+class AcpRuntime:
+    """Run an agent for each attempt."""
+
+    def __init__(self, code: Code, options: AcpOptions) -> None:
+        self._code = code
+        self._options = options
+        self._reference = program_reference(options.argv, env=options.env, cwd=options.cwd)
+        self._name = Path(options.argv[0]).name
+        self._module: Any = None
+
+    async def check(self) -> None:
+        """Look whether the agent may be executed, and is there, and get what speaks its protocol."""
+        if find_spec("acp") is None:
+            raise Unusable("agents of type acp need the package agent-client-protocol: pip install 'quarterdeck[acp]'")
+        await looked_up(self._code, self._options, self._reference, self._code.folder)
+        module = "engine.runtimes.programs.acp_link"  # a second and more of the processor
+        self._module = await self._code.threads.run(partial(importlib.import_module, module))
+
+    async def execute(self, work: Work) -> JsonValue:
+        """Let the agent do the work in one turn."""
+        return await once(work, self._name, partial(self._run, work))
+
+    async def _run(self, work: Work) -> JsonValue:
+        options, code = self._options, self._code
+        env, cwd = await looked_up(code, options, self._reference, work.folder or code.folder)
+        text = as_text(await work.value())
+        async with placed(work, cwd, threads=code.threads, worktree=options.worktree, goes_on=True) as place:
+            program = await code.programs.start(options.argv, env=env, cwd=place.folder, line_bytes=LONGEST_LINE_BYTES)
+            attended = Attended(work, program, self._name, code.threads)
+            session = AcpSession(work, attended, self._name, folder=place.folder, threads=code.threads)
+            reads, writes = options.fs != "none", options.fs == "write"
+            link = self._module.AcpLink(program, session, reads=reads, writes=writes)
+            await attended.attend(partial(session.converse, link, text), _nothing, before=session.cancel)
+            session.raise_if_broken()
+        return place.with_note(session.output)
+
+
+async def _nothing() -> None:
+    """Say nothing: what is said is said in the conversation."""

@@ -1,0 +1,316 @@
+"""The line to an agent that speaks the Agent Client Protocol; the one file that imports its package.
+
+Rule: nothing that an agent sends ends the line but the end of its output or a line that is too long. What is no message
+is handed on as text. Importing this file takes a second and more of the processor (the package builds hundreds of
+models), so it is done in a thread and only where an agent is of that type.
+"""
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from acp import schema
+from acp.connection import Connection
+from acp.exceptions import RequestError
+from pydantic import BaseModel, ValidationError
+
+from engine.errors import AttemptInterrupted, EngineError
+from engine.runtimes.programs.watched import Program
+from engine.version import program_version
+
+M = TypeVar("M", bound=BaseModel)
+LOGIN_WANTED = -32000
+"""The error that says that somebody has to log in first."""
+PROTOCOL = 1
+
+
+class LineEnded(EngineError):
+    """The agent closed its output, or cannot be written to."""
+
+
+class AgentRefused(EngineError):
+    """The agent answered a request with an error, or with what is no answer."""
+
+
+class LoginMissing(EngineError):
+    """The agent wants a login that only a person can make."""
+
+    retryable = False
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What an agent says of itself."""
+
+    loads: bool
+    """It takes up a session again, and tells what was said in it."""
+    resumes: bool
+    """It takes up a session again."""
+    logins: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """How a prompt ended."""
+
+    stop_reason: str
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tokens_cached: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """What is new about a tool call; None where nothing is."""
+
+    id: str
+    title: str | None
+    kind: str | None
+    status: str | None
+    input: Any
+    output: Any
+    texts: list[str] = field(default_factory=list)
+    diffs: list[tuple[str, str, str]] = field(default_factory=list)
+    """Path, old text, new text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer to a request for permission."""
+
+    id: str
+    name: str
+    kind: str
+
+
+class Client(Protocol):
+    """Who is on our end of the line."""
+
+    def heard_text(self, text: str) -> None:
+        """Take more of the agent's answer, or what is no message at all."""
+
+    def heard_thought(self, text: str) -> None:
+        """Take more of what it thinks."""
+
+    def heard_tool(self, call: ToolCall) -> None:
+        """Take what is new about a tool call."""
+
+    def heard_plan(self, entries: list[dict[str, str]]) -> None:
+        """Take its plan, which replaces the one before."""
+
+    def heard_cost(self, cost_usd: float) -> None:
+        """Take what the session has cost in all."""
+
+    async def permit(self, call: ToolCall, choices: list[Choice]) -> str | None:
+        """Return the id of a choice; None where the turn is cancelled."""
+
+    async def read_file(self, path: str, line: int | None, limit: int | None) -> str:
+        """Return the text of a file; raises `EngineError` where the agent may not have it."""
+
+    async def write_file(self, path: str, content: str) -> None:
+        """Write a file; raises `EngineError` where the agent may not."""
+
+
+class AcpLink:
+    """The conversation with one agent.
+
+    Args:
+        program: The agent.
+        client: Who it talks with.
+        reads: It may ask for files.
+        writes: It may ask to write files.
+    """
+
+    def __init__(self, program: Program, client: Client, *, reads: bool, writes: bool) -> None:
+        self._client = client
+        self._files = schema.FileSystemCapabilities(read_text_file=reads, write_text_file=writes)
+        self.lines = _Lines(program, client.heard_text)
+        self._connection = Connection(self._handle, self.lines)
+
+    async def close(self) -> None:
+        """Let go of the line."""
+        await self._connection.close()
+
+    async def initialize(self) -> Abilities:
+        """Say who we are, and return who it is."""
+        said = await self._ask(
+            "initialize",
+            schema.InitializeRequest(
+                protocol_version=PROTOCOL,
+                client_capabilities=schema.ClientCapabilities(fs=self._files, terminal=False),
+                client_info=schema.Implementation(name="quarterdeck", title="Quarterdeck", version=program_version()),
+            ),
+            schema.InitializeResponse,
+        )
+        if said.protocol_version != PROTOCOL:
+            raise AgentRefused(f"speaks version {said.protocol_version} of the protocol, and only {PROTOCOL} is known")
+        able = said.agent_capabilities
+        sessions = able.session_capabilities if able is not None else None
+        return Abilities(
+            loads=bool(able is not None and able.load_session),
+            resumes=sessions is not None and sessions.resume is not None,
+            logins=[one.name for one in said.auth_methods or []],
+        )
+
+    async def new_session(self, cwd: str) -> str:
+        """Begin a session and return its id."""
+        asked = schema.NewSessionRequest(cwd=cwd, mcp_servers=[])
+        return str((await self._ask("session/new", asked, schema.NewSessionResponse)).session_id)
+
+    async def take_up(self, session_id: str, cwd: str, *, load: bool) -> None:
+        """Take a session up again: load it, and hear again what was said, or only resume it."""
+        if load:
+            asked = schema.LoadSessionRequest(session_id=session_id, cwd=cwd, mcp_servers=[])
+            await self._send("session/load", asked)
+        else:
+            await self._send("session/resume", schema.ResumeSessionRequest(session_id=session_id, cwd=cwd))
+
+    async def prompt(self, session_id: str, text: str) -> Turn:
+        """Say something in a session, and return how the agent's turn ended."""
+        words = schema.TextContentBlock(type="text", text=text)
+        asked = schema.PromptRequest(session_id=session_id, prompt=[words])
+        said = await self._ask("session/prompt", asked, schema.PromptResponse)
+        used = said.usage
+        if used is None:
+            return Turn(said.stop_reason)
+        cached = used.cached_read_tokens or 0
+        given = used.input_tokens + cached + (used.cached_write_tokens or 0)
+        return Turn(said.stop_reason, given, used.output_tokens + (used.thought_tokens or 0), cached)
+
+    async def cancel(self, session_id: str) -> None:
+        """Ask the agent to end its turn."""
+        asked = schema.CancelNotification(session_id=session_id)
+        with suppress(ConnectionError):
+            await self._connection.send_notification("session/cancel", _json(asked))
+
+    async def _ask(self, method: str, asked: BaseModel, answer: type[M]) -> M:
+        said = await self._send(method, asked)
+        try:
+            return answer.model_validate(said)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise AgentRefused(f"{method}: its answer is not one ({where}: {first['msg']})") from None
+
+    async def _send(self, method: str, asked: BaseModel) -> Any:
+        try:
+            return await self._connection.send_request(method, _json(asked))
+        except RequestError as error:
+            detail = error.data if isinstance(error.data, str) else (error.data or {})
+            more = detail.get("details") or detail.get("message") if isinstance(detail, dict) else detail
+            if error.code == LOGIN_WANTED:
+                raise LoginMissing(str(error)) from None
+            raise AgentRefused(f"{method}: {error}" + (f" ({more})" if more else "")) from None
+        except ConnectionError:
+            raise LineEnded("its output has ended") from None
+
+    async def _handle(self, method: str, params: Any, is_notification: bool) -> Any:
+        # The package prints what a handler raises to the log, but for its own errors.
+        try:
+            if method == "session/update":
+                self._update(schema.SessionNotification.model_validate(params).update)
+                return None
+            return await self._answer(method, params)
+        except RequestError:
+            if is_notification:
+                return None
+            raise
+        except ValidationError:
+            if is_notification:
+                return None
+            raise RequestError.invalid_params() from None
+        except AttemptInterrupted:
+            raise RequestError(-32603, "the attempt is stopped") from None
+        except EngineError as error:
+            raise RequestError(-32603, str(error), {"details": str(error)}) from None
+
+    async def _answer(self, method: str, params: Any) -> Any:
+        if method == "session/request_permission":
+            asked = schema.RequestPermissionRequest.model_validate(params)
+            choices = [Choice(one.option_id, one.name, one.kind) for one in asked.options]
+            chosen = await self._client.permit(_tool_call(asked.tool_call), choices)
+            return {"outcome": {"outcome": "selected", "optionId": chosen} if chosen else {"outcome": "cancelled"}}
+        if method == "fs/read_text_file" and self._files.read_text_file:
+            reading = schema.ReadTextFileRequest.model_validate(params)
+            return {"content": await self._client.read_file(reading.path, reading.line, reading.limit)}
+        if method == "fs/write_text_file" and self._files.write_text_file:
+            writing = schema.WriteTextFileRequest.model_validate(params)
+            await self._client.write_file(writing.path, writing.content)
+            return {}
+        raise RequestError.method_not_found(method)
+
+    def _update(self, update: Any) -> None:
+        client = self._client
+        if isinstance(update, schema.AgentMessageChunk | schema.AgentThoughtChunk):
+            text = update.content.text if isinstance(update.content, schema.TextContentBlock) else ""
+            (client.heard_text if isinstance(update, schema.AgentMessageChunk) else client.heard_thought)(text)
+        elif isinstance(update, schema.ToolCallStart | schema.ToolCallProgress):
+            client.heard_tool(_tool_call(update))
+        elif isinstance(update, schema.AgentPlanUpdate):
+            client.heard_plan([{"content": one.content, "status": one.status} for one in update.entries])
+        elif isinstance(update, schema.UsageUpdate) and update.cost is not None and update.cost.currency == "USD":
+            client.heard_cost(update.cost.amount)
+
+
+class _Lines:
+    """Messages as lines of JSON: the transport of the package's connection."""
+
+    def __init__(self, program: Program, heard_text: Callable[[str], None]) -> None:
+        self._program = program
+        self._heard_text = heard_text
+        self.fault: str | None = None
+        """Why nothing more is read, where it was not the end."""
+
+    async def send(self, message: dict[str, Any]) -> None:
+        await self._program.send(json.dumps(message, ensure_ascii=False).encode(errors="replace") + b"\n")
+
+    async def receive(self) -> dict[str, Any] | None:
+        while True:
+            try:
+                line = await self._program.stdout.readline()
+            except ValueError:
+                self.fault = "wrote a line that is too long"
+                return None
+            if not line:
+                return None
+            message = _message(line)
+            if message is not None:
+                return message
+            if line.strip():
+                self._heard_text(line.decode(errors="replace"))
+
+    async def close(self) -> None:
+        """Nothing is ours to close."""
+
+
+def _message(line: bytes) -> dict[str, Any] | None:
+    """Return a message that the connection can take without running into an error."""
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(message, dict) or not isinstance(message.get("id"), str | int | None):
+        return None
+    if "method" in message:
+        return message if isinstance(message["method"], str) else None
+    if not isinstance(message.get("error"), dict | None) or "id" not in message:
+        return None
+    return message
+
+
+def _tool_call(said: Any) -> ToolCall:
+    texts, diffs = [], []
+    for one in said.content or []:
+        if isinstance(one, schema.FileEditToolCallContent):
+            diffs.append((one.path, one.old_text or "", one.new_text))
+        elif isinstance(one, schema.ContentToolCallContent) and isinstance(one.content, schema.TextContentBlock):
+            texts.append(one.content.text)
+    return ToolCall(
+        said.tool_call_id, said.title, said.kind, said.status, said.raw_input, said.raw_output, texts, diffs
+    )
+
+
+def _json(asked: BaseModel) -> dict[str, Any]:
+    return asked.model_dump(mode="json", by_alias=True, exclude_none=True)

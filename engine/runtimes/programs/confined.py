@@ -1,0 +1,74 @@
+"""Files that an agent may ask for: those in its folder, links resolved. Blocks."""
+
+import os
+import stat
+from pathlib import Path
+
+from engine.errors import EngineError
+
+LARGEST_BYTES = 10_000_000
+
+
+class OutOfBounds(EngineError):
+    """An agent asked for a file that it may not have."""
+
+
+def inside(folder: Path, name: str) -> Path:
+    """Return where a path leads, which is in `folder`.
+
+    Raises:
+        OutOfBounds: If it leads out of it.
+    """
+    try:
+        path, top = (folder / name).resolve(), folder.resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a zero character
+        raise OutOfBounds(f"{name!r:.200} leads nowhere") from error
+    if not path.is_relative_to(top):
+        raise OutOfBounds(f"{name!r:.200} is not in {top}")
+    return path
+
+
+def text_of(folder: Path, name: str, line: int | None, limit: int | None) -> str:
+    """Return the text of a file, or some lines of it.
+
+    Args:
+        folder: What the file is in.
+        name: Its path, absolute or from the folder.
+        line: The first one, from 1.
+        limit: How many.
+
+    Raises:
+        OutOfBounds: If it is not in the folder, no regular file, or too large.
+    """
+    path = inside(folder, name)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OutOfBounds(f"{path} is not a regular file")
+            content = file.read(LARGEST_BYTES + 1)
+    except OSError as error:
+        raise OutOfBounds(f"{path} cannot be read ({error.strerror})") from error
+    if len(content) > LARGEST_BYTES:
+        raise OutOfBounds(f"{path} is larger than {LARGEST_BYTES:,} bytes")
+    text = content.decode(errors="replace")
+    if line is None and limit is None:
+        return text
+    first = max(0, (line or 1) - 1)
+    return "".join(text.splitlines(keepends=True)[first : None if limit is None else first + limit])
+
+
+def write(folder: Path, name: str, content: str) -> None:
+    """Write a text to a file, which is made where it is not there, with the folders around it.
+
+    Raises:
+        OutOfBounds: If it is not in the folder, or cannot be written.
+    """
+    path = inside(folder, name)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(path, flags, 0o666), "w", encoding="utf-8", errors="replace", newline="") as file:
+            file.write(content)
+    except OSError as error:
+        raise OutOfBounds(f"{path} cannot be written ({error.strerror})") from error

@@ -1,0 +1,42 @@
+"""Work that must not be done twice for a task: journaled before it begins, as a tool call is."""
+
+from collections.abc import Awaitable, Callable
+
+from engine.core.fact import JsonValue
+from engine.core.signals import StepFinished
+from engine.runtimes.values import shown_input
+from engine.runtimes.work import Work, of_attempt
+
+
+async def once(work: Work, name: str, run: Callable[[], Awaitable[JsonValue]]) -> JsonValue:
+    """Return what `run` returns, or what it returned before; where it was cut off, a person says what happened.
+
+    Args:
+        work: The attempt.
+        name: What is run, as a person is asked about it.
+        run: Does the work of the task. An error of it is its end; that it is stopped is none.
+    """
+    given = await work.value()
+    key = work.key(f"tool:{name}", given)
+    if work.is_recorded(key):
+        return await work.recorded(key)
+    await work.tool_began(name, key)
+    began_ms = work.now_ms()
+    try:
+        output = await run()
+    except Exception as error:  # whatever went wrong, it is over
+        await work.tool_raised(key, error)
+        raise
+    await work.record(
+        StepFinished(
+            **of_attempt(work.effect),
+            what="tool",
+            name=f"tool:{name}",
+            key=key,
+            input=shown_input(given),
+            output=output,
+            duration_ms=work.now_ms() - began_ms,
+            usage=work.take_spent(),
+        )
+    )
+    return output

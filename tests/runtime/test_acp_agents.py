@@ -1,0 +1,241 @@
+"""Agents that speak the Agent Client Protocol: real programs, written with the agent side of its package."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import DynamicSupervisor, Unusable
+from engine.core.commands import Answer
+from engine.core.spec import AgentSpec
+from engine.runtimes.programs import acp_session
+from tests.runtime.engines import Engine, Engines
+from tests.runtime.test_jsonl_agents import steps
+from tests.runtime.test_process_agents import cancelled, shown
+from tests.runtime.test_watched import gone
+
+pytest.importorskip("acp", reason="the extra is not installed")
+pytestmark = pytest.mark.anyio
+
+PROGRAM = Path(__file__).with_name("acp_agent.py")
+
+
+@pytest.fixture
+def coder(tmp_path: Path) -> Callable[..., AgentSpec]:
+    """Return what makes specs of the agent; what it was asked is in `log`."""
+
+    def make(like: str = "", *, timeout_s: float | None = None, **options: Any) -> AgentSpec:
+        argv: list[Any] = [sys.executable, str(PROGRAM), str(tmp_path / "log"), like]
+        return AgentSpec(name="coder", agent_type="acp", timeout_s=timeout_s, options={"argv": argv, **options})
+
+    return make
+
+
+Coder = Callable[..., AgentSpec]
+
+
+def asked(tmp_path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+
+
+async def answer(running: Engine, said: str) -> dict[str, Any]:
+    """Answer the question that comes, and return it."""
+    await running.until(lambda state: bool(state.escalations))
+    ((name, question),) = running.state.escalations.items()
+    await running.host.order(Answer(escalation=name, answer=said))
+    return {"kind": question.kind, "question": question.question, "options": question.options, **question.detail}
+
+
+async def test_it_does_a_task_and_what_it_does_is_seen_and_counted(
+    engine: Engines, coder: Coder, tmp_path: Path
+) -> None:
+    async with engine(coder(), host={"folder": tmp_path}) as running:
+        summary, output = await running.ended(await running.submit("work"))
+        done = await steps(running)
+
+    assert output == "I look around.\n\nDone."
+    assert [name for name, _ in done[:4]] == ["session", "plan", "Edit reef.txt", "plan"]
+    assert done[4][0].startswith("tool:python")
+    assert done[2][1] == {
+        "status": "completed",
+        "kind": "edit",
+        "diffs": [{"path": "reef.txt", "diff": "--- a/reef.txt\n+++ b/reef.txt\n@@ -1,2 +1,2 @@\n-old\n+new\n same"}],
+    }
+    usage = summary.usage
+    assert (usage.tokens_in, usage.tokens_out, usage.tokens_cached, float(usage.cost_usd or 0)) == (12, 5, 2, 0.25)
+    assert asked(tmp_path)[0]["initialize"]["fs"] == {"readTextFile": False, "writeTextFile": False}
+    assert asked(tmp_path)[1] == {"new_session": str(tmp_path)}
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        ("allow_once", {"outcome": "selected", "optionId": "yes"}),
+        ("reject_once", {"outcome": "selected", "optionId": "no"}),
+    ],
+)
+async def test_what_it_asks_leave_for_is_in_the_inbox_with_its_options(
+    engine: Engines, coder: Coder, said: str, outcome: dict[str, str]
+) -> None:
+    async with engine(coder()) as running:
+        run_id = await running.submit("ask")
+        question = await answer(running, said)
+        _, output = await running.ended(run_id)
+
+    assert json.loads(str(output)) == outcome
+    assert question["kind"] == "permission"
+    assert question["question"].endswith("asks to: rm -r reef")
+    assert question["options"] == ["allow_once", "reject_once"]  # never for all that it may execute
+    assert question["tool"] == "execute"
+    assert question["arguments"] == {"command": "rm -r reef"}
+
+
+async def test_cancelling_ends_its_turn_and_keeps_what_it_said(engine: Engines, coder: Coder, tmp_path: Path) -> None:
+    async with engine(coder()) as running:
+        run_id = await running.submit("wait")
+        await shown(running, "output")
+        stopped = await cancelled(running, run_id)
+
+    assert stopped["partial"] == "waiting, and stopped"
+    assert {"cancel": "s1"} in asked(tmp_path)
+
+
+async def test_one_that_does_not_hear_is_stopped_with_its_group(engine: Engines, coder: Coder) -> None:
+    async with engine(coder()) as running:
+        run_id = await running.submit("deaf")
+        await shown(running, "output")
+        pid = json.loads(await shown(running, "process"))["pid"]
+        await cancelled(running, run_id)
+
+        await gone(pid)
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        ("leave", "exited with 3: no space left"),
+        ("quit", "ended in the middle of its work"),
+        ("mute", "ended in the middle of its work"),
+        ("refuse", "refuses to go on"),
+        ("error", "session/prompt: Internal error (the model is gone)"),
+    ],
+)
+async def test_what_goes_wrong_in_its_turn_is_one_line(engine: Engines, coder: Coder, request_: str, said: str) -> None:
+    async with engine(coder()) as running:
+        assert said in await running.fails(request_)
+
+
+async def test_garbage_is_shown_as_text_and_does_not_end_the_line(
+    engine: Engines, coder: Coder, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with engine(coder()) as running:
+        output = str(await running.ask("garbage"))
+
+    assert output.startswith("no json\n[1]\n")
+    assert output.endswith("fine")
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("like", "said"),
+    [
+        ("login", "wants a login (Log in in the browser): log in with its own program, or name its key under 'env'"),
+        ("newer", "speaks version 7 of the protocol"),
+    ],
+)
+async def test_one_that_cannot_begin_says_why_in_one_line(engine: Engines, coder: Coder, like: str, said: str) -> None:
+    async with engine(coder(like)) as running:
+        assert said in await running.fails("work")
+
+
+async def test_one_that_never_answers_fails_after_a_while(
+    engine: Engines, coder: Coder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(acp_session, "ANSWERS_S", 0.2)
+
+    async with engine(coder("silent")) as running:
+        assert "did not say who it is within 0.2 s" in await running.fails("work")
+
+
+async def test_a_turn_that_the_time_limit_cut_off_is_in_doubt_and_its_group_is_gone(
+    engine: Engines, coder: Coder
+) -> None:
+    async with engine(coder(timeout_s=15)) as running:
+        run_id = await running.submit("deaf")
+        pid = json.loads(await shown(running, "process"))["pid"]
+        question = await answer(running, "fail")
+        summary, _ = await running.ended(run_id)
+
+        await gone(pid)
+
+    assert question["kind"] == "doubt"
+    assert summary.status == "failed"
+
+
+@pytest.mark.parametrize(("like", "output"), [("", "begun, done"), ("loads", "begun, done")])
+async def test_a_turn_that_was_cut_off_is_in_doubt_and_goes_on_in_its_session_where_that_can_be(
+    engine: Engines, coder: Coder, tmp_path: Path, like: str, output: str
+) -> None:
+    async with engine(coder(like), path=tmp_path / "team.db") as running:
+        await running.submit("hang_once")
+        await shown(running, "output")
+
+    async with engine(path=tmp_path / "team.db") as running:
+        question = await answer(running, "again")
+        _, found = await running.ended("r1")
+
+    assert question["kind"] == "doubt"
+    assert found == output
+    methods = [next(iter(one)) for one in asked(tmp_path)]
+    begins = "load_session" if like else "new_session"
+    assert methods == ["initialize", "new_session", "prompt", "initialize", begins, "prompt"]
+    assert ("Your work on this was interrupted" in asked(tmp_path)[-1]["prompt"]) == bool(like)
+
+
+async def test_it_reads_files_of_its_folder_alone_and_only_where_it_may(
+    engine: Engines, coder: Coder, tmp_path: Path
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "reef.txt").write_text("coral")
+    (tmp_path / "outside.txt").write_text("secret")
+    (folder / "link.txt").symlink_to(tmp_path / "outside.txt")
+
+    async with engine(coder(fs="read"), host={"folder": folder}) as running:
+        found = str(await running.ask("files")).split("|")
+    async with engine(coder(), host={"folder": folder}) as running:
+        without = str(await running.ask("files"))
+
+    assert found[0] == "coral"
+    assert all("is not in" in one for one in found[1:])
+    assert without.count("refused") == 4
+
+
+@pytest.mark.parametrize(("said", "output"), [("allow_once", "written"), ("reject_once", "refused: a person did not")])
+async def test_a_person_is_asked_before_it_writes_a_file(
+    engine: Engines, coder: Coder, tmp_path: Path, said: str, output: str
+) -> None:
+    async with engine(coder(fs="write"), host={"folder": tmp_path}) as running:
+        run_id = await running.submit("write")
+        question = await answer(running, said)
+        _, found = await running.ended(run_id)
+
+    assert str(found).startswith(output)
+    assert question["question"].endswith("asks to write below/new.txt")
+    assert "+written" in question["diffs"][0]["diff"]
+    assert (tmp_path / "below" / "new.txt").exists() == (said == "allow_once")
+
+
+async def test_it_runs_nothing_through_us(engine: Engines, coder: Coder) -> None:
+    async with engine(coder()) as running:
+        assert "refused: Method not found" in str(await running.ask("terminal"))
+
+
+async def test_without_the_package_one_line_says_what_to_install(coder: Coder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "acp", None)
+
+    with pytest.raises(Unusable, match=r"agent-client-protocol: pip install 'quarterdeck\[acp\]'"):
+        await DynamicSupervisor(name="desk", agent_specs=[coder()]).arun("work")
