@@ -154,10 +154,21 @@ class Agent:
             await self.say(f"refused: {error}", session_id)
 
     async def do_terminal(self, session_id: str) -> None:
+        client, of = self.client, {"session_id": session_id}
         try:
-            await self.client.create_terminal(command="ls", session_id=session_id)
+            made = await client.create_terminal(command="sh", args=["-c", "pwd; echo oh >&2; exit 4"], **of)
+            ended = await client.wait_for_terminal_exit(terminal_id=made.terminal_id, **of)
+            said = await client.terminal_output(terminal_id=made.terminal_id, **of)
+            await client.release_terminal(terminal_id=made.terminal_id, **of)
+            lines = sorted(said.output.split())
+            await self.say(json.dumps([ended.exit_code, said.exit_status.exit_code, lines]), session_id)
+            slow = await client.create_terminal(command="sleep", args=["1000"], **of)
+            await client.kill_terminal(terminal_id=slow.terminal_id, **of)
+            said = await client.terminal_output(terminal_id=slow.terminal_id, **of)
+            await self.say(f"|{said.exit_status.signal}", session_id)
+            await client.create_terminal(command="sleep", args=["1000"], cwd="/", **of)
         except acp.RequestError as error:
-            await self.say(f"refused: {error}", session_id)
+            await self.say(f"|refused: {error}", session_id)
 
 
 asyncio.run(acp.run_agent(Agent()))

@@ -229,9 +229,34 @@ async def test_a_person_is_asked_before_it_writes_a_file(
     assert (tmp_path / "below" / "new.txt").exists() == (said == "allow_once")
 
 
-async def test_it_runs_nothing_through_us(engine: Engines, coder: Coder) -> None:
+async def test_a_person_is_asked_before_it_has_us_run_a_program(engine: Engines, coder: Coder, tmp_path: Path) -> None:
+    async with engine(coder(terminal=True), host={"folder": tmp_path}) as running:
+        run_id = await running.submit("terminal")
+        first = await answer(running, "allow_once")
+        await running.until(lambda state: not state.escalations)
+        second = await answer(running, "allow_once")
+        _, found = await running.ended(run_id)
+
+    first_part, killed, refused = str(found).split("|")
+    assert json.loads(first_part) == [4, 4, sorted([str(tmp_path), "oh"])]
+    assert killed == "SIGKILL"
+    assert "is not in" in refused
+    assert first["question"].endswith("asks to run sh -c 'pwd; echo oh >&2; exit 4'")
+    assert first["options"] == second["options"] == ["allow_once", "reject_once"]
+
+
+async def test_it_runs_nothing_through_us_where_it_may_not(engine: Engines, coder: Coder) -> None:
     async with engine(coder()) as running:
         assert "refused: Method not found" in str(await running.ask("terminal"))
+
+
+async def test_leave_that_is_given_for_all_is_asked_once(engine: Engines, coder: Coder, tmp_path: Path) -> None:
+    async with engine(coder(fs="write"), host={"folder": tmp_path}) as running:
+        run_id = await running.submit("write")
+        await answer(running, "allow_always")
+        await running.ended(run_id)
+
+        assert await running.ask("write") == "written"
 
 
 async def test_without_the_package_one_line_says_what_to_install(coder: Coder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,9 +67,11 @@ class AcpRuntime:
         async with placed(work, cwd, threads=code.threads, worktree=options.worktree, goes_on=True) as place:
             program = await code.programs.start(options.argv, env=env, cwd=place.folder, line_bytes=LONGEST_LINE_BYTES)
             attended = Attended(work, program, self._name, code.threads)
-            session = AcpSession(work, attended, self._name, folder=place.folder, threads=code.threads)
+            session = AcpSession(
+                work, attended, self._name, folder=place.folder, threads=code.threads, programs=code.programs, env=env
+            )
             reads, writes = options.fs != "none", options.fs == "write"
-            link = self._module.AcpLink(program, session, reads=reads, writes=writes)
+            link = self._module.AcpLink(program, session, reads=reads, writes=writes, runs=options.terminal)
             await attended.attend(partial(session.converse, link, text), _nothing, before=session.cancel)
             session.raise_if_broken()
         return place.with_note(session.output)

@@ -17,6 +17,7 @@ from acp.exceptions import RequestError
 from pydantic import BaseModel, ValidationError
 
 from engine.errors import AttemptInterrupted, EngineError
+from engine.runtimes.programs.terminals import Terminals
 from engine.runtimes.programs.watched import Program
 from engine.version import program_version
 
@@ -112,6 +113,15 @@ class Client(Protocol):
     async def write_file(self, path: str, content: str) -> None:
         """Write a file; raises `EngineError` where the agent may not."""
 
+    async def run_program(
+        self, argv: list[str], *, cwd: str | None, env: dict[str, str], most_bytes: int | None
+    ) -> str:  # fmt: skip
+        """Start a program and return what its terminal is called; raises `EngineError` where the agent may not."""
+
+    @property
+    def terminals(self) -> Terminals:
+        """The programs that were started; raises `EngineError` where there can be none."""
+
 
 class AcpLink:
     """The conversation with one agent.
@@ -121,10 +131,12 @@ class AcpLink:
         client: Who it talks with.
         reads: It may ask for files.
         writes: It may ask to write files.
+        runs: It may ask to run programs.
     """
 
-    def __init__(self, program: Program, client: Client, *, reads: bool, writes: bool) -> None:
+    def __init__(self, program: Program, client: Client, *, reads: bool, writes: bool, runs: bool) -> None:
         self._client = client
+        self._runs = runs
         self._files = schema.FileSystemCapabilities(read_text_file=reads, write_text_file=writes)
         self.lines = _Lines(program, client.heard_text)
         self._connection = Connection(self._handle, self.lines)
@@ -139,7 +151,7 @@ class AcpLink:
             "initialize",
             schema.InitializeRequest(
                 protocol_version=PROTOCOL,
-                client_capabilities=schema.ClientCapabilities(fs=self._files, terminal=False),
+                client_capabilities=schema.ClientCapabilities(fs=self._files, terminal=self._runs),
                 client_info=schema.Implementation(name="quarterdeck", title="Quarterdeck", version=program_version()),
             ),
             schema.InitializeResponse,
@@ -238,6 +250,32 @@ class AcpLink:
         if method == "fs/write_text_file" and self._files.write_text_file:
             writing = schema.WriteTextFileRequest.model_validate(params)
             await self._client.write_file(writing.path, writing.content)
+            return {}
+        if method.startswith("terminal/") and self._runs:
+            return await self._terminal(method, params)
+        raise RequestError.method_not_found(method)
+
+    async def _terminal(self, method: str, params: Any) -> Any:
+        if method == "terminal/create":
+            wanted = schema.CreateTerminalRequest.model_validate(params)
+            env = {one.name: one.value for one in wanted.env or []}
+            argv = [wanted.command, *(wanted.args or [])]
+            limit = wanted.output_byte_limit
+            return {"terminalId": await self._client.run_program(argv, cwd=wanted.cwd, env=env, most_bytes=limit)}
+        if method == "terminal/output":
+            one = self._client.terminals.at(schema.TerminalOutputRequest.model_validate(params).terminal_id)
+            status = one.exit_status
+            ended = {} if status is None else {"exitStatus": {"exitCode": status[0], "signal": status[1]}}
+            return {"output": one.output.decode(errors="replace"), "truncated": one.truncated, **ended}
+        if method == "terminal/wait_for_exit":
+            name = schema.WaitForTerminalExitRequest.model_validate(params).terminal_id
+            code, signal = await self._client.terminals.exited(name)
+            return {"exitCode": code, "signal": signal}
+        if method == "terminal/kill":
+            await self._client.terminals.kill(schema.KillTerminalRequest.model_validate(params).terminal_id)
+            return {}
+        if method == "terminal/release":
+            await self._client.terminals.release(schema.ReleaseTerminalRequest.model_validate(params).terminal_id)
             return {}
         raise RequestError.method_not_found(method)
 

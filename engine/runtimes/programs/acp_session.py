@@ -3,11 +3,10 @@
 Each tool call that ends, and each new plan, is a step. What it asks leave for goes to the inbox.
 """
 
-import difflib
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import anyio
 
@@ -15,14 +14,16 @@ from engine.core.fact import JsonValue
 from engine.core.shown import shown
 from engine.core.signals import StepFinished
 from engine.errors import AttemptInterrupted, EngineError
+from engine.runtimes.programs.acp_asking import AcpAsking, cut, diff, json_or_none
 from engine.runtimes.programs.attending import Attended, ProgramFailed
-from engine.runtimes.programs.confined import OutOfBounds, inside, text_of, write
+from engine.runtimes.programs.terminals import Terminals
+from engine.runtimes.programs.watched import Watched
 from engine.runtimes.threads import Threads
-from engine.runtimes.values import clean, json_value, shown_input, usage_of, without_secrets
+from engine.runtimes.values import Amounts, clean, shown_input, usage_of, without_secrets
 from engine.runtimes.work import Work, of_attempt
 
 if TYPE_CHECKING:
-    from engine.runtimes.programs.acp_link import AcpLink, Choice, ToolCall
+    from engine.runtimes.programs.acp_link import AcpLink, ToolCall
 
 ANSWERS_S = 60.0
 """How long an agent may take to say who it is, and to begin a session."""
@@ -30,8 +31,6 @@ ENDS_S = 2.0
 """How long it may take to exit when its work is done."""
 CANCELS_S = 1.5
 """How long it may take to end its turn when it is told to."""
-MOST_TEXT = 20_000
-"""Characters of a diff, or of what a tool said, that are kept with the step."""
 SESSION = "session"
 """The step that says which session it is."""
 STOPPED = {
@@ -40,15 +39,13 @@ STOPPED = {
     "refusal": "refuses to go on",
     "cancelled": "ended its turn as cancelled, and nobody cancelled it",
 }
-RUNS_PROGRAMS = frozenset({"execute", "other", "switch_mode", None})
-"""Kinds of tools that may run anything: leave for all of them cannot be given at once."""
 
 
 class TurnStopped(EngineError):
     """An agent ended its turn before its work was done."""
 
 
-class AcpSession:
+class AcpSession(AcpAsking):
     """The conversation of one attempt.
 
     Args:
@@ -57,14 +54,21 @@ class AcpSession:
         name: What the agent is called in errors.
         folder: Where it works.
         threads: For files.
+        programs: For programs that it has us run.
+        env: What those get.
     """
 
-    def __init__(self, work: Work, attended: Attended, name: str, *, folder: Path, threads: Threads) -> None:
+    def __init__(
+        self, work: Work, attended: Attended, name: str, *, folder: Path, threads: Threads, programs: Watched,
+        env: Mapping[str, str],
+    ) -> None:  # fmt: skip
         self._work = work
         self._attended = attended
         self._name = name
         self._folder = folder
         self._threads = threads
+        self._programs = programs
+        self._env = env
         self._link: AcpLink | None = None
         self._session_id: str | None = None
         self._is_loading = False
@@ -92,16 +96,23 @@ class AcpSession:
             TurnStopped: If it does not do its work.
         """
         self._link = link
-        try:
-            await self._turns(link, text)
-        except EngineError as error:
-            if type(error).__name__ != "LineEnded":
-                raise
+        failure: BaseException | None = None
+        async with anyio.create_task_group() as group:  # for terminals; whatever it raised would come in a group
+            self._terminals = Terminals(self._programs, self._env, group)
+            try:
+                await self._turns(link, text)
+            except (AttemptInterrupted, EngineError) as error:
+                failure = error
+            finally:
+                self._ended.set()
+                with anyio.CancelScope(shield=True):
+                    await link.close()
+                    await self._terminals.close()
+            group.cancel_scope.cancel()
+        if type(failure).__name__ == "LineEnded":
             self.broken = link.lines.fault or "ended in the middle of its work"
-        finally:
-            self._ended.set()
-            with anyio.CancelScope(shield=True):
-                await link.close()
+        elif failure is not None:
+            raise failure
         self._attended.program.close_input()
         await self._attended.end_soon(ENDS_S)
 
@@ -132,10 +143,7 @@ class AcpSession:
             text = f"Your work on this was interrupted. Look at what is done, and go on.\n\n{text}"
         turn = await link.prompt(session_id, text)
         if turn.tokens_in is not None:
-            spent = usage_of(
-                {"tokens_in": turn.tokens_in, "tokens_out": turn.tokens_out, "tokens_cached": turn.tokens_cached}
-            )
-            self._work.spend(spent)
+            self._spend(tokens_in=turn.tokens_in, tokens_out=turn.tokens_out, tokens_cached=turn.tokens_cached)
         if turn.stop_reason in STOPPED and not self._attended.is_stopped:
             raise TurnStopped(f"{self._name} {STOPPED[turn.stop_reason]}")
 
@@ -197,7 +205,11 @@ class AcpSession:
         """Count what was spent since it was last told; what was spent before this attempt is counted already."""
         more, self._cost_usd = cost_usd - self._cost_usd, cost_usd
         if more > 0 and not self._is_loading:
-            self._work.spend(usage_of({"cost_usd": more}))
+            self._spend(cost_usd=more)
+
+    def _spend(self, **amounts: Unpack[Amounts]) -> None:
+        with suppress(ValueError):  # it tells amounts that nothing can have
+            self._work.spend(usage_of(amounts))
 
     def heard_tool(self, call: "ToolCall") -> None:
         """Show a tool call, and keep it as a step once it has ended."""
@@ -207,11 +219,11 @@ class AcpSession:
         if "title" not in known:
             known["title"] = clean(call.title or call.kind or "tool")[:200]
             known["began_ms"] = self._work.now_ms()
-            known["input"] = _json(call.input)
+            known["input"] = json_or_none(call.input)
             self._work.tool_started(known["title"], known["input"])
         known["kind"] = call.kind or known.get("kind")
-        known["input"] = known["input"] if call.input is None else _json(call.input)
-        known["output"] = known.get("output") if call.output is None else _json(call.output)
+        known["input"] = known["input"] if call.input is None else json_or_none(call.input)
+        known["output"] = known.get("output") if call.output is None else json_or_none(call.output)
         known["texts"] = call.texts or known["texts"]
         known["diffs"] = call.diffs or known["diffs"]
         if call.status in ("completed", "failed") and not known.get("ended"):
@@ -221,71 +233,13 @@ class AcpSession:
     def _end_call(self, known: dict[str, Any], status: str) -> None:
         output: dict[str, JsonValue] = {"status": status, "kind": known["kind"]}
         if known["texts"]:
-            output["text"] = _cut("\n".join(known["texts"]))
+            output["text"] = cut("\n".join(known["texts"]))
         if known["diffs"]:
-            output["diffs"] = [_diff(*one) for one in known["diffs"]]
+            output["diffs"] = [diff(*one) for one in known["diffs"]]
         if known["output"] is not None:
             output["output"] = shown(known["output"], without_secrets)
         self._work.tool_ended(known["title"], output)
         self._record(known["title"], output, given=known["input"], began_ms=known["began_ms"], is_tool=True)
-
-    # What it asks
-
-    async def permit(self, call: "ToolCall", choices: list["Choice"]) -> str | None:
-        """Ask a person whether the agent may do something, and return what they choose."""
-        known = self._calls.get(call.id, {})
-        title = clean(call.title or known.get("title") or call.kind or "a tool")
-        kind = call.kind or known.get("kind")
-        by_kind: dict[str, Choice] = {}
-        for one in choices:
-            if one.kind != "allow_always" or kind not in RUNS_PROGRAMS:
-                by_kind.setdefault(one.kind, one)
-        if not by_kind:
-            return None
-        given = _json(call.input) if call.input is not None else known.get("input")
-        detail: dict[str, JsonValue] = {"tool": kind or "other", "title": title, "arguments": shown_input(given)}
-        diffs = call.diffs or known.get("diffs")
-        if diffs:
-            detail["diffs"] = [_diff(*one) for one in diffs]
-        return await self._permitted(f"{self._name} asks to: {title}", list(by_kind), detail, by_kind.get)
-
-    async def _permitted(
-        self, question: str, options: list[str], detail: dict[str, JsonValue],
-        choice: Callable[[str], "Choice | None"],
-    ) -> str | None:  # fmt: skip
-        work = self._work
-        key = work.key("permission", [question, list(options), detail.get("arguments")])
-        try:
-            answer = await work.ask_person(key, question, options, kind="permission", detail=detail)
-        except AttemptInterrupted:
-            return None
-        found = choice(answer)
-        return None if found is None else found.id
-
-    async def read_file(self, path: str, line: int | None, limit: int | None) -> str:
-        """Return the text of a file in its folder."""
-        return await self._threads.run(partial(text_of, self._folder, path, line, limit))
-
-    async def write_file(self, path: str, content: str) -> None:
-        """Write a file in its folder, once a person lets it."""
-        where = await self._threads.run(partial(inside, self._folder, path))
-        try:
-            before = await self._threads.run(partial(text_of, self._folder, path, None, None))
-        except OutOfBounds:
-            before = ""
-        name = str(where.relative_to(self._folder.resolve()))
-        detail: dict[str, JsonValue] = {"tool": "write_file", "title": f"write {name}", "arguments": {"path": name}}
-        detail["diffs"] = [_diff(name, before, content)]
-        work = self._work
-        key = work.key("permission", ["write_file", name, content])
-        options = ["allow_once", "allow_always", "reject_once"]
-        answer = await work.ask_person(
-            key, f"{self._name} asks to write {name}", options, kind="permission", detail=detail
-        )
-        if not answer.startswith("allow"):
-            raise OutOfBounds(f"a person did not allow to write {name}")
-        await self._threads.run(partial(write, self._folder, path, content))
-        self._record(f"write {name}", {"diffs": detail["diffs"]}, is_tool=True)
 
     # What is kept of it
 
@@ -331,23 +285,3 @@ class _Soon:
             return self._scope.__exit__(*raised)
         except TimeoutError:
             raise ProgramFailed(self._words) from None
-
-
-def _json(value: Any) -> JsonValue:
-    try:
-        return json_value(value)
-    except EngineError:
-        return None
-
-
-def _cut(text: str) -> str:
-    text = clean(text)
-    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}\n[cut; {len(text):,} characters in all]"
-
-
-def _diff(path: str, old: str, new: str) -> JsonValue:
-    """Return a diff as git shows it; of what is very long, that it is."""
-    if len(old) + len(new) > 50 * MOST_TEXT:
-        return {"path": clean(path), "diff": f"[{len(old):,} characters before, {len(new):,} after]"}
-    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), f"a/{path}", f"b/{path}", lineterm="")
-    return {"path": clean(path), "diff": _cut("\n".join(lines))}

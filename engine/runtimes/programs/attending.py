@@ -125,7 +125,7 @@ class Attended:
         code = 0 if self._is_finished else self._program.returncode
         last = next((line.strip() for line in reversed(self._errors.decode(errors="replace").splitlines()) if line), "")
         if code is not None and code < 0:
-            raise ProcessDied(f"{self._name} was killed by {_signal_name(-code)}" + (f": {last}" if last else ""))
+            raise ProcessDied(f"{self._name} was killed by {signal_name(-code)}" + (f": {last}" if last else ""))
         if code:
             raise ProgramFailed(f"{self._name} exited with {code}" + (f": {last}" if last else ""))
 
@@ -168,7 +168,8 @@ class Attended:
             quiet = quiet + 1 if before == (self.bytes_read, len(self._errors)) else 0
 
 
-def _signal_name(number: int) -> str:
+def signal_name(number: int) -> str:
+    """Return what a signal is called."""
     try:
         return signal.Signals(number).name
     except ValueError:

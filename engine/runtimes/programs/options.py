@@ -60,8 +60,8 @@ class AcpOptions(ProgramOptions):
 
     fs: Literal["none", "read", "write"] = "none"
     """Which files of its folder it may ask us for; what it does by itself is its own affair."""
-    terminal: Literal[False] = False
-    """It runs its programs itself."""
+    terminal: bool = False
+    """It may have us run programs in its folder, each of which a person allows; what it runs itself is not ours."""
 
 
 def options_of(spec: AgentSpec, kind: type[O]) -> O:

@@ -1,0 +1,126 @@
+"""Programs that an agent has us run: each allowed by a person, in the agent's folder, and ended with its session."""
+
+import itertools
+from asyncio import StreamReader
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+from anyio.abc import TaskGroup
+
+from engine.errors import EngineError
+from engine.runtimes.programs.attending import CHUNK_BYTES, signal_name
+from engine.runtimes.programs.watched import Program, Watched
+
+MOST_BYTES = 1_000_000
+"""How much output of one is kept, from its end, where the agent does not say less."""
+MOST_TERMINALS = 20
+
+
+class NoTerminal(EngineError):
+    """A terminal is not there, or there are too many."""
+
+
+@dataclass(slots=True)
+class Terminal:
+    """One program."""
+
+    program: Program
+    most_bytes: int
+    output: bytes = b""
+    truncated: bool = False
+    open_pipes: int = 2
+    drained: anyio.Event = field(default_factory=anyio.Event)
+
+    def add(self, chunk: bytes) -> None:
+        """Keep more output, and forget what is too much at its beginning."""
+        whole = self.output + chunk
+        self.truncated = self.truncated or len(whole) > self.most_bytes
+        self.output = whole[-self.most_bytes :] if self.most_bytes else b""
+
+    @property
+    def exit_status(self) -> tuple[int | None, str | None] | None:
+        """Exit code and signal; None while it runs."""
+        code = self.program.returncode
+        if code is None:
+            return None
+        return (code, None) if code >= 0 else (None, signal_name(-code))
+
+
+class Terminals:
+    """The programs of one session.
+
+    Args:
+        programs: Starts them.
+        env: What they get besides what the agent says.
+        group: Reads what they write.
+    """
+
+    def __init__(self, programs: Watched, env: Mapping[str, str], group: TaskGroup) -> None:
+        self._programs = programs
+        self._env = dict(env)
+        self._group = group
+        self._terminals: dict[str, Terminal] = {}
+        self._numbers = itertools.count(1)
+
+    async def create(
+        self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], most_bytes: int | None
+    ) -> str:  # fmt: skip
+        """Start a program, and return what it is called.
+
+        Raises:
+            NoTerminal: If there are too many.
+            NotStarted: If it cannot be started.
+        """
+        if len(self._terminals) >= MOST_TERMINALS:
+            raise NoTerminal(f"there are {MOST_TERMINALS} terminals; release one first")
+        program = await self._programs.start(argv, env={**self._env, **env}, cwd=cwd)
+        program.close_input()
+        terminal = Terminal(program, min(MOST_BYTES, MOST_BYTES if most_bytes is None else most_bytes))
+        name = f"terminal-{next(self._numbers)}"
+        self._terminals[name] = terminal
+        self._group.start_soon(_read, terminal, program.stdout)
+        self._group.start_soon(_read, terminal, program.stderr)
+        return name
+
+    def at(self, name: str) -> Terminal:
+        """Return a terminal.
+
+        Raises:
+            NoTerminal: If there is none of that name.
+        """
+        if name not in self._terminals:
+            raise NoTerminal(f"there is no terminal {name!r:.60}")
+        return self._terminals[name]
+
+    async def exited(self, name: str) -> tuple[int | None, str | None]:
+        """Return how a program has exited, once it has and what it wrote is read."""
+        terminal = self.at(name)
+        await terminal.program.exited.wait()
+        with anyio.move_on_after(1.0):  # what escaped its group may hold its pipes
+            await terminal.drained.wait()
+        return terminal.exit_status or (None, None)
+
+    async def kill(self, name: str) -> None:
+        """End a program; its output stays."""
+        terminal = self.at(name)
+        await terminal.program.end()
+
+    async def release(self, name: str) -> None:
+        """End a program and forget it."""
+        await self.kill(name)
+        del self._terminals[name]
+
+    async def close(self) -> None:
+        """End all."""
+        for name in list(self._terminals):
+            await self.release(name)
+
+
+async def _read(terminal: Terminal, stream: StreamReader) -> None:
+    while chunk := await stream.read(CHUNK_BYTES):
+        terminal.add(chunk)
+    terminal.open_pipes -= 1
+    if not terminal.open_pipes:
+        terminal.drained.set()
