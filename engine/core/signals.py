@@ -4,6 +4,7 @@ A signal names the task and the attempt it is about; one about an attempt that i
 So is one of a generation that the attempt has left; None is not asked about.
 """
 
+from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from msgspec import Raw, field
@@ -95,6 +96,20 @@ class ModelErred:
     retry_after_s: float | None = None
     usage: Usage = field(default_factory=Usage)
     """What was spent since the last report of the attempt."""
+
+
+@fact
+class BudgetShort:
+    """An attempt is about to call a model, and a budget has less left than that takes; it waits to be stopped."""
+
+    task_id: str
+    attempt: int
+    generation: int | None = None
+    subject: str
+    """Whose budget it is: a task, a run, an agent or a supervisor."""
+    amount: Literal["tokens", "cost_usd"]
+    needs: Decimal
+    """What the call takes, about."""
 
 
 @fact
@@ -348,6 +363,7 @@ Signal: TypeAlias = (
     | EngineEnds
     | StepFinished
     | ModelErred
+    | BudgetShort
     | PartTold
     | InsightNoted
     | ToolBegan

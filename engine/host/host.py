@@ -42,6 +42,7 @@ from engine.runtimes.base import Factory
 from engine.runtimes.catalogue import built_in
 from engine.runtimes.processes import Processes, spare_cores
 from engine.runtimes.programs.watched import Watched
+from engine.runtimes.reserving import Reservations
 from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
 from engine.sender import sender_of
@@ -115,6 +116,7 @@ class Host:
         self.store = store
         self.clock = clock if clock is not None else RealClock()
         self.threads = Threads()
+        self.reserved = Reservations()
         self.models: Models = ModelService(self.spawn, self._check_outside)
         self._pid = pid if pid is not None else os.getpid()
         self._snapshot_events = snapshot_events

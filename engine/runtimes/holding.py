@@ -17,6 +17,7 @@ from engine.core.signals import Signal, SlotAsked, StepsEnded
 from engine.core.state import ParkedFor, State
 from engine.core.values import Held
 from engine.models.records import Models
+from engine.runtimes.reserving import Reservations
 from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
 from engine.stream.bus import Bus
@@ -28,6 +29,7 @@ class Services(Protocol):
     clock: Clock
     threads: Threads
     models: Models
+    reserved: Reservations
     bus: Bus
 
     @property

@@ -19,7 +19,6 @@ from engine.core.commands import Command
 from engine.core.effects import AnswerCall, StartAttempt
 from engine.core.events import ModelFailed
 from engine.core.fact import JsonValue
-from engine.core.model_spec import ModelSpec
 from engine.core.signals import (
     DelegationAsked,
     ModelErred,
@@ -30,12 +29,12 @@ from engine.core.signals import (
     ToolRaised,
 )
 from engine.core.spec import AgentSpec
-from engine.core.state import State
-from engine.core.values import NO_USAGE, Held, Usage
+from engine.core.values import Held
 from engine.errors import AttemptInterrupted, DelegationFailed
-from engine.models.records import Answer, Chunk, ModelError, ModelRequest
+from engine.models.records import ModelError
 from engine.runtimes.holding import Services as Services
 from engine.runtimes.holding import of_attempt as of_attempt
+from engine.runtimes.model_calls import ModelCaller
 from engine.runtimes.people import PeopleLine
 from engine.runtimes.remembering import Remembering
 from engine.runtimes.showing import Showing
@@ -59,7 +58,7 @@ class Answered:
     """None when it was done."""
 
 
-class Work(PeopleLine, Showing, Remembering):
+class Work(ModelCaller, PeopleLine, Showing, Remembering):
     """One try of a task by one agent."""
 
     stopping = False
@@ -78,7 +77,6 @@ class Work(PeopleLine, Showing, Remembering):
     """Its end is reported; what it still does has no effect."""
     _waits = 0
     _occurrences: Counter[str] | None = None
-    _spent = NO_USAGE
     _end_limit: Callable[[], None] | None = None
     _told_to_stop: anyio.Event | None = None
 
@@ -103,50 +101,6 @@ class Work(PeopleLine, Showing, Remembering):
         self._timers: list[Callable[[], None]] = []
         self._on_given_up = on_given_up
         services.clock.hold()
-
-    @property
-    def state(self) -> State:
-        """The state of the moment, for reading."""
-        return self._services.state
-
-    async def ask_model(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> Answer:
-        """Send one request to a model; what it spends is counted with the step that ends next.
-
-        Raises:
-            ModelError: If there is no whole answer.
-        """
-        models, came = self._services.models, [0]
-
-        def heard(chunk: Chunk) -> None:
-            came[0] += len(chunk.text)
-            on_chunk(chunk)
-
-        usage, retry_after_s = NO_USAGE, None
-        try:
-            await self._until_due(models.due_ms(request, self.now_ms()))
-            try:
-                answer = await models.ask(request, heard, self.sleep)
-            except ModelError as error:
-                usage, retry_after_s = error.usage, error.retry_after_s
-                raise
-            except BaseException:  # cut off here, so its provider does not say what it has cost
-                usage = models.estimate(request, came[0])
-                raise
-            usage = answer.usage
-            return answer
-        finally:
-            self.spend(usage)
-            models.settle(request, usage, self.now_ms(), retry_after_s=retry_after_s)
-
-    async def _until_due(self, due_ms: int) -> None:
-        """Wait for the turn of a request, without a slot."""
-        if due_ms > self.now_ms():
-            async with self.parked("rate_limit", due_ms):
-                await self.sleep((due_ms - self.now_ms()) / 1000)
-
-    def context_tokens(self, model: ModelSpec) -> int | None:
-        """Return how many tokens a request to a model may hold, where that is known."""
-        return self._services.models.context_tokens(model)
 
     # What to do
 
@@ -307,15 +261,6 @@ class Work(PeopleLine, Showing, Remembering):
             Answered(one.task_id, await text(one.output), None if one.ok else one.error or "failed")
             for one in answer.answers
         ]
-
-    def spend(self, usage: Usage) -> None:
-        """Note what its code says that it has spent; it is reported with the next step, or at the end."""
-        self._spent = self._spent.plus(usage)
-
-    def take_spent(self) -> Usage:
-        """Return what was spent and not reported yet, to be reported now."""
-        spent, self._spent = self._spent, NO_USAGE
-        return spent
 
     def answered(self, answer: AnswerCall) -> None:
         """Take the outcomes of a call; by the host."""

@@ -81,6 +81,7 @@ ON_MESSAGE: dict[type, Callable[[State, Any, Context], list[Event]]] = {
     signals.EngineEnds: engine.engine_ends,
     signals.StepFinished: attempts.step_finished,
     signals.ModelErred: attempts.model_erred,
+    signals.BudgetShort: attempts.budget_short,
     signals.PartTold: memory.part_told,
     signals.InsightNoted: memory.insight_noted,
     signals.ToolBegan: escalations.tool_began,

@@ -25,6 +25,7 @@ from engine.core.events import (
     StepRecorded,
     ThreadReturned,
 )
+from engine.core.limits.enforcement import too_little
 from engine.core.outcomes import Mint, of_attempt
 from engine.core.policies.rules import chain_of_agent, is_optional
 from engine.core.queries.placement import Place, place_for
@@ -34,6 +35,7 @@ from engine.core.signals import (
     AttemptErred,
     AttemptStopped,
     AttemptSucceeded,
+    BudgetShort,
     DelegationAsked,
     InsightNoted,
     ModelErred,
@@ -55,6 +57,7 @@ MAX_DEPTH = 16
 OfAttempt: TypeAlias = (
     StepFinished
     | ModelErred
+    | BudgetShort
     | InsightNoted
     | ToolBegan
     | ToolRaised
@@ -91,6 +94,11 @@ def model_erred(state: State, signal: ModelErred, ctx: Context) -> list[Event]:
     """Note that a call of a model failed, and what it cost; what follows is the attempt's to say."""
     found = live(state, signal)
     return [] if found is None else [of_attempt(ModelFailed, found[1], signal)]
+
+
+def budget_short(state: State, signal: BudgetShort, ctx: Context) -> list[Event]:
+    """End a budget that has not enough left for a call; nothing where it has by now."""
+    return [] if live(state, signal) is None else too_little(state, signal, ctx)
 
 
 def delegation_asked(state: State, signal: DelegationAsked, ctx: Context) -> list[Event]:

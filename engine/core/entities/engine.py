@@ -1,5 +1,6 @@
 """Entities of the engine's own: timers, questions, ledgers of budgets, outcomes of commands."""
 
+from decimal import Decimal
 from typing import Literal
 
 from msgspec import field
@@ -74,6 +75,8 @@ class Ledger:
     """The amounts that were warned about."""
     granted: dict[str, int] = field(default_factory=dict)
     """How many times the amount was granted on top of the first, by its name."""
+    needs: dict[str, Decimal] = field(default_factory=dict)
+    """What the call that did not fit any more needs of the amount, by its name."""
 
 
 @entity

@@ -92,6 +92,8 @@ class Attempt:
     """The event since which it waits for a slot to go on; None while it does not."""
     back_ms: int = 0
     """The time of that event."""
+    spent: Usage | None = None
+    """Tokens and money that it has reported so far; None while it has reported none."""
     stopping: StopReason | None = None
     """Why it was asked to stop at its next step, and so what becomes of its task; None while it was not."""
 

@@ -105,6 +105,8 @@ class BudgetExhausted:
     """How long those may go on to their next step."""
     error: str
     """What is said of what ends because of it."""
+    needs: Decimal = Decimal(0)
+    """What the next call of a model would take, where the budget is not spent and that is more than what is left."""
 
 
 @fact

@@ -114,6 +114,16 @@ def charge(state: State, task: Task | None, agent: Agent | None, usage: Usage) -
         _charge_time(state, task, agent, time_ms)
 
 
+def charge_attempt(task: Task, usage: Usage) -> None:
+    """Add tokens and money to what the attempt of a task has reported."""
+    attempt = task.attempt
+    if attempt is None or (usage.tokens_in is None and usage.tokens_out is None and usage.cost_usd is None):
+        return
+    if attempt.spent is None:
+        attempt.spent = Usage()
+    _add(attempt.spent, usage)
+
+
 def _charge_time(state: State, task: Task, agent: Agent | None, time_ms: int) -> None:
     """Add time to the same totals as `_totals`, without a list of them: most attempts report nothing else."""
     state.usage.time_ms += time_ms
@@ -234,6 +244,8 @@ def _budget_exhausted(state: State, event: BudgetExhausted) -> None:
     subject = _subject(state, event.subject)
     drop_timer(state, "time", event.subject)
     subject.held = event.then == "ask"
+    if event.needs:
+        _ledger(state, event.subject).needs[event.amount] = event.needs
     if isinstance(subject, Task | Run) and not subject.held:
         exceed(state, subject, event.error, event.ended, event.stopping)
         return
@@ -249,6 +261,8 @@ def _budget_exhausted(state: State, event: BudgetExhausted) -> None:
 
 def _budget_extended(state: State, event: BudgetExtended) -> None:
     subject = _subject(state, event.subject)
+    if event.subject in state.ledgers:
+        state.ledgers[event.subject].needs.clear()
     if event.amount is not None:
         ledger = _ledger(state, event.subject)
         ledger.granted[event.amount] = event.granted

@@ -15,7 +15,7 @@ from engine.core.events import (
     SlotWanted,
     StepRecorded,
 )
-from engine.core.fold.accounting import charge, count_begun, start_clock, stop_clock
+from engine.core.fold.accounting import charge, charge_attempt, count_begun, start_clock, stop_clock
 from engine.core.fold.ending import end, note_first_attempt
 from engine.core.fold.failing import attempt_began, count_failure, give_up_probe
 from engine.core.fold.queues import enqueue
@@ -127,6 +127,7 @@ def _attempt_migrated(state: State, event: AttemptMigrated) -> None:
     attempt.stopping = None
     attempt.owed, attempt.waits = [], {}
     charge(state, task, agent, event.usage)
+    charge_attempt(task, event.usage)
     if event.stuck:
         agent.stuck += 1
         refresh_agent(state, agent)
@@ -137,12 +138,15 @@ def _step_recorded(state: State, event: StepRecorded) -> None:
     task.steps[event.key] = held(event.output, state.seq, "output")
     task.calling.pop(event.key, None)
     charge(state, task, state.agents.get(event.agent_id or ""), event.usage)
+    charge_attempt(task, event.usage)
     if event.agent_id is not None and task.attempt is not None:
         took_part(state.agents[event.agent_id], task.attempt.generation)
 
 
 def _model_failed(state: State, event: ModelFailed) -> None:
-    charge(state, state.tasks[event.task_id], state.agents.get(event.agent_id or ""), event.usage)
+    task = state.tasks[event.task_id]
+    charge(state, task, state.agents.get(event.agent_id or ""), event.usage)
+    charge_attempt(task, event.usage)
 
 
 def _generation(task: Task) -> int:

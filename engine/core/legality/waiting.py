@@ -148,7 +148,7 @@ def what_is_held_is_asked_about(state: State) -> Iterator[str]:
         if member.held and member.exhausted is None:
             yield f"{member.id} is held and has spent no budget"
     for key, ledger in state.ledgers.items():
-        named = {*ledger.warned, *ledger.granted}
+        named = {*ledger.warned, *ledger.granted, *ledger.needs}
         if key != ledger.id or subject_with(state, key) is None or not named.issubset(AMOUNTS):
             yield f"the ledger of {key!a} is nobody's"
         if any(times < 1 for times in ledger.granted.values()):

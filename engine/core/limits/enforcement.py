@@ -35,8 +35,10 @@ from engine.core.prompts import Answered, CheckBudget
 from engine.core.queries.placement import stand_ins
 from engine.core.queries.queues import others_could_do, own_queue, returned
 from engine.core.queries.tree import above_of, agents_of, halted, is_cancelled
-from engine.core.signals import AttemptStopped
+from engine.core.signals import AttemptStopped, BudgetShort
 from engine.core.state import Agent, Attempt, Run, State, Supervisor, Task, Timer, timer_id
+
+_NOTHING = Decimal(0)
 
 # What is looked at when
 
@@ -48,7 +50,7 @@ def check_budget(state: State, prompt: CheckBudget, ctx: Context) -> list[Event]
         return []
     found = budgets(state, subject, ctx.now_ms)
     if _is_out(subject):
-        is_spent = any(each.spent >= each.limit or _is_asked_about(state, subject, each) for each in found)
+        is_spent = any(_has_too_little(state, each, subject) or _is_asked_about(state, subject, each) for each in found)
         return [] if is_spent else [extended(subject, None, 0, None)]
     events: list[Event] = []
     for budget in found:
@@ -70,6 +72,24 @@ def is_over(state: State, subject: Subject) -> bool:
 
 def _is_out(subject: Subject) -> bool:
     return subject.held or (isinstance(subject, Agent | Supervisor) and subject.exhausted is not None)
+
+
+def _has_too_little(state: State, budget: Budget, subject: Subject) -> bool:
+    """Return whether a budget is spent, or has less left than the call needs that did not fit."""
+    ledger = state.ledgers.get(subject.id)
+    needs = None if ledger is None else ledger.needs.get(budget.name)
+    return budget.spent >= budget.limit or (needs is not None and budget.spent + needs > budget.limit)
+
+
+def too_little(state: State, signal: BudgetShort, ctx: Context) -> list[Event]:
+    """End a budget that has less left than the next call of a model takes."""
+    subject = subject_with(state, signal.subject)
+    if subject is None or is_over(state, subject) or _is_out(subject):
+        return []
+    budget = next((one for one in budgets(state, subject) if one.name == signal.amount), None)
+    if budget is None or budget.spent + signal.needs <= budget.limit:
+        return []
+    return exhausted(state, subject, budget, ctx, needs=signal.needs)
 
 
 def _is_asked_about(state: State, subject: Subject, budget: Budget) -> bool:
@@ -186,7 +206,8 @@ def answered(state: State, prompt: Answered, ctx: Context) -> list[Event]:
     ledger = state.ledgers.get(subject.id)
     times = 1 + (ledger.granted.get(budget.name, 0) if ledger is not None else 0)
     once = budget.limit / times
-    granted = max(times, int(budget.spent // once))
+    needs = Decimal(0) if ledger is None else ledger.needs.get(budget.name, Decimal(0))
+    granted = max(times, int((budget.spent + needs) // once))
     return [extended(subject, budget, granted, once * (1 + granted))]
 
 
@@ -233,9 +254,20 @@ def ids_of(subject: Subject) -> Ids:
     )
 
 
-def exhausted(state: State, subject: Subject, budget: Budget, ctx: Context, *, last: str = "") -> list[Event]:
-    """Return what ends a budget, and with `ask` the question to a person."""
-    event = exhausted_as(state, subject, budget, budget.then, last=last)
+def exhausted(
+    state: State, subject: Subject, budget: Budget, ctx: Context, *, last: str = "", needs: Decimal = _NOTHING
+) -> list[Event]:
+    """Return what ends a budget, and with `ask` the question to a person.
+
+    Args:
+        state: The state of the moment.
+        subject: Whose budget it is.
+        budget: It.
+        ctx: The moment.
+        last: What is said besides.
+        needs: What the next call would take, where that is more than what is left.
+    """
+    event = exhausted_as(state, subject, budget, budget.then, last=last, needs=needs)
     if budget.then != "ask":
         return [event]
     return [event, _question(state, subject, event, ctx)]
@@ -255,7 +287,9 @@ def _question(state: State, subject: Subject, event: BudgetExhausted, ctx: Conte
     )
 
 
-def exhausted_as(state: State, subject: Subject, budget: Budget, then: str, *, last: str = "") -> BudgetExhausted:
+def exhausted_as(
+    state: State, subject: Subject, budget: Budget, then: str, *, last: str = "", needs: Decimal = _NOTHING
+) -> BudgetExhausted:
     """Return the event that ends a budget in one of its ways."""
     ids = ids_of(subject)
     ended, stopping = _spenders(state, subject)
@@ -276,7 +310,8 @@ def exhausted_as(state: State, subject: Subject, budget: Budget, then: str, *, l
         ended=ended,
         stopping=stopping,
         grace_ms=grace_ms(state, subject.id if isinstance(subject, Supervisor) else subject.supervisor_id),
-        error=_words(subject, budget) + last,
+        error=_words(subject, budget, needs) + last,
+        needs=needs,
     )
 
 
@@ -293,10 +328,15 @@ def _spenders(state: State, subject: Subject) -> tuple[list[str], list[str]]:
 _UNITS = {"attempts": "attempts", "time_s": "s of work", "tokens": "tokens", "cost_usd": "USD"}
 
 
-def _words(subject: Subject, budget: Budget) -> str:
+def _words(subject: Subject, budget: Budget, needs: Decimal) -> str:
     unit = _UNITS[budget.name]
     unit = unit[:-1] if unit.endswith("s") and budget.limit == 1 and budget.name != "time_s" else unit
     whose = f" of {subject.name}" if isinstance(subject, Agent | Supervisor) else ""
+    if budget.spent < budget.limit:
+        return (
+            f"budget of {_number(budget.limit)} {unit}{whose} has too little left for the next call of a model"
+            f" ({_number(budget.spent)} spent, about {_number(needs)} needed)"
+        )
     return f"budget of {_number(budget.limit)} {unit}{whose} is spent ({_number(budget.spent)})"
 
 

@@ -100,7 +100,9 @@ def a_budget_ends_with_what_was_spent(books: ShadowLedger, event: events.BudgetE
         return f"{spender.id} spent {_spent(books, spender.id, event.amount)}; the event says {event.spent}"
     if limits and event.limit not in limits:
         return f"{spender.id} may spend {limits} {event.amount}; the event says {event.limit}"
-    return f"{spender.id} has something left of {event.limit}" if event.spent < event.limit else None
+    needed = event.spent + event.needs
+    left = event.spent < event.limit if not event.needs else needed <= event.limit
+    return f"{spender.id} has something left of {event.limit}" if left else None
 
 
 def has_something_left(books: ShadowLedger, agent: AgentEntry) -> bool:

@@ -1,0 +1,145 @@
+"""What calls of models that are under way may cost, held back from the budgets of all who pay for them.
+
+Budgets are kept by the core, from what was reported. A call reports when it is over; so that calls at the same time
+do not spend together what each of them alone could have, what they are estimated to take counts from before they are
+made. That is kept here, in the memory of the engine, and not journaled: with the engine, its calls are gone.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Literal, Protocol, TypeAlias
+
+from engine.core.effects import StartAttempt
+from engine.core.limits.budget import Budget, Subject, budgets, is_limited, touched
+from engine.core.state import State
+from engine.core.values import NO_USAGE, Usage
+from engine.runtimes.slot import Slot
+
+_NONE = Decimal(0)
+Counted: TypeAlias = Literal["tokens", "cost_usd"]
+
+
+class Payer(Protocol):
+    """An attempt, as far as it pays."""
+
+    effect: StartAttempt
+
+    def unreported(self) -> Usage:
+        """Return what it has spent and the core does not know yet."""
+
+
+@dataclass(eq=False)
+class Hold:
+    """What one call is estimated to take."""
+
+    by: Payer
+    usage: Usage
+
+
+@dataclass(frozen=True)
+class Short:
+    """A budget that has less left than a call takes."""
+
+    subject: str
+    amount: Counted
+    needs: Decimal
+
+
+class Reservations:
+    """The calls of models of one engine that are under way."""
+
+    def __init__(self) -> None:
+        self._holds: dict[Hold, None] = {}
+        self._payers: dict[Payer, None] = {}
+        """Attempts that have called models, and of whose spending the core may not know all."""
+        self._waiting: list[Slot[None]] = []
+
+    def hold(self, state: State, by: Payer, usage: Usage) -> Hold | Short | None:
+        """Hold back what a call takes.
+
+        Returns:
+            What is held; or the budget that has too little left; or None where others have to end first.
+        """
+        must_wait = False
+        self._payers = {one: None for one in self._payers if one.unreported() != NO_USAGE}
+        for subject, budget in _budgets(state, by):
+            amount: Counted = "tokens" if budget.name == "tokens" else "cost_usd"
+            takes = amount_of(usage, amount)
+            unreported = sum((amount_of(one.unreported(), amount) for one in self._under(state, subject)), _NONE)
+            if budget.spent + unreported + takes > budget.limit:
+                return Short(subject.id, amount, takes)
+            held = [one for one in self._holds if _pays(state, one.by, subject)]
+            under_way = sum((amount_of(one.usage, amount) for one in held), _NONE)
+            must_wait = must_wait or budget.spent + unreported + under_way + takes > budget.limit
+        if must_wait:
+            return None
+        hold = Hold(by, usage)
+        self._holds[hold] = None
+        return hold
+
+    def let_go(self, hold: Hold) -> None:
+        """A call is over: what it has cost is known."""
+        self._holds.pop(hold, None)
+        self._payers[hold.by] = None
+        waiting, self._waiting = self._waiting, []
+        for slot in waiting:
+            slot.put(None)
+
+    def wait_on(self, slot: Slot[None]) -> None:
+        """Fill `slot` when a call is over."""
+        self._waiting.append(slot)
+
+    def _under(self, state: State, subject: Subject) -> Iterator[Payer]:
+        return (one for one in self._payers if _pays(state, one, subject))
+
+
+def is_bound(state: State, by: Payer) -> bool:
+    """Return whether anybody who pays for an attempt has a budget."""
+    effect = by.effect
+    task, agent = state.tasks.get(effect.task_id), state.agents.get(effect.agent_id)
+    return is_limited(state, task, state.runs.get(task.run_id) if task is not None else None, agent)
+
+
+def amount_of(usage: Usage, name: Counted) -> Decimal:
+    """Return how much of an amount a usage is; nothing where it is not known."""
+    if name == "tokens":
+        return Decimal((usage.tokens_in or 0) + (usage.tokens_out or 0))
+    return usage.cost_usd or _NONE
+
+
+def unreported(state: State, effect: StartAttempt, spent: Usage, before: Usage) -> Usage:
+    """Return what an attempt has spent that the core does not know yet.
+
+    Args:
+        state: The state of the moment.
+        effect: The attempt.
+        spent: All that it has spent.
+        before: What the core knew of it when it began to be executed here.
+    """
+    task = state.tasks.get(effect.task_id)
+    attempt = None if task is None else task.attempt
+    if attempt is None or attempt.number != effect.attempt:
+        return NO_USAGE
+    known = attempt.spent or NO_USAGE
+    all_in = (spent.tokens_in or 0) + (before.tokens_in or 0) - (known.tokens_in or 0)
+    all_out = (spent.tokens_out or 0) + (before.tokens_out or 0) - (known.tokens_out or 0)
+    cost = (spent.cost_usd or _NONE) + (before.cost_usd or _NONE) - (known.cost_usd or _NONE)
+    return NO_USAGE if not (all_in or all_out or cost) else Usage(tokens_in=all_in, tokens_out=all_out, cost_usd=cost)
+
+
+def _payers_of(state: State, by: Payer) -> list[Subject]:
+    effect = by.effect
+    task, agent = state.tasks.get(effect.task_id), state.agents.get(effect.agent_id)
+    return list(touched(state, task, state.runs.get(task.run_id) if task is not None else None, agent))
+
+
+def _pays(state: State, by: Payer, subject: Subject) -> bool:
+    return any(one is subject for one in _payers_of(state, by))
+
+
+def _budgets(state: State, by: Payer) -> Iterator[tuple[Subject, Budget]]:
+    for subject in _payers_of(state, by):
+        for budget in budgets(state, subject):
+            if budget.name in ("tokens", "cost_usd"):
+                yield subject, budget
