@@ -64,7 +64,7 @@ class Crew:
         self._processes = processes
         self._programs = programs
         self._start = start
-        self._shelf = Shelf()
+        self._shelf = Shelf(start)
         self._ready: dict[str, Runtime] = {}
         self._waiting: dict[str, list[Slot[Runtime]]] = {}
         """Who waits for a runtime that is being made."""

@@ -27,7 +27,8 @@ class Code:
         threads: For imports, and for plain functions.
         processes: For functions that compute.
         programs: For programs of others.
-        shelf: The tools that were made of functions so far; None begins anew.
+        shelf: The tools that were made of functions so far; None begins anew, and starts
+            no server.
     """
 
     def __init__(
@@ -49,7 +50,8 @@ class Code:
         self.threads = threads
         self.processes = processes
         self.programs = programs
-        self._shelf = shelf or Shelf()
+        self._shelf = shelf or Shelf(_start_nothing)
+        self.servers = self._shelf.servers
 
     async def locate(self, reference: str) -> Origin:
         """Return where a reference is imported from.
@@ -93,6 +95,10 @@ class Code:
         if described:
             await self.threads.run(partial(_describe, list(tools.values())))
         return tools
+
+
+def _start_nothing(function: Callable[..., Any], /, *args: object) -> None:
+    """Start no server: what has no engine only looks at code."""
 
 
 def _describe(tools: list[FunctionTool]) -> None:

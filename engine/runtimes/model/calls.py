@@ -4,7 +4,7 @@ Rule: the key of a call is its name and arguments, and what is recorded under it
 now: tools, workers and their names may have changed since.
 """
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import anyio
@@ -18,6 +18,7 @@ from engine.runtimes.model.own import Outcome, OwnTool
 from engine.runtimes.model.results import Results
 from engine.runtimes.model.tools import Tool, called_tool, error_result, schema_of, tool_step
 from engine.runtimes.task import as_text
+from engine.runtimes.toolbox.kit import Kit
 from engine.runtimes.work import Work
 
 Make: TypeAlias = Callable[[], Coroutine[Any, Any, Outcome]]
@@ -29,7 +30,7 @@ class Calls:
     Args:
         work: The attempt.
         options: Of its agent.
-        tools: Those of its agent.
+        kit: The tools of its agent.
         own: Those of the engine that it may use.
         workers: Whom it may give work to; None where it does not lead.
     """
@@ -39,17 +40,31 @@ class Calls:
         work: Work,
         options: ModelOptions,
         *,
-        tools: Sequence[Tool] = (),
+        kit: Kit | None = None,
         own: Sequence[OwnTool] = (),
         workers: Workers | None = None,
     ) -> None:
         self._work = work
         self._own = {options.name_of(tool.name): tool for tool in own}
         # The engine's own tools stay beside the agent's: where two have a name, the engine's is meant.
-        self._tools = {tool.name: tool for tool in tools if tool.name not in self._own}
+        self._tools: dict[str, Tool] = {}
+        self._take({} if kit is None else kit.functions)
+        self._kit = kit
         self.workers = workers
         self.results = Results(options)
         self._limit = anyio.CapacityLimiter(options.tools_at_once)
+
+    async def refresh(self) -> None:
+        """Look which tools there are now.
+
+        Raises:
+            EngineError: If a server of tools is not there; one line.
+        """
+        if self._kit is not None and self._kit.has_servers:
+            self._take(await self._kit.tools(self._work))
+
+    def _take(self, tools: Mapping[str, Tool]) -> None:
+        self._tools = {name: tool for name, tool in tools.items() if name not in self._own}
 
     def schemas(self) -> list[ToolSchema]:
         """Return what the model may call in the next turn; those that change come last."""
@@ -105,10 +120,7 @@ class Calls:
         if call.invalid is not None or not isinstance(arguments, dict):
             error = f"the arguments of {call.name} are not a JSON object: {as_text(said)[:200]}"
             return lambda: self._refused(call, key, error_result(error))
-        if tool is None:
-            names: list[JsonValue] = [*self._tools, *self._own]
-            return lambda: self._refused(call, key, error_result(f"there is no tool {call.name!r}", tools=names))
-        return lambda: self._limited(tool, arguments, key)
+        return lambda: self._called(call, arguments, key)
 
     async def _recorded(self, key: str) -> Outcome:
         return Outcome(await self._work.recorded(key))
@@ -121,7 +133,13 @@ class Calls:
         await self._work.record(step)
         return Outcome(result)
 
-    async def _limited(self, tool: Tool, arguments: dict[str, JsonValue], key: str) -> Outcome:
+    async def _called(self, call: Call, arguments: dict[str, JsonValue], key: str) -> Outcome:
+        if call.name not in self._tools:  # the turn was answered by an attempt before this one
+            await self.refresh()
+        tool = self._tools.get(call.name)
+        if tool is None:
+            names: list[JsonValue] = [*self._tools, *self._own]
+            return await self._refused(call, key, error_result(f"there is no tool {call.name!r}", tools=names))
         async with self._limit:
             return Outcome(await called_tool(self._work, tool, arguments, key))
 
@@ -131,14 +149,14 @@ async def _given(outcome: Outcome) -> Outcome:
 
 
 async def _at_once(calls: Sequence[tuple[int, Make]], put: Callable[[int, Make], Coroutine[Any, Any, None]]) -> None:
-    """Make calls together; where one is told that the attempt is to stop, the others come to their next step first."""
-    interrupted: list[AttemptInterrupted] = []
+    """Make calls together; where one ends the attempt, the others come to their end, or their next step, first."""
+    ended: list[AttemptInterrupted | Exception] = []
 
     async def run(place: int, make: Make) -> None:
         try:
             await put(place, make)
-        except AttemptInterrupted as stop:
-            interrupted.append(stop)
+        except (AttemptInterrupted, Exception) as error:
+            ended.append(error)
 
     if len(calls) == 1:
         await put(*calls[0])
@@ -146,5 +164,5 @@ async def _at_once(calls: Sequence[tuple[int, Make]], put: Callable[[int, Make],
     async with anyio.create_task_group() as group:
         for place, make in calls:
             group.start_soon(run, place, make)
-    if interrupted:
-        raise interrupted[0]
+    if ended:
+        raise next((one for one in ended if isinstance(one, AttemptInterrupted)), ended[0])

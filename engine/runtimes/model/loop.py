@@ -100,6 +100,7 @@ class Loop:
             recorded = await self._turns.recorded(key)
             if recorded is not None:
                 return recorded
+            await self._calls.refresh()
             system, schemas = self._told()
             if not is_short and self._compaction.is_due(len(system.text) + len(str(schemas))):
                 is_short, key = True, await self._shortened(shorter, name)

@@ -23,9 +23,9 @@ from engine.runtimes.model.people import AskHuman
 from engine.runtimes.model.planning import CreatePlan
 from engine.runtimes.model.staffing import CreateAgent, ListWorkers
 from engine.runtimes.model.teams import Says, TalkOptions, TeamOptions, run_talk, run_team
-from engine.runtimes.model.tools import Tool
 from engine.runtimes.model.turn import Turns
 from engine.runtimes.task import as_text
+from engine.runtimes.toolbox.kit import Kit
 from engine.runtimes.work import Work
 
 
@@ -47,7 +47,7 @@ class ModelRuntime:
         self._spec = spec
         self._code = code
         self._options = options
-        self._tools: list[Tool] = []
+        self._kit = Kit(spec, code, {})
 
     async def check(self) -> None:
         """Import the tools, and look at the schema of the output."""
@@ -64,7 +64,7 @@ class ModelRuntime:
                     f"agent {self._spec.name!r}: the tool {missing[0]!r} is a name without code; give a function, or"
                     " its reference, module:function"
                 )
-            self._tools = [*loaded.values()]
+            self._kit = Kit(self._spec, self._code, loaded)
 
     async def execute(self, work: Work) -> JsonValue:
         """Do the work of one attempt, as the type of the agent has it."""
@@ -76,7 +76,7 @@ class ModelRuntime:
         task = work.state.tasks.get(work.effect.task_id)
         workers = Workers(work) if task is not None and leads(work.state, task) else None
         own = self._own(work, workers, [one.name for one in models])
-        calls = Calls(work, self._options, tools=self._tools, own=own, workers=workers)
+        calls = Calls(work, self._options, kit=self._kit, own=own, workers=workers)
         asked = None if task is None or work.spec.output is not None else asked_by_strategy(work.state, task)
         besides, form = ("", work.spec.output) if asked is None else (asked.words, asked.schema)
         loop = Loop(work, self._options, self._turns(work, models, form), calls)
@@ -117,7 +117,7 @@ class ModelRuntime:
             own.append(ListWorkers(work))
         if "create_agent" in work.spec.may:
             named = [one for one in work.spec.tools if isinstance(one, str)]
-            tools = dict(zip((tool.name for tool in self._tools), named, strict=False))
+            tools = dict(zip(self._kit.functions, named, strict=False))
             own.append(CreateAgent(work, tools=tools, models=models))
         if "ask_human" in work.spec.may:
             own.append(AskHuman(work))

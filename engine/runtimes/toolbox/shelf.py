@@ -1,4 +1,4 @@
-"""The tools of one engine: each function is made into one, and described, once."""
+"""The tools of one engine: each function is made into one, and described, once; each server is started once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,12 +6,18 @@ from typing import Any
 from engine.references import name_of
 from engine.runtimes.toolbox.functions import FunctionTool
 from engine.runtimes.toolbox.gate import Gate
+from engine.runtimes.toolbox.servers import Servers
 
 
 class Shelf:
-    """Tools by the references of their functions."""
+    """Tools by the references of their functions, and servers.
 
-    def __init__(self) -> None:
+    Args:
+        start: Starts a task that lives as long as the engine.
+    """
+
+    def __init__(self, start: Callable[..., object]) -> None:
+        self.servers = Servers(start)
         self._tools: dict[str, FunctionTool] = {}
 
     def tool(self, reference: str, function: Callable[..., Any]) -> FunctionTool:

@@ -1,0 +1,82 @@
+"""The tools of one agent: functions, and those of servers, as they are at the moment."""
+
+from collections.abc import Mapping
+
+from engine.core.spec import AgentSpec
+from engine.errors import PermanentFailure
+from engine.runtimes.code import Code
+from engine.runtimes.model.tools import Tool
+from engine.runtimes.toolbox.functions import FunctionTool
+from engine.runtimes.toolbox.served import ServedTool, legal_names
+from engine.runtimes.toolbox.servers import Server
+from engine.runtimes.work import Work
+
+
+class NotOffered(PermanentFailure):
+    """An agent names a tool that its server does not offer."""
+
+
+class Kit:
+    """Tools by the names that a model calls them by.
+
+    Args:
+        spec: Of the agent.
+        code: What they are made with.
+        functions: Those that are functions, described.
+    """
+
+    def __init__(self, spec: AgentSpec, code: Code, functions: Mapping[str, FunctionTool]) -> None:
+        self._spec = spec
+        self._code = code
+        self.functions = functions
+        """Those that are there without a server."""
+        self._served: dict[tuple[str, str], ServedTool] = {}
+
+    @property
+    def has_servers(self) -> bool:
+        """Whether any of them are those of servers, which may change."""
+        return bool(self._spec.mcp)
+
+    async def tools(self, work: Work) -> dict[str, Tool]:
+        """Return them as they are now; servers are started where they are not at work.
+
+        Raises:
+            UnknownServer, NotOffered: If the spec names what is not there.
+            ServerDown: If a server does not work.
+        """
+        found: dict[str, Tool] = dict(self.functions)
+        home_id = work.state.agents[work.effect.agent_id].supervisor_id
+        for name, wanted in self._wanted().items():
+            server = self._code.servers.server(work.state, home_id, name)
+            await self._code.servers.prepare(self._code)
+            for tool in await self._of(server, wanted, work):
+                found.setdefault(tool.name, tool)
+        return found
+
+    def _wanted(self) -> dict[str, set[str]]:
+        """Return the servers that are named, each with the tools that are; none is all."""
+        wanted: dict[str, set[str]] = {}
+        every = {one for one in self._spec.mcp if "/" not in one}
+        for one in self._spec.mcp:
+            server, _, tool = one.partition("/")
+            wanted.setdefault(server, set())
+            if server not in every:
+                wanted[server].add(tool)
+        return wanted
+
+    async def _of(self, server: Server, wanted: set[str], work: Work) -> list[ServedTool]:
+        offered = {one.name: one for one in await server.tools(self._code, work)}
+        missing = sorted(wanted - offered.keys())
+        if missing:
+            there = ", ".join(offered) or "none"
+            raise NotOffered(f"the server {server.name!r} offers no {missing[0]!r}; it has {there}")
+        names = legal_names(server.name, list(offered))
+        tools = []
+        for name, one in offered.items():
+            if wanted and name not in wanted:
+                continue
+            known = self._served.get((server.name, name))
+            if known is None or not known.is_of(server, one):
+                known = self._served[server.name, name] = ServedTool(self._code, server, one, names[name])
+            tools.append(known)
+        return tools

@@ -1,0 +1,321 @@
+"""A connection to one server of tools, through the `mcp` package: this is the only file that imports it.
+
+Rule: what a server sends is data. It gets nothing of ours but the arguments of calls: sampling, elicitation and roots
+are refused. Who starts a server, and when, is said in `servers`.
+"""
+
+import json
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from engine.core.fact import JsonValue
+from engine.core.model_spec import McpSpec
+from engine.errors import EngineError, Unusable
+from engine.runtimes.programs.watched import Program
+from engine.runtimes.toolbox.calling import ToolError
+from engine.runtimes.values import clean, json_value, one_line, without_secrets
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp_types import CallToolResult
+
+LINE_BYTES = 32 * 1024 * 1024
+"""Longest message of a server."""
+MOST_PAGES = 50
+MOST_TOOLS = 1_000
+"""Tools of one server that are looked at."""
+SHOWN_CHARACTERS = 10_000
+"""Characters of a tool's description that a model is told."""
+GOES_S = 0.5
+"""How long a program whose input is closed may take to end by itself."""
+TAIL_BYTES = 4_000
+"""How much of what a server writes on its standard error is kept, to say why it ended."""
+
+
+class Lost(EngineError):
+    """A server was gone before it answered: nobody knows whether the call happened."""
+
+
+class NotReached(EngineError):
+    """A server did not take a call: it can be made once it is connected to anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A tool that a server offers."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, JsonValue]
+
+
+class Connection:
+    """A server that answers."""
+
+    def __init__(self, client: "Client", ended: anyio.Event, refused: anyio.Event) -> None:
+        self._client = client
+        self._refused = refused
+        self.ended = ended
+        """Set once it does not answer any more."""
+        self.is_stale = True
+        """Its tools are not known, or have changed."""
+
+    async def tools(self) -> list[Offered]:
+        """Return the tools that it offers now.
+
+        Raises:
+            Lost: If it is gone.
+            ToolError: If it does not say.
+        """
+        from mcp.shared.exceptions import MCPError
+
+        self.is_stale = False
+        found: list[Offered] = []
+        cursor = None
+        try:
+            for _ in range(MOST_PAGES):
+                page = await self._client.list_tools(cursor=cursor)
+                found += [_offered(tool) for tool in page.tools]
+                cursor = page.next_cursor
+                if not cursor or len(found) >= MOST_TOOLS:
+                    break
+        except MCPError as error:
+            self._note(error)
+            raise ToolError(one_line(error)) from error
+        return found[:MOST_TOOLS]
+
+    async def call(self, name: str, arguments: Mapping[str, JsonValue]) -> JsonValue:
+        """Return what a tool answers: its text, or the structure that it gives in place of one.
+
+        Raises:
+            Lost: If the server is gone before it answers.
+            NotReached: If it is, and did not take the call.
+            ToolError: If the tool says that it failed, or the server that it cannot be called.
+        """
+        from mcp.shared.exceptions import MCPError
+
+        try:
+            result = await self._client.call_tool(name, dict(arguments))
+        except MCPError as error:
+            self._note(error)
+            raise ToolError(one_line(error)) from error
+        except RuntimeError as error:  # its result is not what it declared
+            raise ToolError(one_line(error)) from error
+        output = _output(result)
+        if result.is_error:
+            raise ToolError(output if isinstance(output, str) and output else json.dumps(output))
+        return output
+
+    def _note(self, error: Any) -> None:
+        """Take note where an error says that the server is gone.
+
+        Raises:
+            Lost: If it may have taken what was asked.
+            NotReached: If it has not.
+        """
+        from mcp_types import CONNECTION_CLOSED
+
+        if error.code == CONNECTION_CLOSED:
+            self.ended.set()
+            if self._refused.is_set():
+                raise NotReached("nobody answers at its address") from error
+            raise Lost("the server ended before it answered") from error
+        if error.message == "Session terminated":  # a server at an address that was started anew
+            self.ended.set()
+            raise NotReached("the server was started anew") from error
+
+
+class LastWords:
+    """What a program wrote last on its standard error, and how it ended."""
+
+    def __init__(self) -> None:
+        self._tail = b""
+        self._program: Program | None = None
+        self.why = ""
+        """Why it had to be ended."""
+
+    async def listen(self, program: Program) -> None:
+        """Read to the end of it; a program whose pipe is full stands still."""
+        self._program = program
+        with suppress(ValueError, ConnectionError):
+            while chunk := await program.stderr.read(65_536):
+                self._tail = (self._tail + chunk)[-TAIL_BYTES:]
+
+    def __str__(self) -> str:
+        """Return it in one line; empty where it neither ended nor wrote anything."""
+        lines = [line.strip() for line in clean(self._tail.decode(errors="replace")).splitlines() if line.strip()]
+        said = [f"it last said: {without_secrets(lines[-1][:300])}"] if lines else []
+        if self.why:
+            return self.why
+        code = None if self._program is None else self._program.returncode
+        if code is not None:
+            said.insert(0, f"it exited with {code}" if code >= 0 else f"it was killed by signal {-code}")
+        return "; ".join(said)
+
+
+@asynccontextmanager
+async def connected(
+    spec: McpSpec, start: Callable[[], Awaitable[Program]], words: LastWords
+) -> AsyncIterator[Connection]:
+    """Connect to a server, and let go of it at the end.
+
+    Args:
+        spec: What it is.
+        start: Starts it, where it is a program.
+        words: Gets what it writes on its standard error.
+
+    Raises:
+        Exception: Whatever goes wrong, or a group of such.
+    """
+    from mcp import Client
+
+    ended, refused = anyio.Event(), anyio.Event()
+    connections: list[Connection] = []
+
+    async def heard(message: Any) -> None:
+        if getattr(message, "method", "") == "notifications/tools/list_changed":
+            for connection in connections:
+                connection.is_stale = True
+
+    transport = _over_http(spec, refused) if spec.url is not None else _over_pipes(await start(), ended, words)
+    async with Client(transport, cache=None, message_handler=heard) as client:
+        connections.append(Connection(client, ended, refused))
+        yield connections[0]
+
+
+@asynccontextmanager
+async def _over_http(spec: McpSpec, refused: anyio.Event) -> AsyncIterator[Any]:
+    """Yield the messages of an address; `refused` is set where it cannot be connected to."""
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    assert spec.url is not None
+
+    class Requests(httpx2.AsyncClient):
+        async def send(self, *args: Any, **named: Any) -> Any:
+            try:
+                return await super().send(*args, **named)
+            except (httpx2.ConnectError, httpx2.ConnectTimeout):
+                refused.set()
+                raise
+
+    timeout = httpx2.Timeout(spec.timeout_s, read=None)  # how long a call may take is limited around it
+    async with (
+        Requests(headers=_headers(spec), timeout=timeout) as client,
+        streamable_http_client(spec.url, http_client=client) as streams,
+    ):
+        yield streams
+
+
+def _headers(spec: McpSpec) -> dict[str, str]:
+    missing = next((name for name in spec.headers_env.values() if name not in os.environ), None)
+    if missing is not None:
+        raise Unusable(
+            f"the engine's environment has no {missing}, which 'headers_env' names; set it and start the engine"
+        )
+    return {header: os.environ[name] for header, name in spec.headers_env.items()}
+
+
+@asynccontextmanager
+async def _over_pipes(program: Program, ended: anyio.Event, words: LastWords) -> AsyncIterator[Any]:
+    """Yield the messages of a program, and what takes those for it; ends the program."""
+    from mcp.shared.message import SessionMessage
+
+    said, messages = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    to_send, sent = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async def write() -> None:
+        async for message in sent:
+            line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+            await program.send(line.encode() + b"\n")
+
+    async def read() -> None:
+        async with said:
+            async for line in _lines(program, words):
+                message = _message(line)
+                if message is not None:
+                    await said.send(message)
+        ended.set()
+
+    try:
+        async with said, messages, to_send, sent, anyio.create_task_group() as group:
+            for part in (read, write, partial(words.listen, program)):
+                group.start_soon(part)
+            yield messages, to_send
+            group.cancel_scope.cancel()
+    finally:
+        program.close_input()
+        with anyio.move_on_after(GOES_S, shield=True):
+            await program.exited.wait()
+        await program.end()
+
+
+async def _lines(program: Program, words: LastWords) -> AsyncIterator[bytes]:
+    """Yield the lines that a program writes, to the end; one that is too long is the end."""
+    try:
+        while line := await program.stdout.readline():
+            yield line
+    except ValueError:
+        words.why = f"it wrote a line of more than {LINE_BYTES // 1024 // 1024} MB"
+    except ConnectionError:
+        return
+
+
+def _message(line: bytes) -> Any:
+    """Return the message that a line is; None where it is none: programs print all kinds of things."""
+    from mcp.shared.message import SessionMessage
+    from mcp_types import jsonrpc_message_adapter
+
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _offered(tool: Any) -> Offered:
+    schema = tool.input_schema if isinstance(tool.input_schema, dict) else {}
+    return Offered(
+        name=clean(tool.name),
+        description=clean(tool.description or tool.title or tool.name)[:SHOWN_CHARACTERS],
+        parameters={"type": "object", "properties": {}, **_plain(schema)},
+    )
+
+
+def _plain(schema: dict[str, Any]) -> dict[str, JsonValue]:
+    found = json_value(schema)
+    return found if isinstance(found, dict) else {}
+
+
+def _output(result: "CallToolResult") -> JsonValue:
+    texts = [_text(block) for block in result.content]
+    if result.structured_content is not None and not any(getattr(block, "text", None) for block in result.content):
+        return json_value(result.structured_content)
+    return clean("\n".join(texts))
+
+
+def _text(block: Any) -> str:
+    """Return a block of a result as text; what is none is named, and left out."""
+    if block.type == "text":
+        return str(block.text)
+    if block.type == "resource" and getattr(block.resource, "text", None) is not None:
+        return str(block.resource.text)
+    if block.type == "resource_link":
+        return f"[{block.name}: {block.uri}]"
+    held = getattr(block, "data", None) or getattr(getattr(block, "resource", None), "blob", None) or ""
+    kind = getattr(block, "mime_type", None) or block.type
+    return f"[{kind}, {len(held):,} characters of base64, left out: no text]"
+
+
+def load() -> None:
+    """Import the package, which takes a second, and keep it from writing on a terminal where no log is kept."""
+    import mcp
+
+    for name in (mcp.__name__, "client", "httpx2"):
+        logging.getLogger(name).addHandler(logging.NullHandler())

@@ -1,0 +1,151 @@
+"""A tool of a server (MCP) as models call it: under a name that every provider takes, with its arguments checked."""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from engine.core.fact import JsonValue
+from engine.errors import EngineError
+from engine.runtimes.toolbox.calling import ToolError, ToolTimeout
+from engine.runtimes.toolbox.protocol import Connection, Lost, NotReached, Offered
+from engine.runtimes.toolbox.schemas import MOST_FAULTS
+from engine.runtimes.toolbox.servers import Server, ServerDown
+from engine.runtimes.tools import ToolOptions
+from engine.runtimes.work import Work
+
+if TYPE_CHECKING:
+    from engine.runtimes.code import Code
+
+LONGEST_NAME = 64
+_ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
+_NOT_CHECKED = frozenset({"pattern", "patternProperties", "format", "$id", "$schema"})
+"""What a server may let a check run away with, or reach out for; the server checks it itself."""
+
+
+class CutOff(EngineError):
+    """A server was gone before a call was answered that must not be made twice; its task is in doubt."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the server ended while it was calling {name!r}; nobody knows whether that happened")
+
+
+class ServedTool:
+    """A tool of a server.
+
+    Args:
+        code: What the server is started with.
+        server: Where it is.
+        offered: What the server says of it.
+        name: What models call it.
+    """
+
+    def __init__(self, code: "Code", server: Server, offered: Offered, name: str) -> None:
+        self.name = name
+        self.full_name = f"{server.name}/{offered.name}"
+        """What a team calls it."""
+        self.description = offered.description
+        self.parameters = offered.parameters
+        self.options = ToolOptions(
+            name=self.full_name, timeout_s=server.spec.timeout_s, idempotent=offered.name in server.spec.idempotent
+        )
+        self._code = code
+        self._server = server
+        self._offered = offered
+        self._validator: Any = None
+
+    def is_of(self, server: Server, offered: Offered) -> bool:
+        """Tell whether it is this tool of this server."""
+        return self._server is server and self._offered == offered
+
+    async def call(self, work: Work, arguments: Mapping[str, JsonValue], key: str) -> JsonValue:
+        """Return the result of one call: `model.tools.Tool.call`.
+
+        Raises:
+            CutOff: If the server is gone before it answers, and must not be asked twice.
+        """
+        self._check(arguments)
+        connection = await self._connected(work)
+        if not self.options.idempotent:
+            await work.tool_began(self.full_name, key)
+        limit_s = self._server.spec.timeout_s
+        try:
+            with work.step_limit(f"tool:{self.name}"), anyio.move_on_after(limit_s):
+                try:
+                    return await connection.call(self._offered.name, arguments)
+                except NotReached:
+                    connection = await self._connected(work)
+                    return await connection.call(self._offered.name, arguments)
+        except NotReached as gone:
+            raise ToolError(str(gone)) from gone
+        except Lost as lost:
+            if self.options.idempotent:
+                raise ToolError(f"{lost}; it is started again with the next call") from lost
+            raise CutOff(self.full_name) from lost
+        raise ToolTimeout(self.full_name, limit_s)
+
+    async def _connected(self, work: Work) -> Connection:
+        try:
+            return await self._server.connection(self._code, work)
+        except ServerDown as down:
+            raise ToolError(str(down)) from down
+
+    def _check(self, arguments: Mapping[str, JsonValue]) -> None:
+        """Hold arguments against the schema.
+
+        Raises:
+            ToolError: If they do not fit.
+        """
+        if self._validator is None:
+            self._validator = _validator(self.parameters)
+        faults = []
+        try:
+            for fault in self._validator.iter_errors(dict(arguments)):
+                place = ".".join(str(part) for part in fault.absolute_path)
+                faults.append(f"{place}: {fault.message[:200]}" if place else fault.message[:200])
+                if len(faults) == MOST_FAULTS:
+                    break
+        except Exception:  # the schema is a server's: it may raise anything, and the server looks at the call itself
+            return
+        if faults:
+            raise ToolError(f"wrong arguments of {self.name}: {'; '.join(' '.join(one.split()) for one in faults)}")
+
+
+def _validator(schema: Mapping[str, JsonValue]) -> Any:
+    from jsonschema import Draft202012Validator
+    from referencing import Registry
+
+    return Draft202012Validator(_checked(schema), registry=Registry())
+
+
+def _checked(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_checked(one) for one in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: {name: _checked(one) for name, one in value.items()} if key in _NAMED and isinstance(value, dict)
+        else _checked(value)
+        for key, value in schema.items() if key not in _NOT_CHECKED
+    }  # fmt: skip
+
+
+_NAMED = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
+"""Keywords whose keys are names, which may be called anything."""
+
+
+def legal_names(server: str, names: Sequence[str]) -> dict[str, str]:
+    """Return what models call the tools of a server; a name that had to be changed has a mark that tells it apart."""
+    return {name: _legal(server, name) for name in names}
+
+
+def _legal(server: str, name: str) -> str:
+    whole = f"{server}__{name}"
+    legal = _ILLEGAL.sub("_", whole)
+    is_plain = legal == whole and len(legal) <= LONGEST_NAME
+    if is_plain and whole.count("__") == 1 and not server.endswith("_") and not name.startswith("_"):
+        return legal
+    mark = hashlib.blake2b(f"{server}/{name}".encode(), digest_size=4).hexdigest()
+    return f"{legal[: LONGEST_NAME - len(mark) - 1]}_{mark}"

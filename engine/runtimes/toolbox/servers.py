@@ -1,0 +1,220 @@
+"""Servers of tools (MCP): started with the first attempt that needs them, one for each in an engine, shared by all.
+
+A server that ends is started again by the next attempt or call that needs it, later each time that it fails. It ends
+with the engine, in whichever way that ends (`programs.watched`). See docs/reference/tools.md.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+from engine.core.code import reference_of_server
+from engine.core.model_spec import McpSpec
+from engine.core.queries.tree import above_of
+from engine.core.spec import digest
+from engine.core.state import State
+from engine.errors import EngineError, PermanentFailure, Unusable
+from engine.runtimes.programs.environment import check_program, environment
+from engine.runtimes.programs.watched import Program
+from engine.runtimes.slot import Slot
+from engine.runtimes.toolbox.protocol import LINE_BYTES, Connection, LastWords, Offered, connected, load
+from engine.runtimes.values import one_line
+from engine.runtimes.work import Work
+
+if TYPE_CHECKING:
+    from engine.runtimes.code import Code
+
+STARTS_S = 30.0
+"""How long a server may take until it answers."""
+FIRST_PAUSE_MS = 500
+LONGEST_PAUSE_MS = 60_000
+STEADY_MS = 60_000
+"""A server that lived this long begins anew with short pauses."""
+
+
+class UnknownServer(PermanentFailure):
+    """An agent names a server that no supervisor of its knows."""
+
+
+class ServerDown(EngineError):
+    """A server does not start, or does not answer; the next attempt may find it at work.
+
+    Attributes:
+        retryable: Whether trying again may help.
+    """
+
+    def __init__(self, name: str, reason: str, *, retryable: bool = True) -> None:
+        super().__init__(f"the server of tools {name!r} does not work: {reason}")
+        self.retryable = retryable
+
+
+class Server:
+    """One server, as long as the engine runs.
+
+    Args:
+        name: What the team calls it.
+        spec: What it is.
+        start: Starts a task that lives as long as the engine.
+    """
+
+    def __init__(self, name: str, spec: McpSpec, start: Callable[..., object]) -> None:
+        self.name = name
+        self.spec = spec
+        self._start = start
+        self._connection: Connection | None = None
+        self._tools: list[Offered] = []
+        self._waiting: list[Slot[Connection]] | None = None
+        """Who waits for it to start; None where it is not starting."""
+        self._starts = 0
+        self._began_ms = self._pause_ms = self._not_before_ms = 0
+        self._scope: anyio.CancelScope | None = None
+
+    async def tools(self, code: "Code", work: Work) -> list[Offered]:
+        """Return the tools that it offers, from itself where they may have changed.
+
+        Raises:
+            ServerDown: If it does not work.
+        """
+        connection = await self.connection(code, work)
+        if connection.is_stale:
+            try:
+                with anyio.fail_after(STARTS_S):
+                    self._tools = await connection.tools()
+            except TimeoutError as error:
+                connection.ended.set()
+                raise ServerDown(self.name, f"it did not say its tools for {STARTS_S:g} s") from error
+            except EngineError as error:
+                connection.ended.set()
+                raise ServerDown(self.name, one_line(error)) from error
+        return self._tools
+
+    async def connection(self, code: "Code", work: Work) -> Connection:
+        """Return what it is spoken to by; it is started where it is not at work.
+
+        Raises:
+            ServerDown: If it does not start.
+        """
+        while True:
+            if self._connection is not None and not self._connection.ended.is_set():
+                return self._connection
+            wait_ms = self._not_before_ms - work.now_ms()
+            if self._waiting is not None or wait_ms <= 0:
+                break
+            async with work.parked("backoff", self._not_before_ms):
+                await work.sleep(wait_ms / 1000)
+        if self._waiting is None:
+            self._waiting = []
+            self._begin(work.now_ms())
+            self._start(self._live, code, self._starts)
+        slot: Slot[Connection] = Slot()
+        self._waiting.append(slot)
+        return await slot.wait()
+
+    def _begin(self, now_ms: int) -> None:
+        """Count a start, and say when the next one may be: later each time, unless it lived long."""
+        is_steady = self._starts == 0 or now_ms - self._began_ms >= STEADY_MS
+        self._pause_ms = FIRST_PAUSE_MS if is_steady else min(2 * self._pause_ms, LONGEST_PAUSE_MS)
+        self._not_before_ms, self._began_ms = now_ms + self._pause_ms, now_ms
+        self._starts += 1
+
+    def end(self) -> None:
+        """Let go of it; whoever needs it starts it again."""
+        if self._scope is not None:
+            self._scope.cancel()
+
+    async def _live(self, code: "Code", start: int) -> None:
+        """Start it, and stay with it until it ends: a connection belongs to one task."""
+        words, failure = LastWords(), ServerDown(self.name, "it ended")
+        try:
+            with anyio.CancelScope() as self._scope:
+                with anyio.move_on_after(STARTS_S) as starting:
+                    await code.locate(reference_of_server(self.spec))
+                    async with connected(self.spec, partial(self._started, code), words) as connection:
+                        starting.deadline = float("inf")
+                        self._begun(connection)
+                        await connection.ended.wait()
+                if starting.cancelled_caught:
+                    said = [f"it did not answer for {STARTS_S:g} s", *([words.why] if words.why else [])]
+                    failure = ServerDown(self.name, "; ".join(said))
+        except Unusable as unusable:
+            failure, self._not_before_ms = ServerDown(self.name, unusable.reason, retryable=False), 0
+        except Exception as error:  # a server may break the protocol in any way, and the package in as many
+            failure = ServerDown(self.name, str(words) or one_line(_first(error)))
+        finally:
+            if start == self._starts:  # one that ends slowly is not in the way of the next
+                self._over(failure)
+
+    def _begun(self, connection: Connection) -> None:
+        self._connection = connection
+        waiting, self._waiting = self._waiting, None
+        for slot in waiting or ():
+            slot.put(connection)
+
+    def _over(self, failure: ServerDown) -> None:
+        if self._connection is not None:
+            self._connection.ended.set()
+        self._connection = None
+        waiting, self._waiting = self._waiting, None
+        for slot in waiting or ():
+            slot.fail(failure)
+
+    async def _started(self, code: "Code") -> Program:
+        spec, folder = self.spec, code.folder or Path.cwd()
+        env = environment(spec.env)
+        await code.threads.run(partial(check_program, spec.argv[0], cwd=folder, env=env))
+        return await code.programs.start(spec.argv, env=env, cwd=folder, line_bytes=LINE_BYTES)
+
+
+class Servers:
+    """The servers of one engine.
+
+    Args:
+        start: Starts a task that lives as long as the engine.
+    """
+
+    def __init__(self, start: Callable[..., object]) -> None:
+        self._start = start
+        self._servers: dict[str, Server] = {}
+        self._is_loaded = False
+
+    def server(self, state: State, supervisor_id: str, name: str) -> Server:
+        """Return the server that a name stands for under a supervisor, the nearest one.
+
+        Raises:
+            UnknownServer: If there is none.
+        """
+        known: dict[str, McpSpec] = {}
+        for supervisor in above_of(state, state.supervisors[supervisor_id]):
+            known = {**supervisor.options.mcp, **known}
+        if name not in known:
+            there = ", ".join(known) or "none"
+            raise UnknownServer(f"no server of tools {name!r}; its supervisors name {there} under mcp")
+        key = f"{name} {digest(known[name])}"
+        if key not in self._servers:
+            self._sweep(state)
+            self._servers[key] = Server(name, known[name], self._start)
+        return self._servers[key]
+
+    async def prepare(self, code: "Code") -> None:
+        """Import what speaks with servers, which takes a second, in a thread."""
+        if not self._is_loaded:
+            await code.threads.run(load)
+            self._is_loaded = True
+
+    def _sweep(self, state: State) -> None:
+        """Let go of servers that no supervisor names any more."""
+        named: set[str] = set()
+        for supervisor in state.supervisors.values():
+            named |= {f"{name} {digest(spec)}" for name, spec in supervisor.options.mcp.items()}
+        for key in self._servers.keys() - named:
+            self._servers.pop(key).end()
+
+
+def _first(error: BaseException) -> BaseException:
+    """Return the first error of a group."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
