@@ -13,10 +13,12 @@ from engine.core.decide import ON_COMMAND, decide
 from engine.core.decide.scratch import scratch_of
 from engine.core.effects import effects_of
 from engine.core.events import EVENTS, CommandApplied, CommandRefused
+from engine.core.fact import fields
 from engine.core.fold import FOLD, fold
 from engine.core.legality import assert_legal
 from engine.core.queries.tree import above_of
-from engine.core.state import State
+from engine.core.shared import EMPTY
+from engine.core.state import State, Task
 from tests.chance import CHANGES, KINDS, random_command, random_turn, randoms, release, worlds
 from tests.world import World
 
@@ -43,6 +45,16 @@ def test_folding_from_any_snapshot_equals_folding_from_the_start(world: World, d
     fold(resumed, world.journal[cut:])
 
     assert encode_state(resumed) == encode_state(folded(world.journal))
+
+
+@some
+@given(worlds())
+def test_what_is_empty_of_a_task_is_the_empty_one_that_all_share(world: World) -> None:
+    for task in world.state.tasks.values():
+        for field in fields(Task):
+            if field.default is EMPTY or field.default == ():
+                found = getattr(task, field.name)
+                assert found or found is field.default, field.name
 
 
 @some

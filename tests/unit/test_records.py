@@ -16,6 +16,7 @@ from engine.core.errors import CorruptJournal
 from engine.core.events import AttemptDone, AttemptFailed, ChildPlan, CommandApplied, Delegated, Event
 from engine.core.fact import Entity, fields
 from engine.core.limits import Limits
+from engine.core.shared import EMPTY
 from engine.core.spec import Circuit, Retry
 from engine.core.state import State
 from tests.world import agent, team_world
@@ -128,6 +129,6 @@ def test_json_of_an_entity_tells_its_defaults_from_all_that_is_equal(cls: type) 
     one: Any
     for one in fields(cls):
         default: Any = one.default
-        is_singleton = default is None or isinstance(default, bool | Enum) or default in ("", ())
+        is_singleton = default is None or default is EMPTY or isinstance(default, bool | Enum) or default in ("", ())
         is_small = isinstance(default, int) and 0 <= default <= 256
         assert default is NODEFAULT or is_singleton or is_small or get_origin(one.type) is Literal, one.name

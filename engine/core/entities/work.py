@@ -1,5 +1,6 @@
 """Entities of work: runs, tasks, attempts, and what is remembered of finished runs."""
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
@@ -9,6 +10,7 @@ from engine.core.check import Check, Joining, Takes
 from engine.core.fact import JsonValue, entity
 from engine.core.limits import Limits
 from engine.core.options import DEFAULT_PRIORITY
+from engine.core.shared import EMPTY
 from engine.core.spec import FailurePolicy
 from engine.core.values import Held, Usage
 
@@ -141,9 +143,9 @@ class Task:
     input: Held = None
     takes: Takes = "request"
     """Its text: the input of its graph; the output before it; the input and all outputs before it; its own input."""
-    after: list[str] = field(default_factory=list)
+    after: Sequence[str] = ()
     """Tasks of the same graph that must end first."""
-    before: list[str] = field(default_factory=list)
+    before: Sequence[str] = ()
     """Tasks of the same graph that wait for this one."""
     blockers: int = 0
     """How many of those have not ended."""
@@ -193,22 +195,22 @@ class Task:
     retry_at_ms: int | None = None
     agent_id: str | None = None
     """The last agent that worked on it."""
-    steps: dict[str, Held] = field(default_factory=dict)
+    steps: Mapping[str, Held] = EMPTY
     """Outputs of finished steps by their key, never run again."""
-    calling: dict[str, str] = field(default_factory=dict)
+    calling: Mapping[str, str] = EMPTY
     """Tools that it has begun to call and must not call twice, by their step's key, while no end is recorded."""
-    asks: dict[str, str] = field(default_factory=dict)
+    asks: Mapping[str, str] = EMPTY
     """Questions of its attempts that a person has not answered: their ids by the keys of what asked."""
-    calls: dict[str, Call] = field(default_factory=dict)
-    children: list[str] = field(default_factory=list)
+    calls: Mapping[str, Call] = EMPTY
+    children: Sequence[str] = ()
     """Nodes of its graph (group) or tasks that it asked for."""
     open: int = 0
     """How many of its children have not ended."""
     mode: str | None = None
     """Of a group: the strategy that its graph was made with."""
-    settings: dict[str, JsonValue] = field(default_factory=dict)
+    settings: Mapping[str, JsonValue] = EMPTY
     """Of a group: the settings of that strategy, with what was left open filled in."""
-    called: dict[str, str] = field(default_factory=dict)
+    called: Mapping[str, str] = EMPTY
     """Of a group: members that were renamed since its graph was made, by the names that its settings have for them."""
     begun_ms: int | None = None
     """Of a group: when the first attempt below it began."""

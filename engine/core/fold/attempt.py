@@ -33,6 +33,7 @@ from engine.core.fold.swapping import begin_again, took_part
 from engine.core.fold.timers import Handlers
 from engine.core.queries.queues import back_queue
 from engine.core.queries.tree import why_cancelled
+from engine.core.shared import drop, put
 from engine.core.state import DURATIONS, Agent, Attempt, State, Task, TaskStatus
 from engine.core.values import held
 
@@ -135,8 +136,8 @@ def _attempt_migrated(state: State, event: AttemptMigrated) -> None:
 
 def _step_recorded(state: State, event: StepRecorded) -> None:
     task = state.tasks[event.task_id]
-    task.steps[event.key] = held(event.output, state.seq, "output")
-    task.calling.pop(event.key, None)
+    task.steps = put(task.steps, event.key, held(event.output, state.seq, "output"))
+    task.calling = drop(task.calling, event.key)
     charge(state, task, state.agents.get(event.agent_id or ""), event.usage)
     charge_attempt(task, event.usage)
     if event.agent_id is not None and task.attempt is not None:

@@ -7,6 +7,7 @@ member's work until the group ended: what a level takes besides the work below i
 from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.slots import tell, wait_for_slot
 from engine.core.fold.timers import OF_TASKS, drop_all, drop_timer
+from engine.core.shared import drop
 from engine.core.state import OF_ATTEMPTS, State, Task, TaskStatus
 
 # CheckedOutput up here once: an attribute of an enumeration costs as much as a call.
@@ -60,7 +61,7 @@ def withdraw(state: State, escalation_id: str) -> None:
     if task is None:
         return
     if question.kind in OF_ATTEMPTS:
-        del task.asks[str(question.detail["key"])]
+        task.asks = drop(task.asks, str(question.detail["key"]))
     elif task.escalation_id == escalation_id:
         about = (one.id for one in state.escalations.values() if one.subject == task.id)
         task.escalation_id = next((one for one in about if one not in task.asks.values()), None)

@@ -11,6 +11,7 @@ from engine.core.events import (
 from engine.core.fold.ending import withdraw
 from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.timers import Handlers, drop_timer, note, set_timer
+from engine.core.shared import drop, put
 from engine.core.state import OF_ATTEMPTS, Escalation, State, Task, TaskStatus
 from engine.core.values import held
 
@@ -22,16 +23,18 @@ def doubt(state: State, task: Task) -> None:
 
 
 def _tool_started(state: State, event: ToolStarted) -> None:
-    state.tasks[event.task_id].calling[event.key] = event.name
+    task = state.tasks[event.task_id]
+    task.calling = put(task.calling, event.key, event.name)
 
 
 def _tool_failed(state: State, event: ToolFailed) -> None:
-    state.tasks[event.task_id].calling.pop(event.key, None)
+    task = state.tasks[event.task_id]
+    task.calling = drop(task.calling, event.key)
 
 
 def _doubt_settled(state: State, event: DoubtSettled) -> None:
     task = state.tasks[event.task_id]
-    task.calling.pop(event.key, None)
+    task.calling = drop(task.calling, event.key)
     task.status = TaskStatus.WAITING
     if is_ready(task):
         enqueue(state, task, again=True)
@@ -54,7 +57,7 @@ def _escalated(state: State, event: Escalated) -> None:
     drop_timer(state, event.kind, event.subject)  # the moment that asked has come
     task = state.tasks.get(event.subject)
     if task is not None and event.kind in OF_ATTEMPTS:
-        task.asks[str(event.detail["key"])] = event.escalation_id
+        task.asks = put(task.asks, str(event.detail["key"]), event.escalation_id)
     elif task is not None:
         task.escalation_id = task.escalation_id or event.escalation_id
         if event.kind == "doubt":
@@ -68,11 +71,11 @@ def _escalation_answered(state: State, event: EscalationAnswered) -> None:
     task = state.tasks.get(event.subject)
     if task is not None and event.kind in OF_ATTEMPTS:
         said, path = (event.answer, "answer") if event.output is None else (event.output, "output")
-        task.steps[str(event.detail["key"])] = held(said, state.seq, path)
+        task.steps = put(task.steps, str(event.detail["key"]), held(said, state.seq, path))
     elif task is not None and event.answer == "use":
         task.output = held(event.output, state.seq, "output")
     elif task is not None and event.kind == "doubt" and event.answer == "ran":
-        task.steps[str(event.detail["key"])] = held(event.output, state.seq, "output")
+        task.steps = put(task.steps, str(event.detail["key"]), held(event.output, state.seq, "output"))
 
 
 def _question_withdrawn(state: State, event: QuestionWithdrawn) -> None:

@@ -19,6 +19,7 @@ from engine.core.fold.team import forget_unused_specs, learn
 from engine.core.fold.timers import Handlers
 from engine.core.queries.queues import back_queue, own_queue
 from engine.core.queries.tree import above_of, agents_in, below_of
+from engine.core.shared import put
 from engine.core.state import State, Supervisor, Tuning
 
 
@@ -59,7 +60,7 @@ def _member_renamed(state: State, event: MemberRenamed) -> None:
     for group in state.tasks.values():
         is_planned = group.mode is not None and group.worker_id == above_id and not group.ended
         if is_planned and event.member_id not in group.called.values():
-            group.called[event.previous] = event.member_id
+            group.called = put(group.called, event.previous, event.member_id)
     if agent is None:
         state.supervisors[event.member_id].name = event.name
         return

@@ -21,6 +21,7 @@ from engine.core.fold.slots import ask_to_stop
 from engine.core.fold.task import add_node, add_task, wire
 from engine.core.fold.timers import OF_RUNS, Handlers, drop_all, note
 from engine.core.queries.tree import below
+from engine.core.shared import EMPTY, extend
 from engine.core.state import SUMMARIES, Run, State, Task, TaskStatus
 from engine.core.values import held, preview
 
@@ -127,10 +128,10 @@ def _rewire(state: State, group: Task, change: GroupChange) -> None:
         state.tasks[task_id].need = need
     for task_id in change.tolerated:
         state.tasks[task_id].tolerated = True
-    group.settings = dict(change.settings)
+    group.settings = change.settings or EMPTY
     group.error = None
     for task_id, after in change.after.items():
-        state.tasks[task_id].after = list(after)
+        state.tasks[task_id].after = after or ()
     for task_id, takes in change.takes.items():
         state.tasks[task_id].takes = takes
     for task_id in change.cancelled:
@@ -148,8 +149,8 @@ def _adopt(state: State, group: Task, task: Task) -> None:
     It is part of that one no more, so a deadline or a budget of it holds for the delegation no longer.
     """
     asker = state.tasks[task.parent_id or ""]
-    asker.children.remove(task.id)
-    group.children.append(task.id)
+    asker.children = [one for one in asker.children if one != task.id] or ()
+    group.children = extend(group.children, [task.id])
     if not task.ended:
         asker.open -= 1
         group.open += 1

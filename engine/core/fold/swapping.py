@@ -17,6 +17,7 @@ from engine.core.fold.slots import ask_to_stop, suit, wait_for_slot
 from engine.core.fold.team import forget_unused_specs, learn, note_code
 from engine.core.fold.timers import Handlers, drop_timer, set_timer
 from engine.core.queries.queues import own_queue
+from engine.core.shared import EMPTY, put
 from engine.core.spec import AgentSpec, spec_hash
 from engine.core.state import Agent, Attempt, Probation, State, StopReason, SwapMode, Task, TaskStatus
 
@@ -119,13 +120,13 @@ def _task_reassigned(state: State, event: TaskReassigned) -> None:
 
 def begin_again(state: State, task: Task, attempt: int) -> None:
     """Let `task` begin from its input, at its place: what its attempt had finished and asked for is thrown away."""
-    task.steps = {}
+    task.steps = EMPTY
     withdraw_asks(state, task)
-    calls, task.calls = task.calls, {}
+    calls, task.calls = task.calls, EMPTY
     for call in calls.values():
         # Kept under another key, which nobody asks for: the tasks are there all the same.
         call.key = f"{call.key}@{attempt}"
-        task.calls[call.key] = call
+        task.calls = put(task.calls, call.key, call)
         for child_id in call.children:
             state.tasks[child_id].call_key = call.key
     if task.queue is not None:

@@ -28,6 +28,7 @@ from engine.core.fold.slots import stop_waiting_for_slot, tell
 from engine.core.fold.timers import Handlers, drop_timer, note, set_timer
 from engine.core.queries.inputs import input_of
 from engine.core.queries.queues import own_queue, turn_key
+from engine.core.shared import EMPTY, extend, put
 from engine.core.state import ENDED, Call, State, Task, TaskStatus
 from engine.core.values import held
 
@@ -62,14 +63,14 @@ def add_node(state: State, group: Task, node: NodePlan) -> Task:
         sees=None if node.sees is None else list(node.sees),
         need=node.need,
         tolerated=node.tolerated,
-        after=list(node.after),
+        after=node.after or (),
         optional=node.optional,
         priority=group.priority,
         deadline_ms=group.deadline_ms,
         created_ms=state.at_ms,
     )
     add_task(state, task)
-    group.children.append(task.id)
+    group.children = extend(group.children, [task.id])
     group.open += 1
     return task
 
@@ -78,16 +79,15 @@ def wire(state: State, group: Task) -> None:
     """Draw the edges of a graph anew from what each node comes after, and make ready what waits for nothing."""
     tasks = state.tasks
     nodes = [tasks[task_id] for task_id in group.children]
-    for node in nodes:
-        node.before = []
+    before: dict[str, list[str]] = {}
     for node in nodes:
         blockers = 0
         for task_id in node.after:
-            before = tasks[task_id]
-            before.before.append(node.id)
-            blockers += before.status not in ENDED
+            before.setdefault(task_id, []).append(node.id)
+            blockers += tasks[task_id].status not in ENDED
         node.blockers = blockers
     for node in nodes:
+        node.before = before.get(node.id, ())
         if node.kind == "agent" and (ready := is_ready(node)) != stands(node):
             (enqueue if ready else dequeue)(state, node)
 
@@ -95,7 +95,7 @@ def wire(state: State, group: Task) -> None:
 def _group_planned(state: State, event: GroupPlanned) -> None:
     group = state.tasks[event.task_id]
     group.input = input_of(state, group)
-    group.settings = dict(event.settings)
+    group.settings = event.settings or EMPTY
     group.status = TaskStatus.RUNNING
     group.started_ms = event.at_ms
     group.mode = event.mode
@@ -113,7 +113,7 @@ def _group_grown(state: State, event: GroupGrown) -> None:
     for node in event.added:
         add_node(state, group, node)
     for task_id, after in event.after.items():
-        state.tasks[task_id].after = list(after)
+        state.tasks[task_id].after = after or ()
     for task_id, sees in event.sees.items():
         state.tasks[task_id].sees = list(sees)
     for task_id, role in event.roles.items():
@@ -128,7 +128,7 @@ def _group_grown(state: State, event: GroupGrown) -> None:
 
 def _need_met(state: State, event: NeedMet) -> None:
     task = state.tasks[event.task_id]
-    task.after, task.sees, task.need = list(event.after), list(event.answers), None
+    task.after, task.sees, task.need = event.after or (), list(event.answers), None
     wire(state, state.tasks[task.parent_id or ""])
 
 
@@ -182,9 +182,10 @@ def _delegated(state: State, event: Delegated) -> None:
         if task.kind == "agent":
             enqueue(state, task, held=held_back)
     children = [child.task_id for child in event.children]
-    parent.children += children
+    parent.children = extend(parent.children, children)
     parent.open += len(children)
-    parent.calls[event.call_key] = Call(key=event.call_key, kind=event.call_kind, children=children, open=len(children))
+    call = Call(key=event.call_key, kind=event.call_kind, children=children, open=len(children))
+    parent.calls = put(parent.calls, event.call_key, call)
     if children:
         note(state, children[-1])  # they were minted in order
         _await_call(state, parent, event)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from engine.core.codec import open_fields
 from engine.core.context import Context
 from engine.core.errors import Refused
-from engine.core.fact import JsonValue, fields
+from engine.core.fact import fields
 from engine.core.fold.importing import fold_import
 from engine.core.legality import LAWS_AT_REST, LAWS_OF_TREES, faults_of
 from engine.core.signals import EngineBegan
@@ -184,7 +184,7 @@ def _guards(state: State) -> Iterator[str]:
         yield refusal.reason
 
 
-def _patterns(value: JsonValue) -> Iterator[str]:
+def _patterns(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         found = value.get("matches")
         if isinstance(found, str):

@@ -17,6 +17,7 @@ from engine.core.events import AttemptLost, Event, RunPaused
 from engine.core.fact import JsonValue, changed
 from engine.core.fold import fold
 from engine.core.queries.tree import below_of, inherited
+from engine.core.shared import drop
 from engine.core.signals import EngineBegan
 from engine.core.state import Run, RunSummary, State, Task, TaskStatus
 from engine.core.step import step
@@ -166,12 +167,12 @@ def _is_cut(part: State, task: Task, ids: set[str]) -> bool:
 
 def _forget_call(part: State, task: Task, key: str) -> None:
     """Forget that an attempt asked, so that it asks again."""
-    call = task.calls.pop(key, None)
+    call, task.calls = task.calls.get(key), drop(task.calls, key)
     for child in (part.tasks[child_id] for child_id in (call.children if call is not None else ())):
         if child.asked_by is not None:  # it is a node of the graph by now
             child.call_key, child.asked_by = None, None
             continue
-        task.children.remove(child.id)
+        task.children = [one for one in task.children if one != child.id] or ()
         _forget(part, child)
 
 
