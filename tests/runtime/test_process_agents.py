@@ -2,7 +2,9 @@
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import Popen
 from typing import Any
 
 import anyio
@@ -14,7 +16,7 @@ from engine.core.fact import changed
 from engine.core.spec import AgentSpec, Retry
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines, soon
-from tests.runtime.test_watched import gone
+from tests.runtime.test_watched import gone, groups_below
 
 pytestmark = pytest.mark.anyio
 
@@ -186,6 +188,36 @@ async def test_nothing_of_an_engine_that_is_dropped_goes_on(engine: Engines) -> 
         pid = json.loads(await shown(running, "process"))["pid"]
 
     await gone(pid)
+
+
+ENGINE = """
+import asyncio, sys
+from quarterdeck import AgentSpec, DynamicSupervisor
+loops = ["sh", "-c", "trap '' INT TERM; echo $$; while :; do sleep 1000 & wait; done"]
+agents = [AgentSpec(name=name, agent_type="process", options={"argv": loops}) for name in ("one", "two")]
+async def main():
+    team = DynamicSupervisor(name="desk", coordination_mode="parallel", agent_specs=agents, store=sys.argv[1])
+    await team.arun("go")
+asyncio.run(main())
+"""
+
+
+async def test_nothing_of_an_engine_that_was_killed_goes_on(
+    started: Callable[..., "Popen[str]"], tmp_path: Path
+) -> None:
+    engine = started(ENGINE, tmp_path / "team.db")
+
+    async def pids() -> list[int]:
+        return [pid for pid in groups_below(engine.pid) if pid != engine.pid]
+
+    async def both() -> list[int]:
+        found = await pids()
+        return found if len(found) >= 3 else []  # with the watcher
+
+    groups = await soon(both)
+    engine.kill()
+
+    await gone(*groups)
 
 
 async def cut_off(engine: Engines, path: Path, spec: AgentSpec) -> None:

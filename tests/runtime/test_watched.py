@@ -59,6 +59,17 @@ def is_there(group: int) -> bool:
     return False
 
 
+def groups_below(pid: int) -> list[int]:
+    """Return the groups that children of a process lead."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = entry.read_text().rpartition(")")[2].split()
+            if int(fields[1]) == pid and int(fields[2]) == int(entry.parent.name):
+                found.append(int(fields[2]))
+    return found
+
+
 def children() -> set[str]:
     """Return the processes that this one has started."""
     return {pid for each in Path("/proc/self/task").glob("*/children") for pid in each.read_text().split()}
@@ -82,6 +93,14 @@ async def test_a_program_gets_its_input_whole_and_its_output_is_read_to_the_end(
             said = await program.stdout.read()
 
         assert (said, program.returncode) == (b"one\n\ntwo", 0)
+
+
+async def test_its_standard_input_can_be_opened_by_its_name() -> None:
+    async with at_work("cat", "/dev/stdin") as program:
+        await program.send(b"one")
+        program.close_input()
+
+        assert await program.stdout.read() == b"one"
 
 
 async def test_its_environment_is_what_it_was_given() -> None:
@@ -125,8 +144,8 @@ async def test_a_killed_engine_takes_every_group_with_it(started: Callable[..., 
 async def test_programs_are_watched_again_when_the_watcher_was_killed(started: Callable[..., "Popen[str]"]) -> None:
     killing = STARTS.replace(
         "    ended =",
-        "    os.kill(watched._watcher[0].get_pid(), signal.SIGKILL)\n"
-        "    await watched._watcher[1].exited.wait()\n"
+        "    os.kill(watched._watcher.transport.get_pid(), signal.SIGKILL)\n"
+        "    await watched._watcher.protocol.exited.wait()\n"
         "    ended =",
     )
     engine = started(killing)

@@ -18,6 +18,8 @@ import signal
 import subprocess
 from asyncio.subprocess import SubprocessStreamProtocol
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,16 +56,16 @@ class NotStarted(EngineError):
 class Program:
     """A program at work."""
 
-    def __init__(self, transport: asyncio.SubprocessTransport, protocol: "_Protocol") -> None:
-        self._transport = transport
+    def __init__(self, spawned: "_Spawned") -> None:
+        protocol = spawned.protocol
+        self._transport = spawned.transport
         self.exited = protocol.exited
         """Set once it has exited, and its group is killed; what is in its pipes can still be read."""
-        self.pid = transport.get_pid()
+        self.pid = self._transport.get_pid()
         """Its process, and its group."""
-        assert protocol.stdin is not None
         assert protocol.stdout is not None
         assert protocol.stderr is not None
-        self.stdin: asyncio.StreamWriter = protocol.stdin
+        self.stdin = spawned.stdin
         self.stdout: asyncio.StreamReader = protocol.stdout
         self.stderr: asyncio.StreamReader = protocol.stderr
 
@@ -93,13 +95,14 @@ class Program:
         with anyio.move_on_after(GONE_S, shield=True):
             await self.exited.wait()
         self._transport.close()
+        _drop(self.stdin)
 
 
 class Watched:
     """The child programs of one engine."""
 
     def __init__(self) -> None:
-        self._watcher: tuple[asyncio.SubprocessTransport, _Protocol] | None = None
+        self._watcher: _Spawned | None = None
         self._programs: dict[int, Program] = {}
         self._starting = anyio.Lock()
 
@@ -122,10 +125,12 @@ class Watched:
                 await self._watch()
                 command = ["/bin/sh", "-c", GATE, "program", *argv]
                 spawned = await _spawned(command, env=env, cwd=cwd, limit=line_bytes)
-                program = Program(*spawned)
+                program = Program(spawned)
                 self._programs[program.pid] = program
                 self._tell(f"+ {program.pid}\n")
-                spawned[1].on_exit = self._exited
+                spawned.protocol.on_exit = self._exited
+                if program.exited.is_set():  # killed by somebody before it began
+                    self._exited(program.pid)
         program.stdin.write(b"\n")
         return program
 
@@ -138,17 +143,19 @@ class Watched:
         for program in list(self._programs.values()):
             await program.end()
         if self._watcher is not None:
-            transport, protocol = self._watcher
-            _stdin(protocol).close()
+            self._watcher.stdin.close()
             with anyio.move_on_after(GONE_S, shield=True):
-                await protocol.exited.wait()
-            transport.close()
+                await self._watcher.protocol.exited.wait()
+            self._watcher.transport.close()
             self._watcher = None
 
     async def _watch(self) -> None:
         """Have a watcher; one that was killed is replaced."""
-        if self._watcher is not None and not self._watcher[1].exited.is_set():
-            return
+        if self._watcher is not None:
+            if not self._watcher.protocol.exited.is_set():
+                return
+            _drop(self._watcher.stdin)
+            self._watcher.transport.close()
         env = {"PATH": os.environ.get("PATH", os.defpath)}
         self._watcher = await _spawned(["/bin/sh", "-c", WATCH, "watcher"], env=env, cwd=Path("/"), limit=LINE_BYTES)
         for pid in self._programs:
@@ -156,8 +163,8 @@ class Watched:
 
     def _tell(self, line: str) -> None:
         # A write into a pipe with room is done before it returns, and the pipe outlives us.
-        if self._watcher is not None and not self._watcher[1].exited.is_set():
-            _stdin(self._watcher[1]).write(line.encode())
+        if self._watcher is not None and not self._watcher.protocol.exited.is_set():
+            self._watcher.stdin.write(line.encode())
 
 
 class _Protocol(SubprocessStreamProtocol):
@@ -190,23 +197,40 @@ def _kill(group: int, number: signal.Signals) -> None:
         os.killpg(group, number)
 
 
-def _stdin(protocol: _Protocol) -> asyncio.StreamWriter:
-    assert protocol.stdin is not None
-    return protocol.stdin
+@dataclass(frozen=True, slots=True)
+class _Spawned:
+    """A process with its pipes."""
+
+    transport: asyncio.SubprocessTransport
+    protocol: _Protocol
+    stdin: asyncio.StreamWriter
 
 
-async def _spawned(
-    command: Sequence[str], *, env: Mapping[str, str], cwd: Path, limit: int
-) -> tuple[asyncio.SubprocessTransport, _Protocol]:
+async def _spawned(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, limit: int) -> _Spawned:
     # Starting blocks the loop until /bin/sh is executed, 1 ms whichever program it is for: that one is found later.
+    # Before Python 3.12 asyncio gives a socket for standard input, which cannot be opened by its name (/dev/stdin).
+    loop = asyncio.get_running_loop()
+    read_end, write_end = os.pipe()
     options: dict[str, Any] = {"env": dict(env), "cwd": cwd, "start_new_session": True}
     pipe = subprocess.PIPE
     try:
-        return await asyncio.get_running_loop().subprocess_exec(
-            lambda: _Protocol(limit), *command, stdin=pipe, stdout=pipe, stderr=pipe, **options
+        transport, protocol = await loop.subprocess_exec(
+            lambda: _Protocol(limit), *command, stdin=read_end, stdout=pipe, stderr=pipe, **options
         )
     except (OSError, ValueError) as error:  # ValueError: a text with a zero character
+        os.close(write_end)
         raise NotStarted(_why(error, cwd)) from error
+    finally:
+        os.close(read_end)
+    flow = partial(asyncio.streams.FlowControlMixin, loop=loop)
+    stdin, control = await loop.connect_write_pipe(flow, os.fdopen(write_end, "wb", buffering=0))
+    return _Spawned(transport, protocol, asyncio.StreamWriter(stdin, control, None, loop))
+
+
+def _drop(stdin: asyncio.StreamWriter) -> None:
+    """Close a pipe; what nobody has read of it by now, nobody will."""
+    if not stdin.transport.is_closing() or stdin.transport.get_write_buffer_size():
+        stdin.transport.abort()
 
 
 def _why(error: OSError | ValueError, cwd: Path) -> str:
