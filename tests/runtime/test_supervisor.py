@@ -286,9 +286,12 @@ async def test_an_agent_whose_code_is_not_there_is_said_before_anything_waits_fo
         await team.arun("hello")
 
 
-async def test_an_agent_that_a_model_would_play_says_what_it_needs() -> None:
-    with pytest.raises(Unusable, match="give it a function with run="):
-        DynamicSupervisor("team", agent_specs=[AgentSpec(name="writer", agent_type="ReactAgent")])
+async def test_an_agent_that_a_model_would_play_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("QUARTERDECK_MODEL", raising=False)
+    team = DynamicSupervisor("team", agent_specs=[AgentSpec(name="writer", agent_type="ReactAgent")])
+
+    with pytest.raises(RunFailed, match="QUARTERDECK_MODEL"):
+        await team.arun("hello")
 
 
 async def test_an_engine_that_somebody_else_stops_is_gone_for_those_who_use_it() -> None:

@@ -86,8 +86,8 @@ async def test_a_name_that_is_taken_cannot_be_appended(running: bool) -> None:
 
 async def test_an_agent_that_could_not_work_cannot_be_appended() -> None:
     async with DynamicSupervisor("team", agent_specs=[says("a")]) as team:
-        with pytest.raises(Unusable, match="give it a function"):
-            team.agent_specs.append(AgentSpec(name="model"))
+        with pytest.raises(Unusable, match="is a SimpleAgent, which has no tools; make it a ReactAgent"):
+            team.agent_specs.append(AgentSpec(name="model", agent_type="SimpleAgent", tools=["crew:search"]))
 
 
 async def test_a_new_agent_goes_to_the_end() -> None:
