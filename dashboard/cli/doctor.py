@@ -12,11 +12,13 @@ from typing import Literal
 
 import click
 
+from dashboard.clean import clean
 from dashboard.cli.database import Found, data_folder, databases_at_hand, given_database, inspected
 from dashboard.cli.output import DONE, WRONG_USAGE, emit
 from dashboard.cli.trust import trust_list
 from dashboard.views.amounts import counted, duration
 from dashboard.views.header import waiting_said
+from engine.models.at_hand import agents_at_hand, keys_at_hand, servers_at_hand
 from engine.runtimes.programs.worktree import all_left
 from engine.trust import TrustError
 from store import InboxClient, Reader, StoreError, find_loss, verify
@@ -24,6 +26,7 @@ from store.filesystem import refuse_network
 
 AHEAD_MS = 60_000
 """How far the newest event of a file may be ahead of this computer's clock without a note."""
+MODELS_SHOWN = 5
 Level = Literal["ok", "note", "fault"]
 WAL_FAULT = ((3, 7, 0), (3, 51, 2))
 """SQLite versions, first and last, in which two checkpointers can corrupt a write-ahead log."""
@@ -48,7 +51,7 @@ def doctor(ctx: click.Context, *, verifying: bool) -> int:
     """Check this machine and the databases for problems."""
     given = given_database(ctx)
     found = [inspected(given)] if given is not None else databases_at_hand()
-    findings = [*_programs(), *_folders(), *_worktrees(), *_databases(found, verifying=verifying)]
+    findings = [*_programs(), *_models(), *_folders(), *_worktrees(), *_databases(found, verifying=verifying)]
     body = {
         "v": 1,
         "kind": "doctor",
@@ -86,6 +89,24 @@ def sqlite_finding(found: tuple[int, int, int]) -> Finding:
         why = "can damage a database that two programs checkpoint at once"
         return Finding("note", "SQLite", f"{said} {why}: only the engine does here; open no live database with sqlite3")
     return Finding("ok", "SQLite", said)
+
+
+def _models() -> Iterator[Finding]:
+    model = os.environ.get("QUARTERDECK_MODEL", "").strip()
+    if model:
+        yield Finding("ok", "QUARTERDECK_MODEL", clean(model))
+    keys = [f"{variable} ({provider})" for provider, variable in keys_at_hand(os.environ).items()]
+    none = "none in the environment; set one such as OPENAI_API_KEY where the engine runs"
+    yield Finding("ok", "model keys", ", ".join(keys) or none)
+    servers = servers_at_hand()
+    for server in servers:
+        shown = ", ".join(server.models[:MODELS_SHOWN])
+        more = f" and {len(server.models) - MODELS_SHOWN} more" if len(server.models) > MODELS_SHOWN else ""
+        yield Finding("ok", "model server", clean(f"{server.name}, {server.url}: {shown or 'no models yet'}{more}"))
+    if not servers:
+        yield Finding("ok", "model server", "none on this computer answers (asked: ports 11434, 8000, 1234)")
+    agents = ", ".join(agents_at_hand())
+    yield Finding("ok", "command-line agents", agents or "none of those that are known here is installed")
 
 
 def _folders() -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from dashboard.cli.output import DONE, WRONG_USAGE, Settings, emit, fail, write_
 from dashboard.cli.trust import allow, trust_list
 from engine.teamfile import Problem, TeamFile, TeamFileError, json_schema, read_team
 from engine.teamfile.code import TeamCode
+from engine.teamfile.prices import unpriced
 
 TEMPLATES = ("functions", "research", "code-review", "coding-agents")
 """What there is to start from, each a folder of ours."""
@@ -104,6 +105,8 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
         file = read_team(team)
     except TeamFileError as error:
         return _faulty(ctx, team, error)
+    if faults := unpriced(file):
+        return _faulty(ctx, team, TeamFileError(team, faults), file)
     code = TeamCode(file)
     if trusting:
         allow(code)

@@ -5,6 +5,7 @@ One request for each call, and no retries: whether to ask again is decided by th
 
 import logging
 import os
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
@@ -48,6 +49,7 @@ class Litellm:
 
         litellm.suppress_debug_info = True
         litellm.telemetry = False
+        litellm.REPEATED_STREAMING_CHUNK_LIMIT = sys.maxsize  # else a ruled line in an answer ends it as an error
         for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
             logging.getLogger(name).handlers.clear()
             logging.getLogger(name).setLevel(logging.CRITICAL)

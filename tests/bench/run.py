@@ -26,6 +26,7 @@ SUBJECTS = (
     "decide",
     "turns",
     "supervised",
+    "models",
     "crowds",
     "full",
     "graphs",

@@ -233,6 +233,12 @@ async def test_a_dead_process_fails_what_is_under_way_and_the_next_request_start
     assert children().isdisjoint(before)
 
 
+async def test_the_same_piece_a_hundred_times_is_no_error(models: ModelService, server: ModelServer) -> None:
+    server.say(Say("-" * 1_200))
+
+    assert (await ask(models, request(server))).text == "-" * 1_200
+
+
 async def test_parameters_are_handed_on_and_addresses_and_headers_among_them_refused(
     models: ModelService, server: ModelServer
 ) -> None:

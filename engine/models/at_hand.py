@@ -1,0 +1,69 @@
+"""What there is to work with on this computer: keys, servers of models, command-line agents. Looks; asks no model."""
+
+import json
+import shutil
+import urllib.request
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from http.client import HTTPException
+
+from engine.models.providers import keys_found
+
+SERVERS = {
+    "Ollama": ("http://127.0.0.1:11434/api/tags", "ollama_chat/{}"),
+    "a server at port 8000": ("http://127.0.0.1:8000/v1/models", "openai/{}"),
+    "LM Studio": ("http://127.0.0.1:1234/v1/models", "openai/{}"),
+}
+"""Where servers of models listen by default: what lists their models, and how those are written in a team."""
+AGENTS = (
+    "claude", "claude-code-acp", "codex", "codex-acp", "gemini", "opencode", "goose", "aider", "cursor-agent", "qwen",
+    "amp", "copilot", "auggie", "kimi",
+)  # fmt: skip
+"""Command-line agents that people have."""
+PROBE_S = 0.5
+"""How long a server may take to answer."""
+LARGEST_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ModelServer:
+    """A server of models that answers."""
+
+    name: str
+    url: str
+    models: tuple[str, ...]
+    """As a team file writes them."""
+
+
+def keys_at_hand(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variable that holds the key of each provider that has one; never a key."""
+    return keys_found(environment)
+
+
+def agents_at_hand(names: Iterable[str] = AGENTS) -> dict[str, str]:
+    """Return the command-line agents that are installed, with their paths."""
+    found = {name: shutil.which(name) for name in names}
+    return {name: path for name, path in found.items() if path is not None}
+
+
+def servers_at_hand(servers: Mapping[str, tuple[str, str]] = SERVERS, *, probe_s: float = PROBE_S) -> list[ModelServer]:
+    """Return the servers that answer within `probe_s` seconds, all of them asked at once; blocks."""
+    with ThreadPoolExecutor(len(servers) or 1) as pool:
+        found = pool.map(lambda one: _probed(one, *servers[one], probe_s=probe_s), servers)
+        return [one for one in found if one is not None]
+
+
+def _probed(name: str, url: str, form: str, *, probe_s: float) -> ModelServer | None:
+    # What listens on this computer is not asked through a proxy.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(url, timeout=probe_s) as response:
+            body = json.loads(response.read(LARGEST_BYTES))
+    except (OSError, ValueError, HTTPException):  # nobody listens, or somebody who serves no models
+        return None
+    listed = body.get("models") or body.get("data") if isinstance(body, dict) else None
+    if not isinstance(listed, list):
+        return None
+    ids = [one.get("name") or one.get("id") for one in listed if isinstance(one, dict)]
+    return ModelServer(name, url, tuple(form.format(one) for one in ids if isinstance(one, str)))

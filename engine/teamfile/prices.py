@@ -1,0 +1,88 @@
+"""Budgets of money over models whose price nobody knows: what is spent on those would not be counted.
+
+litellm's table is asked in a process of its own, as requests are (`engine.models.child`), and only where a file has
+such a budget.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import anyio
+
+from engine.models.link import CallFailed
+from engine.models.service import ModelService
+from engine.teamfile import TeamFile
+from engine.teamfile.document import Loc, Problem
+from engine.teamfile.faults import field
+from engine.teamfile.meaning import agents_of, teams_of
+from engine.teamfile.policies import AmountsBlock
+from engine.teamfile.schema import ModelBlock, TeamBlock, TeamDocument
+
+
+def unpriced(file: TeamFile) -> list[Problem]:
+    """Return a fault for each model that a budget of money pays for, and that has no price; blocks."""
+    uses = list(_paid_for(file.team))
+    names = {model.model for _, _, model in uses if model.base_url is None and model.model is not None}
+    known = priced(names) if names else set()
+    found = []
+    for loc, name, model in uses:
+        if model.base_url is not None or model.model not in known:
+            words = (
+                f"no price is known for {name!r}, so a budget of cost_usd would not count it; give it a 'price' under"
+                " 'models', or bound tokens instead"
+            )
+            found.append(Problem(file.document.line(loc), field(file.document, loc), words))
+    return found
+
+
+def priced(models: Iterable[str]) -> set[str]:
+    """Return which of some models litellm knows a price of; blocks."""
+    return anyio.run(_priced, sorted(models))
+
+
+async def _priced(models: list[str]) -> set[str]:
+    async with anyio.create_task_group() as group:
+        service, found = ModelService(group.start_soon, _refuse), set()
+        try:
+            for model in models:
+                try:
+                    if (await service.facts(model)).price is not None:
+                        found.add(model)
+                except CallFailed:  # no provider has such a model: what it would cost nobody knows
+                    continue
+        finally:
+            await service.close()
+            group.cancel_scope.cancel()
+    return found
+
+
+async def _refuse(reference: str) -> None:
+    raise AssertionError(f"{reference} is not to be reached")
+
+
+def _paid_for(team: TeamDocument) -> Iterator[tuple[Loc, str, ModelBlock]]:
+    """Yield each model without a price of its own that is paid for from a budget of money, with its place."""
+    blocks = dict(teams_of(team))
+    for at, agent in agents_of(team):
+        around = [blocks[at[:end]] for end in range(len(at), -1, -1) if at[:end] in blocks]
+        yield from _of((*at, "model"), agent.model, around, own=agent.limits)
+    for at, block in blocks.items():
+        around = [blocks[at[:end]] for end in range(len(at), -1, -1) if at[:end] in blocks]
+        yield from _of((*at, "supervisor", "model"), block.supervisor.model, around, own=None)
+
+
+def _of(
+    loc: Loc, said: Any, around: list[TeamBlock], *, own: AmountsBlock | None
+) -> Iterator[tuple[Loc, str, ModelBlock]]:
+    if not any(_bounds_money(limits) for limits in (own, *(block.limits for block in around))):
+        return
+    for name in [said] if isinstance(said, str) else said or ():
+        named = (block.models[name] for block in around if name in block.models)
+        model = next(named, None) or ModelBlock(model=name, replies=[])
+        if not model.replies and model.price is None:
+            yield loc, name, model
+
+
+def _bounds_money(limits: AmountsBlock | None) -> bool:
+    parts = [limits, *(getattr(limits, name, None) for name in ("run", "task", "agent"))]
+    return any(getattr(part, "cost_usd", None) is not None for part in parts)
