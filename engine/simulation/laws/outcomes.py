@@ -54,6 +54,7 @@ def a_finished_run_names_its_tasks(books: ShadowLedger, event: events.RunFinishe
     events.AttemptSetAside,
     events.Delegated,
     events.StepRecorded,
+    events.ModelFailed,
 )
 def only_the_attempt_that_is_live_is_heard(books: ShadowLedger, event: Any) -> str | None:
     """Only the attempt that is live is heard: one answer for each, from that attempt alone."""
