@@ -17,6 +17,7 @@ import anyio
 
 from engine.core.commands import Command
 from engine.core.effects import AnswerCall, StartAttempt
+from engine.core.effects.table import answer_of
 from engine.core.events import ModelFailed
 from engine.core.fact import JsonValue
 from engine.core.signals import (
@@ -256,6 +257,20 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
                 self._calls.pop(key, None)
         if answer.refused is not None:
             raise DelegationFailed(target, answer.refused)
+        return await self._answered(answer)
+
+    async def answered_before(self, key: str) -> list[Answered] | None:
+        """Return what became of what an earlier attempt asked by this key; None where not all of it has ended.
+
+        Nothing is reported of it: the tasks have their ends, and to be told them again is no event.
+        """
+        task = self.state.tasks.get(self.effect.task_id)
+        call = None if task is None else task.calls.get(key)
+        if task is None or call is None or call.open or (task.attempt is not None and key in task.attempt.owed):
+            return None
+        return await self._answered(answer_of(self.state, task.id, self.effect.attempt, key))
+
+    async def _answered(self, answer: AnswerCall) -> list[Answered]:
         text = self._services.text
         return [
             Answered(one.task_id, await text(one.output), None if one.ok else one.error or "failed")

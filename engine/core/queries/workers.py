@@ -56,10 +56,10 @@ def why_not_asked(state: State, member: Agent | Supervisor) -> str | None:
 
 
 def _members(state: State, supervisor: Supervisor, lead_id: str) -> Iterator[Agent | Supervisor]:
-    """Yield the members that take part, without the lead."""
+    """Yield the members without the lead; `participants` says who is in a graph, not whom the lead may ask."""
     for member_id in supervisor.members:
         member = state.agents.get(member_id) or state.supervisors[member_id]
-        if member_id != lead_id and (supervisor.participants is None or member.name in supervisor.participants):
+        if member_id != lead_id:
             yield member
 
 

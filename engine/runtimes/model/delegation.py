@@ -108,7 +108,8 @@ class Delegate:
             if (reason := self._workers.why_not(worker)) is not None:
                 raise Refused(reason)
         try:
-            (answer,) = await self._work.ask("delegate", key, worker, [instructions])
+            before = await self._work.answered_before(key)
+            (answer,) = before or await self._work.ask("delegate", key, worker, [instructions])
         except DelegationFailed as failure:
             self._work.raise_if_stopping()  # refused because the attempt is to stop: no outcome of this call
             raise Refused(failure.reason) from failure

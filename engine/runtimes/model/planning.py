@@ -124,7 +124,9 @@ class _Execution:
         inputs = [TaskInput(worker_of[one], one, self._outcomes[one]["result"]) for one in task.after]
         text = in_context(task.instructions, inputs)
         try:
-            (answer,) = await self._work.ask("delegate", _key(self._key, task), task.worker, [text])
+            key = _key(self._key, task)
+            before = await self._work.answered_before(key)
+            (answer,) = before or await self._work.ask("delegate", key, task.worker, [text])
         except DelegationFailed as failure:
             self._work.raise_if_stopping()
             return {"error": failure.reason}
