@@ -176,10 +176,12 @@ class Meaning:
 
     def _modelled(self, agent: AgentBlock, runtime: str, loc: Loc) -> None:
         """Check an agent that a model plays."""
+        kind = options_class(runtime)
         try:
-            options_class(runtime).model_validate(agent.options)
+            kind.model_validate(agent.options)
         except ValidationError as error:
-            self._found += problems_of(error.errors(include_url=False), self._document, under=(*loc, "options"))
+            under = (*loc, "options")
+            self._found += problems_of(error.errors(include_url=False), self._document, under=under, of=kind)
         given = next((name for name in ("tools", "mcp", "may") if getattr(agent, name)), None)
         if runtime == "SimpleAgent" and given is not None:
             self._say((*loc, given), "is nothing for a SimpleAgent; make it a ReactAgent")

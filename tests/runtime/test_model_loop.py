@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from engine import AgentSpec
+from engine.clock import VirtualClock
 from engine.core.model_spec import ModelSpec
 from engine.core.options import SupervisorOptions
 from engine.runtimes.tools import idempotent
@@ -114,3 +115,22 @@ async def test_without_a_model_an_agent_says_what_to_set(engine: Engines, monkey
 
         monkeypatch.setenv("QUARTERDECK_MODEL", "fake")
         assert await running.ask() == "from the environment"
+
+
+async def test_a_model_that_keeps_failing_is_tried_again_three_times_and_no_tool_with_it(engine: Engines) -> None:
+    CALLED.clear()
+    replies = said({"calls": [call("search", words="tides")]}, {"fail": "server"})
+
+    async with engine(agent(tools=[search]), options=replies, clock=VirtualClock()) as running:
+        assert "the script says server" in await running.fails()
+
+        assert len(await running.journal("attempt_started")) == 4
+        assert len(await running.journal("model_failed")) == 4
+        assert CALLED == ["tides"]
+
+
+async def test_a_model_that_refuses_the_key_is_not_tried_again(engine: Engines) -> None:
+    async with engine(agent(), options=said({"fail": "auth"})) as running:
+        await running.fails()
+
+        assert len(await running.journal("attempt_started")) == 1

@@ -445,3 +445,27 @@ def test_the_schema_names_every_key_and_allows_no_other() -> None:
     }
     assert schema["additionalProperties"] is False
     assert schema["required"] == ["supervisor", "version"]
+
+
+def test_what_a_model_agent_cannot_be_is_told_with_its_place() -> None:
+    text = """\
+version: 1
+supervisor: {name: chief, model: boss, lead: scout, strategy: parallel}
+agents:
+  - {name: scout, type: SimpleAgent, model: fake, tools: ["crew:search"], options: {turns: x, temprature: 3}}
+  - {name: crew, type: MultiAgent, options: {mode: round}}
+  - {name: sage, model: fake, output: {type: nothing}}
+  - {name: chief, model: fake}
+"""
+
+    assert faults(text) == [
+        "2: supervisor.lead: a model leads already; leave out 'lead' or 'model'",
+        "2: supervisor.strategy: a model that leads delegates, and this is 'parallel'; remove one",
+        "2: supervisor.model: makes an agent 'chief', and there is one; rename one of them",
+        "4: agents[scout].options.turns: must be a whole number, not the text 'x'",
+        "4: agents[scout].options.temprature: is not a key here; did you mean temperature?",
+        "4: agents[scout].tools: is nothing for a SimpleAgent; make it a ReactAgent",
+        "5: agents[crew].options.team: is missing",
+        "5: agents[crew].options.mode: must be sequential or parallel, not the text 'round'",
+        "6: agents[sage].output: type: 'nothing' is not valid under any of the given schemas",
+    ]
