@@ -75,6 +75,10 @@ SAID = {
         "8 tries; accountant looks at Pay invoice 4711",
         "before invoice 2: True",
     ],
+    "14_programs_as_agents.py": [
+        "THE REEF LIES TO THE NORTH (6 words)",
+        "run r2 failed: shout: false exited with 1",
+    ],
 }
 
 

@@ -88,7 +88,7 @@ class Attended:
                 group.start_soon(self._show)
                 group.start_soon(self._stop_when_told, before)
                 group.start_soon(self._read, read)
-                group.start_soon(say)
+                group.start_soon(self._say, say)
                 await program.exited.wait()
                 await self._drain()
                 group.cancel_scope.cancel()
@@ -137,6 +137,13 @@ class Attended:
             await self.stop()
         finally:
             self._open_pipes -= 1
+
+    async def _say(self, say: Talk) -> None:
+        try:
+            await say()
+        except (AttemptInterrupted, Exception) as error:  # raised once the program is gone
+            self._failure = self._failure or error
+            await self.stop()
 
     async def _keep_errors(self) -> None:
         while chunk := await self._program.stderr.read(CHUNK_BYTES):
