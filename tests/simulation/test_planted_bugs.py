@@ -10,6 +10,7 @@ from tests.simulation.planted.planting import ENGINE, MOST_SEEDS, Bug, Patch, fo
 
 FIRST_HAND = {
     "acknowledged_is_on_disk",
+    "an_answer_is_what_was_said",
     "disk_before_deed",
     "engine_ends_in_order",
     "no_step_runs_twice",
