@@ -14,6 +14,7 @@ import click
 
 from dashboard.cli.output import DONE, WRONG_USAGE, Settings, emit, fail, write_output
 from dashboard.cli.trust import allow, trust_list
+from engine.models.providers import keys_found
 from engine.teamfile import Problem, TeamFile, TeamFileError, json_schema, read_team
 from engine.teamfile.code import TeamCode
 from engine.teamfile.prices import unpriced
@@ -26,8 +27,9 @@ TEMPLATES = ("functions", "research", "code-review", "coding-agents")
 @click.argument("folder", required=False, default=".", type=click.Path(path_type=Path))
 @click.option("--template", "name", type=click.Choice(TEMPLATES), default="functions", help="What to start from.")
 @click.option("--model", metavar="NAME", help="The model that its agents think with, such as openai/gpt-4o-mini.")
+@click.option("--offline", is_flag=True, help="Scripted answers, also where a key is in the environment.")
 @click.pass_context
-def init(ctx: click.Context, folder: Path, *, name: str, model: str | None) -> None:
+def init(ctx: click.Context, folder: Path, *, name: str, model: str | None, offline: bool) -> None:
     r"""Write a small team into FOLDER (or here): team.yaml, and the code beside it.
 
     \b
@@ -36,9 +38,15 @@ def init(ctx: click.Context, folder: Path, *, name: str, model: str | None) -> N
     code-review    three models look at a change, and one joins what they say
     coding-agents  programs as agents
 
-    Models answer from a script, so that everything runs offline, unless --model names one.
+    Models answer from a script, so that everything runs offline, unless --model names one, QUARTERDECK_MODEL does, or
+    the environment has the key of a provider.
     """
+    if offline and model is not None:
+        fail("usage", "--offline and --model exclude each other", "leave one of them out")
     contents = _contents(name, model)
+    found, why = (None, "") if offline or model is not None else _model_at_hand()
+    if found is not None and name not in _WITHOUT_MODELS:
+        contents = _contents(name, found)
     for one in contents:
         if os.path.lexists(folder / one):
             fail("exists", f"{folder / one} is there already, nothing was written", "name another folder")
@@ -56,8 +64,11 @@ def init(ctx: click.Context, folder: Path, *, name: str, model: str | None) -> N
         raise
     body = {"v": 1, "kind": "init", "folder": str(folder.absolute()), "files": [str(path) for path in written]}
     there = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
+    if found is not None and name not in _WITHOUT_MODELS:
+        body["model"] = found
     told = [
         f"wrote {' and '.join(str(path) for path in written)}",
+        *([f"model:     {found}, because {why}; --offline writes scripted answers"] if "model" in body else []),
         f"start it:  {there}quarterdeck up team.yaml",
         f"then:      quarterdeck run {json.dumps(_REQUESTS[name])}",
     ]
@@ -70,6 +81,25 @@ _REQUESTS = {
     "code-review": "Review what has changed",
     "coding-agents": "Write a function that adds two numbers",
 }
+
+
+_WITHOUT_MODELS = ("functions", "coding-agents")
+_USUAL = {
+    "anthropic": "anthropic/claude-haiku-4-5",
+    "openai": "openai/gpt-4o-mini",
+    "gemini": "gemini/gemini-2.5-flash",
+    "mistral": "mistral/mistral-small-latest",
+    "deepseek": "deepseek/deepseek-chat",
+}
+"""A small model of each provider, to begin with."""
+
+
+def _model_at_hand() -> tuple[str | None, str]:
+    """Return the model that the environment speaks for, and why."""
+    if named := os.environ.get("QUARTERDECK_MODEL"):
+        return named, "QUARTERDECK_MODEL names it"
+    found = ((_USUAL[one], variable) for one, variable in keys_found(os.environ).items() if one in _USUAL)
+    return next(((model, f"{variable} is set") for model, variable in found), (None, ""))
 
 
 def _contents(template: str, model: str | None) -> dict[str, str]:

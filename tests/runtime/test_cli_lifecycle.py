@@ -264,7 +264,7 @@ def test_the_team_that_init_writes_runs_at_once(console: Console) -> None:
 def test_a_team_of_models_or_programs_that_init_writes_runs_offline_on_what_is_there(
     console: Console, template: str, request_text: str, said: str
 ) -> None:
-    console.done("init", "mine", "--template", template)
+    console.done("init", "mine", "--template", template, *(["--offline"] if template != "coding-agents" else []))
     here = Console(console.folder / "mine", console.data)
     here.write("notes.md", "Llamas hum.\n")
     for words in (["init", "-q"], ["add", "-A"]):

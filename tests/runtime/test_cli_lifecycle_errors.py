@@ -145,12 +145,27 @@ def test_init_writes_a_team_that_is_well_and_never_writes_over_anything(
 def test_every_template_is_well_with_scripted_answers_and_with_a_model(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, template: str
 ) -> None:
-    said(capsys, "init", "scripted", "--template", template)
+    said(capsys, "init", "scripted", "--template", template, "--offline")
     said(capsys, "init", "real", "--template", template, "--model", "openai/gpt-4o-mini")
 
     assert said(capsys, "check", "scripted/team.yaml", "--trust")[:2] == (0, "scripted/team.yaml: all is well\n")
     assert said(capsys, "check", "real/team.yaml", "--trust")[:2] == (0, "real/team.yaml: all is well\n")
     assert "replies" not in (tmp_path / "real" / "team.yaml").read_text()
+
+
+def test_a_key_in_the_environment_is_used_and_said_and_stands_in_no_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-planted-key")
+    found = said(capsys, "init", "mine", "--template", "research")
+    offline = said(capsys, "init", "offline", "--template", "research", "--offline")
+    written = (tmp_path / "mine" / "team.yaml").read_text()
+
+    assert "because ANTHROPIC_API_KEY is set; --offline writes scripted answers" in found[1]
+    assert 'lead: {model: "anthropic/claude-haiku-4-5"}' in written
+    assert "sk-planted-key" not in written + found[1] + found[2]
+    assert "model:" not in offline[1]
+    assert "replies:" in (tmp_path / "offline" / "team.yaml").read_text()
 
 
 def test_a_model_for_a_template_without_models_is_refused_and_nothing_is_written(
