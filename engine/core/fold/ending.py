@@ -10,7 +10,7 @@ from engine.core.fold.timers import OF_TASKS, drop_all, drop_timer
 from engine.core.shared import drop
 from engine.core.state import OF_ATTEMPTS, State, Task, TaskStatus
 
-# CheckedOutput up here once: an attribute of an enumeration costs as much as a call.
+# Looked up here once: an attribute of an enumeration costs as much as a call.
 _CANCELLED, _DONE = TaskStatus.CANCELLED, TaskStatus.DONE
 _FAILED, _SKIPPED = TaskStatus.FAILED, TaskStatus.SKIPPED
 _WAITING, _PREEMPTED = TaskStatus.WAITING, TaskStatus.PREEMPTED

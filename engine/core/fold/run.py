@@ -111,6 +111,7 @@ def _rewire(state: State, group: Task, change: GroupChange) -> None:
             state.runs[task.run_id].running -= 1
             task.attempt = None
         pass_by(state, task, "strategy switched")
+        task.after = ()  # else `wire` would draw the edges of every switch before anew
     for task_id in group.children:
         task = state.tasks[task_id]
         # What a failure meant was settled when it happened; what the others may come to, the new strategy says.

@@ -128,6 +128,7 @@ class RunBook(WorkBook):
         group = self.jobs[change.task_id]
         for task_id in change.removed:
             self.pass_by(task_id, at_ms, "strategy switched")
+            self.jobs[task_id].after = []
         for task_id in group.children:
             job = self.jobs[task_id]
             job.tolerated = job.asked_by is not None or (job.tolerated and job.outcome is not None)
