@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         NotRunning,
         PermanentFailure,
         RetryLater,
+        ToolRejected,
         UnknownOption,
         UnknownRun,
         UnknownRuntime,
@@ -64,7 +65,8 @@ _LOADED_ON_FIRST_USE = {
     "Skip",
     "engine.core.values": "Usage",
     "engine.errors": "AgentCrashed AlreadyStarted CommandRefusedError DelegationFailed EngineError HostStopped "
-    "NotEmpty NotInThisVersion NotRunning PermanentFailure RetryLater UnknownOption UnknownRun UnknownRuntime Unusable",
+    "NotEmpty NotInThisVersion NotRunning PermanentFailure RetryLater ToolRejected UnknownOption UnknownRun "
+    "UnknownRuntime Unusable",
     "engine.metrics": "AgentView SupervisionMetrics",
     "engine.registry": "AgentInfo AgentRegistry SpecifiedAgent UnknownName create_agent_from_spec",
     "engine.results": "RunCancelled RunFailed RunResult RunSkipped WorkStatus",
@@ -87,7 +89,7 @@ __all__ = [
     "Pool", "Preempt", "Price",
     "RealClock", "Restart", "Retry", "RetryLater", "RunCancelled", "RunFailed", "RunResult", "RunSkipped", "Skip",
     "SpecifiedAgent", "StoreBusy", "StreamEvent", "SupervisionMetrics", "SupervisorOptions", "Task", "ToolError",
-    "ToolTimeout", "UnknownName",
+    "ToolRejected", "ToolTimeout", "UnknownName",
     "UnknownOption", "UnknownRun", "UnknownRuntime", "Unusable", "Usage", "VirtualClock", "WorkStatus",
     "create_agent_from_spec", "idempotent", "tool",
 ]  # fmt: skip

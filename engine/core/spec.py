@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import field
 
-from engine.core.errors import BadValue
+from engine.core.errors import BadValue, Refused
 from engine.core.fact import JsonValue, changed, fact
 from engine.core.limits import Limits
 from engine.core.policies.records import Chain, Circuit, Escalate, Fail, Failover, FailurePolicy, Restart, Retry, Skip
@@ -86,7 +86,7 @@ class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
     """Servers of tools under the names that the team gives them, all of their tools; or `server/tool`, one."""
     may: Annotated[Sequence[May], Within(max_length=10)] = ()
     """What a model that plays it may do besides calling tools and delegating where it leads."""
-    approve: Mapping[Label, Label] = field(default_factory=dict)
+    approve: Mapping[Label, JsonValue] = field(default_factory=dict)
     """From a tool to when a person is asked before it is called: `never`, `always`, or a guard over its arguments."""
     output: JsonValue = None
     """The JSON Schema of its output; None is text."""
@@ -116,6 +116,18 @@ class AgentSpec(Written, kw_only=True, tag_field="type", tag="agent"):
         super().__post_init__()
         if self.agent_type is None:
             self.agent_type = "function" if self.run is not None else "llm"
+        if self.approve:
+            self._check_approvals()
+
+    def _check_approvals(self) -> None:
+        from engine.core.approval import check_approval  # guards know discovery, which knows specs
+
+        for tool, rule in self.approve.items():
+            try:
+                check_approval("approve", rule)
+            except Refused as refused:
+                said = refused.reason.removeprefix("approve: ")
+                raise BadValue(f"agent {self.name!r}", ("approve", tool), said) from refused
 
     @property
     def is_played_by_model(self) -> bool:

@@ -92,6 +92,7 @@ class Code:
                     f"agent {spec.name!r} has two tools named {tool.name!r}; give one another with @tool(name=...)"
                 )
             tools[tool.name] = tool
+        _check_approvals(spec, tools)
         if described:
             await self.threads.run(partial(_describe, list(tools.values())))
         return tools
@@ -99,6 +100,15 @@ class Code:
 
 def _start_nothing(function: Callable[..., Any], /, *args: object) -> None:
     """Start no server: what has no engine only looks at code."""
+
+
+def _check_approvals(spec: AgentSpec, tools: Mapping[str, FunctionTool]) -> None:
+    """Refuse a rule for a tool that is none: a misspelt name would let every call through."""
+    servers = {one.partition("/")[0] for one in spec.mcp}
+    for name in spec.approve:
+        if name not in tools and name not in spec.tools and name.partition("/")[0] not in servers:
+            there = ", ".join([*tools, *(f"{one}/…" for one in sorted(servers))]) or "none"
+            raise Unusable(f"agent {spec.name!r}: approve: no tool {name!r}; it has {there}")
 
 
 def _describe(tools: list[FunctionTool]) -> None:

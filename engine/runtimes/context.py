@@ -98,11 +98,8 @@ class Context:
         Raises:
             UnknownTool: If the spec does not name it.
         """
-        tool, call = self._tool(name), partial(self._tool(name).function, *args, **named)
-        given = json_value([list(args), named])
-        return await self._step(
-            f"tool:{name}", lambda key: self._shown(tool, call, _arguments(given), key=key), given, what="tool"
-        )
+        tool, given = self._tool(name), json_value([list(args), named])
+        return await self._step(f"tool:{name}", lambda key: self._shown(tool, given, key=key), given, what="tool")
 
     async def delegate(self, target: str, value: JsonValue) -> Any:
         """Let another member do something, and wait for its output without holding a slot.
@@ -222,11 +219,12 @@ class Context:
             raise UnknownTool(name, self._tools)
         return self._tools[name]
 
-    async def _shown(self, tool: FunctionTool, call: Callable[[], Any], arguments: JsonValue, *, key: str) -> JsonValue:
+    async def _shown(self, tool: FunctionTool, given: JsonValue, *, key: str) -> JsonValue:
         """Call a tool, and show that it is at work."""
-        self._work.tool_started(tool.name, arguments)
+        self._work.tool_started(tool.name, _arguments(given))
+        args, named = _parts(given)
         try:
-            output = await tool.perform(self._work, call, key=key)
+            output = await tool.perform(self._work, args, named, key=key)
         except Exception as error:  # the tool is the user's; that it raised is an end, being cut off is none
             self._work.tool_ended(tool.name, one_line(error))
             raise
@@ -349,10 +347,18 @@ def _text(call: str, name: str, value: object) -> str:
     return clean(value)
 
 
-def _arguments(given: JsonValue) -> JsonValue:
-    """Return what a tool is called with as it is shown: the arguments by name where there are no others."""
+def _parts(given: JsonValue) -> tuple[list[JsonValue], dict[str, JsonValue]]:
+    """Return what stands in the input of a call of a tool: arguments by place, and by name."""
     assert isinstance(given, list)
     by_place, by_name = given
+    assert isinstance(by_place, list)
+    assert isinstance(by_name, dict)
+    return by_place, by_name
+
+
+def _arguments(given: JsonValue) -> JsonValue:
+    """Return what a tool is called with as it is shown: the arguments by name where there are no others."""
+    by_place, by_name = _parts(given)
     return given if by_place and by_name else by_place or by_name
 
 

@@ -70,6 +70,8 @@ def tool(
     if callable(name):
         return declared(name)
     _check(name, timeout_s, at_once)
+    if approve != "never":
+        _check_rule(approve)
     return partial(
         declared,
         name=name,
@@ -114,6 +116,16 @@ def takes_key(call: Callable[..., Any]) -> bool:
         return KEY in inspect.signature(call.func).parameters
     except (TypeError, ValueError):
         return False  # written in C, and does not say
+
+
+def _check_rule(rule: JsonValue) -> None:
+    from engine.core.approval import check_approval  # strategies come with it, which few programs need at this point
+    from engine.core.errors import Refused
+
+    try:
+        check_approval("@tool: approve", rule)
+    except Refused as refused:
+        raise Unusable(refused.reason) from refused
 
 
 def _check(name: object, timeout_s: object, at_once: object) -> None:

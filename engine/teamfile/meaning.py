@@ -9,8 +9,10 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from engine.core.approval import check_approval
 from engine.core.code import PROGRAM_TYPES
 from engine.core.errors import BadValue, Refused
+from engine.core.fact import JsonValue
 from engine.core.model_spec import McpSpec
 from engine.core.options import SupervisorOptions
 from engine.core.spec import MODEL_TYPES, Pool
@@ -144,9 +146,28 @@ class Meaning:
             self._program(agent, loc)
         if agent.script is not None and runtime != "scripted":
             self._say((*loc, "script"), f"is for scripted agents, and this one is a {runtime or 'nothing'}")
+        self._servers(agent, loc)
+        for tool, rule in agent.approve.items():
+            self._approval((*loc, "approve", tool), rule)
         self._policies(agent.on_failure, (*loc, "on_failure"))
         if agent.pool is not None:
             self._can_be((*loc, "pool"), partial(Pool, **agent.pool.model_dump()))
+
+    def _servers(self, agent: AgentBlock, loc: Loc) -> None:
+        """Look whether the servers of tools that an agent names are those of its team, or of one above."""
+        teams = [(at, block) for at, block in teams_of(self._team) if loc[0] == "registry" or loc[: len(at)] == at]
+        known = list(dict.fromkeys(name for _, block in teams for name in block.mcp))
+        for place, one in enumerate(agent.mcp):
+            server = one.partition("/")[0]
+            if server not in known:
+                said = or_nearest(server, known) if known else "name it under mcp"
+                self._say((*loc, "mcp", place), f"no server of tools {server!r} here or above; {said}")
+
+    def _approval(self, loc: Loc, rule: JsonValue) -> None:
+        try:
+            check_approval("approve", rule)
+        except Refused as refused:
+            self._say(loc, refused.reason.removeprefix("approve: "))
 
     def _policies(self, policies: Sequence[Policy], loc: Loc) -> None:
         made = [self._can_be((*loc, at), partial(policy_of, policy)) for at, policy in enumerate(policies)]

@@ -75,7 +75,7 @@ class AgentBlock(Block):
         list[May], Field(default_factory=list, max_length=10, description="What a model may do besides its tools.")
     ]
     approve: Annotated[
-        dict[Label, Label],
+        dict[Label, JsonValue],
         Field(default_factory=dict, description="When a person is asked before a tool: never, always, or a guard."),
     ]
     output: Annotated[JsonValue, Field(description="JSON Schema of its output; text where it is left out.")] = None

@@ -87,6 +87,8 @@ def team_with(section: str, key: str, example: Any) -> dict[str, Any]:
             if section == "circuit"
             else example
         )
+    if section == "An agent" and key == "mcp":
+        team["mcp"] = {"files": {"argv": ["mcp-files"]}, "web": {"argv": ["mcp-web"]}}
     if key in ("script", "type"):
         del scout["run"]
     return team

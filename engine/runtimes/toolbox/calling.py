@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import anyio
 
 from engine.core.fact import JsonValue
-from engine.errors import AgentCrashed, AttemptInterrupted, EngineError, NotJson
+from engine.errors import AgentCrashed, AttemptInterrupted, EngineError, NotJson, ToolRejected
 from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.tools import KEY, ToolOptions, takes_key
 from engine.runtimes.values import json_value, with_class
@@ -74,6 +74,28 @@ async def performed(work: Work, tool: Callee, call: Callable[[], Any], *, key: s
             return output_of(await called(work, call))
 
 
+async def approved(
+    work: Work, tool: Callee, arguments: JsonValue, *, name: str | None = None, version: str | None = None
+) -> None:
+    """Return when a tool may be called; a person is asked where the agent's spec says so, else where its author does.
+
+    Args:
+        work: The attempt that calls.
+        tool: What is to be called.
+        arguments: What with, by name.
+        name: What the spec knows it by, if not by its own name.
+        version: What a person allows for good is of this version of it alone.
+
+    Raises:
+        ToolRejected: If it may not.
+        AttemptInterrupted: If the attempt is asked to stop meanwhile.
+    """
+    known = name or tool.name
+    rule = work.spec.approve.get(known, tool.options.approve)
+    if rule != "never":
+        await work.approve(known if version is None else f"{known}#{version}", arguments, rule)
+
+
 @contextmanager
 def told() -> Iterator[None]:
     """Turn what a tool raises inside into a `ToolError`; what ends the attempt or the agent goes through."""
@@ -81,6 +103,8 @@ def told() -> Iterator[None]:
         yield
     except (ToolError, AttemptInterrupted, AgentCrashed):
         raise
+    except ToolRejected as error:
+        raise ToolError(str(error)) from error
     except NotJson as error:
         raise ToolError(f"its result cannot be told: {error}") from error
     except Exception as error:  # the tool is the user's: whatever it raises, the model is told

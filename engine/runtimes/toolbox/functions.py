@@ -1,12 +1,13 @@
 """A function of the user's own as a tool."""
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from engine.core.fact import JsonValue
 from engine.errors import Unusable
-from engine.runtimes.toolbox.calling import ToolError, performed, told
+from engine.runtimes.toolbox.calling import ToolError, approved, performed, told
 from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.toolbox.schemas import BadArguments, Described
 from engine.runtimes.tools import options_of
@@ -55,16 +56,28 @@ class FunctionTool:
         except BadArguments as bad:
             raise ToolError(str(bad)) from bad
         with told():
+            await approved(work, self, dict(arguments))
             return await performed(work, self, partial(self.function, *positional, **named), key=key)
 
-    async def perform(self, work: Work, call: Callable[[], Any], *, key: str) -> JsonValue:
-        """Return the result of a call by code, whatever it raises is raised."""
+    async def perform(
+        self, work: Work, args: Sequence[JsonValue], named: Mapping[str, JsonValue], *, key: str
+    ) -> JsonValue:
+        """Return the result of a call by code; whatever it raises is raised."""
+        call = partial(self.function, *args, **named)
+        await approved(work, self, self._by_name(args, named))
         try:
             return await performed(work, self, call, key=key)
         except Exception as error:  # the tool is the user's; that it raised is an end, being cut off is none
             if not self.options.idempotent:
                 await work.tool_raised(key, error)
             raise
+
+    def _by_name(self, args: Sequence[JsonValue], named: Mapping[str, JsonValue]) -> JsonValue:
+        """Return arguments by name, as a guard looks at them; those that have none, or do not fit, as they are."""
+        try:
+            return dict(inspect.signature(self.function).bind(*args, **named).arguments)
+        except (TypeError, ValueError):
+            return [*args, dict(named)]
 
     def _known(self) -> Described:
         if self._described is None:

@@ -66,7 +66,8 @@ class Kit:
 
     async def _of(self, server: Server, wanted: set[str], work: Work) -> list[ServedTool]:
         offered = {one.name: one for one in await server.tools(self._code, work)}
-        missing = sorted(wanted - offered.keys())
+        ruled = {one.partition("/")[2] for one in self._spec.approve if one.startswith(f"{server.name}/")}
+        missing = sorted((wanted | ruled) - offered.keys())
         if missing:
             there = ", ".join(offered) or "none"
             raise NotOffered(f"the server {server.name!r} offers no {missing[0]!r}; it has {there}")

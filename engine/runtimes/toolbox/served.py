@@ -1,6 +1,7 @@
 """A tool of a server (MCP) as models call it: under a name that every provider takes, with its arguments checked."""
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -8,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from engine.core.fact import JsonValue
-from engine.errors import EngineError
-from engine.runtimes.toolbox.calling import ToolError, ToolTimeout
+from engine.errors import EngineError, ToolRejected
+from engine.runtimes.toolbox.calling import ToolError, ToolTimeout, approved
+from engine.runtimes.toolbox.gate import Gate
 from engine.runtimes.toolbox.protocol import Connection, Lost, NotReached, Offered
 from engine.runtimes.toolbox.schemas import MOST_FAULTS
 from engine.runtimes.toolbox.servers import Server, ServerDown
@@ -55,6 +57,10 @@ class ServedTool:
         self._server = server
         self._offered = offered
         self._validator: Any = None
+        self.gate = Gate(None)
+        said = [offered.description, dict(offered.parameters)]
+        self._version = hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=4).hexdigest()
+        """Of what the server says of it: what a person allowed was that, and nothing else."""
 
     def is_of(self, server: Server, offered: Offered) -> bool:
         """Tell whether it is this tool of this server."""
@@ -67,6 +73,10 @@ class ServedTool:
             CutOff: If the server is gone before it answers, and must not be asked twice.
         """
         self._check(arguments)
+        try:
+            await approved(work, self, dict(arguments), name=self.full_name, version=self._version)
+        except ToolRejected as rejected:
+            raise ToolError(str(rejected)) from rejected
         connection = await self._connected(work)
         if not self.options.idempotent:
             await work.tool_began(self.full_name, key)
