@@ -18,8 +18,11 @@ from dashboard.cli.output import DONE, WRONG_USAGE, emit
 from dashboard.cli.trust import trust_list
 from dashboard.views.amounts import counted, duration
 from dashboard.views.header import waiting_said
+from engine.errors import Unusable
 from engine.models.at_hand import agents_at_hand, keys_at_hand, servers_at_hand
 from engine.runtimes.programs.worktree import all_left
+from engine.teamfile import TeamFileError, read_team
+from engine.teamfile.code import TeamCode
 from engine.trust import TrustError
 from store import InboxClient, Reader, StoreError, find_loss, verify
 from store.filesystem import refuse_network
@@ -51,7 +54,8 @@ def doctor(ctx: click.Context, *, verifying: bool) -> int:
     """Check this machine and the databases for problems."""
     given = given_database(ctx)
     found = [inspected(given)] if given is not None else databases_at_hand()
-    findings = [*_programs(), *_models(), *_folders(), *_worktrees(), *_databases(found, verifying=verifying)]
+    here = [*_programs(), *_models(), *_folders(), *_worktrees(), *_tool_servers()]
+    findings = [*here, *_databases(found, verifying=verifying)]
     body = {
         "v": 1,
         "kind": "doctor",
@@ -131,6 +135,22 @@ def _worktrees() -> Iterator[Finding]:
     for path, words in all_left():
         hint = f"merge what you need, then: git -C {path} worktree remove {path}"
         yield Finding("note", str(path), f"{words}; left by an agent, or at work: {hint}")
+
+
+def _tool_servers() -> Iterator[Finding]:
+    """Look whether the servers of tools work that a trusted team file of this folder names."""
+    path = Path("team.yaml")
+    try:
+        file = read_team(path) if path.is_file() else None
+        code = None if file is None else TeamCode(file)
+        if file is None or code is None or not trust_list().is_trusted(file.path, file.sha256, code.files):
+            return
+    except (TeamFileError, TrustError, Unusable):
+        return  # `check` says what is wrong with it
+    for loc, found in code.servers():
+        is_well = isinstance(found, list)
+        said = counted(len(found), "tool") if isinstance(found, list) else f"does not work: {found.reason}"
+        yield Finding("ok" if is_well else "fault", f"server of tools {loc[-1]}", said)
 
 
 def _databases(found: list[Found], *, verifying: bool) -> Iterator[Finding]:

@@ -120,11 +120,13 @@ def _contents(template: str, model: str | None) -> dict[str, str]:
 @click.argument("team", required=False, type=click.Path(path_type=Path))
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of team files, for editors.")
 @click.option("--trust", "trusting", is_flag=True, help="Trust the file, so that its code is checked too.")
+@click.option("--no-servers", is_flag=True, help="Start no servers of tools to see whether they work.")
 @click.pass_context
-def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool) -> int:
+def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool, no_servers: bool) -> int:
     """Check the team file TEAM: each fault in one line, with file, line and field.
 
-    Code is imported, and missing functions are found, only when the file is trusted.
+    Only when the file is trusted is its code imported, to find functions that are missing or cannot be described to a
+    model, and are its servers of tools started, and ended again.
     """
     if schema:
         write_output(json.dumps(json_schema(), indent=None if ctx.ensure_object(Settings).json else 2))
@@ -143,6 +145,7 @@ def check(ctx: click.Context, team: Path | None, *, schema: bool, trusting: bool
     trusted = not file.references or trust_list().is_trusted(file.path, file.sha256, code.files)
     with redirect_stdout(sys.stderr):  # what the team's modules print when they are imported is no result of ours
         problems = code.unresolved() if trusted else []
+        problems += code.unstarted() if trusted and not no_servers else []
     if problems:
         return _faulty(ctx, team, TeamFileError(team, problems), file)
     told = [f"{team}: {said}" for said in ("all is well", *file.warnings)]
@@ -161,7 +164,7 @@ def check_code(file: TeamFile) -> None:
     """
     if not file.references:
         return
-    command = [sys.executable, "-P", "-m", "dashboard", "check", str(file.path), "--json"]
+    command = [sys.executable, "-P", "-m", "dashboard", "check", str(file.path), "--json", "--no-servers"]
     done = subprocess.run(
         command, cwd=file.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )

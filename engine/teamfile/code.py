@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from engine.closure import Folder, digest_of, files_of
+from engine.core.model_spec import McpSpec
 from engine.errors import Unusable
-from engine.references import Origin, resolve
+from engine.references import Origin, name_of, resolve
+from engine.runtimes.tools import options_of
 from engine.teamfile import TeamFile
+from engine.teamfile.build import agent_spec
 from engine.teamfile.document import Loc, Problem, printable
 from engine.teamfile.faults import field
-from engine.teamfile.meaning import agents_of
+from engine.teamfile.meaning import agents_of, teams_of
 
 
 class TeamCode:
@@ -46,14 +49,48 @@ class TeamCode:
 
         Unlike everything else about a team file, this runs its code.
         """
-        found = []
+        found, described = [], self._described()
         for loc, reference in self._places():
             try:
-                resolve(Origin(reference, self.team.folder, self._folder.sources(reference)))
+                function = resolve(Origin(reference, self.team.folder, self._folder.sources(reference)))
+                if loc in described:
+                    from engine.runtimes.toolbox.schemas import Described  # with pydantic's schemas, which few need
+
+                    Described(options_of(function).name or name_of(reference), function)
             except Unusable as error:
-                document = self.team.document
-                found.append(Problem(document.line(loc), field(document, loc), printable(error.reason)))
+                found.append(self._problem(loc, error.reason))
         return found
+
+    def servers(self) -> Iterator[tuple[Loc, list[str] | Unusable]]:
+        """Start every server of tools of a trusted team file; yield its place and its tools, or why it does not work.
+
+        Takes seconds for each of them.
+        """
+        from engine.runtimes.toolbox.probing import offered_by
+
+        for loc, block in teams_of(self.team.team):
+            for name, server in block.mcp.items():
+                try:
+                    yield (*loc, "mcp", name), offered_by(McpSpec(**server.model_dump()), self.team.folder)
+                except Unusable as unusable:
+                    yield (*loc, "mcp", name), unusable
+
+    def unstarted(self) -> list[Problem]:
+        """Return the servers of tools of a trusted team file that do not work."""
+        return [
+            self._problem(loc, f"the server does not work: {found.reason}")
+            for loc, found in self.servers()
+            if isinstance(found, Unusable)
+        ]
+
+    def _described(self) -> set[Loc]:
+        """Return the places of tools that models call."""
+        played = ((loc, block) for loc, block in agents_of(self.team.team) if agent_spec(block).is_played_by_model)
+        return {(*loc, "tools", at) for loc, block in played for at in range(len(block.tools))}
+
+    def _problem(self, loc: Loc, text: str) -> Problem:
+        document = self.team.document
+        return Problem(document.line(loc), field(document, loc), printable(text))
 
     def _places(self) -> Iterator[tuple[Loc, str]]:
         for loc, block in agents_of(self.team.team):

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import anyio
 import pytest
 
+from dashboard.cli import main
 from engine import AgentSpec, Fail, SupervisorOptions
 from engine.core.commands import Answer
 from engine.core.model_spec import McpSpec, ModelSpec
@@ -245,3 +246,28 @@ async def test_an_address_where_nobody_answers_fails_with_one_line(engine: Engin
 
     assert "the server of tools 'files' does not work: " in error
     assert "\n" not in error
+
+
+def test_check_and_doctor_name_servers_and_functions_that_do_not_work(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    well, ill = ([sys.executable, str(SERVER), "stdio", how] for how in ("", "exits"))
+    Path("team.yaml").write_text(
+        f"version: 1\nsupervisor: {{name: t}}\nmodels: {{fake: {{replies: [{{text: hi}}]}}}}\nmcp:\n"
+        f"  well: {{argv: {json.dumps(well)}}}\n  ill: {{argv: {json.dumps(ill)}}}\n"
+        "agents:\n- {name: ada, model: fake, tools: ['crew:search', 'crew:untyped']}\n"
+        "- {name: bob, run: 'crew:search', tools: ['crew:untyped']}\n"
+    )
+    Path("crew.py").write_text("def search(query: str) -> str: return query\ndef untyped(x): return x\n")
+
+    assert main(["--json", "check", "--trust", "team.yaml"]) == 2
+    problems = {one["field"]: one["message"] for one in json.loads(capsys.readouterr().out)["problems"]}
+    assert problems == {
+        "agents[ada].tools[2]": "tool 'untyped': its parameter 'x' has no type; write x: str, say",
+        "mcp.ill": "the server does not work: it exited with 1; it last said: no configuration",
+    }
+
+    main(["--json", "doctor"])
+    found = {one["what"]: one["level"] for one in json.loads(capsys.readouterr().out)["items"]}
+    assert (found["server of tools well"], found["server of tools ill"]) == ("ok", "fault")

@@ -142,7 +142,7 @@ class Server:
         except Unusable as unusable:
             failure, self._not_before_ms = ServerDown(self.name, unusable.reason, retryable=False), 0
         except Exception as error:  # a server may break the protocol in any way, and the package in as many
-            failure = ServerDown(self.name, str(words) or one_line(_first(error)))
+            failure = ServerDown(self.name, str(words) or one_line(first_of(error)))
         finally:
             if start == self._starts:  # one that ends slowly is not in the way of the next
                 self._over(failure)
@@ -213,7 +213,7 @@ class Servers:
             self._servers.pop(key).end()
 
 
-def _first(error: BaseException) -> BaseException:
+def first_of(error: BaseException) -> BaseException:
     """Return the first error of a group."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

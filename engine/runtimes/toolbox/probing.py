@@ -1,0 +1,50 @@
+"""Looks whether a server of tools starts, without an engine, and ends it again."""
+
+from pathlib import Path
+
+import anyio
+
+from engine.core.model_spec import McpSpec
+from engine.errors import Unusable
+from engine.runtimes.programs.environment import check_program, environment
+from engine.runtimes.programs.watched import Program, Watched
+from engine.runtimes.toolbox import servers
+from engine.runtimes.toolbox.protocol import LINE_BYTES, LastWords, connected, load
+from engine.runtimes.values import one_line
+
+
+def offered_by(spec: McpSpec, folder: Path) -> list[str]:
+    """Start a trusted server and return the names of its tools. Blocks; not for a thread with an event loop.
+
+    Args:
+        spec: The server.
+        folder: Where it works.
+
+    Raises:
+        Unusable: If it does not start, or does not say its tools; one line.
+    """
+    load()
+    return anyio.run(_offered, spec, folder)
+
+
+async def _offered(spec: McpSpec, folder: Path) -> list[str]:
+    words, programs = LastWords(), Watched()
+
+    async def start() -> Program:
+        env = environment(spec.env)
+        check_program(spec.argv[0], cwd=folder, env=env)
+        return await programs.start(spec.argv, env=env, cwd=folder, line_bytes=LINE_BYTES)
+
+    try:
+        with anyio.fail_after(servers.STARTS_S):
+            async with connected(spec, start, words) as connection:
+                return [tool.name for tool in await connection.tools()]
+    except TimeoutError:
+        raise Unusable(f"it did not answer for {servers.STARTS_S:g} s") from None
+    except Unusable:
+        raise
+    except Exception as error:  # a server may break the protocol in any way
+        raise Unusable(str(words) or one_line(servers.first_of(error))) from error
+    finally:
+        with anyio.CancelScope(shield=True):
+            await programs.close()
