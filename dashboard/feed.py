@@ -10,15 +10,15 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from dashboard.views.event_log import Entry
-from dashboard.views.names import Names
-from engine.core.codec import decode_events, decode_state
+from dashboard.views.names import Names, readable
+from engine.core.codec import decode_events, decode_state, kind_of
 from engine.core.errors import CoreError
-from engine.core.events import Event
+from engine.core.events import Event, PartRecorded, StepRecorded
 from engine.core.fold import fold
 from engine.core.state import State
 from engine.folding import ends_of
@@ -238,6 +238,20 @@ def entries_of(reader: Reader, records: list[Record], names: Names) -> list[Entr
     events = decode_events([(record.seq, record.kind, record.body) for record in records])
     names.learn([*ends_of(reader, names.unknown(records)), *events])
     return list(map(Entry.of, records, events))
+
+
+def parts_of(reader: Reader, entries: list[Entry], *, known: Container[str]) -> dict[str, str]:
+    """Return what models were told besides messages in the last step of `entries`, by hash; not what is `known`."""
+    steps = [one.event for one in entries if isinstance(one.event, StepRecorded) and one.event.parts]
+    wanted = steps[-1].parts if steps else []
+    found: dict[str, str] = {}
+    for part in wanted:
+        if part not in known:
+            for record in reader.records(0, 1, kinds=[kind_of(PartRecorded)], contains=part):
+                (event,) = decode_events([(record.seq, record.kind, record.body)])
+                if isinstance(event, PartRecorded):
+                    found[part] = readable(event.value)
+    return found
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

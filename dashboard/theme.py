@@ -29,6 +29,7 @@ _VARIABLES = {
     "tone-paused": ("#b3a1e6", "#6a4fb5"),
     "tone-stopped": ("#66737f", "#87919b"),
     "tone-error": ("#ee6a5f", "#bb2a1f"),
+    "tone-tool": ("#9cc4e8", "#2c6291"),
     "tone-warn": ("#d9907f", "#a8503f"),
     "selected": ("#22384d", "#d5e4f2"),
     "selected-away": ("#1a2530", "#e9eef3"),

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from textual.widget import Widget
 
-from dashboard.feed import entries_of
+from dashboard.feed import entries_of, parts_of
 from dashboard.screens.frame import Frame
 from dashboard.views.event_log import Entry
 from dashboard.views.header import Glimpse
@@ -13,8 +13,10 @@ from dashboard.views.names import Texts
 from dashboard.views.pages import History, agent_page, run_page, task_page
 from dashboard.views.rows import Cell
 from dashboard.views.sentences import sentence
+from dashboard.views.steps import prompt_of
 from dashboard.views.targets import Target, target_of
 from dashboard.widgets.pane import Pane
+from engine.core.events import Event
 from engine.core.values import TextRef
 from store import Reader, Record
 
@@ -37,6 +39,10 @@ class PageScreen(Frame):
         self._key = key
         self._texts = Texts()
         self._history: History = ()
+        self.events: list[Event] = []
+        """Its events, the oldest first."""
+        self.parts: dict[str, str] = {}
+        """What models were told besides messages, by hash."""
         self._read_seq, self._read_ms = -1, -READ_EVERY_MS
         self._reading = False
 
@@ -61,13 +67,15 @@ class PageScreen(Frame):
     def _read(self, glimpse: Glimpse, missing: list[TextRef]) -> None:
         self._reading, self._read_seq, self._read_ms = True, glimpse.state.seq, glimpse.now_ms
 
-        def read(reader: Reader) -> tuple[dict[int, bytes], list[Entry]]:
-            records = self.records(reader, glimpse)
-            return reader.bodies({ref.seq for ref in missing}), entries_of(reader, records, glimpse.names)
+        def read(reader: Reader) -> tuple[dict[int, bytes], list[Entry], dict[str, str]]:
+            entries = entries_of(reader, self.records(reader, glimpse), glimpse.names)
+            return reader.bodies({ref.seq for ref in missing}), entries, parts_of(reader, entries, known=self.parts)
 
-        def then(found: tuple[dict[int, bytes], list[Entry]]) -> None:
+        def then(found: tuple[dict[int, bytes], list[Entry], dict[str, str]]) -> None:
             self._reading = False
-            bodies, entries = found
+            bodies, entries, parts = found
+            self.parts |= parts
+            self.events = [one.event for one in entries]
             for ref in missing:
                 self._texts.add(ref, bodies.get(ref.seq))
             if self.is_attached:  # else the page was left meanwhile
@@ -86,7 +94,10 @@ class TaskScreen(PageScreen):
     _run_id: str | None = None
 
     def page(self, glimpse: Glimpse, texts: Texts, history: History) -> Sequence[Cell]:
-        return task_page(glimpse.state, self._key, glimpse.counts, glimpse.live, texts, history, now_ms=glimpse.now_ms)
+        return task_page(
+            glimpse.state, self._key, glimpse.counts, glimpse.live, texts, history, now_ms=glimpse.now_ms,
+            steps=self.events, prompt=prompt_of(self.events, self.parts),
+        )  # fmt: skip
 
     def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
         task = glimpse.state.tasks.get(self._key)
@@ -120,7 +131,9 @@ class AgentScreen(PageScreen):
     KEYS = (("esc", "back"), "swap", "rollback", "pause or resume", "capability", "move", "remove", ("↑↓", "scroll"))
 
     def page(self, glimpse: Glimpse, texts: Texts, history: History) -> Sequence[Cell]:
-        return agent_page(glimpse.state, self._key, glimpse.counts, glimpse.live, history, now_ms=glimpse.now_ms)
+        return agent_page(
+            glimpse.state, self._key, glimpse.counts, glimpse.live, history, now_ms=glimpse.now_ms, steps=self.events
+        )
 
     def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
         return reader.records_before(_END, HISTORY, agent_id=self._key)

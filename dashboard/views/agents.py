@@ -6,6 +6,7 @@ from functools import lru_cache
 from dashboard.views.amounts import count, duration, median, percent
 from dashboard.views.digest import Digest
 from dashboard.views.rows import Cell, Column, Listing, nothing
+from dashboard.views.usage import USED, is_metered, used
 from dashboard.views.work import now_of_agent, state_of_agent
 from engine.core.state import Agent, AgentStatus, State
 
@@ -22,6 +23,8 @@ COLUMNS = (
     Column("OK", 5, right=True, drop=5),
     Column("P50", 10, right=True, drop=2),
 )
+WITH_USAGE = (*COLUMNS, *USED)
+"""Where models are paid for."""
 _URGENT_FIRST = [
     AgentStatus.ERROR, AgentStatus.DRAINING, AgentStatus.BUSY, AgentStatus.PAUSED, AgentStatus.IDLE, AgentStatus.STOPPED
 ]  # fmt: skip
@@ -30,6 +33,7 @@ ORDERS: dict[str, Callable[[Agent, Digest], float]] = {
     "state": lambda agent, counts: _URGENT_FIRST.index(agent.status),
     "failures": lambda agent, counts: -agent.failed,
     "queue": lambda agent, counts: -counts.waiting_of[agent.id],
+    "cost": lambda agent, counts: -float(agent.usage.cost_usd or 0),
     "slowest": lambda agent, counts: -(median(agent.durations_ms) or 0.0),
 }
 """The ways to sort, in the order in which a key goes through them; equal ones stay as they were declared."""
@@ -48,7 +52,8 @@ def agents(
         return _cells(state, agent, counts, live, now_ms) if agent is not None else (Cell("removed", "muted"),)
 
     empty = nothing(needle, "agent", "no agents yet", ": add FILE  adds one")
-    return Listing(columns=COLUMNS, keys=[agent.id for agent in found], make=make, empty=empty, total=len(state.agents))
+    columns = WITH_USAGE if is_metered(state) else COLUMNS
+    return Listing(columns=columns, keys=[agent.id for agent in found], make=make, empty=empty, total=len(state.agents))
 
 
 def _found(state: State, needle: str) -> list[Agent]:
@@ -87,4 +92,5 @@ def _cells(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], 
         Cell(count(agent.failed), "warn" if agent.failed else "muted"),
         Cell(percent(agent.done / ended if ended else None), "muted"),
         Cell(duration(median(agent.durations_ms)), "muted"),
+        *used(agent.usage),
     )

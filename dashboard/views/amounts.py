@@ -1,6 +1,7 @@
 """How amounts are written: counts, times, shares. Unknown is `–`, never 0."""
 
 from datetime import UTC, datetime
+from decimal import Decimal
 
 from engine.core.values import Usage
 from engine.core.values import counted as counted  # the engine says numbers of things in the same way
@@ -24,6 +25,32 @@ def spent(usage: Usage | None) -> str:
         f"{usage.cost_usd.normalize():,f} USD" if usage.cost_usd is not None else "",
     ]
     return ", ".join(one for one in said if one)
+
+
+def tokens(usage: Usage | None) -> str:
+    """How many tokens were used in all, for a column."""
+    if usage is None or (usage.tokens_in is None and usage.tokens_out is None):
+        return UNKNOWN
+    return count((usage.tokens_in or 0) + (usage.tokens_out or 0))
+
+
+def money(usage: Usage | None) -> str:
+    """What was paid, with two significant digits, such as `$0.0042`, `$1.2`, `$140`."""
+    if usage is None or usage.cost_usd is None:
+        return UNKNOWN
+    cost = usage.cost_usd
+    return (
+        f"${cost:,.0f}"
+        if cost >= 10 or not cost
+        else f"${float(cost):.2g}"
+        if cost >= Decimal("0.0001")
+        else "<$0.0001"
+    )
+
+
+def is_known(usage: Usage | None) -> bool:
+    """Tell whether tokens or money are known, so that showing them is worth the room."""
+    return usage is not None and (usage.tokens_in, usage.tokens_out, usage.cost_usd) != (None, None, None)
 
 
 def duration(ms: float | None) -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from dashboard.views.amounts import count, duration, median
 from dashboard.views.digest import Digest
 from dashboard.views.rows import EMPTY, Cell, Column, Listing, matches, nothing
+from dashboard.views.usage import USED, is_metered, used
 from dashboard.views.work import now_of_agent, now_of_supervisor, state_of_agent, state_of_supervisor
 from engine.core.queries.tree import SHALLOW, depth_of, levels, mean_ms_of
 from engine.core.state import Agent, State, Supervisor
@@ -47,6 +48,7 @@ def network(
 
     Keys are the ids of both; `fold:<supervisor id>` is the line that stands for its other idle agents.
     """
+    metered = is_metered(state)
     fold = not needle and len(state.agents) + len(state.supervisors) > folding.room
     lines: dict[str, _Line] = {}
     for root in (root for root in state.roots if _is_found(state, root.id, needle)):
@@ -62,13 +64,13 @@ def network(
                 Cell("space shows them", "faint"),
             )
         if (agent := state.agents.get(key)) is not None:
-            return _agent_cells(state, agent, line, counts, live, now_ms)
+            return _agent_cells(state, agent, line, counts, live, now_ms) + (used(agent.usage) if metered else ())
         if (supervisor := state.supervisors.get(key)) is not None:
-            return _supervisor_cells(state, supervisor, line, counts)
+            return _supervisor_cells(state, supervisor, line, counts) + (used(supervisor.usage) if metered else ())
         return (Cell(line.name, "muted", line.lead),)
 
     return Listing(
-        columns=_columns(lines),
+        columns=_columns(lines, metered=metered),
         keys=list(lines),
         make=make,
         empty=() if state.supervisors and not needle else nothing(needle, "", *_NO_TEAM),
@@ -76,17 +78,18 @@ def network(
     )
 
 
-def _columns(lines: Mapping[str, _Line]) -> tuple[Column, ...]:
+def _columns(lines: Mapping[str, _Line], *, metered: bool) -> tuple[Column, ...]:
     widest = max((len(line.lead) + len(line.name) for line in lines.values()), default=0)
     name = min(max(widest, NAME_LEAST), NAME_MOST)
     return (
         Column("AGENT", name),
         Column("", 12, drop=2),
         Column("STATE", 11),
-        Column("NOW", 16, grow=1, most=84, calm=True),
+        Column("NOW", 26 if metered else 16, grow=1, most=84, calm=True),
         Column("DONE", 7, right=True),
-        Column("ERR", 5, right=True, drop=1),
-        Column("P50", 10, right=True, drop=3),
+        Column("ERR", 5, right=True, drop=2 if metered else 1),
+        Column("P50", 10, right=True, drop=4),
+        *(USED if metered else ()),
     )
 
 

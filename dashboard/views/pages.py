@@ -10,8 +10,10 @@ from dashboard.views.limits import limit_lines
 from dashboard.views.names import Texts, pretty
 from dashboard.views.rows import Cell, labelled
 from dashboard.views.sentences import Sentence
+from dashboard.views.steps import latest_steps, live_cells, step_cells
 from dashboard.views.swaps import spec_lines
-from dashboard.views.work import circuit_words, progress, streamed, why
+from dashboard.views.work import circuit_words, progress, why
+from engine.core.events import Event
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.able import AWAY
 from engine.core.queries.targets import at
@@ -20,6 +22,8 @@ from engine.core.state import Agent, Run, State, Task
 from engine.core.values import Usage
 
 BLANK = Cell("")
+AGENT_STEPS = 6
+"""Steps that are shown of an agent."""
 SHOWN = 20
 """Tasks of a list that are shown on a page."""
 History = Sequence[tuple[int, int, Sentence]]
@@ -34,8 +38,12 @@ def agent_page(
     history: History,
     *,
     now_ms: int,
+    steps: Sequence[Event] = (),
 ) -> list[Cell]:
-    """Everything about an agent: who it is, what it is at, what it did last."""
+    """Everything about an agent: who it is, what it is at, what it did last.
+
+    `steps` are its last events, the oldest first.
+    """
     agent = state.agents.get(agent_id)
     if agent is None:
         return [Cell("this agent has left the team", "muted"), BLANK, *_history(history, now_ms)]
@@ -68,8 +76,11 @@ def agent_page(
     for grant in [one for one in state.grants.values() if one.agent_id == agent_id]:
         may = "is called without asking" if grant.allows else "is rejected without asking"
         cells.append(labelled("granted", f"{grant.tool} {may} ({grant.id}); :revoke {grant.id} asks again"))
-    cells += [BLANK, Cell("SPEC", "muted"), *(labelled(*line) for line in spec_lines(state.spec_of(agent)))]
-    cells += [BLANK, Cell("AT WORK", "muted"), *_at_work(state, agent_id, counts, live, now_ms)]
+    spec = [BLANK, Cell("SPEC", "muted"), *(labelled(*line) for line in spec_lines(state.spec_of(agent)))]
+    at_work = [BLANK, Cell("AT WORK", "muted"), *_at_work(state, agent_id, counts, live, now_ms)]
+    says = any(f"{key}:{task_id}" in live for task_id in agent.running for key in ("output", "thought", "call"))
+    cells += [*at_work, *spec] if says else [*spec, *at_work]
+    cells += _section("LAST STEPS", step_cells(latest_steps(steps, AGENT_STEPS)))
     return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history, now_ms)]
 
 
@@ -80,8 +91,8 @@ def _at_work(state: State, agent_id: str, counts: Digest, live: Mapping[str, str
         told = why(state, task, counts, now_ms) or progress(live, task_id)
         since = elapsed(now_ms - (task.started_ms or now_ms))
         yield Cell(f"{task.title}  g{generation}  {since}  {told}", "", f"{of_task(task).glyph} ")
-        if text := streamed(live, task_id):
-            yield Cell(text[-600:], "muted", "  ")
+        for cell in live_cells(live, task_id, now_ms, most=600):
+            yield Cell(cell.text, cell.tone, f"  {cell.lead}")
     queue = state.queues.get(f"agent:{agent_id}")
     waiting = list(islice(Schedule.of(state).ready(state, queue.key), SHOWN)) if queue is not None else []
     for task_id in waiting:
@@ -101,11 +112,18 @@ def task_page(
     history: History,
     *,
     now_ms: int,
+    steps: Sequence[Event] = (),
+    prompt: str = "",
 ) -> list[Cell]:
-    """Everything about a task; of one whose run has ended only its events are left."""
+    """Everything about a task; of one whose run has ended only its steps and events are left.
+
+    `steps` are its events, the oldest first; `prompt` is what its model was told besides the messages.
+    """
     task = state.tasks.get(task_id)
+    done = [*_section("STEPS", step_cells(latest_steps(steps))), *_text("PROMPT", prompt)]
     if task is None:
-        return [Cell("its run has ended; this is what happened", "muted"), BLANK, *_history(history, now_ms)]
+        ended = Cell("its run has ended; this is what happened", "muted")
+        return [ended, *done, BLANK, Cell("EVENTS", "muted"), *_history(history, now_ms)]
     mark = of_task(task)
     agent = state.agents.get(task.agent_id or task.worker_id or "")
     cells = [
@@ -125,9 +143,10 @@ def task_page(
         cells.append(labelled("progress", told))
     if task.error is not None:
         cells.append(labelled("error", task.error, "error"))
+    if not task.ended:
+        cells += _section("NOW", live_cells(live, task_id, now_ms))
     cells += _text("INPUT", texts.of(task.input)) + _text("OUTPUT", texts.of(task.output))
-    cells += _text("WRITES", streamed(live, task_id))
-    return [*cells, BLANK, Cell("EVENTS", "muted"), *_history(history, now_ms)]
+    return [*cells, *done, BLANK, Cell("EVENTS", "muted"), *_history(history, now_ms)]
 
 
 def _standing(state: State, agent: Agent) -> Iterable[Cell]:
@@ -246,6 +265,10 @@ def event_page(seq: int, at_ms: int, kind: str, body: bytes, sentence: Sentence,
 
 def _text(title: str, text: str) -> list[Cell]:
     return [BLANK, Cell(title, "muted"), Cell(text)] if text else []
+
+
+def _section(title: str, cells: list[Cell]) -> list[Cell]:
+    return [BLANK, Cell(title, "muted"), *cells] if cells else []
 
 
 def _history(history: History, now_ms: int) -> Iterable[Cell]:

@@ -1,10 +1,13 @@
 """Requests as rows: the open ones first, then the last that finished, newest first."""
 
+from dataclasses import replace
+
 from dashboard.views.amounts import clock, duration, elapsed
 from dashboard.views.glyphs import Mark, of_run
 from dashboard.views.limits import budget_words, due
 from dashboard.views.names import said
 from dashboard.views.rows import Cell, Column, Listing, matches, nothing
+from dashboard.views.usage import COST, TOKENS, is_metered, used
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.targets import at
 from engine.core.state import Run, RunSummary, State
@@ -23,6 +26,14 @@ COLUMNS = (
     Column("OUTPUT", 16, grow=2, drop=6),
 )
 """In a narrow window AT falls away first, then STRATEGY, OUTPUT, PRI, DUE, TO, TOOK and FAIL."""
+WITH_USAGE = (
+    Column("REQUEST", 22, grow=2),
+    *COLUMNS[1:-1],
+    replace(TOKENS, drop=9),
+    COST,
+    Column("OUTPUT", 12, grow=2, drop=3),
+)
+"""Where models are paid for; what came of a run, or why it failed, matters more than its tokens."""
 
 
 def runs(state: State, *, now_ms: int, needle: str = "", working: bool = True) -> Listing:
@@ -33,11 +44,15 @@ def runs(state: State, *, now_ms: int, needle: str = "", working: bool = True) -
 
     def make(key: str) -> tuple[Cell, ...]:
         if (run := state.runs.get(key)) is not None:
-            return _open(state, run, now_ms, working)
-        return _ended(state, finished[key]) if key in finished else (Cell("gone", "muted"),)
+            return with_usage(_open(state, run, now_ms, working), run)
+        return with_usage(_ended(state, finished[key]), finished[key]) if key in finished else (Cell("gone", "muted"),)
+
+    def with_usage(cells: tuple[Cell, ...], run: Run | RunSummary) -> tuple[Cell, ...]:
+        return (*cells[:-1], *used(run.usage), cells[-1]) if columns is WITH_USAGE else cells
 
     empty = nothing(needle, "run", "this team has had no request yet", "n  gives it one")
-    return Listing(columns=COLUMNS, keys=keys, make=make, empty=empty, total=len(state.runs) + len(finished))
+    columns = WITH_USAGE if is_metered(state) else COLUMNS
+    return Listing(columns=columns, keys=keys, make=make, empty=empty, total=len(state.runs) + len(finished))
 
 
 def _supervisor(state: State, supervisor_id: str) -> Cell:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dashboard.views.amounts import clock, count, counted, duration, elapsed, spent
+from dashboard.views.amounts import clock, counted, duration, elapsed, spent
 from dashboard.views.names import readable
 from dashboard.views.rows import Cell
 from engine.core.events import Event, ModelFailed, StepRecorded
@@ -16,6 +16,7 @@ SHOWN_CHARACTERS = 1_200
 """Of one text of a step; the page of its event has all of it."""
 LIVE_CHARACTERS = 4_000
 """Of what is being written, from its end."""
+PROMPT_CHARACTERS = 8_000
 CURSOR = "▍"
 """Stands where a text grows."""
 GLYPHS = {"model": "✦ ", "tool": "⚙ ", "compact": "≡ ", "code": "· "}
@@ -40,12 +41,18 @@ def latest_steps(events: Sequence[Event], most: int = SHOWN_STEPS) -> list[Event
     return steps[-most:]
 
 
+def prompt_of(events: Sequence[Event], parts: Mapping[str, str]) -> str:
+    """Return what the model of the last step was told besides the messages, as far as it was read."""
+    named = next((event.parts for event in reversed(events) if isinstance(event, StepRecorded) and event.parts), [])
+    return "\n\n".join(cut(parts[part], PROMPT_CHARACTERS) for part in named if part in parts)
+
+
 def _step(event: StepRecorded) -> Iterable[Cell]:
     took = "  ".join(part for part in (clock(event.at_ms), duration(event.duration_ms), spent(event.usage)) if part)
     name = event.name.removeprefix("tool:")
     if event.what == "model" and isinstance(event.input, dict):
         name = str(event.input.get("model") or name)
-    yield Cell(f"{name}  {took}", "tool" if event.what == "tool" else "accent", GLYPHS[event.what])
+    yield Cell(f"{name}  {took}", "tool" if event.what == "tool" else "waiting", GLYPHS[event.what])
     if event.what != "model" and event.input not in (None, [], {}, [[], {}]):
         yield Cell(cut(compact(event.input)), "muted", "  ← ")
     if event.what == "model" and isinstance(event.output, dict):
@@ -58,7 +65,7 @@ def _answer(answer: Mapping[str, Any]) -> Iterable[Cell]:
     """What a model said: its thoughts dimmed, its text, and the tools that it asked for."""
     thinking = answer.get("thinking")
     if isinstance(thinking, str) and thinking:
-        yield Cell(cut(thinking), "faint", "  … ")
+        yield Cell(cut(thinking), "muted", "  … ")
     if text := str(answer.get("text") or ""):
         yield Cell(cut(text), "", "  → ")
     for call in answer.get("calls") or ():
@@ -92,7 +99,7 @@ def live_cells(live: Mapping[str, str], task_id: str, now_ms: int, *, most: int 
     cells = []
     thought, text = live.get(f"thought:{task_id}", ""), live.get(f"output:{task_id}", "")
     if thought:
-        cells.append(Cell(_end_of(thought, most if not text else most // 4), "faint", "… "))
+        cells.append(Cell(_end_of(thought, most if not text else most // 4), "muted", "… "))
     if text:
         cells.append(Cell(_end_of(text, most) + CURSOR, "", "  "))
     return [*cells, *running_tools(live, task_id, now_ms)]
@@ -128,10 +135,3 @@ def _end_of(text: str, most: int) -> str:
 
 def _whole(value: object) -> int:
     return value if isinstance(value, int) else 0
-
-
-def tokens(usage: Any) -> str:
-    """Return how many tokens were used in all, for a column; `–` where that is not known."""
-    if usage is None or (usage.tokens_in is None and usage.tokens_out is None):
-        return count(None)
-    return count((usage.tokens_in or 0) + (usage.tokens_out or 0))

@@ -7,6 +7,8 @@ from dashboard.views.digest import Digest
 from dashboard.views.glyphs import of_task
 from dashboard.views.limits import due
 from dashboard.views.rows import Cell, Column, Listing, matches, nothing
+from dashboard.views.steps import last_line
+from dashboard.views.usage import USED, is_metered, used
 from dashboard.views.work import progress, why
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.state import State, Task, TaskStatus
@@ -23,6 +25,8 @@ COLUMNS = (
     Column("TOOK", 11, right=True, drop=2, calm=True),
 )
 """In a narrow window SINCE falls away first, then TRY, PRI, DUE, TOOK and AGENT."""
+WITH_USAGE = (*COLUMNS, *USED)
+"""Where models are paid for."""
 _NEVER = 2**62
 _URGENT_FIRST = {
     status: place
@@ -69,7 +73,8 @@ def tasks(
         return _cells(state, task, counts, live, now_ms) if task is not None else (Cell("its run has ended", "muted"),)
 
     empty = nothing(needle, "task", "no run is open", "n  gives the team a request")
-    return Listing(columns=COLUMNS, keys=[task.id for task in ordered], make=make, empty=empty, total=len(every))
+    columns = WITH_USAGE if is_metered(state) else COLUMNS
+    return Listing(columns=columns, keys=[task.id for task in ordered], make=make, empty=empty, total=len(every))
 
 
 def _matches(state: State, task: Task, needle: str) -> bool:
@@ -99,6 +104,7 @@ def _cells(state: State, task: Task, counts: Digest, live: Mapping[str, str], no
         Cell(str(task.attempts) if task.attempts > 1 else "", "draining"),
         Cell(clock(task.started_ms or task.created_ms), "muted"),
         Cell(_took(task, now_ms), "muted"),
+        *used(task.usage),
     )
 
 
@@ -108,7 +114,7 @@ def _told(state: State, task: Task, counts: Digest, live: Mapping[str, str], now
         return Cell(reason + tail, "muted")
     if task.error:
         return Cell(task.error, "error" if task.status is TaskStatus.FAILED else "muted")
-    return Cell(progress(live, task.id), "muted")
+    return Cell(progress(live, task.id) or last_line(live, task.id), "muted")
 
 
 def _took(task: Task, now_ms: int) -> str:

@@ -7,6 +7,7 @@ from dashboard.views.amounts import counted, remaining
 from dashboard.views.digest import Digest
 from dashboard.views.glyphs import SUSPENDED, of_agent, of_task
 from dashboard.views.rows import Cell
+from dashboard.views.steps import last_line
 from engine.core.queries.able import AWAY
 from engine.core.queries.tree import above_of
 from engine.core.state import Agent, State, Supervisor, Task, timer_id
@@ -37,11 +38,6 @@ def progress(live: Mapping[str, str], task_id: str) -> str:
     done, total, note = told.get("done"), told.get("total"), told.get("note")
     number = f"{done}/{total}" if total is not None and done is not None else "" if done is None else f"{done}"
     return " ".join(part for part in (number, str(note) if note else "") if part)
-
-
-def streamed(live: Mapping[str, str], task_id: str) -> str:
-    """The text that a task has written so far."""
-    return live.get(f"text:{task_id}", "")
 
 
 PLAN_NODES = 6
@@ -117,7 +113,7 @@ def _at_work(state: State, agent: Agent, live: Mapping[str, str]) -> str:
         text += f"  → g{agent.generation}"
     if len(agent.running) > 1:
         text += f"  +{len(agent.running) - 1}"
-    if told := progress(live, task_id):
+    if told := progress(live, task_id) or last_line(live, task_id):
         text += f"  {told}"
     return text
 

@@ -14,6 +14,7 @@ from dashboard.app import QuarterdeckApp
 from engine.core.state import TaskStatus
 from tests.patience import PATIENCE_S
 from tests.pilot.scene import NOW_MS, StillFeed, audit, written
+from tests.pilot.talking import talking
 from tests.pilot.trouble import trouble
 from tests.world import World
 
@@ -60,6 +61,17 @@ IN_TROUBLE = {
     "request": ("n", "paste:Close the year"),
     "leading": ("E",),
     "events": ("4",),
+}
+
+
+TALKING = {
+    "network": (),
+    "agents": ("2",),
+    "tasks": ("3",),
+    "runs": ("5",),
+    "writer": ("j", "j", "j", "j", "enter"),
+    "scout": ("3", "j", "enter"),
+    "seeker": ("3", "j", "j", "enter"),
 }
 
 
@@ -114,6 +126,16 @@ def test_a_team_in_trouble_looks_as_it_was_approved(snap_compare: Compare, scree
     app = app_on(trouble())
 
     assert snap_compare(app, terminal_size=SIZES[size], run_before=pressing(*IN_TROUBLE[screen]))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("screen", TALKING)
+def test_what_agents_say_now_looks_as_it_was_approved(snap_compare: Compare, screen: str, size: str) -> None:
+    work, live = talking()
+    db = written(Path("team.db"), work)
+    app = QuarterdeckApp(db, feed=StillFeed(db, work, live=live), clock=lambda: NOW_MS)
+
+    assert snap_compare(app, terminal_size=SIZES[size], run_before=pressing(*TALKING[screen]))
 
 
 def test_much_room_is_used(snap_compare: Compare) -> None:

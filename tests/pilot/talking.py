@@ -1,0 +1,82 @@
+"""A team of models in the middle of a conversation, the same at each call: what is live on the screens of the tests."""
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+
+from engine.core.commands import Submit
+from engine.core.model_spec import ModelSpec
+from engine.core.options import SupervisorOptions
+from engine.core.policies.records import Retry
+from engine.core.signals import ModelErred
+from engine.core.values import Usage
+from tests.pilot.scene import NOW_MS
+from tests.world import World, agent, team_world
+
+HOSTILE = "\x1b[31mred\x1b]0;owned\x07 [bold]\u202e"
+
+
+def talking() -> tuple[World, dict[str, str]]:
+    """Return the team, and its live texts."""
+    models = {"fast": ModelSpec(replies=({"text": "x"},))}
+    work = team_world(
+        agent("chief", on_failure=[Retry(3)]),
+        agent("scout", "search"),
+        agent("seeker", "find"),
+        agent("writer", "write"),
+        mode="delegate",
+        options=SupervisorOptions(models=models, lead="chief"),
+    )
+    work.now_ms = NOW_MS - 61_000
+    work.order(Submit(request="Write two pages on the tides, with sources", supervisor="chief"))
+    chief = next(iter(work.started))
+    asked = (("scout", "Find three sources on tides"), ("seeker", "Look up the moon"), ("writer", "Draft two pages"))
+    calls = [{"name": "delegate", "arguments": {"worker": one, "instructions": said}} for one, said in asked]
+    plan = {"text": "Let me plan.", "thinking": "Three of them can work at once.", "calls": calls}
+    _model(
+        work,
+        chief,
+        "turn:1",
+        plan,
+        Usage(tokens_in=1_204, tokens_out=96, tokens_cached=1_024, cost_usd=Decimal("0.0042")),
+    )
+    for place, (worker, said) in enumerate(asked):
+        work.ask(chief, worker, [said], call=worker)
+        work.now_ms += 200 * (place + 1)
+    keys = {work.state.agents[start.agent_id].name: key for key, start in work.started.items()}
+    scout, seeker, writer = keys["scout"], keys["seeker"], keys["writer"]
+    work.now_ms += 2_100
+    _model(work, scout, "turn:1", {"calls": [{"name": "search", "arguments": {"query": "spring tides", "limit": 3}}]},
+           Usage(tokens_in=812, tokens_out=31, cost_usd=Decimal("0.0011")))  # fmt: skip
+    _tool(
+        work,
+        scout,
+        "search",
+        {"query": "spring tides", "limit": 3},
+        ["tides.org/spring", "sea.net/why", f"moon.info {HOSTILE}"],
+    )
+    erred = {"model": "fast", "error": "429: slow down, please", "error_type": "rate_limit", "retry_after_s": 20.0}
+    work.say(ModelErred(task_id=seeker[0], attempt=seeker[1], generation=1, **erred))  # type: ignore[arg-type]
+    _model(work, seeker, "turn:1", {"calls": [{"name": "search", "arguments": {"query": "the moon"}}]},
+           Usage(tokens_in=640, tokens_out=18, cost_usd=Decimal("0.0008")))  # fmt: skip
+    work.now_ms = NOW_MS - 400
+    call = {"name": "search", "arguments": {"query": "the moon", "since": 1969}, "since_ms": NOW_MS - 4_300}
+    live = {
+        f"output:{writer[0]}": "# Tides\n\nTwice a day the sea comes and goes. What moves it is the moon, and to a "
+        f"lesser part the sun: both pull at the water, {HOSTILE} and where they pull together, it is a spring tide. Ha",
+        f"thought:{writer[0]}": "Two pages are some 800 words. I begin with what everybody has seen at the "
+        "shore, then the cause.",
+        f"call:{seeker[0]}": json.dumps([call]),
+        f"thought:{scout[0]}": "The second source contradicts the first; I had better compare their dates before I "
+        "cite either.",
+    }  # fmt: skip
+    return work, live
+
+
+def _model(work: World, key: tuple[str, int], name: str, answer: Mapping[str, object], usage: Usage) -> None:
+    asked = {"model": "fast", "messages": 3}
+    work.record(key, name, answer, what="model", input=asked, usage=usage, duration_ms=1_840)
+
+
+def _tool(work: World, key: tuple[str, int], name: str, given: object, found: object) -> None:
+    work.record(key, f"tool:{name}", found, what="tool", input=given, duration_ms=412)
