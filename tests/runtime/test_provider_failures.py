@@ -2,18 +2,23 @@
 
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from engine.clock import VirtualClock
+from engine.core.commands import Cancel
 from engine.core.model_spec import ModelSpec, Price
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec, Retry
 from tests.model_server import ModelServer, Say, model_server
-from tests.runtime.engines import Engine, Engines
+from tests.patience import PATIENCE_S
+from tests.runtime.engines import Engine, Engines, soon
 
 pytestmark = pytest.mark.anyio
+KEY = "sk-planted-0123456789abcdef"
 PRICE = Price(in_usd=Decimal(1), out_usd=Decimal(2))
 
 
@@ -111,3 +116,61 @@ async def test_requests_wait_for_their_minute_without_a_slot(engine: Engines, se
     assert len(server.seen) == 5
     assert len(parked) == 3
     assert took >= 120_000
+
+
+async def test_a_run_that_is_cancelled_hangs_up_and_what_its_request_has_used_is_counted(
+    engine: Engines, server: ModelServer
+) -> None:
+    server.say(Say("A long answer that never ends.", stall_after=3))
+
+    async with engine(
+        AgentSpec(name="writer", agent_type="SimpleAgent", model="fast"), **team(server, "fast")
+    ) as running:
+        run_id = await running.submit("Write a long story.")
+        await anyio.to_thread.run_sync(server.wait_for, 1)
+        await soon(lambda: came(running))
+        await running.host.order(Cancel(target=run_id, grace_s=0.1))
+        summary, _ = await running.ended(run_id)
+        hung_up = await anyio.to_thread.run_sync(server.seen[0].hung_up.wait, PATIENCE_S)
+        total = running.state.usage
+
+    assert hung_up
+    assert summary.status == "cancelled"
+    assert (total.tokens_in or 0) >= len("Write a long story.") // 4
+    assert total.tokens_out
+    assert summary.usage.tokens_out == total.tokens_out
+
+
+async def came(running: Engine) -> bool:
+    """Whether some of an answer is shown."""
+    return any("A long" in text for text in (await running.shown()).values())
+
+
+async def test_a_key_stands_in_no_file_and_no_log_also_where_its_provider_repeats_it(
+    engine: Engines,
+    server: ModelServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(0)
+    monkeypatch.setenv("TEAM_KEY", KEY)
+    repeated = f"Incorrect API key provided: {KEY}. You sent Bearer {KEY}."
+    server.say(Say(status=401, message=repeated), Say(status=400, message=repeated), Say("Done."))
+    spec = AgentSpec(name="writer", agent_type="SimpleAgent", model=("fast", "good"))
+
+    async with engine(spec, path=tmp_path / "team.db", **team(server, "fast", "good", key_env="TEAM_KEY")) as running:
+        error = await running.fails("Write.")
+        await running.ask("Write.")
+        await running.host.stop()
+
+    assert [seen.headers["Authorization"] for seen in server.seen] == [f"Bearer {KEY}"] * 3
+    assert "Incorrect API key provided: [key]" in error
+    assert contents(tmp_path)
+    assert all(KEY.encode() not in content for content in contents(tmp_path))
+    assert KEY not in caplog.text
+
+
+def contents(folder: Path) -> list[bytes]:
+    """What stands in the files of a folder."""
+    return [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
