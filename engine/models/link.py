@@ -41,7 +41,7 @@ GONE_S = 5.0
 """How long it may take to be gone, before it is left to the system."""
 CANCEL_S = 1.0
 """How long saying that a request is not wanted any more may take."""
-LATE_S = 15.0
+LATE_S = 60.0
 """How much longer than the request may take an answer is waited for: starting takes some seconds."""
 
 

@@ -5,7 +5,7 @@ do not spend together what each of them alone could have, what they are estimate
 made. That is kept here, in the memory of the engine, and not journaled: with the engine, its calls are gone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, Protocol, TypeAlias
@@ -35,6 +35,8 @@ class Hold:
 
     by: Payer
     usage: Usage
+    subjects: frozenset[str]
+    """Who pays, by their ids."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,8 @@ class Reservations:
 
     def __init__(self) -> None:
         self._holds: dict[Hold, None] = {}
-        self._payers: dict[Payer, None] = {}
-        """Attempts that have called models, and of whose spending the core may not know all."""
+        self._payers: dict[Payer, frozenset[str]] = {}
+        """Attempts that have called models and of whose spending the core may not know all, with who pays for them."""
         self._waiting: list[Slot[None]] = []
 
     def hold(self, state: State, by: Payer, usage: Usage) -> Hold | Short | None:
@@ -62,26 +64,29 @@ class Reservations:
             What is held; or the budget that has too little left; or None where others have to end first.
         """
         must_wait = False
-        self._payers = {one: None for one in self._payers if one.unreported() != NO_USAGE}
-        for subject, budget in _budgets(state, by):
+        spent = {one: one.unreported() for one in self._payers}
+        self._payers = {one: ids for one, ids in self._payers.items() if spent[one] != NO_USAGE}
+        subjects = _payers_of(state, by)
+        for subject, budget in _budgets(state, subjects):
             amount: Counted = "tokens" if budget.name == "tokens" else "cost_usd"
             takes = amount_of(usage, amount)
-            unreported = sum((amount_of(one.unreported(), amount) for one in self._under(state, subject)), _NONE)
+            under = [one for one, ids in self._payers.items() if subject.id in ids]
+            unreported = sum((amount_of(spent[one], amount) for one in under), _NONE)
             if budget.spent + unreported + takes > budget.limit:
                 return Short(subject.id, amount, takes)
-            held = [one for one in self._holds if _pays(state, one.by, subject)]
+            held = [one for one in self._holds if subject.id in one.subjects]
             under_way = sum((amount_of(one.usage, amount) for one in held), _NONE)
             must_wait = must_wait or budget.spent + unreported + under_way + takes > budget.limit
         if must_wait:
             return None
-        hold = Hold(by, usage)
+        hold = Hold(by, usage, frozenset(one.id for one in subjects))
         self._holds[hold] = None
         return hold
 
     def let_go(self, hold: Hold) -> None:
         """A call is over: what it has cost is known."""
         self._holds.pop(hold, None)
-        self._payers[hold.by] = None
+        self._payers[hold.by] = hold.subjects
         waiting, self._waiting = self._waiting, []
         for slot in waiting:
             slot.put(None)
@@ -89,9 +94,6 @@ class Reservations:
     def wait_on(self, slot: Slot[None]) -> None:
         """Fill `slot` when a call is over."""
         self._waiting.append(slot)
-
-    def _under(self, state: State, subject: Subject) -> Iterator[Payer]:
-        return (one for one in self._payers if _pays(state, one, subject))
 
 
 def is_bound(state: State, by: Payer) -> bool:
@@ -134,12 +136,8 @@ def _payers_of(state: State, by: Payer) -> list[Subject]:
     return list(touched(state, task, state.runs.get(task.run_id) if task is not None else None, agent))
 
 
-def _pays(state: State, by: Payer, subject: Subject) -> bool:
-    return any(one is subject for one in _payers_of(state, by))
-
-
-def _budgets(state: State, by: Payer) -> Iterator[tuple[Subject, Budget]]:
-    for subject in _payers_of(state, by):
+def _budgets(state: State, subjects: Iterable[Subject]) -> Iterator[tuple[Subject, Budget]]:
+    for subject in subjects:
         for budget in budgets(state, subject):
             if budget.name in ("tokens", "cost_usd"):
                 yield subject, budget

@@ -1,0 +1,85 @@
+"""A budget with less left than the next call of a model takes ends as if it were spent, until the call fits."""
+
+from decimal import Decimal
+
+from engine.core.commands import Answer, ChangeSupervisor
+from engine.core.events import Event
+from engine.core.legality import assert_legal
+from engine.core.limits import Limits
+from engine.core.options import SupervisorOptions
+from engine.core.signals import BudgetShort
+from engine.core.values import Usage
+from tests.story import applied, attempt, kinds, submitted, task_of
+from tests.world import World, agent, team_world
+
+
+def world_with(limits: Limits) -> World:
+    """A team whose agent ada has reported 900 tokens and works on."""
+    world = team_world(agent("ada"), options=SupervisorOptions(limits=limits))
+    submitted(world)
+    world.record(attempt(world, "ada"), "one", usage=Usage(tokens_in=900))
+    return world
+
+
+def short(world: World, needs: int, number: int = 1) -> list[Event]:
+    """What follows when its next call takes so many tokens."""
+    root = world.state.roots[0]
+    return world.say(
+        BudgetShort(
+            task_id=task_of(world, "ada").id, attempt=number, subject=root.id, amount="tokens", needs=Decimal(needs)
+        )
+    )
+
+
+def test_what_an_attempt_has_reported_is_summed_up() -> None:
+    world = world_with(Limits(tokens=1_000))
+
+    world.record(attempt(world, "ada"), "two", usage=Usage(tokens_out=5, cost_usd=Decimal(1)))
+
+    going_on = task_of(world, "ada").attempt
+    assert going_on is not None
+    assert going_on.spent == Usage(tokens_in=900, tokens_out=5, cost_usd=Decimal(1))
+
+
+def test_a_call_that_fits_or_is_of_another_attempt_ends_nothing() -> None:
+    world = world_with(Limits(tokens=1_000))
+
+    assert short(world, 100) == []
+    assert short(world, 500, number=7) == []
+
+
+def test_the_budget_ends_with_what_is_left_and_what_is_needed() -> None:
+    world = world_with(Limits(tokens=1_000))
+
+    events = short(world, 101)
+
+    assert kinds(events)[0] == "budget_exhausted"
+    assert "budget of 1,000 tokens of chief has too little left for the next call of a model" in str(events[0])
+    assert world.state.roots[0].exhausted is not None
+    assert short(world, 101) == []
+    assert_legal(world.state)
+
+
+def test_more_of_it_lets_go_on_only_where_the_call_fits_then() -> None:
+    world = world_with(Limits(tokens=1_000))
+    short(world, 500)
+    root = world.state.roots[0]
+
+    applied(world, ChangeSupervisor(supervisor="chief", options=SupervisorOptions(limits=Limits(tokens=1_300))))
+    still = root.exhausted
+    applied(world, ChangeSupervisor(supervisor="chief", options=SupervisorOptions(limits=Limits(tokens=1_400))))
+
+    assert still is not None
+    assert root.exhausted is None
+
+
+def test_a_person_who_says_continue_grants_as_much_as_the_call_needs() -> None:
+    world = world_with(Limits(tokens=1_000, then="ask"))
+    short(world, 2_500)
+    question = next(iter(world.state.escalations.values()))
+
+    applied(world, Answer(escalation=question.id, answer="continue"))
+
+    assert world.state.ledgers[world.state.roots[0].id].granted == {"tokens": 3}
+    assert world.state.roots[0].exhausted is None
+    assert_legal(world.state)
