@@ -5,8 +5,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
+from engine import DynamicSupervisor
 from engine.clock import VirtualClock
 from engine.core.commands import AddSupervisor, SupervisorSpec
 from engine.core.model_spec import ModelSpec
@@ -144,3 +146,42 @@ async def test_an_answer_and_what_it_delegates_are_written_in_one_batch(tmp_path
     batch_end = next(end for end in ends if end >= first)
 
     assert asked[-1] <= batch_end
+
+
+HANGS: list[anyio.Event] = []
+
+
+@idempotent
+async def first_hang() -> str:
+    """Hang while somebody waits for that."""
+    if HANGS:
+        HANGS[0].set()
+        await anyio.sleep_forever()
+    return "a tide"
+
+
+async def test_a_conversation_goes_on_elsewhere_from_an_export_in_the_middle_of_it() -> None:
+    tool = f"{__name__}:first_hang"
+    chief = AgentSpec(name="chief", agent_type="ReactAgent", model="lead")
+    scout = AgentSpec(name="scout", agent_type="ReactAgent", model="scout", tools=[tool])
+    models = {
+        "lead": spoken({"calls": [delegate("scout", "Look at tides")]}, {"text": "Done: {text}"}),
+        "scout": spoken({"calls": [call("first_hang")]}, {"text": "I saw {text}"}),
+    }
+    team = DynamicSupervisor(name="team", lead=chief, coordination_mode="delegate", agent_specs=[scout], models=models)
+    HANGS.append(anyio.Event())
+    async with team:
+        run = await team.submit("go")
+        await HANGS[0].wait()
+        state = await team.serialize_complete_state()
+    assert [name for name, _ in ASKED] == ["lead", "scout"]
+
+    HANGS.clear()
+    ASKED.clear()
+    twin = DynamicSupervisor(name="twin")
+    await twin.deserialize_state(json.loads(json.dumps(state)), trusted=[tool])
+    async with twin:
+        result = await twin.wait(run)
+
+    assert str(result) == "Done: I saw a tide"
+    assert [name for name, _ in ASKED] == ["scout", "lead"]

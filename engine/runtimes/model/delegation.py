@@ -140,23 +140,23 @@ class ForwardMessage:
 
     async def answer(self, name: str, arguments: Arguments, key: str) -> Outcome:
         """Return the answer that is that of the task, where the worker has given one in it."""
-        work, worker = self._work, arguments.get("worker")
+        work, worker, answers = self._work, arguments.get("worker"), self._workers.answers()
+        task = next((task for who, task in reversed(answers) if who == worker), None)
         if work.is_recorded(key):
             recorded = await work.recorded(key)
-            task_id = recorded.get("forwarded") if isinstance(recorded, dict) else None
-            return await self._outcome(recorded, task_id if isinstance(task_id, str) else None)
-        answers = self._workers.answers()
-        task = next((task for who, task in reversed(answers) if who == worker), None)
+            said = recorded.get("forwarded") if isinstance(recorded, dict) else None
+            # In another database it has another id, and still is that worker's last.
+            task = next((one for _, one in answers if one.id == said), task) if said is not None else None
+            return await self._outcome(recorded, task)
         if task is None:
             there = list(dict.fromkeys(who for who, _ in answers))
             result = error_result(f"{worker} has given no answer in this task", answered=[*there])
         else:
             result = {"forwarded": task.id}
         await keep(work, name, key, arguments=arguments, result=result, began_ms=work.now_ms())
-        return await self._outcome(result, None if task is None else task.id)
+        return await self._outcome(result, task)
 
-    async def _outcome(self, result: JsonValue, task_id: str | None) -> Outcome:
-        task = self._work.state.tasks.get(task_id or "")
+    async def _outcome(self, result: JsonValue, task: Task | None) -> Outcome:
         if task is None:
             return Outcome(result)
         return Outcome(result, Forwarded(task.id, await self._work.text(task.output)))
