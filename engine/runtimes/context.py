@@ -22,8 +22,9 @@ from engine.core.validation.bounds import LONGEST_S
 from engine.errors import DelegationFailed, EngineError
 from engine.runtimes.people import checked_question
 from engine.runtimes.task import Task
-from engine.runtimes.toolbox.calling import called
+from engine.runtimes.toolbox.calling import ToolError, called
 from engine.runtimes.toolbox.functions import FunctionTool
+from engine.runtimes.toolbox.kit import Kit
 from engine.runtimes.values import Amounts, clean, json_value, one_line, shown_input, usage_of
 from engine.runtimes.work import Answered, Work, of_attempt
 
@@ -43,9 +44,10 @@ class UnknownTool(EngineError):
 class Context:
     """The `ctx` of an `async def f(task, ctx)`."""
 
-    def __init__(self, work: Work, task: Task, tools: Mapping[str, FunctionTool]) -> None:
+    def __init__(self, work: Work, task: Task, tools: Mapping[str, FunctionTool], kit: Kit | None = None) -> None:
         self._work = work
         self._tools = tools
+        self._kit = kit
         self.task = task
         """The task that is worked on."""
 
@@ -87,7 +89,7 @@ class Context:
         """Call a tool of the agent's spec, as a step.
 
         Args:
-            name: The last part of its reference.
+            name: The last part of its reference, or `server/tool` for one of a server under `mcp`.
             args: What it is called with.
             named: Likewise, by name.
 
@@ -97,8 +99,14 @@ class Context:
 
         Raises:
             UnknownTool: If the spec does not name it.
+            ToolTimeout: If it takes longer than it may.
+            ToolRejected: If a person has to allow the call, and does not.
+            ToolError: If a tool of a server fails.
         """
-        tool, given = self._tool(name), json_value([list(args), named])
+        given = json_value([list(args), named])
+        if "/" in name and self._kit is not None:
+            return await self._step(f"tool:{name}", lambda key: self._served(name, given, key=key), given, what="tool")
+        tool = self._tool(name)
         return await self._step(f"tool:{name}", lambda key: self._shown(tool, given, key=key), given, what="tool")
 
     async def delegate(self, target: str, value: JsonValue) -> Any:
@@ -229,6 +237,25 @@ class Context:
             self._work.tool_ended(tool.name, one_line(error))
             raise
         self._work.tool_ended(tool.name, output)
+        return output
+
+    async def _served(self, name: str, given: JsonValue, *, key: str) -> JsonValue:
+        """Call a tool of a server, and show that it is at work."""
+        args, named = _parts(given)
+        tool = None if self._kit is None else await self._kit.served(self._work, name)
+        if tool is None:
+            raise UnknownTool(name, [*self._tools, *self._work.spec.mcp])
+        if args:
+            raise TypeError(f"ctx.tool: {name} takes its arguments by name")
+        self._work.tool_started(name, named)
+        try:
+            output = await tool.call(self._work, named, key)
+        except ToolError as error:
+            self._work.tool_ended(name, str(error))
+            if not tool.options.idempotent:
+                await self._work.tool_raised(key, error)
+            raise
+        self._work.tool_ended(name, output)
         return output
 
     async def _called(self, name: str, call: Callable[[], Any]) -> JsonValue:

@@ -21,6 +21,7 @@ from engine.runtimes.code import Code
 from engine.runtimes.context import BlockingContext, Context
 from engine.runtimes.toolbox.calling import is_async
 from engine.runtimes.toolbox.functions import FunctionTool
+from engine.runtimes.toolbox.kit import Kit
 from engine.runtimes.values import clean
 from engine.runtimes.work import Work
 
@@ -47,6 +48,7 @@ class FunctionRuntime:
         self._reference = reference
         self._function: Callable[..., Any] = _not_loaded
         self._tools: dict[str, FunctionTool] = {}
+        self._kit = Kit(spec, code, {}) if spec.mcp else None
         self._in_thread = False
         self._takes_context = False
 
@@ -67,7 +69,7 @@ class FunctionRuntime:
         """Call the function."""
         reporter.set(work.progress)
         if self._takes_context:
-            context = Context(work, await work.task(), self._tools)
+            context = Context(work, await work.task(), self._tools, self._kit)
             call = partial(self._function, context.task, context)
             if self._in_thread:
                 call = partial(self._function, context.task, BlockingContext(context, current_token()))

@@ -14,9 +14,10 @@ import anyio
 import pytest
 
 from dashboard.cli import main
-from engine import AgentSpec, Fail, SupervisorOptions
+from engine import AgentSpec, Fail, SupervisorOptions, ToolError
 from engine.core.commands import Answer
 from engine.core.model_spec import McpSpec, ModelSpec
+from engine.runtimes.context import UnknownTool
 from engine.runtimes.toolbox import servers
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
@@ -79,6 +80,27 @@ async def test_a_model_calls_the_tools_of_a_program(engine: Engines, notes: Path
     assert {"error": "wrong arguments of files__add: a: '1' is not of type 'integer'"} in said
     assert any("there is no tool 'files__nothing'" in str(one) for one in said)
     assert noted(notes, "add") == 1
+
+
+async def test_a_function_agent_calls_them_too(engine: Engines, notes: Path) -> None:
+    async def work(task: Any, ctx: Any) -> Any:
+        found = [await ctx.tool("files/add", a=1, b=2)]
+        for name, arguments in (("files/add", {"a": "1"}), ("files/fails", {"why": "no"}), ("web/add", {})):
+            try:
+                await ctx.tool(name, **arguments)
+            except (ToolError, UnknownTool) as error:
+                found.append(str(error))
+        return found
+
+    settings = SupervisorOptions(mcp={"files": program(notes)})
+    async with engine(AgentSpec(name="ada", run=work, mcp=("files",)), options=settings) as running:
+        output: Any = await running.ask()
+
+    added, wrong, failed, unknown = output
+    assert added == "3"
+    assert str(wrong).startswith("wrong arguments of files__add: ")
+    assert "fails" in str(failed)
+    assert unknown == "no tool 'web/add'; the spec names files"
 
 
 async def test_a_server_gets_what_is_named_and_nothing_else(

@@ -53,6 +53,18 @@ class Kit:
                 found.setdefault(tool.name, tool)
         return found
 
+    async def served(self, work: Work, full_name: str) -> ServedTool | None:
+        """Return the tool of a server by the name that a team has for it, if the agent has it.
+
+        Raises:
+            UnknownServer, NotOffered, ServerDown: As `tools`.
+        """
+        server = full_name.partition("/")[0]
+        if server not in self._spec.mcp and full_name not in self._spec.mcp:
+            return None
+        found = [one for one in (await self.tools(work)).values() if isinstance(one, ServedTool)]
+        return next((one for one in found if one.full_name == full_name), None)
+
     def _wanted(self) -> dict[str, set[str]]:
         """Return the servers that are named, each with the tools that are; none is all."""
         wanted: dict[str, set[str]] = {}
