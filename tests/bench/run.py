@@ -33,6 +33,7 @@ SUBJECTS = (
     "choosing",
     "archives",
     "imports",
+    "streams",
     "following",
     "takeover",
     "screen",
