@@ -155,6 +155,10 @@ class _Shown:
                 changed["progress"] = self._texts["progress"] = one
             elif isinstance(one, Piece):
                 self._show(one, added, changed)
+            else:  # a step was recorded, with what was thought before it
+                added.pop("thought", None)
+                if self._texts.pop("thought", None) is not None:
+                    changed["thought"] = ""
             if self._tape is not None and not isinstance(one, str):
                 self._tape.add(one)
         for key, pieces in added.items():

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from engine.core.spec import AgentSpec
+from engine.stream.board import Board
+from engine.stream.records import Piece, Speaker
 from tests.runtime.engines import Engines
 
-pytestmark = pytest.mark.anyio
 
-
+@pytest.mark.anyio
 async def test_a_tool_that_runs_is_shown_with_its_arguments_until_it_returns(engine: Engines) -> None:
     shown: list[dict[str, str]] = []
 
@@ -34,6 +35,7 @@ async def test_a_tool_that_runs_is_shown_with_its_arguments_until_it_returns(eng
         assert shown[1] == {}
 
 
+@pytest.mark.anyio
 async def test_the_values_of_secrets_are_not_shown_with_a_running_tool(engine: Engines, monkeypatch: Any) -> None:
     monkeypatch.setenv("SHOP_API_KEY", "sk-planted-4711")
     shown: list[str] = []
@@ -52,6 +54,7 @@ async def test_the_values_of_secrets_are_not_shown_with_a_running_tool(engine: E
     assert "[SHOP_API_KEY]" in shown[0]
 
 
+@pytest.mark.anyio
 async def test_what_an_attempt_shows_is_gone_when_it_has_ended(engine: Engines) -> None:
     def wait(task: Any, ctx: Any) -> None:
         ctx.emit("Reading")
@@ -60,3 +63,17 @@ async def test_what_an_attempt_shows_is_gone_when_it_has_ended(engine: Engines) 
     async with engine(AgentSpec(name="reader", run=wait)) as running:
         await running.fails()
         assert running.store.live.texts() == {}
+
+
+def test_a_thought_is_shown_until_the_step_that_it_belongs_to_is_recorded() -> None:
+    board = Board(tapes=True, on_news=lambda: None)
+    speaker = Speaker(run_id="r1", task_id="t1", attempt=1, agent_id="a1", agent="ada")
+    board.add(Piece(speaker, "thought", 0, "Where?"))
+    board.add(Piece(speaker, "text", 0, "Here."))
+    before = board.take()
+    board.note(7, "t1")
+    after = board.take()
+
+    assert (before["thought:t1"], before["output:t1"]) == ("Where?", "Here.")
+    assert after["thought:t1"] == ""
+    assert "output:t1" not in after
