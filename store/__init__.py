@@ -17,6 +17,7 @@ from store.errors import (
     LeftoverWal,
     MissingFile,
     MissingFolder,
+    NameTaken,
     NetworkFileSystem,
     NewerFile,
     NoPermission,
@@ -36,6 +37,7 @@ from store.records import CommandOutcome, CommandRow, EngineInfo, Record, Row, S
 
 if TYPE_CHECKING:
     from store.connection import Durability
+    from store.creation import check_free, create_database
     from store.inbox_client import InboxClient
     from store.opening import Store, open_store
     from store.reader import Reader
@@ -62,6 +64,7 @@ __all__ = [
     "Mark",
     "MissingFile",
     "MissingFolder",
+    "NameTaken",
     "NetworkFileSystem",
     "NewerFile",
     "NoPermission",
@@ -84,7 +87,9 @@ __all__ = [
     "Tail",
     "UnusablePath",
     "VerifyResult",
+    "check_free",
     "check_place",
+    "create_database",
     "find_loss",
     "follow",
     "looks_like_ours",
@@ -106,7 +111,9 @@ _LOADED_ON_FIRST_USE = {
     "Standby": "store.standing",
     "Store": "store.opening",
     "Tail": "store.tail",
+    "check_free": "store.creation",
     "check_place": "store.recognition",
+    "create_database": "store.creation",
     "find_loss": "store.verification",
     "follow": "store.shared_tail",
     "looks_like_ours": "store.recognition",

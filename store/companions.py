@@ -6,7 +6,7 @@ crash in between.
 
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from store.connection import checkpoint_here, connect, translated
@@ -17,13 +17,16 @@ from store.recognition import open_recognised
 from store.statements import ANY_PENDING
 
 
-def create_file(path: Path, kind: Kind, about: Mapping[str, object]) -> None:
+def create_file(
+    path: Path, kind: Kind, about: Mapping[str, object], *, fill: Callable[[sqlite3.Connection], None] = lambda _: None
+) -> None:
     """Make an empty file of a kind, unless another process was first.
 
     Args:
         path: Where it is to stand; nothing or an empty file is there.
         kind: What it is.
         about: What to note in it, beside the time.
+        fill: Called with the file, before anybody can see it.
 
     Raises:
         ReadOnlyFolder, DiskFull: What stands in the way.
@@ -37,6 +40,7 @@ def create_file(path: Path, kind: Kind, about: Mapping[str, object]) -> None:
                 connection.execute("PRAGMA journal_mode = MEMORY").fetchone()
                 connection.execute("PRAGMA synchronous = OFF")
                 lay_out(connection, kind, about)
+                fill(connection)
                 connection.execute("PRAGMA journal_mode = WAL").fetchone()
             finally:
                 connection.close()

@@ -157,6 +157,12 @@ class LeftoverWal(PathError):
     says = "{path} is left over from a database that is gone: put the database back beside it, or delete it"
 
 
+class NameTaken(PathError):
+    """A new file was to stand where something stands already."""
+
+    says = "{path} is there already: give another name"
+
+
 class MissingFile(PathError):
     """There is no file at a path that was to be read."""
 

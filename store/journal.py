@@ -33,6 +33,7 @@ SELECT :first + key, json_extract(value, '$[0]'), json_extract(value, '$[1]'), j
    AND (SELECT ifnull(max(seq), (SELECT value FROM about WHERE key = 'anchor_seq')) FROM journal) = :first - 1
 """
 
+_AT_ONCE = 2_000
 _END = """
 SELECT ifnull(max(seq), (SELECT value FROM about WHERE key = 'anchor_seq')),
        ifnull((SELECT hash FROM journal ORDER BY seq DESC LIMIT 1),
@@ -40,6 +41,20 @@ SELECT ifnull(max(seq), (SELECT value FROM about WHERE key = 'anchor_seq')),
        (SELECT token FROM lease)
   FROM journal
 """
+
+
+def append_here(connection: sqlite3.Connection, rows: Sequence[Row], anchor: bytes, *, token: int) -> None:
+    """Append the first records of a file that nobody else sees.
+
+    Args:
+        connection: It writes the file.
+        rows: What to add, in order.
+        anchor: What the first one is tied to.
+        token: What the file's lease holds.
+    """
+    for start in range(0, len(rows), _AT_ONCE):
+        batch, anchor = _packed(start + 1, rows[start : start + _AT_ONCE], anchor)
+        connection.execute(_APPEND, {**batch, "token": token})
 
 
 def end_of(connection: sqlite3.Connection) -> tuple[int, bytes]:

@@ -8,7 +8,6 @@ import json
 import threading
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 import click
 
@@ -16,7 +15,7 @@ from dashboard.clean import clean
 from dashboard.cli.database import database_of
 from dashboard.cli.group import nearest
 from dashboard.cli.output import DONE, WRONG_USAGE, Settings, fail, write_json, write_lines
-from dashboard.cli.times import now_in
+from dashboard.cli.times import now_in, seq_of
 from dashboard.views.amounts import moment
 from dashboard.views.names import Names
 from dashboard.views.sentences import sentence
@@ -31,7 +30,6 @@ SHOWN = 50
 """Events that are printed when nothing says from where on."""
 SHOWN_BEFORE_FOLLOWING = 10
 _PAGE = 500
-_UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +80,7 @@ def _past(reader: Reader, wanted: _Wanted, since: str | None, limit: int | None,
     """Yield existing records: the last `limit`, only those after `since` where it is given."""
     after_seq = 0
     if since is not None:
-        is_seq = since.isascii() and since.isdigit()
-        after_seq = int(since[:18]) if is_seq else _last_before(reader, _moment_ms(since, now_in(reader)))
+        after_seq = seq_of(reader, since)
     if since is None and limit is None:
         limit = SHOWN_BEFORE_FOLLOWING if follow else SHOWN
     if limit is not None:
@@ -152,27 +149,3 @@ def _agent_id(state: State, named: str | None) -> str | None:
         return named.removeprefix("@")  # of an agent that has left, its id still finds its events
     except AmbiguousName as refused:
         fail(refused.code, refused.reason, "", WRONG_USAGE)
-
-
-def _moment_ms(since: str, now_ms: int) -> int:
-    amount, unit = since[:-1], since[-1:]
-    if unit in _UNITS_MS and amount.isascii() and amount.isdigit() and len(amount) < 10:
-        return now_ms - int(amount) * _UNITS_MS[unit]
-    try:
-        now = datetime.fromtimestamp(now_ms / 1000).astimezone()
-        said = datetime.fromisoformat(since if "-" in since else f"{now.date()}T{since}")
-        return int((said if said.tzinfo is not None else said.astimezone()).timestamp() * 1000)
-    except (ValueError, OverflowError, OSError):
-        fail("usage", f"{since!r} is neither a seq nor a time", "such as 812, 10m, 12:04, 2026-01-31T12:04")
-
-
-def _last_before(reader: Reader, at_ms: int) -> int:
-    """Return the last event before a moment: times never go back in a journal, so halve the rest."""
-    low, high = max(0, reader.first_seq() - 1), reader.last_seq()
-    while low < high:
-        middle = (low + high + 1) // 2
-        if reader.record(middle).at_ms < at_ms:
-            low = middle
-        else:
-            high = middle - 1
-    return low

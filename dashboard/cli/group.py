@@ -25,6 +25,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "agents": ("dashboard.cli.lists:agents", "List agents."),
         "tasks": ("dashboard.cli.lists:tasks", "List tasks."),
         "runs": ("dashboard.cli.lists:runs", "List runs."),
+        "steps": ("dashboard.cli.steps:steps", "List the recorded steps of a task."),
         "events": ("dashboard.cli.events:events", "Print events, or follow them."),
         "wait": ("dashboard.cli.run:wait", "Wait for a run and print its output."),
     },
@@ -51,6 +52,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Move": {
         "export": ("dashboard.cli.archive:export", "Write the whole state to an archive."),
+        "fork": ("dashboard.cli.steps:fork", "Make a database that goes on from a moment of this one."),
         "import": ("dashboard.cli.archive:import_", "Import an archive."),
     },
     "Care": {

@@ -2,6 +2,7 @@
 
 import re
 import time
+from datetime import datetime
 
 import click
 
@@ -15,6 +16,42 @@ def now_in(reader: Reader) -> int:
     return engine_time_ms(reader.newest_ms(), reader.engine(), time.time_ns() // 1_000_000)
 
 
+def seq_of(reader: Reader, moment: str) -> int:
+    """Return the last event before a moment that is said on the command line; a seq is itself.
+
+    Raises:
+        Failure: If it is none.
+    """
+    if moment.isascii() and moment.isdigit():
+        return int(moment[:18])
+    return _last_before(reader, _moment_ms(moment, now_in(reader)))
+
+
+def _moment_ms(said: str, now_ms: int) -> int:
+    amount, unit = said[:-1], said[-1:]
+    if unit in _UNITS_MS and amount.isascii() and amount.isdigit() and len(amount) < 10:
+        return now_ms - int(amount) * _UNITS_MS[unit]
+    try:
+        now = datetime.fromtimestamp(now_ms / 1000).astimezone()
+        found = datetime.fromisoformat(said if "-" in said else f"{now.date()}T{said}")
+        return int((found if found.tzinfo is not None else found.astimezone()).timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
+        fail("usage", f"{said!r} is neither a seq nor a time", "such as 812, 10m, 12:04, 2026-01-31T12:04")
+
+
+def _last_before(reader: Reader, at_ms: int) -> int:
+    """Return the last event before a moment: times never go back in a journal, so halve the rest."""
+    low, high = max(0, reader.first_seq() - 1), reader.last_seq()
+    while low < high:
+        middle = (low + high + 1) // 2
+        if reader.record(middle).at_ms < at_ms:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+_UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _LENGTH = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)([smhd]?)")
 _UNITS_S = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 

@@ -69,7 +69,7 @@ def export_archive(
         state = folded_from(reader)
         seq, at_ms = state.seq, state.at_ms
         part = find_supervisor(state, only).id if only is not None else None
-        texts = make_document(state, _resolver(reader, text_refs(state)), only=part)
+        texts = make_document(state, resolver_of(reader, text_refs(state)), only=part)
         document = write_document(state, texts)
         parts = {STATE: document.body, TEXTS: msgspec.json.Encoder().encode_lines(texts)}
         if history:
@@ -113,7 +113,7 @@ def _check_size(target: Path, size: int, *, history: bool) -> None:
         raise ExportRefused(target, f"would hold {size / 1e6:,.0f} MB, more than can be imported again; {hint}")
 
 
-def _resolver(reader: Reader, refs: Iterable[TextRef]) -> Callable[[TextRef], JsonValue]:
+def resolver_of(reader: Reader, refs: Iterable[TextRef]) -> Callable[[TextRef], JsonValue]:
     """Return what finds texts in the journal; every event that has one is read once."""
     seqs = sorted({ref.seq for ref in refs})
     bodies = {seq: msgspec.json.decode(body) for seq, body in reader.bodies(seqs).items()}

@@ -39,7 +39,7 @@ from engine.stream.bus import Bus
 from engine.stream.subscription import Subscription
 from engine.supervisor.changes import Changes
 from engine.supervisor.node import EngineLink, Make, refusals
-from engine.supervisor.offline import body_in, finished_in
+from engine.supervisor.offline import body_in, finished_in, records_in
 from engine.supervisor.requests import Requests
 from engine.supervisor.shared import LoopGuard
 from engine.supervisor.views import Views
@@ -179,6 +179,15 @@ class RemoteEngine(EngineLink):
     async def finished_run(self, run_id: str) -> RunSummary | None:
         """Return the summary of a run that has ended, however long ago."""
         return self._state.summary(run_id) or await anyio.to_thread.run_sync(finished_in, self._path, run_id)
+
+    @property
+    def database(self) -> Path | None:
+        """The file of the team."""
+        return self._path
+
+    async def records(self, kind: str) -> list[Record]:
+        """Return every event of a kind from the journal."""
+        return await anyio.to_thread.run_sync(records_in, self._path, kind)
 
     async def text(self, value: Held) -> JsonValue:
         """Return a value that the state holds by reference."""

@@ -26,6 +26,7 @@ from engine.host.orders import Applied
 from engine.registry import AgentRegistry, SpecifiedAgent
 from engine.supervisor.adoption import tree_of
 from engine.supervisor.changes import Changes
+from engine.supervisor.history import History
 from engine.supervisor.local import LocalEngine
 from engine.supervisor.node import check_names, checks_arguments, spec_of
 from engine.supervisor.offline import complete_state_of, state_ready
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 Self = TypeVar("Self", bound="DynamicSupervisor")
 
 
-class DynamicSupervisor(Requests, People, Changes, Views):
+class DynamicSupervisor(Requests, People, Changes, Views, History):
     """A team of agents that works on requests, and may be changed while it does.
 
     Every call works without set-up: it starts an engine for as long as it takes. `async with supervisor:` keeps one.

@@ -31,10 +31,10 @@ from engine.stream.subscription import Subscription
 from engine.supervisor.adoption import Adoption, tree_of
 from engine.supervisor.callables import Callables
 from engine.supervisor.node import EngineLink, Make, Node, checked_command, refusals
-from engine.supervisor.offline import OfflineJournal, finished_in, text_in
+from engine.supervisor.offline import OfflineJournal, finished_in, records_in, text_in
 from engine.supervisor.shared import LoopGuard, PendingCommands, Shared
 from engine.trust import user_list
-from store import Durability, Store, open_store
+from store import Durability, Record, Store, open_store
 
 _NEED_AN_ENGINE = (
     commands.Submit, commands.Cancel, commands.RetryWork, commands.StopEngine, commands.HandOver, commands.Ping,
@@ -161,6 +161,21 @@ class LocalEngine(EngineLink):
         if self._store is None:
             return self._offline.finished_run(run_id)
         return self.state.summary(run_id) or await anyio.to_thread.run_sync(finished_in, self._store, run_id)
+
+    @property
+    def database(self) -> Path | None:
+        """The file of the team; None where it is in memory."""
+        return self._store
+
+    async def records(self, kind: str) -> list[Record]:
+        """Return every event of a kind from the journal."""
+        self._guard.check()
+        if self._host is not None:
+            await self._host.written()
+            return await self._host.store.journal.of_kind(kind)
+        if self._store is None:
+            return self._offline.records(kind)
+        return await anyio.to_thread.run_sync(records_in, self._store, kind)
 
     def events(self) -> Subscription[tuple[int, Event]]:
         """Return the events from now on."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import wraps
 from inspect import signature
+from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from engine.core.commands import Command
@@ -28,6 +29,7 @@ from engine.registry import AgentRegistry, SpecifiedAgent
 from engine.stream.attached import AttachedStream
 from engine.stream.records import Heard
 from engine.stream.subscription import Subscription
+from store import Record
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -157,6 +159,15 @@ class EngineLink(ABC):
     @abstractmethod
     async def finished_run(self, run_id: str) -> RunSummary | None:
         """Return the summary of a run that has ended, however long ago; None if there is none with that id."""
+
+    @property
+    @abstractmethod
+    def database(self) -> Path | None:
+        """The file of the team; None where it is in memory."""
+
+    @abstractmethod
+    async def records(self, kind: str) -> list[Record]:
+        """Return every event of a kind from the journal, the oldest first."""
 
     @abstractmethod
     async def text(self, value: Held) -> JsonValue:

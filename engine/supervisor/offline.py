@@ -98,6 +98,11 @@ class OfflineJournal:
         """Return a value that the state holds."""
         return resolved(value, lambda seq: self._rows[seq - 1].body)
 
+    def records(self, kind: str) -> list[Record]:
+        """Return the events of a kind, the oldest first."""
+        rows = ((seq, row) for seq, row in enumerate(self._rows, 1) if row.kind == kind)
+        return [Record(seq, row.at_ms, kind, row.body, row.run_id, row.task_id, row.agent_id) for seq, row in rows]
+
     def finished_run(self, run_id: str) -> RunSummary | None:
         """Return the summary of a run that has ended."""
         told = {kind_of(RunFinished), *IMPORTS}
@@ -141,6 +146,15 @@ def body_in(path: Path, seq: int) -> bytes:
     """Return the body of one event in the journal at `path`."""
     with Reader(path) as reader:
         return reader.record(seq).body
+
+
+def records_in(path: Path, kind: str) -> list[Record]:
+    """Return the events of a kind in the journal at `path`, the oldest first."""
+    found: list[Record] = []
+    with Reader(path) as reader:
+        while page := reader.records(found[-1].seq if found else 0, _PAGE, kinds=(kind,)):
+            found += page
+    return found
 
 
 def finished_in(path: Path, run_id: str) -> RunSummary | None:

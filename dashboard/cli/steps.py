@@ -1,0 +1,107 @@
+"""`steps` and `fork`: what a task has recorded, and a database that goes on from there.
+
+Rule: both read the files and need no engine; a fork writes a new file and nothing else.
+"""
+
+import json
+from pathlib import Path
+
+import click
+
+from dashboard.cli.database import database_of, team_fields
+from dashboard.cli.items import Item
+from dashboard.cli.output import DONE, WRONG_USAGE, Table, emit, fail, say
+from dashboard.cli.times import seq_of
+from dashboard.views.amounts import counted, duration
+from engine.core.errors import Refused
+from engine.core.fact import JsonValue
+from engine.core.values import preview
+from engine.forking import ChangedStep, step_named
+from engine.forking import fork as forked
+from engine.steps import Step, steps_of
+from store import NameTaken, Reader
+
+_SHOWN = 60
+
+
+@click.command("steps")
+@click.argument("task")
+@click.pass_context
+def steps(ctx: click.Context, task: str) -> None:
+    """List the recorded steps of TASK, of all its attempts: what it did, what came of it, and what it cost."""
+    db, task_id = database_of(ctx, changes=False), task.removeprefix("@")
+    with Reader(db) as reader:
+        found = list(steps_of(reader, task_id))
+        if not found and not reader.records(0, 1, task_id=task_id):
+            fail("unknown_work", f"there is no task {task!r}", "list them: quarterdeck tasks --all", WRONG_USAGE)
+    items = [_item(step) for step in found]
+
+    def shown() -> Table:
+        rows = [
+            (one.attempt, one.step, one.what, one.model or "", preview(_json(one.output), _SHOWN), one.usage.tokens_in,
+             one.usage.tokens_out, one.usage.cost_usd, duration(one.duration_ms))
+            for one in found
+        ]  # fmt: skip
+        columns = ("TRY", "STEP", "WHAT", "MODEL", "OUTPUT", "IN", "OUT", "USD", "TOOK")
+        return Table(columns, rows, empty=f"{task_id} has recorded no step", right=frozenset({"TOOK", "USD"}))
+
+    emit(ctx, {"v": 1, "kind": "steps", **team_fields(db), "items": items}, shown)
+
+
+def _item(step: Step) -> Item:
+    names = ("task_id", "attempt", "step", "what", "name", "model", "input", "output")
+    usage = step.usage
+    cost = None if usage.cost_usd is None else str(usage.cost_usd)
+    spent = {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, "tokens_cached": usage.tokens_cached}
+    said = {name: getattr(step, name) for name in names}
+    return {**said, **spent, "cost_usd": cost, "duration_ms": step.duration_ms}
+
+
+def _json(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+@click.command("fork")
+@click.argument("new", metavar="NEW.db", type=click.Path(path_type=Path))
+@click.option("--at", metavar="WHEN", help="A seq, or a time: 10m, 12:04, 2026-01-31T12:04; by default now.")
+@click.option("--step", metavar="TASK/STEP", help="A recorded step that is to have come to something else.")
+@click.option("--output-json", metavar="JSON", help="With --step: what it came to.")
+@click.pass_context
+def fork(ctx: click.Context, new: Path, *, at: str | None, step: str | None, output_json: str | None) -> int:
+    """Make the database NEW.db, which goes on from a moment of this one, with its runs paused.
+
+    With --step what came after that step in its task is dropped, and the task goes on from there.
+    """
+    db = database_of(ctx, changes=False)
+    if (step is None) != (output_json is None):
+        fail("usage", "--step and --output-json belong together", "give both, or neither", WRONG_USAGE)
+    try:
+        with Reader(db) as reader:
+            at_seq = None if at is None else seq_of(reader, at)
+            changed = None if step is None else ChangedStep(_seq_of(reader, step), _value(output_json or ""))
+        done = forked(db, new, at_seq=at_seq, changed=changed)
+    except NameTaken as taken:
+        fail("name_taken", str(taken), "", WRONG_USAGE)
+    except Refused as refused:
+        fail(refused.code, refused.reason, "", WRONG_USAGE)
+    body = {"v": 1, "kind": "fork", **{name: getattr(done, name) for name in ("path", "at_seq", "runs", "tasks")}}
+    what = f"{counted(done.runs, 'open run')} with {counted(done.tasks, 'task')}, paused"
+    emit(ctx, body | {"path": str(done.path)}, f"✓ forked to {done.path} at seq {done.at_seq:,}: {what}")
+    if done.runs:
+        say(f"go on: quarterdeck engine --db {done.path}, then: quarterdeck resume RUN --db {done.path}")
+    return DONE
+
+
+def _seq_of(reader: Reader, step: str) -> int:
+    task_id, slash, key = step.removeprefix("@").partition("/")
+    if not slash:
+        fail("usage", f"{step!r} names no step", "such as t5/KEY; 'quarterdeck steps t5' lists them", WRONG_USAGE)
+    return step_named(reader, task_id, key)
+
+
+def _value(written: str) -> JsonValue:
+    try:
+        found: JsonValue = json.loads(written)
+    except ValueError as error:
+        fail("usage", f"--output-json is not JSON: {error}", "a text stands in quotes: '\"Lisbon\"'", WRONG_USAGE)
+    return found

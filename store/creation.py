@@ -1,0 +1,63 @@
+"""A database that begins with a journal: built whole under another name, on disk, then put in its place."""
+
+import secrets
+import sqlite3
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from store.companions import about_of, create_file
+from store.connection import connect, translated
+from store.errors import LeftoverWal, NameTaken
+from store.files import Files, exists, file_size
+from store.journal import append_here
+from store.lease import LET_GO, raise_token
+from store.migrations import DATABASE
+from store.process import this_process
+from store.recognition import check_place
+from store.records import Row, anchor_of
+
+
+def check_free(path: str | Path) -> None:
+    """Check that a new database can stand at `path`.
+
+    Raises:
+        NameTaken: If something stands there.
+        LeftoverWal: If the log of a database that is gone stands beside it.
+        MissingFolder, ReadOnlyFolder, NetworkFileSystem, NotOurFile, UnusablePath: If it cannot stand there.
+    """
+    files = Files.of(path)
+    if exists(files.database):
+        raise NameTaken(files.database)
+    check_place(files.database)
+    for leftover in (files.wal, files.database.with_name(files.database.name + "-journal")):
+        if exists(leftover) and file_size(leftover) > 0:
+            raise LeftoverWal(leftover)
+
+
+def create_database(path: str | Path, rows: Sequence[Row]) -> None:
+    """Make a database whose journal begins with `rows`; all of it is there when this returns, or nothing. Blocks.
+
+    Raises:
+        NameTaken, LeftoverWal, MissingFolder, ReadOnlyFolder, NetworkFileSystem: As `check_free`.
+        DiskFull: If there is no room.
+    """
+    check_free(path)
+    database, file_id = Files.of(path).database, secrets.token_hex(16)
+    about: dict[str, object] = {"file_id": file_id, "anchor_seq": 0, "anchor_hash": anchor_of(file_id)}
+    create_file(database, DATABASE, about, fill=partial(_fill, rows=rows, anchor=anchor_of(file_id)))
+    with translated(database):
+        connection = connect(database, mode="ro")
+        try:
+            if about_of(connection).get("file_id") != file_id:  # another process was first
+                raise NameTaken(database)
+        finally:
+            connection.close()
+
+
+def _fill(connection: sqlite3.Connection, *, rows: Sequence[Row], anchor: bytes) -> None:
+    now_ms = time.time_ns() // 1_000_000
+    token = raise_token(connection, this_process(), now_ms)
+    append_here(connection, rows, anchor, token=token)
+    connection.execute(LET_GO, (now_ms, token))

@@ -1,0 +1,157 @@
+"""A database that goes on from a moment of another: paused, with the same ids, and with a step changed where wanted."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import AgentSpec, CommandRefusedError, DynamicSupervisor, NotInThisVersion
+from engine.archive.reading import complete_state
+from engine.core.codec import encode_state
+from engine.core.fact import changed
+from engine.core.legality import assert_legal
+from engine.core.transfer.document import text_refs
+from engine.core.transfer.exporting import make_document
+from engine.folding import folded, folded_at
+from engine.supervisor.offline import text_in
+from store import NameTaken, Reader, StoreError, verify
+
+pytestmark = pytest.mark.anyio
+LONG = "a long text " * 50
+
+
+def scripted(name: str, **rule: Any) -> AgentSpec:
+    return AgentSpec(name=name, agent_type="scripted", options={"script": [{"output": f"{name}: {{text}}", **rule}]})
+
+
+def team(store: Path, **settings: Any) -> DynamicSupervisor:
+    steps = [{"name": "read", "output": LONG}, {"name": "count", "output": "12"}]
+    told = {"to": "clerk", "text": "{text}"}
+    specs = [
+        scripted("reader", steps=steps),
+        scripted("lead", delegate=told, output="lead: {answer}"),
+        scripted("clerk"),
+    ]
+    return DynamicSupervisor("desk", agent_specs=specs, store=store, **settings)
+
+
+async def worked(tmp_path: Path) -> tuple[Path, Any]:
+    """Return a database in which one run is done, and its output."""
+    path = tmp_path / "team.db"
+    return path, (await team(path).arun("look")).output
+
+
+def left(folder: Path) -> list[Path]:
+    """Return what stands where a fork was to be made."""
+    return list(folder.glob("new.db*"))
+
+
+async def gone_on(path: Path) -> Any:
+    """Let the one open run of a fork go on, and return its output."""
+    (run_id,) = folded(path).runs
+    async with team(path) as twin:
+        await twin.resume(run_id)
+        return (await twin.wait(run_id)).output
+
+
+def value_at(path: Path, seq: int | None) -> Any:
+    """Return what a database holds, by content, as an archive of it would."""
+    state = folded(path) if seq is None else folded_at(path, seq)
+    texts = {(ref.seq, ref.path): text_in(path, ref) for ref in text_refs(state)}
+    found = make_document(state, lambda ref: texts[ref.seq, ref.path])
+    state = changed(state, runs={run.id: changed(run, paused=True) for run in state.runs.values()})
+    return complete_state(state, found)["state"], encode_state(state)
+
+
+async def test_a_fork_goes_on_from_every_event_to_the_same_end(tmp_path: Path) -> None:
+    path, output = await worked(tmp_path)
+    with Reader(path) as reader:
+        last_seq = reader.last_seq()
+    source = team(path)
+    for seq in range(1, last_seq + 1):
+        made = await source.fork(tmp_path / f"at{seq}.db", seq)
+        state = folded(made.path)
+        assert_legal(state)
+        assert made.at_seq >= seq
+        assert all(run.paused for run in state.runs.values())
+        if made.runs:
+            assert await gone_on(made.path) == output
+
+
+async def test_a_fork_is_the_state_of_its_moment(tmp_path: Path) -> None:
+    path, _ = await worked(tmp_path)
+    with Reader(path) as reader:
+        begun = [one.seq for one in reader.records(0, kinds=("step_recorded",))]
+    made = await team(path).fork(tmp_path / "new.db", begun[0])
+
+    assert value_at(path, made.at_seq) == value_at(made.path, None)
+    assert verify(made.path).ok
+
+
+async def test_a_changed_step_is_not_run_again_and_what_came_after_it_is(tmp_path: Path) -> None:
+    path, _ = await worked(tmp_path)
+    source = team(path)
+    (task_id,) = {one.task_id for one in await _steps(path)}
+    read, count = await source.steps(task_id)
+    made = await source.fork(tmp_path / "new.db", step=(task_id, read.step), output={"pages": LONG})
+    await gone_on(made.path)
+    steps = await team(made.path).steps(task_id)
+
+    assert made.at_seq == read.seq
+    assert [(one.step, one.attempt) for one in steps] == [(count.step, 2)]
+
+
+async def test_what_a_changed_step_came_to_is_what_the_task_goes_on_with(tmp_path: Path) -> None:
+    path, _ = await worked(tmp_path)
+    source = team(path)
+    (task_id,) = {one.task_id for one in await _steps(path)}
+    read, _ = await source.steps(task_id)
+    made = await source.fork(tmp_path / "new.db", step=(task_id, read.step), output=LONG + "!")
+    state = folded(made.path)
+
+    assert {key: text_in(made.path, value) for key, value in state.tasks[task_id].steps.items()} == {
+        read.step: LONG + "!"
+    }
+
+
+async def test_a_fork_is_refused_where_it_cannot_be(tmp_path: Path) -> None:
+    path, _ = await worked(tmp_path)
+    source, new = team(path), tmp_path / "new.db"
+    (task_id,) = {one.task_id for one in await _steps(path)}
+    read, _ = await source.steps(task_id)
+    with pytest.raises(NameTaken, match=r"team\.db is there already"):
+        await source.fork(path)
+    with pytest.raises(StoreError, match="does not exist"):
+        await source.fork(tmp_path / "missing" / "new.db")
+    with pytest.raises(CommandRefusedError, match="no event 9,999"):
+        await source.fork(new, 9999)
+    with pytest.raises(CommandRefusedError, match="has no step 'x'"):
+        await source.fork(new, step=(task_id, "x"), output=1)
+    with pytest.raises(CommandRefusedError, match="fork at the step itself"):
+        await source.fork(new, folded(path).seq, step=(task_id, read.step), output=1)
+    with pytest.raises(CommandRefusedError, match="name it with step"):
+        await source.fork(new, output=1)
+    with pytest.raises(NotInThisVersion, match="in memory"):
+        await DynamicSupervisor("memory").fork(new)
+
+    assert not left(tmp_path)
+
+
+async def test_a_fork_that_is_cut_off_leaves_nothing_that_looks_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = await worked(tmp_path)
+
+    def cut_off(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("store.companions.put_in_place", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        await team(path).fork(tmp_path / "new.db")
+
+    assert not left(tmp_path)
+
+
+async def _steps(path: Path) -> list[Any]:
+    with Reader(path) as reader:
+        return list(reader.records(0, kinds=("step_recorded",)))
