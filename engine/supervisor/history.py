@@ -10,6 +10,7 @@ from engine.core.errors import Refused
 from engine.core.fact import JsonValue
 from engine.errors import NotInThisVersion
 from engine.forking import ChangedStep, Fork, fork, step_named
+from engine.replaying import Replay, replay
 from engine.steps import STEPS, Step, steps_in
 from engine.supervisor.node import Node, checks_arguments, refusals
 from store import Reader
@@ -42,12 +43,26 @@ class History(Node):
             StoreError: If nothing can be made at `path`.
             NotInThisVersion: If this team is in memory.
         """
-        db = self._engine.database
-        if db is None:
-            raise NotInThisVersion("fork of a team in memory", "give it a store: DynamicSupervisor(…, store='team.db')")
+        db = _in_file(self._engine.database, "fork")
         make = partial(_forked, db, Path(path), at_seq, step, output)
         with refusals():
             return await anyio.to_thread.run_sync(make)
+
+    @checks_arguments
+    async def replay(self, run_id: str) -> Replay:
+        """Walk through a finished run again, without any call: model agents get their answers from the journal.
+
+        Raises:
+            UnknownRun: If no run of that id has ended in this journal.
+            NotInThisVersion: If this team is in memory.
+        """
+        return await replay(_in_file(self._engine.database, "replay"), run_id)
+
+
+def _in_file(db: Path | None, what: str) -> Path:
+    if db is None:
+        raise NotInThisVersion(f"{what} of a team in memory", "give it a store: DynamicSupervisor(…, store='team.db')")
+    return db
 
 
 def _forked(db: Path, path: Path, at_seq: int | None, step: tuple[str, str] | None, output: JsonValue) -> Fork:

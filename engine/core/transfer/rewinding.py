@@ -61,7 +61,6 @@ def change_step(state: State, task_id: str, key: str, output: Held, *, later: Co
         raise Refused(f"task {task_id} {ended} by then; fork at the step itself, without another moment")
     if key not in task.steps:
         raise Refused(f"task {task_id} has no step {key!r} by then")
-    task.steps[key] = output
-    for one in later:
-        task.steps.pop(one, None)
-        task.calling.pop(one, None)
+    steps = {name: value for name, value in task.steps.items() if name not in later}
+    task.steps = {**steps, key: output}
+    task.calling = {name: tool for name, tool in task.calling.items() if name not in later}
