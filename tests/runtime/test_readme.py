@@ -69,7 +69,7 @@ def test_every_command_line_of_a_page_begins_with_a_program_that_is_there() -> N
     targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     made = [[word for word in words[1:] if "=" not in word] for words in commands() if words[0] == "make"]
 
-    assert {words[0] for words in commands()} == {"make", "quarterdeck", "source"}
+    assert {words[0] for words in commands()} == {"cd", "make", "quarterdeck", "source"}
     assert {target for words in made for target in words} <= set(targets)
 
 
@@ -100,7 +100,7 @@ def test_every_key_of_the_readme_is_bound() -> None:
 
 
 def test_the_team_file_is_valid_and_names_functions_that_stand_below_it(tmp_path: Path) -> None:
-    team, *_ = blocks("yaml")
+    team = next(block for block in blocks("yaml") if "name: counters" in block)
     (tmp_path / "team.yaml").write_text(team, encoding="utf-8")
     functions = {
         node.name
