@@ -6,7 +6,7 @@ goes on walks through the same turns and comes to where the one before it was cu
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from engine.core.fact import JsonValue
 from engine.core.signals import StepFinished
@@ -27,6 +27,14 @@ SAME = 3
 """Turns in a row with the same calls and results after which it is a loop."""
 
 
+@runtime_checkable
+class HearsPeople(Protocol):
+    """An attempt whose conversation people may join."""
+
+    async def take_steers(self, turn: int) -> list[str]:
+        """Return what people have said since its last turn, as a recorded step of this one."""
+
+
 class Loop:
     """One attempt of a model agent.
 
@@ -45,6 +53,10 @@ class Loop:
         self._said = Conversation()
         self._compaction = Compaction(work, turns, self._said, options.compact_at)
         self._besides = ""
+        self._hears = True
+        """It is the conversation of the task itself, which people may join."""
+        self._heard: set[int] = set()
+        """Turns that have begun with what people said."""
         self._past: list[tuple[object, object]] = []
         self._asked_again = False
         self._unreported: Callable[[], StepFinished] | None = None
@@ -60,7 +72,7 @@ class Loop:
             ModelStopped: If it comes to none by itself.
             ModelError: If no model answers.
         """
-        self._besides = besides
+        self._besides, self._hears = besides, text is None
         earlier = await self._work.conversation() if text is None else ()
         self._said.begin(earlier, as_text(await self._work.value()) if text is None else text)
         try:
@@ -90,15 +102,18 @@ class Loop:
 
     async def _answer(self, turn: int) -> Answer:
         """Return the answer of a turn, from the journal or a model."""
-        work, name, is_short = self._work, f"turn:{turn}", False
-        shorter = work.key("compact", self._said.digest)
-        if await self._compaction.recorded(shorter):
-            is_short = True
-        key = work.key(name, self._said.digest)
+        work, name = self._work, f"turn:{turn}"
+        if work.is_recorded(f"steered:{turn}"):
+            await self._hear_people(turn)
+        shorter, is_short, key = await self._keys(name)
+        if (recorded := await self._turns.recorded(key)) is not None:
+            return recorded
+        # Only now: what is said after a crash must not come before answers that were given.
+        if await self._hear_people(turn):
+            shorter, is_short, key = await self._keys(name)
         while True:
             work.raise_if_stopping()
-            recorded = await self._turns.recorded(key)
-            if recorded is not None:
+            if (recorded := await self._turns.recorded(key)) is not None:
                 return recorded
             await self._calls.refresh()
             system, schemas = self._told()
@@ -117,6 +132,24 @@ class Loop:
                 continue
             await self._keep(answer, partial(step, kept(answer)))
             return answer
+
+    async def _keys(self, name: str) -> tuple[str, bool, str]:
+        """Return the key of the compaction that the next turn may begin with, whether it was made, and the turn's."""
+        shorter = self._work.key("compact", self._said.digest)
+        is_short = await self._compaction.recorded(shorter)
+        return shorter, is_short, self._work.key(name, self._said.digest)
+
+    async def _hear_people(self, turn: int) -> bool:
+        """Add what people have said since the last turn, once, and return whether there was anything."""
+        work = self._work
+        if not self._hears or turn in self._heard or not isinstance(work, HearsPeople):
+            return False
+        said = await work.take_steers(turn)
+        for text in said:
+            self._said.user(text)
+        if said:
+            self._heard.add(turn)
+        return bool(said)
 
     async def _shortened(self, shorter: str, name: str) -> str:
         """Put the conversation in short, and return the key of the turn after that."""
