@@ -9,9 +9,10 @@ from dashboard.views.amounts import moment, remaining
 from dashboard.views.inbox import question_of
 from dashboard.views.rows import Cell, labelled
 from dashboard.views.typed import Line, Mistyped, length_s
-from engine.core.commands import Command, RetryWork, RevokeGrant, SetDeadline, SetPriority
+from engine.core.commands import Abort, Command, RetryWork, RevokeGrant, SetDeadline, SetPriority, Steer
 from engine.core.limits.budget import deadline_of
 from engine.core.options import DEFAULT_PRIORITY
+from engine.core.queries.targets import at as at_id
 from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
 
@@ -79,6 +80,34 @@ DEADLINE = Line(
 )
 
 
+def _heard_by(state: State, target_id: str, _now_ms: int) -> Sequence[Cell]:
+    waiting = state.tasks[target_id].steers if target_id in state.tasks else {}
+    told = "each conversation of it, and of all work below, hears it at its next turn; a crash does not lose it"
+    return [Cell(told, "muted"), *(labelled("not heard", text) for text in waiting.values())]
+
+
+def _message(target_id: str, text: str) -> Command | None:
+    return Steer(target=at_id(target_id), text=text.strip()) if text.strip() else None
+
+
+STEER = Line(title="Say to {}", placeholder="a message", about=_heard_by, meant=_message, does="Say it")
+
+
+def _steer(at: Acting, said: Spoken) -> None:
+    target = at.asked(said.word())
+    if target is not None:
+        at.ask(dialogs.LineDialog(STEER, target.id, said.rest_as_line(1)))
+
+
+def _abort(at: Acting, said: Spoken) -> None:
+    target = at.asked(said.word())
+    if target is None:
+        return
+    told = ("Attempts are stopped in the middle of a step, with all work below.", "Finished steps are kept.")
+    question = f"Abort {target.kind} “{target.name}”"
+    at.ask(dialogs.Confirm(question, told, "Abort at once", Abort(target=target.at)))
+
+
 def _reassign(at: Acting, said: Spoken) -> None:
     target = at.asked(said.word())
     if target is None:
@@ -110,6 +139,10 @@ def _revoke(at: Acting, said: Spoken) -> None:
         at.deck.order(RevokeGrant(grant=grant))
 
 
+def _steerable(state: State, before: str) -> list[str]:
+    return [*open_work(state), *agents(state)]
+
+
 def _tasks(state: State, _before: str) -> list[str]:
     return [task.id for task in state.tasks.values() if not task.ended and task.kind == "agent"]
 
@@ -120,6 +153,14 @@ def _answers(state: State, question: str) -> list[str]:
 
 
 WORK = (
+    Action(
+        name="steer", key="s", does=_steer, writes=True, of=_steerable, arguments="[RUN|TASK|AGENT] [TEXT]",
+        told="say something to a run, a task or an agent at work", says="say something to work under way",
+    ),
+    Action(
+        name="abort", does=_abort, writes=True, of=_steerable, arguments="[RUN|TASK|AGENT]",
+        says="stop work at once, in the middle of a step",
+    ),
     Action(
         name="retry", key="r", does=_retry, writes=True, of=open_work, arguments="[RUN|TASK]",
         told="retry a failed task; submit a finished run again", says="retry failed work",

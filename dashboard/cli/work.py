@@ -1,4 +1,4 @@
-"""`cancel`, `retry`, `priority`, `deadline`, `reassign`, `inbox`, `answer`, `grants`: work, and questions to a person.
+"""`steer`, `cancel`, `abort`, `retry`, `priority`, `deadline`, `reassign`, `inbox`, `answer`, `grants`: work, people.
 
 Rule: nothing is changed here. Each subcommand builds one command; `change` sends it and prints its outcome.
 """
@@ -16,7 +16,18 @@ from dashboard.cli.sending import Sending, change, order, plain, sending_options
 from dashboard.cli.times import now_in, seconds
 from dashboard.views.amounts import clock, remaining
 from dashboard.views.digest import needs_person
-from engine.core.commands import Answer, Cancel, Command, Reassign, RetryWork, RevokeGrant, SetDeadline, SetPriority
+from engine.core.commands import (
+    Abort,
+    Answer,
+    Cancel,
+    Command,
+    Reassign,
+    RetryWork,
+    RevokeGrant,
+    SetDeadline,
+    SetPriority,
+    Steer,
+)
 from engine.core.fact import JsonValue
 from engine.core.state import State
 from engine.core.validation.bounds import LOWEST_PRIORITY
@@ -24,15 +35,32 @@ from engine.folding import folded_from
 from store import Reader
 
 
-@change("cancel", looks=True)
-@click.argument("target")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-@click.option("--reason", metavar="TEXT", help="The reason, recorded with what was cancelled.")
-def cancel(sending: Callable[[], Sending], target: str, *, yes: bool, reason: str | None) -> Command:
-    """Stop the run or task TARGET at its next step; finished work is kept."""
-    if not yes and is_interactive():
-        click.confirm(f"Cancel {clean(_described(state_of(sending()), target))}?", abort=True, err=True)
-    return Cancel(target=target) if reason is None else Cancel(target=target, reason=reason)
+def _stop(name: str, command: Callable[..., Command], how: str) -> click.Command:
+    """Make a subcommand that stops work, and asks first in a terminal."""
+
+    def build(sending: Callable[[], Sending], target: str, *, yes: bool, reason: str | None) -> Command:
+        if not yes and is_interactive():
+            what = clean(_described(state_of(sending()), target))
+            click.confirm(f"{name.capitalize()} {what}?", abort=True, err=True)
+        return command(target=target) if reason is None else command(target=target, reason=reason)
+
+    build.__doc__ = f"Stop the run or task TARGET, or what the agent TARGET is at, {how}; finished work is kept."
+    for option in (
+        click.option("--reason", metavar="TEXT", help="The reason, recorded with what was stopped."),
+        click.option("--yes", "-y", is_flag=True, help="Do not ask."),
+        click.argument("target"),
+    ):
+        build = option(build)
+    return change(name, looks=True)(build)
+
+
+cancel = _stop("cancel", Cancel, "at its next step")
+abort = _stop("abort", Abort, "at once, in the middle of a step")
+steer = plain(
+    "steer", Steer, "target", "text",
+    click.Option(["--now"], is_flag=True, help="Cut a turn short that cannot be joined otherwise."),
+    about="Say TEXT to the run, task or agent TARGET and all work below; each conversation hears it at its next turn.",
+)  # fmt: skip
 
 
 def _described(state: State, target: str) -> str:

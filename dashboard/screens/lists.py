@@ -84,7 +84,7 @@ class AgentsScreen(TableScreen):
 
     PLACE = "agents"
     KEYS = (
-        ("enter", "open"), "swap", ("space", "mark"), "pause or resume", ("s", "sort"), "rollback", "move",
+        ("enter", "open"), "swap", ("space", "mark"), "pause or resume", (">", "sort"), "rollback", "move",
         "capability", "remove",
     )  # fmt: skip
     BINDINGS = [Binding("space", "mark", "mark", show=False)]
@@ -101,7 +101,16 @@ class TasksScreen(TableScreen):
     """What is at work, what waits and why, what has ended."""
 
     PLACE = "tasks"
-    KEYS = (("enter", "open"), "priority", "deadline", "reassign", "cancel", "retry", ("s", "sort"), "swap")
+    KEYS = (
+        ("enter", "open"),
+        "priority",
+        "deadline",
+        "reassign",
+        "cancel",
+        "retry",
+        (">", "sort"),
+        "swap",
+    )
     ORDERS = tuple(task_rows.ORDERS)
 
     def listing(self, glimpse: Glimpse) -> Listing:

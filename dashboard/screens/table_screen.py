@@ -25,7 +25,10 @@ class TableScreen(Frame):
 
     ORDERS: ClassVar[tuple[str, ...]] = ()
     """The ways to sort, in the order in which a key goes through them."""
-    BINDINGS = [Binding("s", "sort", "sort", show=False)]
+    BINDINGS = [
+        Binding("less_than_sign", "sort(-1)", "sort the way before", show=False),
+        Binding("greater_than_sign", "sort(1)", "sort the next way", show=False),
+    ]
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,10 +97,10 @@ class TableScreen(Frame):
         facts += [Cell(f"{self._shown:,} of {self._total:,}", "muted")] if self.needle else []
         return [*facts, Cell(f"sorted: {self._order}", "muted")] if self._order else facts
 
-    def action_sort(self) -> None:
-        """Sort in the next way."""
+    def action_sort(self, by: int) -> None:
+        """Sort in the next way, or in the one before."""
         if self.ORDERS:
-            self._order = self.ORDERS[(self.ORDERS.index(self._order) + 1) % len(self.ORDERS)]
+            self._order = self.ORDERS[(self.ORDERS.index(self._order) + by) % len(self.ORDERS)]
             self.release()
             self.look(self.deck.glimpse)
 

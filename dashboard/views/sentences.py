@@ -137,6 +137,10 @@ def _parked(told: _Told, event: on.AttemptParked) -> str:
     return f"{told.agent_id} gave its slot back: {told.work} waits for {WAITS_FOR[event.why]}"
 
 
+def _steered(told: _Told, event: on.Steered) -> str:
+    return f"{event.sender or 'somebody'} says to {told.all(event.tasks)}: {preview(event.text, 200)}"
+
+
 def _granted(told: _Told, event: on.GrantGiven) -> str:
     return f"{told.agent_id} {'calls' if event.allows else 'is refused'} {event.tool} without asking from now on"
 
@@ -334,6 +338,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
     # What happened between the team and a person.
     on.Escalated: ("a person is asked ({escalation_id}): {question}", "error"),
     on.EscalationAnswered: (_answered, ""),
+    on.Steered: (_steered, "strong"),
     on.GrantGiven: (_granted, ""),
     on.GrantRevoked: ("a person is asked again when {agent_id} calls {tool}", ""),
     on.QuestionWithdrawn: ("{agent_id} waits for no answer to {escalation_id} any more", "muted"),

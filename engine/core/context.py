@@ -17,5 +17,7 @@ class Context:
     """A draw from [0, 1)."""
     granted: Mapping[str, str] = field(default_factory=dict)
     """References of the order that may be imported, each with the hash of its code; empty for installed code."""
+    sender: str = ""
+    """Who sent the order."""
     ended: Mapping[str, str] = field(default_factory=dict)
     """How runs ended that the order names, where the engine has looked them up."""

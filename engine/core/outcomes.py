@@ -26,7 +26,7 @@ class Applied:
 class Mint:
     """Hands out ids that the journal has not used: a letter and the next number.
 
-    Letters: `s` supervisor, `a` agent, `r` run, `t` task, `e` question, `g` grant.
+    Letters: `s` supervisor, `a` agent, `r` run, `t` task, `e` question, `g` grant, `n` message.
     """
 
     def __init__(self, state: State) -> None:

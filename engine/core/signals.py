@@ -56,6 +56,8 @@ class StepFinished:
     usage: Usage = field(default_factory=Usage)
     """What was spent since the last report of the attempt; its time is told at its end."""
     generation: int | None = None
+    steers: list[str] = field(default_factory=list)
+    """Messages of people that it takes."""
     parts: list[str] = field(default_factory=list)
     """Of a model: hashes of what it was told besides the messages, each reported by `PartTold` before."""
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import anyio
 from anyio.lowlevel import checkpoint
 
-from engine.core.effects import AnswerCall, ResumeAttempt, StartAttempt, StopAttempt, TellAnswer
+from engine.core.effects import AnswerCall, ResumeAttempt, StartAttempt, StopAttempt, TellAnswer, TellSteer
 from engine.core.fact import JsonValue, changed
 from engine.core.options import GRACE_S
 from engine.core.signals import AttemptErred, AttemptStopped, AttemptSucceeded
@@ -146,6 +146,12 @@ class Attempts:
         work = self._works.get((effect.task_id, effect.attempt))
         if work is not None:
             work.person_answered(effect.key)
+
+    def tell_steer(self, effect: TellSteer) -> None:
+        """Let an attempt know of a message that its next turn takes."""
+        work = self._works.get((effect.task_id, effect.attempt))
+        if work is not None:
+            work.steered(now=effect.now)
 
     async def _run(self, work: Work) -> None:
         signal: Ended | None = None

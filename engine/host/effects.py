@@ -22,6 +22,7 @@ from engine.core.effects import (
     StopAttempt,
     StopLoop,
     TellAnswer,
+    TellSteer,
 )
 from engine.core.fact import JsonValue
 from engine.core.signals import (
@@ -79,6 +80,7 @@ class Performer:
             AnswerCall: attempts.answer,
             ResumeAttempt: attempts.resume,
             TellAnswer: attempts.tell_answer,
+            TellSteer: attempts.tell_steer,
             JoinResults: self._join_results,
             CheckOutputs: self._check_outputs,
             ReadText: self._read_text,

@@ -198,6 +198,11 @@ class Context:
         found: JsonValue = msgspec.to_builtins(await self._work.recall(query, limit))
         return found
 
+    def steers(self) -> list[str]:
+        """Return what people have said to this task since it was asked last; what runs again gets the same again."""
+        self._work.raise_if_stopping()
+        return self._work.steers()
+
     def emit(self, text: str) -> None:
         """Show output as it comes to be. It is kept as the partial result when the attempt is stopped."""
         self._work.raise_if_stopping()
@@ -346,6 +351,11 @@ class BlockingContext:
         """As `Context.recall`."""
         found: list[Recalled] = self._wait(self._context.recall, query, limit)
         return found
+
+    def steers(self) -> list[str]:
+        """As `Context.steers`."""
+        said: list[str] = anyio.from_thread.run_sync(self._context.steers, token=self._token)
+        return said
 
     def emit(self, text: str) -> None:
         """As `Context.emit`."""

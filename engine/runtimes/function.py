@@ -69,6 +69,7 @@ class FunctionRuntime:
         """Call the function."""
         reporter.set(work.progress)
         if self._takes_context:
+            await work.load_steers()
             context = Context(work, await work.task(), self._tools, self._kit)
             call = partial(self._function, context.task, context)
             if self._in_thread:

@@ -1,4 +1,4 @@
-"""What an attempt asks of people, and what they said for longer than one answer.
+"""What an attempt asks of people, and what they say to it.
 
 A question has a key, like a step: an attempt that asks again, also after a crash, finds the question that is open, or
 its answer. While it waits the attempt holds no slot. See docs/reference/function-agents.md.
@@ -12,7 +12,7 @@ import anyio
 
 from engine.core.decide.asking import ALLOW_ALWAYS, ALLOW_ONCE, ALLOWS, REJECT_ALWAYS, REJECT_ONCE, granted
 from engine.core.fact import JsonValue
-from engine.core.signals import AskGivenUp, PersonAsked, PersonKind
+from engine.core.signals import AskGivenUp, PersonAsked, PersonKind, StepFinished
 from engine.core.state import ParkedFor
 from engine.core.strategies.guard import in_words
 from engine.core.validation.bounds import LONGEST_S
@@ -73,8 +73,17 @@ class PeopleLine(SlotHolder):
     key: Callable[[str, JsonValue], str]
     _raise_if_over: Callable[[], None]
 
+    on_steer: Callable[[bool], None] | None = None
+    """What a runtime wants to be called with when a message comes; True: its turn is to be cut short for it."""
+    record: "Callable[[StepFinished], Awaitable[None]]"
+
     def __init__(self) -> None:
         super().__init__()
+        self._taken: set[str] = set()
+        """Messages that its turns have taken."""
+        self._heard: dict[str, list[str]] = {}
+        """What turns of earlier attempts have taken, by the keys of their steps."""
+        self._turns = 0
         self._asked: dict[str, Slot[Held]] = {}
         """Questions that it waits for, by their keys."""
 
@@ -191,3 +200,64 @@ class PeopleLine(SlotHolder):
         slot, task = self._asked.get(key), self._services.state.tasks.get(self.effect.task_id)
         if slot is not None and task is not None and key in task.steps:
             slot.put(task.steps[key])
+
+    # Messages
+
+    async def take_steers(self, turn: int) -> list[str]:
+        """Return what people have said to this conversation since its last turn; returns once that is on disk.
+
+        An attempt after a crash gets at the same turn what was taken there.
+
+        Args:
+            turn: Number of the turn that takes them.
+
+        Raises:
+            AttemptInterrupted: If the attempt is asked to stop meanwhile.
+        """
+        key = f"steered:{turn}"
+        if self.is_recorded(key):
+            return texts_of(await self.recorded(key))
+        step = self._hearing(key)
+        if step is None:
+            return []
+        await self.record(step)
+        return texts_of(step.output)
+
+    async def load_steers(self) -> None:
+        """Read what turns of earlier attempts have taken, so that `steers` answers at once."""
+        for key in self.effect.steps:
+            if key.startswith("steered:"):
+                self._heard[key] = texts_of(await self.recorded(key))
+
+    def steers(self) -> list[str]:
+        """Return what people have said since this was asked last; each call is a turn."""
+        self._turns += 1
+        key = f"steered:{self._turns}"
+        if key in self._heard:
+            return list(self._heard[key])
+        step = None if self.over else self._hearing(key)
+        if step is None:
+            return []
+        self._services.signal(step)  # what the code does with it comes after it in the journal
+        return texts_of(step.output)
+
+    def steered(self, *, now: bool) -> None:
+        """Let the runtime know that a message waits; by the host."""
+        if self.on_steer is not None and not self.over:
+            self.on_steer(now)
+
+    def _hearing(self, key: str) -> StepFinished | None:
+        """Return the step that takes the messages that wait; None where none does."""
+        task = self._services.state.tasks.get(self.effect.task_id)
+        waiting = {} if task is None else {one: text for one, text in task.steers.items() if one not in self._taken}
+        if not waiting:
+            return None
+        self._taken.update(waiting)
+        return StepFinished(
+            **of_attempt(self.effect), name="steered", key=key, output=[*waiting.values()], steers=[*waiting]
+        )
+
+
+def texts_of(value: JsonValue) -> list[str]:
+    """Return the texts of a step that took messages."""
+    return [str(one) for one in value] if isinstance(value, list) else []

@@ -105,6 +105,7 @@ class SimulatedRuntime:
         world.reads(work, task)
         key = f"{work.effect.agent} at {preview(task.request, 40)!r} ({task.title[:40]}), attempt {work.effect.attempt}"
         draw = Random(f"{self._seed} {key}")
+        await work.load_steers()
         scene = Scene(world, work, Context(work, task, {}), draw, self._longest_s, self._given)
         scene = replace(scene, context=Context(work, task, {"send": _tool(scene)}))
         share, mishap, early = draw.random(), draw.choice(list(MISHAPS)), draw.random() < 0.5
@@ -143,7 +144,10 @@ async def _remember(scene: Scene, number: int) -> None:
 
 async def _work(scene: Scene, text: str) -> None:
     draw, context = scene.draw, scene.context
+    heard = context.steers()
     await context.sleep(seconds(draw, scene.longest_s))
+    heard += context.steers()
+    scene.world.hears(scene.work, heard)
     if draw.random() < 0.2:
         context.emit(draw.choice(["a beginning", LONG]))
     for number in range(draw.choice([0, 0, 1, 2, 3])):

@@ -92,6 +92,11 @@ def _stopped(draw: Random, state: State) -> str:
     return one_of(draw, [f"@{one}" for one in dict.fromkeys([*paused, *failed, *shut])])
 
 
+def _at_work(draw: Random, state: State) -> str:
+    """Return mostly an agent at work, a task or a run."""
+    return draw.choice([_busy_agent, _open_task, _work])(draw, state)
+
+
 def one_of(draw: Random, known: Sequence[str]) -> str:
     """Return one of some names, and at times an unknown one."""
     if not known or draw.random() < WRONG:
@@ -201,6 +206,9 @@ BY_FIELD: dict[tuple[str, str], Callable[[Random, State], Any]] = {
     ("Optimize", "performance_threshold"): _one(0.5, 0.85, 1.0),
     ("Answer", "escalation"): lambda draw, state: one_of(draw, list(state.escalations)),
     ("Answer", "also"): lambda draw, state: draw.sample([*state.escalations], min(len(state.escalations), 2)),
+    ("Steer", "target"): lambda draw, state: _at_work(draw, state),
+    ("Steer", "text"): _one("look closer", "stop after the next", "a message of several words\n" * 40),
+    ("Abort", "target"): lambda draw, state: _at_work(draw, state),
     ("RevokeGrant", "grant"): lambda draw, state: one_of(draw, list(state.grants)),
     ("Answer", "answer"): lambda draw, state: one_of(
         draw, [option for one in state.escalations.values() for option in one.options]

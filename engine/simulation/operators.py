@@ -56,6 +56,7 @@ WEIGHTS: dict[str, float] = {
     "add_supervisor": 0.4,
     "replace_team": 0.4,
     "cancel": 0.6,
+    "abort": 0.3,
     "pause": 0.7,
     "resume": 1.5,
     "set_priority": 1.5,

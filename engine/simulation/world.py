@@ -150,7 +150,7 @@ class World:
 
     def step_recorded(self, step: StepFinished) -> None:
         """Check that a step that is reported as recorded is in the journal, unless its attempt has ended."""
-        self.books.stepping[step.task_id, step.attempt, step.generation] -= 1
+        self.books.stepping[step.task_id, step.attempt, step.generation] -= not step.steers
         task = self.books.state.tasks.get(step.task_id)
         is_live = task is not None and task.attempt is not None and task.attempt.number == step.attempt
         if is_live and (step.task_id, step.key) not in self.books.steps:
@@ -171,6 +171,18 @@ class World:
         job = self.books.work.jobs.get(work.effect.task_id)
         if job is not None and said not in job.steps.values():
             self.breaks("an_answer_is_what_was_said", "An attempt is told what a person said", f"{job.id}: {said!r}")
+
+    def hears(self, work: Work, heard: list[str]) -> None:
+        """Check that an attempt has heard every message in the journal once and in order; the state may be ahead."""
+        job, effect = self.books.work.jobs.get(work.effect.task_id), work.effect
+        if job is None or job.attempt is None or (job.attempt.number, job.attempt.generation) != (
+            effect.attempt, effect.generation,
+        ):  # fmt: skip
+            return
+        wanted = [*job.heard, *job.steers.values()]
+        if heard[: len(wanted)] != wanted:
+            says = "Who is at work hears every message once, in order, also after a crash"
+            self.breaks("no_message_is_lost_or_heard_twice", says, f"{job.id} heard {heard}, of {wanted}")
 
     def is_rejected(self, work: Work, tool: str) -> None:
         """Check that an attempt is told that a tool is rejected only where a person, or the deadline, said so."""

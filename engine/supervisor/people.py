@@ -1,8 +1,8 @@
-"""What people say to a team: answers to its questions, and what they take back of them."""
+"""What people say to a team while it works: messages, aborts, answers, and what they take back."""
 
 from collections.abc import Sequence
 
-from engine.core.commands import Answer, RevokeGrant
+from engine.core.commands import Abort, Answer, RevokeGrant, Steer
 from engine.core.fact import JsonValue
 from engine.core.state import Escalation, Grant
 from engine.errors import HostStopped
@@ -66,3 +66,27 @@ class People(Node):
             CommandRefusedError: If there is no such grant.
         """
         return await self._engine.order(lambda: RevokeGrant(grant=grant))
+
+    async def steer(self, target: str, text: str, *, now: bool = False) -> Applied:
+        """Say something to work under way; each conversation below hears it at its next turn.
+
+        Args:
+            target: Name of an agent, or id of a run or a task.
+            text: What is said.
+            now: Cut a turn short that cannot be joined otherwise.
+
+        Returns:
+            What it came to, with the tasks that it reaches as `tasks` in the result.
+
+        Raises:
+            CommandRefusedError: If nothing there can hear it.
+        """
+        return await self._engine.order(lambda: Steer(target=self._any_target(target), text=text, now=now))
+
+    async def abort(self, target: str, reason: str = "aborted by the program") -> Applied:
+        """Stop a run, a task or what an agent is at where it is, with all below it; `cancel` waits for the next steps.
+
+        Raises:
+            CommandRefusedError: If nothing of it is at work.
+        """
+        return await self._engine.order(lambda: Abort(target=self._any_target(target), reason=reason))

@@ -25,7 +25,7 @@ SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 SCREENS = {
     "network": (),
     "network_filtered": ("slash", "paste:scout"),
-    "agents": ("2", "s"),
+    "agents": ("2", "greater_than_sign"),
     "tasks": ("3",),
     "events": ("4",),
     "runs": ("5",),
@@ -43,7 +43,7 @@ SCREENS = {
 
 IN_TROUBLE = {
     "network": (),
-    "tasks": ("3", "s", "s", "s", "s"),
+    "tasks": ("3", *["greater_than_sign"] * 4),
     "runs": ("5",),
     "run": ("5", "j", "j", "enter"),
     "agent": ("j", "j", "enter"),

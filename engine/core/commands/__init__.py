@@ -7,6 +7,7 @@ from msgspec import field
 
 from engine.core.commands.engine import HandOver, ImportState, Ping, StopEngine
 from engine.core.commands.run import (
+    Abort,
     Answer,
     Cancel,
     Reassign,
@@ -14,6 +15,7 @@ from engine.core.commands.run import (
     RevokeGrant,
     SetDeadline,
     SetPriority,
+    Steer,
     Submit,
     SwitchStrategy,
 )
@@ -44,6 +46,8 @@ from engine.core.fact import fact
 Command: TypeAlias = (
     Submit
     | Cancel
+    | Abort
+    | Steer
     | RetryWork
     | SwitchStrategy
     | LoadTeam

@@ -9,7 +9,7 @@ from engine.core.fact import JsonValue, fact
 from engine.core.limits import Limits
 from engine.core.policies.records import Chain
 from engine.core.spec import Aggregation
-from engine.core.validation.bounds import Label, Name, Priority, Seconds
+from engine.core.validation.bounds import Label, Message, Name, Priority, Seconds
 
 
 @fact
@@ -94,7 +94,7 @@ class RevokeGrant:
 
 @fact
 class Cancel:
-    """Stop a run or a task at its next steps, and keep what is done."""
+    """Stop a run, a task or what an agent is at, at its next steps; what is done is kept."""
 
     type: Literal["cancel"] = "cancel"
     target: Target
@@ -102,6 +102,28 @@ class Cancel:
     grace_s: Seconds | None = None
     """How long work may go on to its next step before it is stopped and left, in seconds; None is what supervisors say.
     """
+
+
+@fact
+class Abort:
+    """Stop an agent's work, a task or a run where it is, with everything below it; what is done is kept."""
+
+    type: Literal["abort"] = "abort"
+    target: Target
+    """An agent stands for the tasks that it is at."""
+    reason: str = "aborted by the operator"
+
+
+@fact
+class Steer:
+    """Say something to conversations under way; each hears it at its next turn."""
+
+    type: Literal["steer"] = "steer"
+    target: Target
+    """An agent, a task or a run; all work below hears it too."""
+    text: Message
+    now: bool = False
+    """Cut a turn short that cannot be joined otherwise."""
 
 
 @fact

@@ -26,6 +26,7 @@ from engine.core.decide import (
     progress,
     run,
     settings,
+    steering,
     strategy,
     swapping,
     team,
@@ -45,6 +46,8 @@ from engine.core.validation.records import checked
 ON_COMMAND: dict[type, Callable[[State, Any, Context], Applied]] = {
     commands.Submit: run.submit,
     commands.Cancel: run.cancel,
+    commands.Abort: run.abort,
+    commands.Steer: steering.steer,
     commands.RetryWork: run.retry_work,
     commands.SwitchStrategy: strategy.switch_strategy,
     commands.LoadTeam: loading.load_team,
@@ -166,8 +169,8 @@ def _decide_order(state: State, order: Order, ctx: Context) -> list[Event]:
     if order.id in state.commands:
         return []
     kind = str(order.command.type)
-    if order.granted or order.ended:
-        ctx = changed(ctx, granted=order.granted, ended=order.ended)
+    if order.granted or order.ended or order.sender:
+        ctx = changed(ctx, granted=order.granted, ended=order.ended, sender=order.sender)
     try:
         applied = carry_out(state, order.command, ctx)
     except Refused as refusal:

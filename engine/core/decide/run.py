@@ -3,14 +3,23 @@
 import json
 from collections.abc import Sequence
 
-from engine.core.commands import Cancel, Reassign, RetryWork, SetPriority, Submit
+from engine.core.commands import Abort, Cancel, Reassign, RetryWork, SetPriority, Submit
 from engine.core.context import Context
 from engine.core.decide.attempts import stop
 from engine.core.decide.dispatch import can_be_placed
 from engine.core.decide.graphs import plan_group
 from engine.core.decide.team import must_work
-from engine.core.errors import Refused, UnknownWork
-from engine.core.events import Event, GroupEnded, PrioritySet, RetryDue, RunSubmitted, TaskReassigned, TaskReopened
+from engine.core.errors import Refused, UnknownTarget, UnknownWork
+from engine.core.events import (
+    CancelRequested,
+    Event,
+    GroupEnded,
+    PrioritySet,
+    RetryDue,
+    RunSubmitted,
+    TaskReassigned,
+    TaskReopened,
+)
 from engine.core.fact import changed
 from engine.core.limits.deadlines import deadline_for
 from engine.core.limits.enforcement import why_exhausted
@@ -20,9 +29,10 @@ from engine.core.prompts import FollowRun, PlanGroup
 from engine.core.queries.able import why_not_able
 from engine.core.queries.participants import cast_for, check_category, members_in
 from engine.core.queries.queues import own_queue
-from engine.core.queries.targets import at, find_agent, find_supervisor, find_task, find_work, member_name
+from engine.core.queries.reach import tasks_at
+from engine.core.queries.targets import at, find_agent, find_any, find_supervisor, find_task, find_work, member_name
 from engine.core.queries.tree import below, is_cancelled
-from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Task, TaskStatus
+from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Supervisor, Task, TaskStatus
 from engine.core.strategies import check_settings
 from engine.core.values import TextRef
 
@@ -65,21 +75,47 @@ def submit(state: State, command: Submit, ctx: Context) -> Applied:
 
 
 def cancel(state: State, command: Cancel, ctx: Context) -> Applied:
-    """Stop a run, or a task with all below it; what is done stays."""
-    found = find_work(state, command.target)
-    if isinstance(found, RunSummary):
-        raise Refused(f"run {found.id} has ended already ({found.status.value}); nothing to cancel")
+    """Stop a run, a task or what an agent is at, with all below it, at the next steps; what is done stays."""
+    found = _stoppable(state, command.target)
     if isinstance(found, Run) and found.cancelling:
         raise Refused(f"run {found.id} is being cancelled already")
+    subjects = tasks_at(state, found) if isinstance(found, Agent) else [found]
+    grace_ms = None if command.grace_s is None else round(command.grace_s * 1000)
+    return _stopped(found, [stop(state, one, command.reason, grace_ms=grace_ms) for one in subjects], "cancelled")
+
+
+def abort(state: State, command: Abort, ctx: Context) -> Applied:
+    """Stop a run, a task or what an agent is at where it is, also what is being cancelled and takes its time."""
+    found = _stoppable(state, command.target)
+    subjects = tasks_at(state, found) if isinstance(found, Agent) else [found]
+    events = [stop(state, one, command.reason, at_once=True) for one in subjects]
+    if not any(event.cancelled or event.stopping for event in events):
+        raise Refused(f"nothing of {found.id} is at work or waits any more")
+    return _stopped(found, events, "aborted")
+
+
+def _stoppable(state: State, target: str) -> Run | Task | Agent:
+    try:
+        found = find_any(state, target)
+    except UnknownTarget:
+        raise UnknownWork(target) from None
+    if isinstance(found, Supervisor):
+        raise Refused(f"{found.name} is a supervisor; name one of its runs, a task or an agent")
+    if isinstance(found, RunSummary):
+        raise Refused(f"run {found.id} has ended already ({found.status.value}); nothing to cancel")
     if isinstance(found, Task) and found.ended:
         raise Refused(f"task {found.id} has ended already ({found.status.value}); nothing to cancel")
-    grace_ms = None if command.grace_s is None else round(command.grace_s * 1000)
-    event = stop(state, found, command.reason, grace_ms=grace_ms)
-    what = f"{'run' if isinstance(found, Run) else 'task'} {found.id}"
+    return found
+
+
+def _stopped(found: Run | Task | Agent, events: list[CancelRequested], did: str) -> Applied:
+    cancelled, stopping = sum(len(one.cancelled) for one in events), sum(len(one.stopping) for one in events)
+    kinds: dict[type, str] = {Run: f"run {found.id}", Task: f"task {found.id}"}
+    what = f"the work of {found.name}" if isinstance(found, Agent) else kinds[type(found)]
     return Applied(
-        events=[event],
-        summary=f"cancelled {what}: {len(event.cancelled)} not started, {len(event.stopping)} stopping",
-        result={"cancelled": len(event.cancelled), "stopping": len(event.stopping)},
+        events=[*events],
+        summary=f"{did} {what}: {cancelled} not started, {stopping} {'stopped' if did == 'aborted' else 'stopping'}",
+        result={"cancelled": cancelled, "stopping": stopping},
     )
 
 

@@ -25,5 +25,6 @@ from engine.core.effects.records import (
     StopAttempt,
     StopLoop,
     TellAnswer,
+    TellSteer,
 )
 from engine.core.effects.table import answer_of, effects_of, restart_effects

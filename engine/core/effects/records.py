@@ -117,6 +117,16 @@ class TellAnswer:
 
 
 @fact
+class TellSteer:
+    """Let an attempt know that a message waits for its next turn."""
+
+    task_id: str
+    attempt: int
+    now: bool
+    """A turn that cannot be joined is to be cut short."""
+
+
+@fact
 class JoinResults:
     """Join outputs of a graph; built-in work on the resolved texts."""
 
@@ -213,6 +223,7 @@ Effect: TypeAlias = (
     | AnswerCall
     | ResumeAttempt
     | TellAnswer
+    | TellSteer
     | JoinResults
     | CheckOutputs
     | ReadText

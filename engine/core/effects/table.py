@@ -24,6 +24,7 @@ from engine.core.effects.records import (
     StopAttempt,
     StopLoop,
     TellAnswer,
+    TellSteer,
 )
 from engine.core.events import (
     AgentAdded,
@@ -59,6 +60,7 @@ from engine.core.events import (
     RunFinished,
     RunSubmitted,
     StateImported,
+    Steered,
     StrategySwitched,
     SwapHurried,
     SwapRolledBack,
@@ -234,6 +236,11 @@ def _escalation_answered(state: State, event: EscalationAnswered) -> list[Effect
     return [TellAnswer(task_id=task.id, attempt=task.attempt.number, key=str(event.detail["key"]))]
 
 
+def _steered(state: State, event: Steered) -> list[Effect]:
+    found = ((task_id, state.tasks[task_id].attempt) for task_id in event.tasks)
+    return [TellSteer(task_id=one, attempt=now.number, now=event.now) for one, now in found if now is not None]
+
+
 def _timers(state: State, subject: str, *kinds: str) -> list[Effect]:
     found = (state.timers.get(timer_id(kind, subject)) for kind in kinds)
     return [StartTimer(timer_id=timer.id, due_ms=timer.due_ms) for timer in found if timer is not None]
@@ -397,6 +404,7 @@ _EFFECTS: dict[type, Callable[[State, Any], list[Effect]]] = {
     RetryScheduled: _retry_scheduled,
     Escalated: _escalated,
     EscalationAnswered: _escalation_answered,
+    Steered: _steered,
     PoolWatched: _pool_watched,
     AgentAdded: _check_agent,
     AgentCheckAsked: _check_agent,

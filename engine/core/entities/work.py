@@ -201,6 +201,8 @@ class Task:
     """Tools that it has begun to call and must not call twice, by their step's key, while no end is recorded."""
     asks: Mapping[str, str] = EMPTY
     """Questions of its attempts that a person has not answered: their ids by the keys of what asked."""
+    steers: Mapping[str, str] = EMPTY
+    """Messages for its conversation that its next turn takes, by their ids."""
     calls: Mapping[str, Call] = EMPTY
     children: Sequence[str] = ()
     """Nodes of its graph (group) or tasks that it asked for."""

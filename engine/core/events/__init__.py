@@ -74,7 +74,7 @@ from engine.core.events.limits import (
     GraceEnded,
 )
 from engine.core.events.memory import PartRecorded, Remembered
-from engine.core.events.people import GrantGiven, GrantRevoked
+from engine.core.events.people import GrantGiven, GrantRevoked, Steered
 from engine.core.events.run import (
     CancelRequested,
     GroupChange,
@@ -213,6 +213,7 @@ Event: TypeAlias = (
     | Escalated
     | EscalationAnswered
     | QuestionWithdrawn
+    | Steered
     | GrantGiven
     | GrantRevoked
     | TaskFailedOver

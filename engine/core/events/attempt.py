@@ -86,6 +86,8 @@ class StepRecorded:
     duration_ms: int
     usage: Usage = field(default_factory=Usage)
     """What was spent since the report before; the end of the attempt carries the rest."""
+    steers: list[str] = field(default_factory=list)
+    """Messages of people that it takes; its output is their texts."""
     parts: list[str] = field(default_factory=list)
     """Of a model: hashes of what it was told besides the messages (`PartRecorded`)."""
 

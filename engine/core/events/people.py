@@ -1,8 +1,23 @@
-"""What people said for longer than one answer: grants."""
+"""What people said besides answers: messages to work under way, and what is granted for all calls of a tool."""
 
 from typing import Literal
 
 from engine.core.fact import fact
+
+
+@fact
+class Steered:
+    """A message for conversations under way: each takes it at its next turn, which is recorded as a step."""
+
+    type: Literal["steered"] = "steered"
+    at_ms: int = 0
+    steer_id: str
+    text: str
+    sender: str
+    tasks: list[str]
+    """Those that it is for: open work of agents, at work or waiting."""
+    now: bool = False
+    """A turn that cannot be joined is to be cut short for it."""
 
 
 @fact

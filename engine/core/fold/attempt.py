@@ -138,6 +138,8 @@ def _step_recorded(state: State, event: StepRecorded) -> None:
     task = state.tasks[event.task_id]
     task.steps = put(task.steps, event.key, held(event.output, state.seq, "output"))
     task.calling = drop(task.calling, event.key)
+    for steer_id in event.steers:
+        task.steers = drop(task.steers, steer_id)
     charge(state, task, state.agents.get(event.agent_id or ""), event.usage)
     charge_attempt(task, event.usage)
     if event.agent_id is not None and task.attempt is not None:

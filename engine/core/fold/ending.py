@@ -7,7 +7,7 @@ member's work until the group ended: what a level takes besides the work below i
 from engine.core.fold.queues import dequeue, enqueue, is_ready
 from engine.core.fold.slots import tell, wait_for_slot
 from engine.core.fold.timers import OF_TASKS, drop_all, drop_timer
-from engine.core.shared import drop
+from engine.core.shared import EMPTY, drop
 from engine.core.state import OF_ATTEMPTS, State, Task, TaskStatus
 
 # Looked up here once: an attribute of an enumeration costs as much as a call.
@@ -26,6 +26,8 @@ def end(state: State, task: Task, status: TaskStatus, *, error: str | None = Non
     if task.escalation_id is not None or task.asks:
         for question in [one.id for one in state.escalations.values() if one.subject == task.id]:
             withdraw(state, question)
+    if task.steers:
+        task.steers = EMPTY
     task.status = status
     task.error = error
     task.ended_ms = state.at_ms

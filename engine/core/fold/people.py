@@ -1,8 +1,16 @@
-"""Fold: what people said for longer than one answer."""
+"""Fold: messages for work under way, and what was granted for all calls of a tool."""
 
-from engine.core.events import GrantGiven, GrantRevoked
+from engine.core.events import GrantGiven, GrantRevoked, Steered
 from engine.core.fold.timers import Handlers, note
+from engine.core.shared import put
 from engine.core.state import Grant, State
+
+
+def _steered(state: State, event: Steered) -> None:
+    note(state, event.steer_id)
+    for task_id in event.tasks:
+        task = state.tasks[task_id]
+        task.steers = put(task.steers, event.steer_id, event.text)
 
 
 def _grant_given(state: State, event: GrantGiven) -> None:
@@ -22,6 +30,7 @@ def _grant_revoked(state: State, event: GrantRevoked) -> None:
 
 
 HANDLERS: Handlers = {
+    Steered: _steered,
     GrantGiven: _grant_given,
     GrantRevoked: _grant_revoked,
 }

@@ -85,6 +85,8 @@ def questions_are_about_what_waits(state: State) -> Iterator[str]:
     if len(set(calls)) != len(calls):
         yield "a person is asked twice about one call of a tool"
     for task in state.tasks.values():
+        if task.steers and (task.ended or task.kind != "agent"):
+            yield f"{task.id} has messages and no next turn"
         if task.asks and any(one not in state.escalations for one in task.asks.values()):
             yield f"{task.id} asks a person what is no question"
         if task.escalation_id is None and task.status is not TaskStatus.IN_DOUBT and not task.calling:

@@ -27,6 +27,8 @@ Label: TypeAlias = Annotated[str, Within(min_length=1, max_length=200)]
 Reference: TypeAlias = Annotated[str, Within(min_length=1, max_length=500)]
 """`module:qualname`, or what stands for a callable of the running process."""
 Text: TypeAlias = Annotated[str, Within(max_length=100_000)]
+Message: TypeAlias = Annotated[str, Within(min_length=1, max_length=10_000)]
+"""What a person says to work under way; it stands in the state until it is heard."""
 Seconds: TypeAlias = Annotated[float, Within(gt=0, le=LONGEST_S)]
 UpToADay: TypeAlias = Annotated[float, Within(gt=0, le=DAY_S)]
 """Seconds."""

@@ -114,6 +114,16 @@ def a_step_is_recorded_once(books: ShadowLedger, event: events.StepRecorded) -> 
     return f"{event.key} of {event.task_id} is recorded already" if is_known else None
 
 
+@law(events.StepRecorded)
+def a_message_is_taken_once(books: ShadowLedger, event: events.StepRecorded) -> str | None:
+    """A turn takes the messages that wait for it, each once, with their texts."""
+    waiting = books.work.jobs[event.task_id].steers
+    if any(one not in waiting for one in event.steers):
+        return f"{event.task_id} takes {event.steers}, and {[*waiting]} wait for it"
+    texts = [waiting[one] for one in event.steers]
+    return f"{event.task_id} takes {texts} as {event.output}" if texts and event.output != texts else None
+
+
 @law(events.EscalationAnswered, events.QuestionWithdrawn)
 def a_question_has_one_outcome(
     books: ShadowLedger, event: events.EscalationAnswered | events.QuestionWithdrawn

@@ -53,6 +53,8 @@ def new_ids(event: Any) -> list[str]:
             return [event.agent_id]
         case events.Escalated():
             return [event.escalation_id]
+        case events.Steered():
+            return [event.steer_id]
         case events.GrantGiven():
             return [event.grant_id]
         case events.StateImported():

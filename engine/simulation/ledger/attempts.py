@@ -61,7 +61,7 @@ class WorkLedger(RunBook):
         job = self.jobs[event.task_id]
         job.attempt = None
         if event.restarted:
-            job.steps = {}
+            job.steps, job.heard = {}, []
             for question in [*job.asks.values()]:
                 self.unask(question)
             job.calls = {f"{key}@{event.attempt}": children for key, children in job.calls.items()}
@@ -82,6 +82,7 @@ class WorkLedger(RunBook):
         job = self.jobs[event.task_id]
         job.steps[event.key] = event.output
         job.calling.pop(event.key, None)
+        job.heard += [job.steers.pop(one) for one in event.steers]
 
     def _on_tool_started(self, event: events.ToolStarted) -> None:
         self.jobs[event.task_id].calling[event.key] = event.name

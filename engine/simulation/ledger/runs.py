@@ -199,6 +199,10 @@ class RunBook(WorkBook):
             elif event.kind == "doubt" and event.answer == "ran":
                 job.steps[str(event.detail["key"])] = event.output
 
+    def _on_steered(self, event: events.Steered) -> None:
+        for task_id in event.tasks:
+            self.jobs[task_id].steers[event.steer_id] = event.text
+
     def _on_question_withdrawn(self, event: events.QuestionWithdrawn) -> None:
         self.unask(event.escalation_id)
 

@@ -79,6 +79,10 @@ class Job:
     question: str | None = None
     asks: dict[str, str] = field(default_factory=dict)
     """Open questions of its attempts, by their keys."""
+    steers: dict[str, str] = field(default_factory=dict)
+    """Messages that its next turn takes."""
+    heard: list[str] = field(default_factory=list, compare=False)
+    """Those that its turns have taken, since it began from its input."""
     in_doubt: bool = False
     retrying_until_ms: int | None = None
     cancelling: bool = False
@@ -281,6 +285,7 @@ class WorkBook(Ledger):
             self.ended_twice.append(f"{task_id} was {job.outcome} and ends again as {outcome}")
         job.outcome, job.error, job.ended_ms = outcome, error, at_ms
         job.attempt, job.retrying_until_ms, job.in_doubt = None, None, False
+        job.steers = {}
         self.withdraw(None, task_id)
 
     def pass_by(self, task_id: str, at_ms: int, why: str) -> None:
@@ -358,7 +363,8 @@ class WorkBook(Ledger):
             outcome=task.status if task.ended else None, output=self.resolve(task.output), error=task.error,
             ended_ms=task.ended_ms, attempts=task.attempts, agent_id=task.agent_id,
             steps={key: self.resolve(value) for key, value in task.steps.items()}, calling=dict(task.calling),
-            question=task.escalation_id, asks=dict(task.asks), in_doubt=task.status is TaskStatus.IN_DOUBT,
+            question=task.escalation_id, asks=dict(task.asks), steers=dict(task.steers),
+            in_doubt=task.status is TaskStatus.IN_DOUBT,
             retrying_until_ms=task.retry_at_ms, cancelling=task.cancelling, exceeded=task.exceeded is not None,
             held=task.held, deadline_ms=None if timer is None else timer.due_ms, preemptions=task.preemptions,
             planned=task.mode is not None, outcome_id=task.outcome_id, begun_ms=task.begun_ms,

@@ -1,0 +1,42 @@
+"""Messages for conversations under way: whom they reach. A turn takes them as a recorded step (`runtimes.people`)."""
+
+from engine.core.commands import Steer
+from engine.core.context import Context
+from engine.core.errors import Refused
+from engine.core.events import Steered
+from engine.core.outcomes import Applied, Mint
+from engine.core.queries.reach import reached
+from engine.core.queries.tree import is_cancelled, tasks_of
+from engine.core.state import State, Task
+from engine.core.values import counted
+
+
+def steer(state: State, command: Steer, ctx: Context) -> Applied:
+    """Keep a message for each conversation that it reaches, until the next turn of that takes it."""
+    if not command.text.strip():
+        raise Refused("the message is empty; say what is to be different")
+    subjects = reached(state, command.target)
+    tasks = [task for one in subjects for task in tasks_of(state, one) if _hears(state, task)]
+    if not tasks:
+        raise Refused(f"nothing that {command.target} stands for can hear a message any more")
+    event = Steered(
+        steer_id=Mint(state)("n"),
+        text=command.text,
+        sender=ctx.sender,
+        tasks=[task.id for task in tasks],
+        now=command.now,
+    )
+    at_work = sum(task.attempt is not None for task in tasks)
+    return Applied(
+        events=[event],
+        summary=f"said to {counted(len(tasks), 'task')}, {at_work} of them at work; each hears it at its next turn",
+        result={"steer_id": event.steer_id, "tasks": [*event.tasks], "at_work": at_work},
+    )
+
+
+def _hears(state: State, task: Task) -> bool:
+    """Tell whether a task has a next turn: an open one of an agent that is not run in a process of its own."""
+    if task.kind != "agent" or task.ended or is_cancelled(state, task):
+        return False
+    agent = state.agents.get(task.attempt.agent_id or "") if task.attempt is not None else None
+    return agent is None or state.spec_of(agent).run_in != "process"
