@@ -18,11 +18,10 @@ from dashboard.feed import Feed
 from dashboard.theme import DARK, LIGHT
 from dashboard.views.amounts import size
 from dashboard.views.header import Glimpse
-from dashboard.views.outcomes import changed_agents, spoken
+from dashboard.views.outcomes import NOTHING_TO_UNDO, can_be_undone, spoken
 from dashboard.views.rows import Cell
-from engine.core.commands import Command, Rollback, RollbackAgents, StopEngine
+from engine.core.commands import Command, StopEngine, Undo
 from engine.core.errors import CoreError
-from engine.core.queries.targets import at
 from engine.sender import sender_of
 from store import Reader, StoreError
 
@@ -50,7 +49,8 @@ class Deck(App[int]):
         self.feed = feed
         self.message: Cell | None = None
         """Text of the status line; None without a recent message."""
-        self.undoable: Sequence[tuple[str, int]] = ()
+        self.undoable: list[str] = []
+        """Commands of this session that can be taken back, by their ids."""
         """Agents that the last change gave another generation, with its number."""
         self._clock = clock
         self._said_ms = 0
@@ -99,23 +99,22 @@ class Deck(App[int]):
             return client.perform(command, PATIENCE_S if client.engine_alive() else 0.0)
 
     def _told(self, command: Command, outcome: Outcome) -> None:
-        applied = outcome.status == "applied"
-        if applied:
-            self.undoable = changed_agents(command, outcome.result)
-        undoable = applied and bool(self.undoable)
+        undoable = outcome.status == "applied" and can_be_undone(command)
+        if undoable:
+            self.undoable.append(outcome.command_id)
         said = spoken(
             command, outcome.status, outcome.seq, summary=outcome.summary, reason=outcome.reason, undoable=undoable
         )
         self.say(said.text, said.tone)
 
-    def undo(self) -> None:
-        """Undo the last reported change as one change; refused where an agent has changed since."""
-        if not self.undoable:
-            self.say("nothing to undo; u undoes the last swap", "muted")
-            return
-        undone, self.undoable = self.undoable, ()
-        each = [Rollback(agent=at(agent_id), generation=generation) for agent_id, generation in undone]
-        self.order(each[0] if len(each) == 1 else RollbackAgents(rollbacks=each))
+    def undo(self, command_id: str | None = None) -> None:
+        """Undo a command, else the last one of this session; refused where what it changed has changed since."""
+        if command_id is None:
+            if not self.undoable:
+                self.say(NOTHING_TO_UNDO, "muted")
+                return
+            command_id = self.undoable.pop()
+        self.order(Undo(command_id=command_id))
 
     def read(self, work: Callable[[Reader], T], then: Callable[[T], None]) -> None:
         """Read the file in a thread, then go on here with what was found."""

@@ -84,8 +84,8 @@ AGENTS = (
         says="give an agent the spec of the generation before",
     ),
     Action(
-        name="undo", key="u", does=lambda at, said: at.deck.undo(), writes=True,
-        told="undo the last swap", says="undo the last swap",
+        name="undo", key="u", does=lambda at, said: at.deck.undo(said.word()), writes=True,
+        arguments="[COMMAND]", told="undo the last change, where nothing has changed since", says="undo a change",
     ),
     Action(
         name="strategy", key="S", does=_strategy, writes=True, of=supervisors,

@@ -42,6 +42,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "pause": ("dashboard.cli.members:pause", "Let an agent, a supervisor or a run start nothing new."),
         "resume": ("dashboard.cli.members:resume", "Resume what is paused."),
         "steer": ("dashboard.cli.work:steer", "Say something to work under way."),
+        "undo": ("dashboard.cli.work:undo", "Take a change back."),
         "cancel": ("dashboard.cli.work:cancel", "Stop a run, a task or an agent's work at its next step."),
         "abort": ("dashboard.cli.work:abort", "Stop it at once."),
         "retry": ("dashboard.cli.work:retry", "Try a task again, or submit a finished run again."),

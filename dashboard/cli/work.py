@@ -27,6 +27,7 @@ from engine.core.commands import (
     SetDeadline,
     SetPriority,
     Steer,
+    Undo,
 )
 from engine.core.fact import JsonValue
 from engine.core.state import State
@@ -82,6 +83,16 @@ priority = plain(
     "priority", SetPriority, "target", click.Argument(["priority"], type=click.IntRange(0, LOWEST_PRIORITY)),
     about="Make the run or task TARGET as urgent as PRIORITY: 0 goes first, 9 last, 5 is usual.",
 )  # fmt: skip
+
+
+@change("undo")
+@click.argument("command_id", metavar="[COMMAND]", required=False)
+def undo(command_id: str | None) -> Command:
+    """Take back the last change that can be, or the one with the id COMMAND, where nothing has changed since.
+
+    Swaps, rollbacks, pause, resume, settings, priorities, deadlines, moves and specialties can be.
+    """
+    return Undo(command_id=command_id)
 
 
 @change("deadline")

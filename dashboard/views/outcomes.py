@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from dashboard.views.rows import Cell
 from engine.core.code import named_in
-from engine.core.commands import Command, Rollback, RollbackAgents, SwapAgent, SwapAgents
+from engine.core.commands import Command
 from engine.core.context import Context
 from engine.core.errors import Refused
 from engine.core.events import Event
@@ -58,12 +58,14 @@ def spoken(
     return Cell(f"queued: {what}; no engine has taken it yet, the next one will", "draining")
 
 
-def changed_agents(command: Command, result: Mapping[str, Any]) -> list[tuple[str, int]]:
-    """Return the agents that a command gave another generation, with its number; none of another command."""
-    if not isinstance(command, SwapAgent | SwapAgents | Rollback | RollbackAgents):
-        return []
-    each = result.get("agents", [result])
-    return [(str(one["agent_id"]), int(one["generation"])) for one in each if "agent_id" in one]
+NOTHING_TO_UNDO = "nothing to undo; u undoes a swap, a pause, a priority, a deadline, a move, settings or specialties"
+
+
+def can_be_undone(command: Command) -> bool:
+    """Tell whether there is a command that takes this one back."""
+    from engine.core.queries.undoing import INVERSES  # not before something was changed
+
+    return type(command) in INVERSES
 
 
 SHOWN = 8

@@ -172,6 +172,7 @@ SENTENCES: dict[type, tuple[_Says, str]] = {
         lambda t, e: f"{counted(len(e.references), 'reference')} trusted: {', '.join(e.references)}", ""
     ),
     on.CommandApplied: (lambda t, e: f"{e.sender or 'somebody'}: {e.summary or e.command}", "accent"),
+    on.CommandUndone: ("a {command} was taken back ({command_id})", ""),
     on.CommandRefused: (lambda t, e: f"{e.sender or 'somebody'}: {e.command} refused: {e.reason}", "error"),
     on.SignalDropped: (
         lambda t, e: f"a {e.signal} signal{f' of {t.task_id}' if e.task_id else ''} could not be handled, a defect: "

@@ -11,7 +11,17 @@ from typing import Any, ClassVar
 
 from msgspec import field
 
-from engine.core.entities.engine import OF_ATTEMPTS, Engine, Escalation, Grant, Ledger, Outcome, Timer, timer_id
+from engine.core.entities.engine import (
+    OF_ATTEMPTS,
+    Engine,
+    Escalation,
+    Grant,
+    Ledger,
+    Outcome,
+    Timer,
+    Undoable,
+    timer_id,
+)
 from engine.core.entities.memory import (
     CONVERSATIONS,
     EXCHANGES,
@@ -54,6 +64,8 @@ SUMMARIES = 200
 """How many finished runs are remembered in one line each."""
 OUTCOMES = 1000
 """How many commands are remembered, so that one that arrives again is not carried out again."""
+UNDOABLE = 100
+"""How many commands can be taken back."""
 NO_CODE = ("", "")
 """Of an agent whose code has no hash: that of its generation, and of the one before."""
 
@@ -107,6 +119,8 @@ class State:
     finished: list[RunSummary] = field(default_factory=list)
     """The last finished runs, newest last."""
     commands: OrderedDict[str, Outcome] = field(default_factory=OrderedDict)
+    undoable: OrderedDict[str, Undoable] = field(default_factory=OrderedDict)
+    """The last commands that can be taken back, by their ids, the newest last."""
     tasks_total: int = 0
     tasks_done: int = 0
     tasks_failed: int = 0

@@ -206,6 +206,7 @@ BY_FIELD: dict[tuple[str, str], Callable[[Random, State], Any]] = {
     ("Optimize", "performance_threshold"): _one(0.5, 0.85, 1.0),
     ("Answer", "escalation"): lambda draw, state: one_of(draw, list(state.escalations)),
     ("Answer", "also"): lambda draw, state: draw.sample([*state.escalations], min(len(state.escalations), 2)),
+    ("Undo", "command_id"): lambda draw, state: draw.choice([None, *state.undoable]),
     ("Steer", "target"): lambda draw, state: _at_work(draw, state),
     ("Steer", "text"): _one("look closer", "stop after the next", "a message of several words\n" * 40),
     ("Abort", "target"): lambda draw, state: _at_work(draw, state),

@@ -57,6 +57,7 @@ WEIGHTS: dict[str, float] = {
     "replace_team": 0.4,
     "cancel": 0.6,
     "abort": 0.3,
+    "undo": 0.7,
     "pause": 0.7,
     "resume": 1.5,
     "set_priority": 1.5,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from engine.core.commands import Abort, Answer, RevokeGrant, Steer
+from engine.core.commands import Abort, Answer, RevokeGrant, Steer, Undo
 from engine.core.fact import JsonValue
 from engine.core.state import Escalation, Grant
 from engine.errors import HostStopped
@@ -90,3 +90,13 @@ class People(Node):
             CommandRefusedError: If nothing of it is at work.
         """
         return await self._engine.order(lambda: Abort(target=self._any_target(target), reason=reason))
+
+    async def undo(self, command_id: str | None = None) -> Applied:
+        """Take back the last change that can be, or the one of a command, where nothing has changed since.
+
+        Swaps, rollbacks, pause, resume, settings, priorities, deadlines, moves and specialties can be.
+
+        Raises:
+            CommandRefusedError: If it cannot be, or what it changed is not as it left it.
+        """
+        return await self._engine.order(lambda: Undo(command_id=command_id))

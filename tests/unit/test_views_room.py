@@ -3,12 +3,21 @@
 from dashboard.views.digest import digest, needs_person
 from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, inbox, question_lines
 from dashboard.views.members import parents, takers
-from dashboard.views.outcomes import changed_agents, rehearsed, spoken
+from dashboard.views.outcomes import can_be_undone, rehearsed, spoken
 from dashboard.views.swaps import attempt_lines, candidate_line, mode_lines, refusal_of, sharing
 from dashboard.views.switching import asks_for, has_settings, strategies
 from dashboard.views.work import now_of_agent
 from engine.core.codec import encode_state
-from engine.core.commands import Pause, Reassign, RegisterSpec, SetPriority, SupervisorSpec, SwapAgent, SwapAgents
+from engine.core.commands import (
+    Cancel,
+    Pause,
+    Reassign,
+    RegisterSpec,
+    SetPriority,
+    SupervisorSpec,
+    SwapAgent,
+    SwapAgents,
+)
 from engine.core.decide import escalations, failing
 from engine.core.events import CommandApplied
 from engine.core.options import SupervisorOptions
@@ -149,10 +158,9 @@ def test_every_strategy_says_what_it_does_and_what_it_asks_for() -> None:
 
 def test_a_swap_is_told_with_the_key_that_takes_it_back() -> None:
     swap = SwapAgent(agent="a1", registered="x")
-    assert changed_agents(swap, {"agent_id": "a1", "generation": 2}) == [("a1", 2)]
-    many = {"agents": [{"agent_id": "a1", "generation": 2}, {"agent_id": "a2", "generation": 5}]}
-    assert changed_agents(SwapAgents(swaps=[swap]), many) == [("a1", 2), ("a2", 5)]
-    assert changed_agents(Pause(target="a1"), {"agent_id": "a1"}) == []
+    assert can_be_undone(swap)
+    assert can_be_undone(SwapAgents(swaps=[swap]))
+    assert not can_be_undone(Cancel(target="r1"))
     assert spoken(swap, "applied", 7, summary="swapped ada to g2", undoable=True).text.endswith("at seq 7 · u undo")
 
 

@@ -5,7 +5,7 @@ from typing import TypeAlias, get_args
 
 from msgspec import field
 
-from engine.core.commands.engine import HandOver, ImportState, Ping, StopEngine
+from engine.core.commands.engine import HandOver, ImportState, Ping, StopEngine, Undo
 from engine.core.commands.run import (
     Abort,
     Answer,
@@ -75,6 +75,7 @@ Command: TypeAlias = (
     | StopEngine
     | HandOver
     | Ping
+    | Undo
     | ImportState
 )
 COMMANDS: tuple[type[Command], ...] = get_args(Command)

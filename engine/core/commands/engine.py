@@ -27,6 +27,15 @@ class HandOver:
 
 
 @fact
+class Undo:
+    """Take a command back, where nothing that it changed has changed since."""
+
+    type: Literal["undo"] = "undo"
+    command_id: str | None = None
+    """None is the last one that can be taken back."""
+
+
+@fact
 class Ping:
     """Ask whether the engine answers."""
 

@@ -51,8 +51,10 @@ class SetDeadline:
 
     type: Literal["set_deadline"] = "set_deadline"
     target: Target
-    deadline_s: Seconds | None
+    deadline_s: Seconds | None = None
     """Seconds from now on; None takes the deadline away."""
+    due_ms: int | None = None
+    """The moment itself, UTC milliseconds; in place of `deadline_s`."""
 
 
 @fact

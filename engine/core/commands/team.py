@@ -1,6 +1,6 @@
 """Commands about who is in the team."""
 
-from typing import Literal, TypeAlias, Union
+from typing import Annotated, Literal, TypeAlias, Union
 
 from msgspec import field
 
@@ -9,6 +9,7 @@ from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec, Aggregation
 from engine.core.validation.bounds import Attempts, Label, Matches, Members, Name, Participants, Seconds, Slots
 from engine.core.validation.records import Written
+from engine.core.validation.rules import Within
 
 
 class SupervisorSpec(Written, kw_only=True, tag_field="type", tag="supervisor"):
@@ -193,6 +194,8 @@ class Move:
     type: Literal["move"] = "move"
     target: Target
     parent: Target
+    place: Annotated[int, Within(ge=0)] | None = None
+    """How many members stand before it there; None puts it last."""
 
 
 @fact
@@ -215,6 +218,8 @@ class ChangeSupervisor:
     options: SupervisorOptions | None = None
     max_parallel: Slots | None = None
     max_agents: Members | None = None
+    exactly: bool = False
+    """Take the options as they are given, also those that are None or empty."""
 
 
 @fact

@@ -30,6 +30,7 @@ from engine.core.decide import (
     strategy,
     swapping,
     team,
+    undoing,
 )
 from engine.core.decide.attempts import ON_STOPPED
 from engine.core.errors import Refused
@@ -38,6 +39,7 @@ from engine.core.fact import changed
 from engine.core.limits import deadlines, enforcement
 from engine.core.outcomes import Applied, stamped
 from engine.core.prompts import Prompt
+from engine.core.queries.undoing import as_command, as_json, inverse_of
 from engine.core.shown import args_of
 from engine.core.signals import Signal
 from engine.core.state import State
@@ -144,6 +146,16 @@ escalations.ON_ANSWER["permission"] = asking.permitted
 ON_STOPPED["limit"] = enforcement.set_aside
 
 
+def undo(state: State, command: commands.Undo, ctx: Context) -> Applied:
+    """Carry out the inverse of a command."""
+    command_id, found = undoing.undone(state, command)
+    inverse = as_command(found.inverse)
+    return undoing.undo_event(command_id, found, ON_COMMAND[type(inverse)](state, inverse, ctx))
+
+
+ON_COMMAND[commands.Undo] = undo
+
+
 def decide(state: State, message: Order | Signal | Prompt, ctx: Context) -> list[Event]:
     """Return what happens because of `message`; `state` is left as it was.
 
@@ -173,6 +185,7 @@ def _decide_order(state: State, order: Order, ctx: Context) -> list[Event]:
         ctx = changed(ctx, granted=order.granted, ended=order.ended, sender=order.sender)
     try:
         applied = carry_out(state, order.command, ctx)
+        inverse = inverse_of(state, order.command)
     except Refused as refusal:
         return [
             CommandRefused(
@@ -192,5 +205,6 @@ def _decide_order(state: State, order: Order, ctx: Context) -> list[Event]:
         summary=applied.summary,
         result=applied.result,
         args=args_of(order.command),
+        inverse=as_json(inverse),
     )
     return [*applied.events, done]

@@ -4,7 +4,7 @@ from engine.core.commands import Move
 from engine.core.context import Context
 from engine.core.decide.team import must, name_is_free
 from engine.core.errors import Refused
-from engine.core.events import Event, MemberMoved, QueueMade, TaskRequeued
+from engine.core.events import Event, MemberMoved, MembersOrdered, QueueMade, TaskRequeued
 from engine.core.outcomes import Applied
 from engine.core.queries.placement import able_agents, able_queues_for
 from engine.core.queries.queues import able_queue, is_of_few
@@ -19,6 +19,9 @@ def move(state: State, command: Move, ctx: Context) -> Applied:
     if isinstance(member, Agent):
         _must_have_room(state, parent)
     events = moved(state, member, parent, ctx)
+    if command.place is not None and command.place < len(parent.members):
+        members = [*parent.members[: command.place], member.id, *parent.members[command.place :]]
+        events.append(MembersOrdered(supervisor_id=parent.id, members=members))
     depth = depth_of(state, parent) + (0 if isinstance(member, Agent) else height_of(state, member))
     return with_warning(
         Applied(

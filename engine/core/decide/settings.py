@@ -33,7 +33,8 @@ def change_supervisor(state: State, command: ChangeSupervisor, ctx: Context) -> 
     wanted: dict[str, Any] = {"max_parallel": command.max_parallel, "max_agents": command.max_agents}
     wanted = {name: value for name, value in wanted.items() if value is not None}
     if command.options is not None:
-        wanted["options"] = overlaid(supervisor.options, command.options)
+        exactly = command.exactly
+        wanted["options"] = command.options if exactly else overlaid(supervisor.options, command.options)
         names = [member_name(state, one) for one in supervisor.members]
         check_options(supervisor.name, supervisor.mode, wanted["options"], names)
     trust = trusted(state, named_in(command), ctx)

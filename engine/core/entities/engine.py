@@ -89,6 +89,19 @@ class Outcome:
 
 
 @entity
+class Undoable:
+    """A command that can be taken back."""
+
+    command: str
+    """Its type."""
+    summary: str
+    inverse: JsonValue
+    """The command that does it."""
+    left: JsonValue
+    """What it changed, as it left that (`queries.undoing.left_by`)."""
+
+
+@entity
 class Engine:
     """The last engine that this state knows of."""
 

@@ -24,6 +24,7 @@ from engine.core.events.attempt import (
 from engine.core.events.engine import (
     CommandApplied,
     CommandRefused,
+    CommandUndone,
     EngineStarted,
     EngineStopped,
     ImportBegan,
@@ -138,6 +139,7 @@ Event: TypeAlias = (
     | ReferencesTrusted
     | CommandApplied
     | CommandRefused
+    | CommandUndone
     | SignalDropped
     | ImportBegan
     | PartImported

@@ -74,6 +74,19 @@ class CommandApplied:
     result: dict[str, JsonValue] = field(default_factory=dict)
     args: dict[str, JsonValue] = field(default_factory=dict)
     """What the command said, where that was not the default: short, and without secrets (`shown.args_of`)."""
+    inverse: JsonValue = None
+    """The command that takes it back, where there is one."""
+
+
+@fact
+class CommandUndone:
+    """What a command did was taken back."""
+
+    type: Literal["command_undone"] = "command_undone"
+    at_ms: int = 0
+    command_id: str
+    command: str
+    """Its type."""
 
 
 @fact

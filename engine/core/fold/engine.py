@@ -3,6 +3,7 @@
 from engine.core.events import (
     CommandApplied,
     CommandRefused,
+    CommandUndone,
     EngineStarted,
     EngineStopped,
     ImportBegan,
@@ -16,7 +17,8 @@ from engine.core.events import (
 from engine.core.fold.importing import begin_import, end_import, take_part, take_summaries
 from engine.core.fold.slots import refresh_agent, tell_all
 from engine.core.fold.timers import Handlers
-from engine.core.state import OUTCOMES, Engine, Outcome, State, Team
+from engine.core.queries.undoing import as_command, left_by
+from engine.core.state import OUTCOMES, UNDOABLE, Engine, Outcome, State, Team, Undoable
 
 
 def _engine_started(state: State, event: EngineStarted) -> None:
@@ -65,6 +67,17 @@ def _remember(state: State, command_id: str, outcome: Outcome) -> None:
 
 def _command_applied(state: State, event: CommandApplied) -> None:
     _remember(state, event.command_id, Outcome(status="applied", seq=state.seq))
+    if event.inverse is not None:
+        left = left_by(state, as_command(event.inverse))
+        state.undoable[event.command_id] = Undoable(
+            command=event.command, summary=event.summary, inverse=event.inverse, left=left
+        )
+        while len(state.undoable) > UNDOABLE:
+            state.undoable.popitem(last=False)
+
+
+def _command_undone(state: State, event: CommandUndone) -> None:
+    state.undoable.pop(event.command_id, None)
 
 
 def _command_refused(state: State, event: CommandRefused) -> None:
@@ -84,6 +97,7 @@ HANDLERS: Handlers = {
     ReferencesTrusted: _references_trusted,
     CommandApplied: _command_applied,
     CommandRefused: _command_refused,
+    CommandUndone: _command_undone,
     SignalDropped: _signal_dropped,
     ImportBegan: begin_import,
     PartImported: take_part,

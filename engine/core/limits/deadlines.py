@@ -72,10 +72,15 @@ def set_deadline(state: State, command: SetDeadline, ctx: Context) -> Applied:
     found = find_work(state, command.target)
     if isinstance(found, RunSummary):
         raise Refused(f"run {found.id} has ended already ({found.status.value}); it needs no deadline")
+    wanted_s = command.deadline_s
+    if command.due_ms is not None:
+        wanted_s = (command.due_ms - ctx.now_ms) / 1000
+        if wanted_s <= 0:
+            raise Refused(f"that deadline of {found.id} has passed; set a later one")
     if isinstance(found, Task) and found.parent_id is not None:
-        return _set_for_task(state, found, command.deadline_s, ctx)
+        return _set_for_task(state, found, wanted_s, ctx)
     run = found if isinstance(found, Run) else state.runs[found.run_id]
-    return _set_for_run(state, run, command.deadline_s, ctx)
+    return _set_for_run(state, run, wanted_s, ctx)
 
 
 def _set_for_run(state: State, run: Run, wanted_s: float | None, ctx: Context) -> Applied:

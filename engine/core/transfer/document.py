@@ -21,7 +21,19 @@ from engine.core.state import State
 from engine.core.transfer.table import Table, default_of
 from engine.core.values import TextRef
 
-OF_ONE_FILE = ("seq", "engine", "team", "trusted", "code", "commands", "declared", "incoming", "parts", "grants")
+OF_ONE_FILE = (
+    "seq",
+    "engine",
+    "team",
+    "trusted",
+    "code",
+    "commands",
+    "undoable",
+    "declared",
+    "incoming",
+    "parts",
+    "grants",
+)
 """Fields of the state that mean nothing in another file; trust is the operator's, never an archive's."""
 DERIVED = {
     "supervisors": ("taken", "restarts_ms"),

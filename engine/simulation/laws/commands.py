@@ -41,6 +41,18 @@ def an_applied_command_has_done_what_it_asks(books: ShadowLedger, event: events.
     return None if wrong is None else f"{event.command_id} ({event.command}, {event.summary!r:.80}): {wrong}"
 
 
+@law(events.CommandUndone)
+def a_command_is_undone_once(books: ShadowLedger, event: events.CommandUndone) -> str | None:
+    """A command is taken back once, after it was applied."""
+    applied = [one for one in books.events if isinstance(one, events.CommandApplied)]
+    found = next((one for one in applied if one.command_id == event.command_id), None)
+    if found is None or found.inverse is None:
+        return f"{event.command_id} is undone, and was not applied, or has no inverse"
+    before = [one for one in books.events if isinstance(one, events.CommandUndone)]
+    again = sum(one.command_id == event.command_id for one in before)
+    return f"{event.command_id} is undone again" if again else None
+
+
 class _Applied:
     """Tells what an applied command has not done, by its type; commands without a method change nothing that lasts."""
 

@@ -1,0 +1,50 @@
+"""Taking a command back, where what it changed is as it left it. What takes which command back: `queries.undoing`."""
+
+from engine.core.commands import Undo
+from engine.core.errors import Refused
+from engine.core.events import CommandUndone
+from engine.core.outcomes import Applied
+from engine.core.queries.undoing import as_command, left_by
+from engine.core.state import State, Undoable
+
+KINDS = "swaps, rollbacks, pause, resume, settings, priorities, deadlines, moves and specialties"
+
+
+def undone(state: State, command: Undo) -> tuple[str, Undoable]:
+    """Return the id of the command that is to be taken back, and what is known of it.
+
+    Raises:
+        Refused: If it cannot be, or what it changed has changed since.
+    """
+    if command.command_id is None:
+        if not state.undoable:
+            raise Refused(f"there is nothing to undo; {KINDS} can be")
+        command_id = next(reversed(state.undoable))
+    else:
+        command_id = command.command_id
+    found = state.undoable.get(command_id)
+    if found is None:
+        raise Refused(_why_not(state, command_id))
+    if left_by(state, as_command(found.inverse)) != found.left:
+        raise Refused(
+            f"what {found.command} did ({found.summary}) has changed since; look at it, and change it by hand"
+        )
+    return command_id, found
+
+
+def _why_not(state: State, command_id: str) -> str:
+    known = state.commands.get(command_id)
+    if known is None:
+        return f"no command {command_id!r} is known; events --json shows the ids"
+    if known.status == "refused":
+        return f"command {command_id} was refused and changed nothing"
+    return f"command {command_id} cannot be undone, or was already; {KINDS} can be"
+
+
+def undo_event(command_id: str, found: Undoable, applied: Applied) -> Applied:
+    """Return what taking a command back does."""
+    return Applied(
+        events=[*applied.events, CommandUndone(command_id=command_id, command=found.command)],
+        summary=f"undid {found.command} ({found.summary}): {applied.summary}",
+        result=applied.result | {"undone": command_id},
+    )

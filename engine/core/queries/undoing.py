@@ -1,0 +1,219 @@
+"""What takes a command back: one inverse for each command that has one, made from the state before it.
+
+Whether an inverse still means what it meant is told by `left_by`: what it would change is as the command left it.
+Objects are named by their ids in an inverse, so a name that somebody else has by now does not mislead it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from engine.core.commands import (
+    ChangeCapabilities,
+    ChangeSupervisor,
+    Command,
+    Move,
+    Pause,
+    Resume,
+    Rollback,
+    RollbackAgents,
+    SetDeadline,
+    SetPriority,
+    SwapAgent,
+    SwapAgents,
+    Undo,
+)
+from engine.core.errors import Refused
+from engine.core.fact import JsonValue
+from engine.core.queries.targets import at, find_agent, find_any, find_member, find_supervisor, find_work
+from engine.core.queries.tree import tasks_of
+from engine.core.state import Agent, Run, RunSummary, State, Supervisor, Task, timer_id
+
+
+def inverse_of(state: State, command: Command) -> Command | None:
+    """Return what takes `command` back, which is about to be carried out on `state`; None where nothing can."""
+    make = INVERSES.get(type(command))
+    return None if make is None else make(state, command)
+
+
+def left_by(state: State, inverse: Command) -> JsonValue:
+    """Return what an inverse would change, as it is; None where that is gone."""
+    try:
+        found: JsonValue = _LEFT[type(inverse)](state, inverse)
+    except Refused:
+        return None
+    return found
+
+
+def as_json(inverse: Command | None) -> JsonValue:
+    """Return an inverse as it stands in the journal."""
+    found: JsonValue = None if inverse is None else msgspec.to_builtins(inverse)
+    return found
+
+
+def as_command(inverse: JsonValue) -> Command:
+    """Return an inverse that was read from the journal."""
+    assert isinstance(inverse, dict)
+    made: Command = msgspec.convert(inverse, _BY_TYPE[str(inverse["type"])])
+    return made
+
+
+def _swap(state: State, command: SwapAgent | Rollback) -> Rollback:
+    agent = find_agent(state, command.agent)
+    return Rollback(agent=at(agent.id), mode=command.mode, generation=agent.generation + 1)
+
+
+def _swaps(state: State, command: SwapAgents) -> RollbackAgents:
+    return RollbackAgents(rollbacks=[_swap(state, one) for one in command.swaps])
+
+
+def _rollbacks(state: State, command: RollbackAgents) -> RollbackAgents:
+    return RollbackAgents(rollbacks=[_swap(state, one) for one in command.rollbacks])
+
+
+def _pause(state: State, command: Pause) -> Resume:
+    return Resume(target=at(find_any(state, command.target).id))
+
+
+def _resume(state: State, command: Resume) -> Pause | None:
+    """What was in error as well, or instead, is not broken again."""
+    found = find_any(state, command.target)
+    if not isinstance(found, Run | Agent | Supervisor) or not found.paused:
+        return None
+    is_in_trouble = not isinstance(found, Run) and found.error is not None
+    shut = isinstance(found, Agent) and found.circuit != "closed"
+    return None if is_in_trouble or shut else Pause(target=at(found.id))
+
+
+def _priority(state: State, command: SetPriority) -> SetPriority | None:
+    """What has several priorities cannot get them back by one command."""
+    found = find_work(state, command.target)
+    if isinstance(found, RunSummary):
+        return None
+    work = [task for task in tasks_of(state, found) if task.kind == "agent" and not task.ended]
+    if any(task.priority != found.priority for task in work):
+        return None
+    return SetPriority(target=found.id, priority=found.priority)
+
+
+def _deadline(state: State, command: SetDeadline) -> SetDeadline:
+    found = find_work(state, command.target)
+    return SetDeadline(target=found.id, due_ms=_due_ms(state, found))
+
+
+def _due_ms(state: State, found: Run | Task | RunSummary) -> int | None:
+    """Return the moment of the deadline of its own that work has."""
+    whole = state.runs.get(found.run_id) if isinstance(found, Task) and found.parent_id is None else found
+    timer = None if whole is None else state.timers.get(timer_id("deadline", whole.id))
+    return None if timer is None else timer.due_ms
+
+
+def _move(state: State, command: Move) -> Move | None:
+    member = find_member(state, command.target)
+    parent_id = member.supervisor_id if isinstance(member, Agent) else member.parent_id
+    if parent_id is None:
+        return None  # a supervisor on top cannot be moved back there
+    place = state.supervisors[parent_id].members.index(member.id)
+    return Move(target=at(member.id), parent=at(parent_id), place=place)
+
+
+def _settings(state: State, command: ChangeSupervisor) -> ChangeSupervisor:
+    found = find_supervisor(state, command.supervisor)
+    return ChangeSupervisor(
+        supervisor=at(found.id),
+        options=found.options,
+        max_parallel=found.max_parallel,
+        max_agents=found.max_agents,
+        exactly=True,
+    )
+
+
+def _capabilities(state: State, command: ChangeCapabilities) -> ChangeCapabilities:
+    agent = find_agent(state, command.agent)
+    has = {word.casefold(): word for word in state.spec_of(agent).specialties}
+    add, remove = (
+        list(dict.fromkeys(" ".join(one.split()) for one in words)) for words in (command.add, command.remove)
+    )
+    return ChangeCapabilities(
+        agent=at(agent.id),
+        add=[has[word.casefold()] for word in remove if word.casefold() in has],
+        remove=[word for word in add if word.casefold() not in has],
+    )
+
+
+def _undo(state: State, command: Undo) -> Command | None:
+    """What takes an undo back does again what was undone."""
+    command_id = command.command_id or next(reversed(state.undoable), "")
+    found = state.undoable.get(command_id)
+    return None if found is None else inverse_of(state, as_command(found.inverse))
+
+
+INVERSES: dict[type, Callable[[State, Any], Command | None]] = {
+    SwapAgent: _swap,
+    SwapAgents: _swaps,
+    Rollback: _swap,
+    RollbackAgents: _rollbacks,
+    Pause: _pause,
+    Resume: _resume,
+    SetPriority: _priority,
+    SetDeadline: _deadline,
+    Move: _move,
+    ChangeSupervisor: _settings,
+    ChangeCapabilities: _capabilities,
+    Undo: _undo,
+}
+"""What makes the inverse of a command, by its class."""
+
+
+def _generations(state: State, inverse: RollbackAgents) -> JsonValue:
+    return [find_agent(state, one.agent).generation for one in inverse.rollbacks]
+
+
+def _is_paused(state: State, inverse: Pause | Resume) -> JsonValue:
+    found = find_any(state, inverse.target)
+    return found.paused if isinstance(found, Run | Agent | Supervisor) else None
+
+
+def _priorities(state: State, inverse: SetPriority) -> JsonValue:
+    found = find_work(state, inverse.target)
+    return None if isinstance(found, RunSummary) else found.priority
+
+
+def _place(state: State, inverse: Move) -> JsonValue:
+    member = find_member(state, inverse.target)
+    return member.supervisor_id if isinstance(member, Agent) else member.parent_id
+
+
+def _set(state: State, inverse: ChangeSupervisor) -> JsonValue:
+    found = find_supervisor(state, inverse.supervisor)
+    said: JsonValue = msgspec.to_builtins([found.options, found.max_parallel, found.max_agents])
+    return said
+
+
+def _able(state: State, inverse: ChangeCapabilities) -> JsonValue:
+    agent = find_agent(state, inverse.agent)
+    return [agent.generation, *sorted(state.spec_of(agent).specialties)]
+
+
+def _due(state: State, inverse: SetDeadline) -> JsonValue:
+    found = find_work(state, inverse.target)
+    return None if isinstance(found, RunSummary) else [_due_ms(state, found)]
+
+
+def _generation(state: State, inverse: Rollback) -> JsonValue:
+    return find_agent(state, inverse.agent).generation
+
+
+_LEFT: dict[type, Callable[[State, Any], JsonValue]] = {
+    Rollback: _generation,
+    RollbackAgents: _generations,
+    Pause: _is_paused,
+    Resume: _is_paused,
+    SetPriority: _priorities,
+    SetDeadline: _due,
+    Move: _place,
+    ChangeSupervisor: _set,
+    ChangeCapabilities: _able,
+}
+_BY_TYPE: dict[str, Any] = {str(one.type): one for one in _LEFT}  # type: ignore[attr-defined]

@@ -1,0 +1,149 @@
+"""Taking commands back: each brings back what was, and is refused where that has changed since."""
+
+from typing import Any
+
+import pytest
+from msgspec import to_builtins
+
+from engine.core.commands import (
+    ChangeCapabilities,
+    ChangeSupervisor,
+    Command,
+    Move,
+    Pause,
+    Resume,
+    Rollback,
+    SetDeadline,
+    SetPriority,
+    Submit,
+    SupervisorSpec,
+    SwapAgent,
+    SwapAgents,
+    Undo,
+)
+from engine.core.events import CommandApplied
+from engine.core.legality import assert_legal
+from engine.core.limits import Limits
+from engine.core.options import SupervisorOptions
+from tests.story import applied, member, refused
+from tests.world import World, agent, team_world
+
+OTHER = agent("ada", "sum", timeout_s=9)
+
+
+def team() -> World:
+    """A team of two levels, with a run at work, whose limits are set."""
+    options = SupervisorOptions(limits=Limits(cost_usd="2"))  # type: ignore[arg-type]
+    world = team_world(
+        agent("ada", "sum", "count"), agent("bob", "dig"), SupervisorSpec(name="books", members=[agent("eve", "read")]),
+        options=options, participants=["ada"],
+    )  # fmt: skip
+    world.order(Submit(request="go", deadline_s=600))
+    return world
+
+
+def what_was(world: World) -> Any:
+    """Return all that an undo has to bring back: members in their places, settings, specs, pauses, runs."""
+    state = world.state
+    return to_builtins(
+        {
+            "teams": [
+                (one.id, one.parent_id, one.members, one.options, one.max_parallel, one.max_agents, one.paused)
+                for one in state.supervisors.values()
+            ],
+            "agents": [
+                (one.id, one.name, one.supervisor_id, sorted(state.spec_of(one).specialties), one.paused,
+                 state.spec_of(one).timeout_s)
+                for one in state.agents.values()
+            ],
+            "runs": [(one.id, one.priority, one.deadline_ms, one.paused) for one in state.runs.values()],
+            "tasks": [(one.id, one.priority, one.deadline_ms) for one in state.tasks.values()],
+        }
+    )  # fmt: skip
+
+
+CHANGES: list[tuple[Command, list[Command]]] = [
+    (SwapAgent(agent="bob", spec=agent("bob", "dig", timeout_s=5)), []),
+    (SwapAgents(swaps=[SwapAgent(agent="bob", spec=agent("bob", "dig", timeout_s=5))]), []),
+    (Rollback(agent="bob"), [SwapAgent(agent="bob", spec=agent("bob", "dig", timeout_s=5))]),
+    (Pause(target="bob"), []),
+    (Pause(target="books"), []),
+    (Pause(target="r1"), []),
+    (Resume(target="bob"), [Pause(target="bob")]),
+    (SetPriority(target="r1", priority=1), []),
+    (SetDeadline(target="r1", deadline_s=60), []),
+    (SetDeadline(target="r1"), []),
+    (SetDeadline(target="r1", deadline_s=60), [SetDeadline(target="r1")]),
+    (Move(target="ada", parent="books"), []),
+    (Move(target="eve", parent="chief"), []),
+    (ChangeSupervisor(supervisor="chief", max_parallel=3), []),
+    (ChangeSupervisor(supervisor="chief", options=SupervisorOptions(limits=Limits(attempts=7))), []),
+    (ChangeSupervisor(supervisor="books", options=SupervisorOptions(limits=Limits(attempts=7), grace_s=3)), []),
+    (ChangeCapabilities(agent="ada", add=["read", "SUM"], remove=["count"]), []),
+]
+
+
+@pytest.mark.parametrize(("change", "before"), CHANGES, ids=[f"{n}-{c.type}" for n, (c, _) in enumerate(CHANGES)])
+def test_an_undo_brings_back_what_was_and_another_takes_that_back(change: Command, before: list[Command]) -> None:
+    world = team()
+    for command in before:
+        applied(world, command)
+    was = what_was(world)
+    applied(world, change)
+    became = what_was(world)
+    assert became != was
+
+    applied(world, Undo())
+    assert what_was(world) == was
+    applied(world, Undo())
+    assert what_was(world) == became
+    assert_legal(world.state)
+
+
+@pytest.mark.parametrize(
+    ("change", "since"),
+    [
+        (SwapAgent(agent="ada", spec=OTHER), Rollback(agent="ada")),
+        (Pause(target="ada"), Resume(target="ada")),
+        (SetPriority(target="r1", priority=1), SetPriority(target="r1", priority=2)),
+        (SetDeadline(target="r1", deadline_s=60), SetDeadline(target="r1")),
+        (Move(target="bob", parent="books"), Move(target="bob", parent="chief")),
+        (ChangeSupervisor(supervisor="chief", max_parallel=3), ChangeSupervisor(supervisor="chief", max_agents=9)),
+        (ChangeCapabilities(agent="bob", add=["read"]), ChangeCapabilities(agent="bob", add=["write"])),
+    ],
+    ids=lambda one: str(one.type),
+)
+def test_what_has_changed_since_is_not_undone(change: Command, since: Command) -> None:
+    world = team()
+    first = world.order(change)[-1]
+    assert isinstance(first, CommandApplied)
+    applied(world, since)
+
+    assert "has changed since" in refused(world, Undo(command_id=first.command_id))
+
+
+def test_what_is_gone_is_not_undone() -> None:
+    world = team()
+    (pause,) = [one for one in world.order(Pause(target="r1")) if isinstance(one, CommandApplied)]
+    applied(world, Resume(target="r1"))
+    world.settle()
+
+    assert not world.state.runs
+    assert "has changed since" in refused(world, Undo(command_id=pause.command_id))
+
+
+def test_what_cannot_be_undone_is_said_with_what_can() -> None:
+    world = team_world(agent("ada"))
+    assert refused(world, Undo()).startswith("there is nothing to undo; swaps, rollbacks, pause")
+    assert "no command 'c99' is known" in refused(world, Undo(command_id="c99"))
+    (submitted,) = [one for one in world.order(Submit(request="go")) if isinstance(one, CommandApplied)]
+    assert "cannot be undone" in refused(world, Undo(command_id=submitted.command_id))
+    assert member(world, "ada").generation == 1
+
+
+def test_a_deadline_that_has_passed_is_not_brought_back() -> None:
+    world = team()
+    applied(world, SetDeadline(target="r1", deadline_s=100_000))
+    world.now_ms += 700_000
+
+    assert "has passed" in refused(world, Undo())
