@@ -71,6 +71,8 @@ def of_task(task: Task, *, working: bool = True) -> Mark:
     if task.status is TaskStatus.RUNNING and task.attempt is not None:
         if task.attempt.stopping:
             return Mark("◐", "stopping", "draining")
+        if task.attempt.parked and task.attempt.parked_for is not None:
+            return Mark("◔", "waiting", "busy")
         if task.attempt.parked:
             return Mark("◔", "delegated", "busy")
     return TASK[task.status]

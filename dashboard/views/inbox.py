@@ -19,9 +19,9 @@ COLUMNS = (
     Column("ASKED", 8, drop=4),
 )
 _ABOUT = {
-    "ask": "a question",
-    "approval": "an approval",
-    "permission": "an approval",
+    "ask": "question",
+    "approval": "approval",
+    "permission": "approval",
     "failure": "a failure",
     "doubt": "a doubt",
     "drain": "a swap",

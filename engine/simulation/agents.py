@@ -144,7 +144,7 @@ async def _remember(scene: Scene, number: int) -> None:
 
 async def _work(scene: Scene, text: str) -> None:
     draw, context = scene.draw, scene.context
-    heard = context.steers()
+    heard = context.steers() + context.steers()
     await context.sleep(seconds(draw, scene.longest_s))
     heard += context.steers()
     scene.world.hears(scene.work, heard)

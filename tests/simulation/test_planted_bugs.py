@@ -13,6 +13,7 @@ FIRST_HAND = {
     "an_answer_is_what_was_said",
     "disk_before_deed",
     "engine_ends_in_order",
+    "no_message_is_lost_or_heard_twice",
     "no_step_runs_twice",
     "no_step_runs_without_a_slot",
     "rest_comes",

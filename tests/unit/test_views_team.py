@@ -263,7 +263,7 @@ def test_a_command_line_is_understood_or_refused_in_one_line() -> None:
 def test_the_line_completes_words_names_and_modes() -> None:
     state = team_world(agent("ada", "a")).state
 
-    assert completions("st", state) == ["strategy"]
+    assert completions("str", state) == ["strategy"]
     assert completions("strategy chief p", state) == [
         "strategy chief parallel", "strategy chief parallel_then_synthesis"
     ]  # fmt: skip

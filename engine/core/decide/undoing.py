@@ -45,6 +45,6 @@ def undo_event(command_id: str, found: Undoable, applied: Applied) -> Applied:
     """Return what taking a command back does."""
     return Applied(
         events=[*applied.events, CommandUndone(command_id=command_id, command=found.command)],
-        summary=f"undid {found.command} ({found.summary}): {applied.summary}",
+        summary=f"undid {found.command}: {applied.summary}",
         result=applied.result | {"undone": command_id},
     )

@@ -48,7 +48,12 @@ def left_by(state: State, inverse: Command) -> JsonValue:
 
 def as_json(inverse: Command | None) -> JsonValue:
     """Return an inverse as it stands in the journal."""
-    found: JsonValue = None if inverse is None else msgspec.to_builtins(inverse)
+    return None if inverse is None else _json(inverse)
+
+
+def _json(value: Any) -> JsonValue:
+    """Return a value as it is read from JSON again: tuples as lists."""
+    found: JsonValue = msgspec.json.decode(msgspec.json.encode(value))
     return found
 
 
@@ -187,8 +192,7 @@ def _place(state: State, inverse: Move) -> JsonValue:
 
 def _set(state: State, inverse: ChangeSupervisor) -> JsonValue:
     found = find_supervisor(state, inverse.supervisor)
-    said: JsonValue = msgspec.to_builtins([found.options, found.max_parallel, found.max_agents])
-    return said
+    return _json([found.options, found.max_parallel, found.max_agents])
 
 
 def _able(state: State, inverse: ChangeCapabilities) -> JsonValue:

@@ -42,15 +42,18 @@ def an_applied_command_has_done_what_it_asks(books: ShadowLedger, event: events.
 
 
 @law(events.CommandUndone)
-def a_command_is_undone_once(books: ShadowLedger, event: events.CommandUndone) -> str | None:
-    """A command is taken back once, after it was applied."""
+def an_undo_finds_what_its_command_left(books: ShadowLedger, event: events.CommandUndone) -> str | None:
+    """A command is taken back after it was applied, once, and only where its priority is the one that holds."""
     applied = [one for one in books.events if isinstance(one, events.CommandApplied)]
-    found = next((one for one in applied if one.command_id == event.command_id), None)
-    if found is None or found.inverse is None:
-        return f"{event.command_id} is undone, and was not applied, or has no inverse"
-    before = [one for one in books.events if isinstance(one, events.CommandUndone)]
-    again = sum(one.command_id == event.command_id for one in before)
-    return f"{event.command_id} is undone again" if again else None
+    done = next((one for one in applied if one.command_id == event.command_id), None)
+    undone = [one for one in books.events if isinstance(one, events.CommandUndone)]
+    if done is None or done.inverse is None or event.command_id in [one.command_id for one in undone]:
+        return f"{event.command_id} is undone, and was not applied, has no inverse, or was undone before"
+    if done.command != "set_priority":
+        return None
+    now = next(one for one in reversed(books.events) if isinstance(one, events.PrioritySet))
+    is_so = now.previous == done.args["priority"]
+    return None if is_so else f"{event.command_id} is undone, and the priority was {now.previous}"
 
 
 class _Applied:
