@@ -50,7 +50,7 @@ class Narrator:
             return
         seq, event = heard
         self._learn_names(event)
-        if getattr(event, "run_id", None) == self.run_id or isinstance(event, e.StrategySwitched):
+        if getattr(event, "run_id", None) == self.run_id or isinstance(event, e.StrategySwitched | e.Steered):
             handle = _TOLD.get(type(event))
             if handle is not None:
                 yield from handle(self, seq, event)
@@ -179,6 +179,10 @@ class Narrator:
             options: list[Any] = list(event.options)
             yield self._about("asked", place, seq, event, text=event.question, name=event.kind, arguments=options)
 
+    def _steered(self, seq: int, event: e.Steered) -> Iterator[StreamEvent]:
+        for place in [self._places[task_id] for task_id in event.tasks if task_id in self._places]:
+            yield self._about("steered", place, seq, event, text=event.text, name=event.sender)
+
     def _finished(self, seq: int, event: e.RunFinished) -> Iterator[StreamEvent]:
         if self._root is not None:
             yield self._about(
@@ -209,6 +213,7 @@ _TOLD: dict[type, Callable[[Narrator, int, Any], Iterator[StreamEvent]]] = {
     e.TaskSkipped: Narrator._never_begun,
     e.CancelRequested: Narrator._cancelled,
     e.Escalated: Narrator._asked,
+    e.Steered: Narrator._steered,
     e.RunFinished: Narrator._finished,
 }
 _STATUS: dict[type, str] = {

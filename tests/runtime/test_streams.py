@@ -206,3 +206,22 @@ async def test_breaking_out_leaves_threads_behind_that_do_not_return() -> None:
         assert (await team.status(run_id)).status == "cancelled"
         assert not released.is_set()
         released.set()
+
+
+async def test_what_is_said_to_work_under_way_is_told() -> None:
+    async def listen(task: Task, ctx: Context) -> Any:
+        ctx.emit("ready")
+        while not (said := ctx.steers()):
+            await ctx.sleep(0.01)
+        return said
+
+    seen: list[StreamEvent] = []
+    async with DynamicSupervisor("team", agent_specs=[AgentSpec(name="ada", run=listen)]) as team:
+        with anyio.fail_after(PATIENCE_S):
+            async for event in team.stream("go"):
+                seen.append(event)
+                if event.kind == "text":
+                    await team.steer(event.task_id, "hurry up")
+
+    (steered,) = [event for event in seen if event.kind == "steered"]
+    assert (steered.text, steered.agent, steered.depth) == ("hurry up", "ada", 1)
