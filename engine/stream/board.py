@@ -51,6 +51,7 @@ class Board:
         self._tasks: dict[str, _Shown] = {}
         self._changed: dict[str, _Shown] = {}
         self._told_seq = 0
+        self._newest_seq = 0
         self._shown_seq = 0
 
     @property
@@ -68,12 +69,13 @@ class Board:
 
     def note(self, seq: int, task_id: str) -> None:
         """Take note that an event of a task is in the journal, between what was said before and after it."""
+        self._newest_seq = seq
         if self._with_tapes and task_id in self._tasks:
             self._note(task_id, seq)
 
     def told(self, seq: int) -> None:
         """Take note that all that was said before event `seq` is here."""
-        self._told_seq = seq
+        self._told_seq = self._newest_seq = seq
         if self._with_tapes and self._tasks:
             self._on_news()
 
@@ -98,6 +100,8 @@ class Board:
             shown = self._tasks.get(task_id)
             if shown is None:
                 shown = self._tasks[task_id] = _Shown(task_id, with_tape=self._with_tapes)
+                if self._with_tapes:  # what a task says first comes after the events that nothing was noted of
+                    shown.noted.append(self._newest_seq)
             shown.noted.append(noted)
             is_news = not self._changed
             self._changed[task_id] = shown

@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.core.events import Event, StepRecorded
@@ -121,6 +121,7 @@ def test_a_reader_in_this_process_hears_each_attempt_in_order_however_slowly_it_
 
 
 @given(ACTS)
+@example([("step", 0), ("step", 0), ("text", 0), ("journal", 2), ("written", 1), ("read", 1)])
 def test_a_reader_of_the_file_hears_each_attempt_in_order_however_late_the_texts_are_written(
     acts: list[tuple[str, int]],
 ) -> None:
