@@ -29,6 +29,7 @@ ASKED = ((signal.SIGINT, 1.5), (signal.SIGTERM, 1.5), (signal.SIGKILL, 1.0))
 CLEANS_UP_S = 0.2
 QUIET_S = 1.0
 """How long nothing may come out of the pipes of a program that has exited: what escaped its group may hold them."""
+SHOWN_AFTER_S = 0.1
 SHOWN_EVERY_S = 2.0
 """How often readers get to know what it uses of this computer."""
 
@@ -158,6 +159,7 @@ class Attended:
 
     async def _show(self) -> None:
         pid = self._program.pid
+        await anyio.sleep(SHOWN_AFTER_S)
         while True:
             used = await self._threads.run(partial(footprint, pid))
             said = {} if used is None else asdict(used)
