@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine import DynamicSupervisor, Unusable
-from engine.core.commands import Answer
+from engine.core.commands import Answer, Steer
 from engine.core.spec import AgentSpec
 from engine.runtimes.programs import acp_session
 from tests.runtime.engines import Engine, Engines
@@ -101,6 +101,20 @@ async def test_cancelling_ends_its_turn_and_keeps_what_it_said(engine: Engines, 
 
     assert stopped["partial"] == "waiting, and stopped"
     assert {"cancel": "s1"} in asked(tmp_path)
+
+
+@pytest.mark.parametrize(("now", "output"), [(True, "waiting, and stopped\n\nI look around.\n\nDone.")])
+async def test_what_a_person_says_is_the_next_prompt_of_its_session(
+    engine: Engines, coder: Coder, tmp_path: Path, now: bool, output: str
+) -> None:
+    async with engine(coder()) as running:
+        run_id = await running.submit("wait")
+        await shown(running, "output")
+        await running.host.order(Steer(target=run_id, text="work", now=now))
+        _, found = await running.ended(run_id)
+
+    assert found == output
+    assert [one["prompt"] for one in asked(tmp_path) if "prompt" in one] == ["wait", "work"]
 
 
 async def test_one_that_does_not_hear_is_stopped_with_its_group(engine: Engines, coder: Coder) -> None:

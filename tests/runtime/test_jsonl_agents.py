@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from engine.clock import VirtualClock
-from engine.core.commands import Answer
+from engine.core.commands import Answer, Steer
 from engine.core.spec import AgentSpec
 from tests.patience import PATIENCE_S
 from tests.runtime.engines import Engine, Engines
@@ -188,3 +188,28 @@ else: say(type='step', name='asked'); time.sleep(1000)
         assert not running.state.escalations
 
     assert output == "yes"
+
+
+async def test_what_a_person_says_reaches_it_and_the_attempt_after_a_crash(engine: Engines, tmp_path: Path) -> None:
+    code = """
+said = [hear()['text']]
+if not task['steps']:
+    say(type='step', name='first'); time.sleep(1000)
+said.append(hear()['text'])
+say(type='result', output=said)
+"""
+    path = tmp_path / "team.db"
+    async with engine(speaker(code), path=path) as running:
+        run_id = await running.submit()
+        await shown(running, "process")
+        await running.host.order(Steer(target=run_id, text="to the north"))
+        with anyio.fail_after(PATIENCE_S):
+            while not [one for one in await steps(running) if one[0] == "first"]:
+                await anyio.lowlevel.checkpoint()
+
+    async with engine(path=path) as running:
+        await shown(running, "process")
+        await running.host.order(Steer(target="r1", text="and slowly"))
+        _, output = await running.ended("r1")
+
+    assert output == ["to the north", "and slowly"]

@@ -16,6 +16,7 @@ from engine.core.signals import StepFinished
 from engine.errors import AttemptInterrupted, EngineError
 from engine.runtimes.programs.acp_asking import AcpAsking, cut, diff, json_or_none
 from engine.runtimes.programs.attending import Attended, ProgramFailed
+from engine.runtimes.programs.speaking import steers_before
 from engine.runtimes.programs.terminals import Terminals
 from engine.runtimes.programs.watched import Watched
 from engine.runtimes.threads import Threads
@@ -79,6 +80,8 @@ class AcpSession(AcpAsking):
         self._plan: list[dict[str, str]] = []
         self._cost_usd = 0.0
         self._ended = anyio.Event()
+        self._cut = anyio.Event()
+        self._is_cut = False
         self.broken: str | None = None
         """How it went away in the middle, if it did."""
 
@@ -99,6 +102,8 @@ class AcpSession(AcpAsking):
         failure: BaseException | None = None
         async with anyio.create_task_group() as group:  # for terminals; whatever it raised would come in a group
             self._terminals = Terminals(self._programs, self._env, group)
+            group.start_soon(self._cut_turns, link)
+            self._work.on_steer = self._on_steer
             try:
                 await self._turns(link, text)
             except (AttemptInterrupted, EngineError) as error:
@@ -139,13 +144,36 @@ class AcpSession(AcpAsking):
                 raise type(error)(self._login(abilities.logins)) from None
             raise
         self._session_id = session_id
+        before = await steers_before(self._work)
         if goes_on:
             text = f"Your work on this was interrupted. Look at what is done, and go on.\n\n{text}"
+        text = "\n\n".join([text, *before])
+        while text:
+            self._is_cut = False
+            await self._turn(link, session_id, text)
+            text = "\n\n".join(self._work.steers())
+
+    async def _turn(self, link: "AcpLink", session_id: str, text: str) -> None:
+        self._between = True
         turn = await link.prompt(session_id, text)
         if turn.tokens_in is not None:
             self._spend(tokens_in=turn.tokens_in, tokens_out=turn.tokens_out, tokens_cached=turn.tokens_cached)
-        if turn.stop_reason in STOPPED and not self._attended.is_stopped:
+        is_ours = self._attended.is_stopped or (self._is_cut and turn.stop_reason == "cancelled")
+        if turn.stop_reason in STOPPED and not is_ours:
             raise TurnStopped(f"{self._name} {STOPPED[turn.stop_reason]}")
+
+    async def _cut_turns(self, link: "AcpLink") -> None:
+        """End turns of the agent early, where somebody says something that is to be heard now."""
+        while True:
+            await self._cut.wait()
+            self._cut = anyio.Event()
+            if self._session_id is not None:
+                self._is_cut = True
+                await link.cancel(self._session_id)
+
+    def _on_steer(self, now: bool) -> None:
+        if now:
+            self._cut.set()
 
     def _answers_soon(self, what: str) -> "_Soon":
         return _Soon(f"{self._name} did not {what} within {ANSWERS_S:g} s")

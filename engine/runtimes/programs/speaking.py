@@ -58,6 +58,7 @@ class Speaking:
         self._text_bytes = 0
         self._result: list[JsonValue] = []
         self._step_began_ms = work.now_ms()
+        self._steered = anyio.Event()
 
     @property
     def has_result(self) -> bool:
@@ -88,6 +89,10 @@ class Speaking:
             steps=steps,
         )
         await self._program.send(line)
+        for text in await steers_before(work):
+            await self._program.send(said("steer", text=text))
+        work.on_steer = lambda now: self._steered.set()
+        self._steered.set()  # some may have come by now
 
     async def cancel(self) -> None:
         """Tell it that it is to stop, and let it."""
@@ -104,6 +109,7 @@ class Speaking:
         """
         failure: BaseException | None = None
         async with anyio.create_task_group() as group:  # for questions; whatever it raised would come in a group
+            group.start_soon(self._pass_on_steers)
             try:
                 while line := await self._line():
                     self._attended.bytes_read += len(line)
@@ -113,6 +119,13 @@ class Speaking:
             group.cancel_scope.cancel()
         if failure is not None:
             raise failure
+
+    async def _pass_on_steers(self) -> None:
+        while True:
+            await self._steered.wait()
+            self._steered = anyio.Event()
+            for text in self._work.steers():
+                await self._program.send(said("steer", text=text))
 
     async def _line(self) -> bytes:
         try:
@@ -184,6 +197,13 @@ class Speaking:
             raise LineTooLong(f"its output is longer than {self._most_bytes:,} bytes; see options.output_bytes")
         self._text.append(text)
         self._work.emit(text)
+
+
+async def steers_before(work: Work) -> list[str]:
+    """Return what people said to earlier attempts of the task, in order."""
+    await work.load_steers()
+    turns = [int(key.rpartition(":")[2]) for key in work.effect.steps if key.startswith("steered:")]
+    return [text for _ in range(max(turns, default=0)) for text in work.steers()]
 
 
 def _name(key: str) -> str:
