@@ -24,9 +24,9 @@ LAWS: tuple[Callable[[State], Iterator[str]], ...] = (
 )
 """Every law of a state."""
 LAWS_OF_TREES = (supervisors_stand_in_a_tree, members_are_there, *LAWS_OF_GRAPHS)
-"""Those that hold before any index is built; whoever walks up or down a tree relies on them to come to an end."""
+"""Those that hold before any index is built; functions that walk up or down a tree rely on them to terminate."""
 LAWS_AT_REST = tuple(law for law in (*LAWS_OF_THE_TEAM, *LAWS_OF_WORK, *LAWS_OF_WAITING) if law not in LAWS_OF_TREES)
-"""The others that a state can break in which no attempt is at work and no schedule is kept."""
+"""The remaining laws that a state without attempts and without a schedule can break, such as an imported one."""
 
 
 def faults_of(state: State, laws: Iterable[Callable[[State], Iterator[str]]] = LAWS) -> Iterator[str]:

@@ -1,6 +1,7 @@
-"""Laws of slots and queues: who holds a slot, what waits for one, and who is free to take it.
+"""Laws of slots and queues: which attempts hold a slot, which tasks wait for one, and which agents are free.
 
-What the schedule says is counted here from the state by other means; that it is followed rightly: `schedule`.
+The numbers of the schedule are counted here again, directly from the state. `legality.schedule` checks that a schedule
+that is updated with each event equals one that is built from the state.
 """
 
 from collections import Counter
@@ -16,7 +17,7 @@ from engine.core.state import State, TaskStatus
 
 
 def nothing_is_left_to_start(state: State) -> Iterator[str]:
-    """Whoever has both a ready task and a slot starts it in the same step."""
+    """A step of the engine does not end while a ready task could start in a free slot."""
     for root_id in Schedule.of(state).roots.ranks:
         yield f"something could start under {root_id} and did not"
 
@@ -64,7 +65,7 @@ def slots_are_counted_at_every_level(state: State) -> Iterator[str]:
 
 
 def queues_know_who_is_free(state: State) -> Iterator[str]:
-    """Who is full or away is not free for a queue."""
+    """An agent without room, or whose code is away, is not free for any queue."""
     schedule = Schedule.of(state)
     for key, line in schedule.lines.items():
         for agent in (state.agents[one] for one in line.free):
@@ -152,14 +153,14 @@ def what_a_team_has_taken_is_to_begin(state: State) -> Iterator[str]:
 
 
 def preempted_tasks_wait(state: State) -> Iterator[str]:
-    """What was made to wait stands in a queue, or is held back by a pause or a budget."""
+    """A preempted task stands in a queue, or is held back by a pause or a budget."""
     for task in state.tasks.values():
         if task.status is TaskStatus.PREEMPTED and not stands(task) and not is_held(state, task):
             yield f"{task.id} was made to wait and waits nowhere"
 
 
 def urgent_tasks_are_known(state: State) -> Iterator[str]:
-    """Who is urgent, ready and without a slot to come is known."""
+    """The schedule lists every urgent task that is ready and for which no attempt was asked to give up its slot."""
     urgent = Schedule.of(state).urgent
     for task in state.tasks.values():
         home = state.queues[task.queue or ""].supervisor_id if task.ready else ""
@@ -170,7 +171,7 @@ def urgent_tasks_are_known(state: State) -> Iterator[str]:
 
 
 def slots_are_given_up_for_who_waits(state: State) -> Iterator[str]:
-    """One attempt stops for an urgent task, and knows for which."""
+    """For each urgent task at most one attempt is asked to stop, and it records for which task."""
     for task in state.tasks.values():
         if task.taking is not None:
             other = state.tasks[task.taking]

@@ -10,7 +10,7 @@ from engine.core.limits.enforcement import is_over
 from engine.core.state import OF_ATTEMPTS, Agent, Escalation, Run, State, Supervisor, Task, TaskStatus, Timer
 
 _OF_AGENTS = frozenset({TaskStatus.RETRYING, TaskStatus.PREEMPTED, TaskStatus.IN_DOUBT})
-"""What only work of an agent can be."""
+"""Statuses that only tasks of kind `agent` can have."""
 
 
 def statuses_fit_their_kind(state: State) -> Iterator[str]:
@@ -54,7 +54,7 @@ def ready_work_stands_in_its_queue(state: State) -> Iterator[str]:
 
 
 def what_is_cancelled_does_not_wait(state: State) -> Iterator[str]:
-    """Under what is being cancelled nothing waits to begin; what exceeded a limit is being cancelled."""
+    """No task below a cancelled one waits to begin; a run or task that exceeded a limit is being cancelled."""
     for one in _work(state):
         if one.exceeded is not None and not one.cancelling:
             yield f"{one.id} has exceeded a limit and goes on"
@@ -136,7 +136,7 @@ def _run_of(state: State, subject: str) -> str | None:
 
 
 def what_is_held_is_asked_about(state: State) -> Iterator[str]:
-    """Whoever may not go on because of a budget has spent it, and a person is asked, once."""
+    """Everything that a spent budget holds back has exactly one open question to a person."""
     subjects = [one.subject for one in state.escalations.values() if one.kind == "budget"]
     asked = set(subjects)
     if len(asked) != len(subjects):

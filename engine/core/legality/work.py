@@ -24,7 +24,7 @@ def runs_count_their_tasks(state: State) -> Iterator[str]:
 
 
 def ended_tasks_are_at_rest(state: State) -> Iterator[str]:
-    """What has its outcome is not at work."""
+    """A task that has ended has no attempt."""
     for task in state.tasks.values():
         if task.ended and task.attempt is not None:
             yield f"{task.id} is {task.status} and at work"
