@@ -47,12 +47,16 @@ def agents(
     found = _found(state, needle)
     found.sort(key=lambda agent: (rank(agent, counts), agent.created_seq))
 
+    metered = is_metered(state)
+
     def make(key: str) -> tuple[Cell, ...]:
         agent = state.agents.get(key)
-        return _cells(state, agent, counts, live, now_ms) if agent is not None else (Cell("removed", "muted"),)
+        if agent is None:
+            return (Cell("removed", "muted"),)
+        return _cells(state, agent, counts, live, now_ms) + (used(agent.usage) if metered else ())
 
     empty = nothing(needle, "agent", "no agents yet", ": add FILE  adds one")
-    columns = WITH_USAGE if is_metered(state) else COLUMNS
+    columns = WITH_USAGE if metered else COLUMNS
     return Listing(columns=columns, keys=[agent.id for agent in found], make=make, empty=empty, total=len(state.agents))
 
 
@@ -92,5 +96,4 @@ def _cells(state: State, agent: Agent, counts: Digest, live: Mapping[str, str], 
         Cell(count(agent.failed), "warn" if agent.failed else "muted"),
         Cell(percent(agent.done / ended if ended else None), "muted"),
         Cell(duration(median(agent.durations_ms)), "muted"),
-        *used(agent.usage),
     )

@@ -68,12 +68,16 @@ def tasks(
     found = [task for task in every if _matches(state, task, needle)] if needle else every
     ordered = sorted(found, key=lambda task: rank(state, task))
 
+    metered = is_metered(state)
+
     def make(key: str) -> tuple[Cell, ...]:
         task = state.tasks.get(key)
-        return _cells(state, task, counts, live, now_ms) if task is not None else (Cell("its run has ended", "muted"),)
+        if task is None:
+            return (Cell("its run has ended", "muted"),)
+        return _cells(state, task, counts, live, now_ms) + (used(task.usage) if metered else ())
 
     empty = nothing(needle, "task", "no run is open", "n  gives the team a request")
-    columns = WITH_USAGE if is_metered(state) else COLUMNS
+    columns = WITH_USAGE if metered else COLUMNS
     return Listing(columns=columns, keys=[task.id for task in ordered], make=make, empty=empty, total=len(every))
 
 
@@ -104,7 +108,6 @@ def _cells(state: State, task: Task, counts: Digest, live: Mapping[str, str], no
         Cell(str(task.attempts) if task.attempts > 1 else "", "draining"),
         Cell(clock(task.started_ms or task.created_ms), "muted"),
         Cell(_took(task, now_ms), "muted"),
-        *used(task.usage),
     )
 
 

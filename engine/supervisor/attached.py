@@ -38,8 +38,10 @@ from engine.stream.board import Board
 from engine.stream.bus import Bus
 from engine.stream.subscription import Subscription
 from engine.supervisor.changes import Changes
+from engine.supervisor.history import History
 from engine.supervisor.node import EngineLink, Make, refusals
 from engine.supervisor.offline import body_in, finished_in, records_in
+from engine.supervisor.people import People
 from engine.supervisor.requests import Requests
 from engine.supervisor.shared import LoopGuard
 from engine.supervisor.views import Views
@@ -53,7 +55,7 @@ UNFOLDED = 8
 """How many batches of events may wait for the loop; the rest is read later."""
 
 
-class AttachedSupervisor(Requests, Changes, Views):
+class AttachedSupervisor(Requests, People, Changes, Views, History):
     """One supervisor of a team that works elsewhere; made by `DynamicSupervisor.attach`.
 
     What it shows is as of the last awaited call. Specs that it gives name code by reference, `module:function`; to
