@@ -142,6 +142,7 @@ def contents_of(state: State, counts: dict[str, int]) -> Contents:
     last = Counter(state.minted)
     for letter, kind in LETTERS.items():
         last[letter] = max(last[letter], *(int(key[1:]) for key in getattr(state, kind)), 0)
+    last["n"] = max(last["n"], *(int(one[1:]) for task in state.tasks.values() for one in task.steers), 0)
     last["r"] = max(last["r"], *(int(run.id[1:]) for run in state.finished), 0)
     return Contents(
         counts=counts,

@@ -19,11 +19,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine import AgentSpec, CommandRefusedError, DiscoveryConfig, DynamicSupervisor, RunFailed
+from engine.archive.reading import read_state
 from engine.clock import VirtualClock
 from engine.core.declared import described
 from engine.core.fact import changed, names
 from engine.core.options import SupervisorOptions
-from engine.core.transfer.document import read_document
+from engine.core.transfer.document import read_document, references_in
 from engine.simulation.crew import OF_CODE, drawn_mode, drawn_options, drawn_spec
 from tests.patience import PATIENCE_S
 
@@ -109,6 +110,12 @@ def hash_of(value: Any) -> str:
     return read_document(msgspec.json.encode(value["state"]), value["texts"]).sha256
 
 
+def programs_of(value: Any) -> list[str]:
+    """Return the programs and addresses that an operator has to trust before a state comes in."""
+    found = references_in(read_state(carried(value)).state)
+    return [one for one in found if one.startswith(("exec:", "net:"))]
+
+
 def tree(team: DynamicSupervisor) -> Any:
     return described(team._state, team._here.id)
 
@@ -158,7 +165,7 @@ def test_every_team_goes_elsewhere_whole_and_its_work_goes_on(seed: int, where: 
         clock = VirtualClock()
         clock.hold()
         twin = DynamicSupervisor(name, store=folder / "team.db" if where == "on a file" else None, clock=clock)
-        await twin.deserialize_state(carried(value))
+        await twin.deserialize_state(carried(value), trusted=programs_of(value))
         assert hash_of(carried(await twin.serialize_complete_state(), name)) == hash_of(carried(value, name))
         async with twin:
             await twin.resume()

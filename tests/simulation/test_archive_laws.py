@@ -244,7 +244,7 @@ def test_every_field_with_an_id_is_known_to_renaming() -> None:
         "insights": Insight,
     }  # fmt: skip
     of_ids = {"members", "queue", "queues", "agents", "after", "before", "children", "calls", "tasks", "subject"}
-    of_ids |= {"sees", "came_from", "failed_on", "asked_by", "called", "conversations", "insights", "asks"}
+    of_ids |= {"sees", "came_from", "failed_on", "asked_by", "called", "conversations", "insights", "asks", "steers"}
     not_carried = {"running", "parked", "ready", "free", "open"}
     for kind, cls in kinds.items():
         known = set(names(cls))

@@ -102,6 +102,9 @@ def _take_up(state: State, imported: State, *, paused: bool) -> None:
             note(state, entity_id)
     for summary in imported.finished:
         note(state, summary.id)
+    for task in imported.tasks.values():
+        for steer_id in task.steers:
+            note(state, steer_id)
     for timer in imported.timers.values():
         timer.due_ms = state.at_ms + timer.due_ms
         if timer.kind == "retry":

@@ -30,7 +30,7 @@ from engine.core.transfer.document import (
     OF_ONE_FILE,
     text_refs,
 )
-from engine.core.transfer.ids import FIELDS, ID, LETTERS, wrong_ids
+from engine.core.transfer.ids import FIELDS, ID, MINTED, wrong_ids
 from engine.core.transfer.table import Table, default_of
 from engine.core.values import Usage
 
@@ -96,7 +96,7 @@ def _of_form(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
         for name, _ in tables[kind].others_than_default(derived):
             yield f"it holds {name!a} of {kind}, which is worked out and never written"
     for letter, number in state.minted.items():
-        if letter not in LETTERS or not 0 <= number < _LARGEST:
+        if letter not in MINTED or not 0 <= number < _LARGEST:
             yield f"ids of {letter[:80]!a} cannot have been given"
 
 

@@ -15,6 +15,8 @@ NewId: TypeAlias = Callable[[str], str]
 ID = re.compile(r"[a-z][1-9][0-9]{0,14}")
 LETTERS = {"s": "supervisors", "a": "agents", "r": "runs", "t": "tasks", "e": "escalations", "m": "insights"}
 """The first letter of the ids of each kind of entity."""
+MINTED = frozenset({*LETTERS, "n", "g"})
+"""Letters of all ids: those of messages to work under way stand in its tasks, and those of grants stay at home."""
 
 
 def _one(value: str, new_id: NewId) -> str:
@@ -155,6 +157,7 @@ FIELDS: dict[str, dict[str, Ids]] = {
             ),
         ),
         "asks": Ids(of="e", each=_values, found=_all_values),
+        "steers": Ids(of="n", each=_keys, found=_within, gone=True),
         "called": Ids(of="sa", each=_values, found=_all_values, gone=True),
         "failed_on": _list_of("a", gone=True),
         "came_from": _QUEUE_ONCE,
@@ -189,7 +192,7 @@ def rename(state: State, new_id: NewId) -> None:
 
 def wrong_ids(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
     """Yield what is wrong with the ids of a state: entities under other ids than theirs, ids that name nothing."""
-    known = {letter: getattr(state, kind) for letter, kind in LETTERS.items()}
+    known = {letter: {} for letter in MINTED} | {letter: getattr(state, kind) for letter, kind in LETTERS.items()}
     for kind, named in FIELDS.items():
         there, columns = getattr(state, kind), tables[kind].columns
         if isinstance(there, dict):
