@@ -4,7 +4,7 @@ from dashboard.views.digest import digest, needs_person
 from dashboard.views.inbox import MEANINGS, WITH_OUTPUT, inbox, question_lines
 from dashboard.views.members import parents, takers
 from dashboard.views.outcomes import can_be_undone, rehearsed, spoken
-from dashboard.views.swaps import attempt_lines, candidate_line, mode_lines, refusal_of, sharing
+from dashboard.views.swaps import FIELDS, attempt_lines, candidate_line, changes, mode_lines, refusal_of, sharing
 from dashboard.views.switching import asks_for, has_settings, strategies
 from dashboard.views.work import now_of_agent
 from engine.core.codec import encode_state
@@ -20,8 +20,9 @@ from engine.core.commands import (
 )
 from engine.core.decide import escalations, failing
 from engine.core.events import CommandApplied
+from engine.core.fact import names
 from engine.core.options import SupervisorOptions
-from engine.core.spec import Escalate
+from engine.core.spec import AgentSpec, Escalate
 from engine.core.strategies import STRATEGIES
 from tests.story import attempt, member, submitted, task_of
 from tests.world import agent, team_world
@@ -41,6 +42,14 @@ def test_what_becomes_of_work_is_said_for_one_attempt_with_its_steps() -> None:
         "abort": "the attempt starts again on g2; 2 finished steps are thrown away",
     }
     assert [line.text for line in attempt_lines(world.state, [member(world, "ada").id], "drain")] == ["ada  ends on g1"]
+
+
+def test_a_swap_shows_every_field_in_which_two_specs_differ() -> None:
+    shown = {field for _, field in FIELDS} | {"name"}
+    before, after = AgentSpec(name="ada", model="fast"), AgentSpec(name="ada", model="fast", approve={"send": "never"})
+
+    assert shown == set(names(AgentSpec))
+    assert [cell.text for cell in changes(before, after)][-1] == "never"
 
 
 def test_an_agent_at_rest_has_nothing_to_lose() -> None:
