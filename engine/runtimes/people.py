@@ -33,6 +33,9 @@ FOUR_OPTIONS = [ALLOW_ONCE, ALLOW_ALWAYS, REJECT_ONCE, REJECT_ALWAYS]
 MOST_OPTIONS = 20
 OPTION_CHARACTERS = 200
 
+STEERED = "steered:"
+"""How the keys of steps begin that took messages; the turn follows."""
+
 
 class Question(TypedDict):
     """What a person is asked, and what holds when nobody answers."""
@@ -214,10 +217,10 @@ class PeopleLine(SlotHolder):
         Raises:
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
-        key = f"steered:{turn}"
+        key = f"{STEERED}{turn}"
         if self.is_recorded(key):
             return texts_of(await self.recorded(key))
-        step = self._hearing(key)
+        step = None if self._was_heard_after(turn) else self._hearing(key)
         if step is None:
             return []
         await self.record(step)
@@ -226,16 +229,16 @@ class PeopleLine(SlotHolder):
     async def load_steers(self) -> None:
         """Read what turns of earlier attempts have taken, so that `steers` answers at once."""
         for key in self.effect.steps:
-            if key.startswith("steered:"):
+            if key.startswith(STEERED):
                 self._heard[key] = texts_of(await self.recorded(key))
 
     def steers(self) -> list[str]:
         """Return what people have said since this was asked last; each call is a turn."""
         self._turns += 1
-        key = f"steered:{self._turns}"
+        key = f"{STEERED}{self._turns}"
         if key in self._heard:
             return list(self._heard[key])
-        step = None if self.over else self._hearing(key)
+        step = None if self.over or self._was_heard_after(self._turns) else self._hearing(key)
         if step is None:
             return []
         self._services.signal(step)  # what the code does with it comes after it in the journal
@@ -245,6 +248,10 @@ class PeopleLine(SlotHolder):
         """Let the runtime know that a message waits; by the host."""
         if self.on_steer is not None and not self.over:
             self.on_steer(now)
+
+    def _was_heard_after(self, turn: int) -> bool:
+        """Tell whether a later turn of an attempt before took messages: what waits now was said after those."""
+        return any(int(key[len(STEERED) :]) > turn for key in self.effect.steps if key.startswith(STEERED))
 
     def _hearing(self, key: str) -> StepFinished | None:
         """Return the step that takes the messages that wait; None where none does."""

@@ -35,8 +35,13 @@ def steer(state: State, command: Steer, ctx: Context) -> Applied:
 
 
 def _hears(state: State, task: Task) -> bool:
-    """Tell whether a task has a next turn: an open one of an agent that is not run in a process of its own."""
+    """Tell whether a task has a next turn: an open one of an agent that is not run in a process of its own.
+
+    What waits for whoever takes it may become the work of a team, which has no turns.
+    """
     if task.kind != "agent" or task.ended or is_cancelled(state, task):
+        return False
+    if task.attempt is None and task.worker_id is None:
         return False
     agent = state.agents.get(task.attempt.agent_id or "") if task.attempt is not None else None
     return agent is None or state.spec_of(agent).run_in != "process"

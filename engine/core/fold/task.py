@@ -259,6 +259,7 @@ def _item_taken(state: State, event: ItemTaken) -> None:
     # An agent may have been at it: what it failed with, or had to wait for, says nothing of the graph.
     task.status, task.error = TaskStatus.WAITING, None
     task.taking = task.yields_to = None
+    task.steers = EMPTY  # said to an agent that had begun with it
     task.came_from = task.queue
     task.kind, task.queue, task.worker_id, task.supervisor_id = "group", None, team.id, team.id
     state.runs[event.run_id].total -= 1

@@ -98,7 +98,8 @@ class _Applied:
     _pause = _resume = _paused
 
     def _cancel(self, command: commands.Cancel) -> str | None:
-        _, jobs = self._work(command.target)
+        agents = [one for one in self.team.agents.values() if self._means(command.target, one)]
+        jobs = self.work.at_work(agents[0].id) if agents else self._work(command.target)[1]
         for job in jobs:
             if not self.work.is_over(job) or (job.attempt is not None and "cancel" not in job.attempt.asked):
                 return f"{job.id} goes on"
