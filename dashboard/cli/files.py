@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import redirect_stdout, suppress
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import click
@@ -20,7 +21,7 @@ from engine.teamfile.code import TeamCode
 from engine.teamfile.prices import unpriced
 
 TEMPLATES = ("functions", "research", "code-review", "coding-agents")
-"""What there is to start from, each a folder of ours."""
+"""Templates of teams; each is a folder of this package."""
 
 
 @click.command("init")
@@ -43,10 +44,8 @@ def init(ctx: click.Context, folder: Path, *, name: str, model: str | None, offl
     """
     if offline and model is not None:
         fail("usage", "--offline and --model exclude each other", "leave one of them out")
-    contents = _contents(name, model)
-    found, why = (None, "") if offline or model is not None else _model_at_hand()
-    if found is not None and name not in _WITHOUT_MODELS:
-        contents = _contents(name, found)
+    found, why = (None, "") if offline or model is not None or not _has_models(name) else _model_at_hand()
+    contents = _contents(name, model or found)
     for one in contents:
         if os.path.lexists(folder / one):
             fail("exists", f"{folder / one} is there already, nothing was written", "name another folder")
@@ -64,11 +63,11 @@ def init(ctx: click.Context, folder: Path, *, name: str, model: str | None, offl
         raise
     body = {"v": 1, "kind": "init", "folder": str(folder.absolute()), "files": [str(path) for path in written]}
     there = "" if folder == Path() else f"cd {shlex.quote(str(folder))} && "
-    if found is not None and name not in _WITHOUT_MODELS:
+    if found is not None:
         body["model"] = found
     told = [
         f"wrote {' and '.join(str(path) for path in written)}",
-        *([f"model:     {found}, because {why}; --offline writes scripted answers"] if "model" in body else []),
+        *([f"model:     {found}, because {why}; --offline writes scripted answers"] if found is not None else []),
         f"start it:  {there}quarterdeck up team.yaml",
         f"then:      quarterdeck run {json.dumps(_REQUESTS[name])}",
     ]
@@ -83,7 +82,6 @@ _REQUESTS = {
 }
 
 
-_WITHOUT_MODELS = ("functions", "coding-agents")
 _USUAL = {
     "anthropic": "anthropic/claude-haiku-4-5",
     "openai": "openai/gpt-4o-mini",
@@ -102,10 +100,19 @@ def _model_at_hand() -> tuple[str | None, str]:
     return next(((model, f"{variable} is set") for model, variable in found), (None, ""))
 
 
+def _folder_of(template: str) -> Traversable:
+    return files("dashboard.cli") / "template" / template
+
+
+def _has_models(template: str) -> bool:
+    """Tell whether models play agents of a template: then it has scripted answers for them."""
+    return (_folder_of(template) / "replies.yaml").is_file()
+
+
 def _contents(template: str, model: str | None) -> dict[str, str]:
     """Return the files of a template by name, with a model in place of the scripted answers where one is named."""
-    folder = files("dashboard.cli") / "template" / template
-    texts = {one.name.removesuffix(".txt"): one.read_text(encoding="utf-8") for one in folder.iterdir()}
+    there = _folder_of(template).iterdir()
+    texts = {one.name.removesuffix(".txt"): one.read_text(encoding="utf-8") for one in there}
     replies = texts.pop("replies.yaml", None)
     if replies is None and model is not None:
         fail("usage", f"no agent of {template} uses a model", "leave out --model, or take another --template")

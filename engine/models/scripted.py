@@ -17,23 +17,20 @@ from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError
 
 from engine.core.fact import JsonValue
 from engine.core.model_spec import ModelSpec, Price
 from engine.core.values import NO_USAGE, Usage
 from engine.errors import Unusable
 from engine.models.records import Answer, Call, Chunk, Message, ModelError, ModelRequest, Sleeps
+from engine.scripts import Expression, Part, filled
 
 PIECE = 24
 """Characters of a streamed piece."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=False)
-
-
-class ScriptedCall(_Part):
+class ScriptedCall(Part):
     """A tool that the reply calls."""
 
     name: str
@@ -42,10 +39,10 @@ class ScriptedCall(_Part):
     """What it writes in place of a JSON object."""
 
 
-class Reply(_Part):
+class Reply(Part):
     """One answer."""
 
-    match: str | None = None
+    match: Expression | None = None
     text: str = ""
     thought: str = ""
     calls: list[ScriptedCall] = Field(default_factory=list)
@@ -59,16 +56,6 @@ class Reply(_Part):
     tokens_in: Annotated[int, Field(ge=0, le=10**9)] | None = None
     """Counted from the texts where it is left out, at four characters a token."""
     tokens_out: Annotated[int, Field(ge=0, le=10**9)] | None = None
-
-    @field_validator("match")
-    @classmethod
-    def _is_expression(cls, value: str | None) -> str | None:
-        if value is not None:
-            try:
-                re.compile(value)
-            except re.error as error:
-                raise ValueError(f"not a regular expression: {error}") from error
-        return value
 
 
 def replies_of(name: str, model: ModelSpec) -> list[Reply]:
@@ -112,7 +99,7 @@ async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep
             retryable=reply.fail not in ("auth", "bad_request", "context", "content"),
             retry_after_s=reply.retry_after_s,
         )
-    text, thought = _filled(reply.text, said), _filled(reply.thought, said)
+    text, thought = filled(reply.text, said), filled(reply.thought, said)
     for chunk in [*_pieces("thought", thought), *_pieces("text", text)]:
         on_chunk(chunk)
         if reply.every_s:
@@ -122,7 +109,7 @@ async def answer(request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep
         Call(
             id=f"call_{turn}_{place}",
             name=one.name,
-            arguments=None if one.invalid else _filled(one.arguments, said),
+            arguments=None if one.invalid else filled(one.arguments, said),
             invalid=one.invalid,
         )
         for place, one in enumerate(reply.calls)
@@ -146,7 +133,7 @@ def scripted_usage(request: ModelRequest) -> Usage:
     except Unusable:
         return NO_USAGE
     said = {"text": _last(request.messages), "request": _first(request.messages)}
-    return _usage(request, reply, _filled(reply.text, said))
+    return _usage(request, reply, filled(reply.text, said))
 
 
 def _next(replies: Sequence[Reply], messages: Sequence[Message]) -> Reply:
@@ -181,14 +168,6 @@ def _first(messages: Sequence[Message]) -> str:
 
 def _pieces(kind: Any, text: str) -> Iterator[Chunk]:
     return (Chunk(kind, text[at : at + PIECE]) for at in range(0, len(text), PIECE))
-
-
-def _filled(value: Any, said: dict[str, str]) -> Any:
-    if isinstance(value, str):
-        return re.sub(r"\{(\w+)\}", lambda found: said.get(found[1], found[0]), value)
-    if isinstance(value, list):
-        return [_filled(one, said) for one in value]
-    return {key: _filled(one, said) for key, one in value.items()} if isinstance(value, dict) else value
 
 
 def _usage(request: ModelRequest, reply: Reply, text: str) -> Usage:

@@ -28,7 +28,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError
 
 from engine.core.fact import JsonValue
 from engine.core.spec import AgentSpec
@@ -38,6 +38,7 @@ from engine.runtimes.code import Code
 from engine.runtimes.context import Context
 from engine.runtimes.task import as_text
 from engine.runtimes.work import Work
+from engine.scripts import Expression, Part, filled
 
 Delay = Annotated[float, Field(ge=0, le=86_400)]
 
@@ -46,11 +47,7 @@ class ScriptedFailure(EngineError):
     """A script says that the attempt fails."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=False)
-
-
-class Spending(_Part):
+class Spending(Part):
     """What something costs."""
 
     tokens_in: Annotated[int, Field(ge=0, le=10**9)] | None = None
@@ -59,7 +56,7 @@ class Spending(_Part):
     cost_usd: Annotated[Decimal, Field(ge=0, le=10**6)] | None = None
 
 
-class ScriptedStep(_Part):
+class ScriptedStep(Part):
     """One step of a rule; journaled, and not done again."""
 
     name: str
@@ -68,7 +65,7 @@ class ScriptedStep(_Part):
     output: JsonValue = None
 
 
-class ScriptedDelegation(_Part):
+class ScriptedDelegation(Part):
     """One piece of work for another member."""
 
     to: str
@@ -77,7 +74,7 @@ class ScriptedDelegation(_Part):
     """The answer in place of a failure; without it the attempt fails with the delegation."""
 
 
-class ScriptedMap(_Part):
+class ScriptedMap(Part):
     """The same work on several items."""
 
     to: str
@@ -85,10 +82,10 @@ class ScriptedMap(_Part):
     return_failures: bool = False
 
 
-class Rule(_Part):
+class Rule(Part):
     """What to do with the texts that it matches."""
 
-    match: str | None = None
+    match: Expression | None = None
     times: Annotated[int, Field(ge=1)] | None = None
     delay_s: Delay | tuple[Delay, Delay] = 0.0
     spend: Spending | None = None
@@ -106,18 +103,8 @@ class Rule(_Part):
     """Share of the attempts that `fail` is for; which ones follows from the task's id and attempt."""
     output: JsonValue = "{agent}: {text}"
 
-    @field_validator("match")
-    @classmethod
-    def _is_expression(cls, value: str | None) -> str | None:
-        if value is not None:
-            try:
-                re.compile(value)
-            except re.error as error:
-                raise ValueError(f"not a regular expression: {error}") from error
-        return value
 
-
-class Script(_Part):
+class Script(Part):
     """The options of a scripted agent."""
 
     script: list[Rule] = Field(default_factory=list)
@@ -158,12 +145,12 @@ class ScriptedRuntime:
         for place, piece in enumerate(rule.emit):
             if place:
                 await context.sleep(rule.emit_every_s)
-            context.emit(filled_text(piece, said))
+            context.emit(filled(piece, said))
         for step in rule.steps:
             await context.step(step.name, _step_of(step, context, said))
         said["answer"] = as_text(await _answer(rule, context, said))
         if rule.fail is not None and _draw(work, "fail") < rule.fail_rate:
-            raise ScriptedFailure(filled_text(rule.fail, said))
+            raise ScriptedFailure(filled(rule.fail, said))
         return filled(rule.output, said)
 
     def _rule(self, text: str, attempt: int) -> Rule:
@@ -174,22 +161,6 @@ class ScriptedRuntime:
                 return rule
             attempt -= rule.times
         return Rule()
-
-
-def filled(value: JsonValue, said: Mapping[str, str]) -> JsonValue:
-    """Return `value` with every placeholder in its texts replaced."""
-    if isinstance(value, str):
-        return filled_text(value, said)
-    if isinstance(value, list):
-        return [filled(item, said) for item in value]
-    if isinstance(value, dict):
-        return {key: filled(item, said) for key, item in value.items()}
-    return value
-
-
-def filled_text(text: str, said: Mapping[str, str]) -> str:
-    """Return `text` with each `{name}` that is known replaced; other braces stay."""
-    return re.sub(r"\{(\w+)\}", lambda found: said.get(found[1], found[0]), text)
 
 
 async def _wait(rule: Rule, work: Work, context: Context) -> None:

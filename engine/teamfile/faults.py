@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from engine.models.scripted import ScriptedCall
 from engine.runtimes.scripted import Rule, Script, ScriptedDelegation, ScriptedMap, ScriptedStep
 from engine.teamfile.document import Document, Loc, Problem, or_nearest, printable, value_shown
 from engine.teamfile.policies import (
@@ -61,6 +62,7 @@ _BLOCKS: dict[str, type[BaseModel]] = {
     "steps": ScriptedStep,
     "delegate": ScriptedDelegation,
     "map": ScriptedMap,
+    "calls": ScriptedCall,
 }
 """Models by key, so that an error can name the keys allowed there."""
 _ROUNDS = 20

@@ -18,6 +18,7 @@ from engine.core.options import SupervisorOptions
 from engine.core.spec import MODEL_TYPES, Pool
 from engine.core.strategies import check_settings
 from engine.errors import Unusable
+from engine.models.scripted import Reply
 from engine.runtimes.model.kinds import options_class
 from engine.runtimes.model.output import check_schema
 from engine.runtimes.programs.options import KINDS
@@ -97,6 +98,7 @@ class Meaning:
         self._policies(chief.on_failure, (*here, "on_failure"))
         for name, model in block.models.items():
             self._can_be((*loc, "models", name), partial(model_spec, model))
+            self._replies(model.replies, (*loc, "models", name, "replies"))
         for name, server in block.mcp.items():
             self._can_be((*loc, "mcp", name), partial(McpSpec, **server.model_dump()))
         for category, strategy in block.strategies.items():
@@ -239,6 +241,13 @@ class Meaning:
         except ValidationError as error:
             under = (*loc, "options")
             self._found += problems_of(error.errors(include_url=False), self._document, under=under, of=kind)
+
+    def _replies(self, replies: Sequence[JsonValue], loc: Loc) -> None:
+        for at, reply in enumerate(replies):
+            try:
+                Reply.model_validate(reply)
+            except ValidationError as error:
+                self._found += problems_of(error.errors(include_url=False), self._document, under=(*loc, at), of=Reply)
 
     def _once(self, taken: dict[str, str], name: str, loc: Loc, where: str) -> None:
         if name in taken:

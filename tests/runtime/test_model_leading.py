@@ -1,7 +1,6 @@
 """A model that leads: it is told who can work at that moment, and each of its calls ends in one recorded outcome."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +11,11 @@ from engine import AgentSpec
 from engine.core.commands import AddAgent, Pause, RemoveMember, SwapAgent
 from engine.core.model_spec import ModelSpec
 from engine.core.options import SupervisorOptions
-from engine.models.records import Answer, Chunk, ModelRequest, Sleeps
-from engine.models.service import ModelService
+from engine.models.records import ModelRequest
 from tests.runtime.engines import Engine, Engines, running
+from tests.runtime.noting import REQUESTS
 
-pytestmark = pytest.mark.anyio
-
-REQUESTS: list[ModelRequest] = []
-
-
-class Noting(ModelService):
-    """The real service, which notes what it is asked."""
-
-    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> Answer:
-        REQUESTS.append(request)
-        return await super().ask(request, on_chunk, sleep)
-
-
-@pytest.fixture(autouse=True)
-def _noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.host.host.ModelService", Noting)
-    REQUESTS.clear()
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("noted_requests")]
 
 
 def leads(*replies: Any, **models: list[Any]) -> dict[str, Any]:

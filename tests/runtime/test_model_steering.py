@@ -1,6 +1,5 @@
 """What people say to a model at work enters its conversation at the next turn, once, also after a crash."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,28 +10,12 @@ from engine import AgentSpec
 from engine.core.commands import Steer
 from engine.core.model_spec import ModelSpec
 from engine.core.options import SupervisorOptions
-from engine.models.records import Answer, Chunk, ModelRequest, Sleeps
-from engine.models.service import ModelService
+from engine.models.records import ModelRequest
 from engine.runtimes.tools import idempotent
 from tests.runtime.engines import Engines, running
+from tests.runtime.noting import REQUESTS
 
-pytestmark = pytest.mark.anyio
-
-REQUESTS: list[ModelRequest] = []
-
-
-class Noting(ModelService):
-    """The real service, which notes what it is asked."""
-
-    async def ask(self, request: ModelRequest, on_chunk: Callable[[Chunk], None], sleep: Sleeps) -> Answer:
-        REQUESTS.append(request)
-        return await super().ask(request, on_chunk, sleep)
-
-
-@pytest.fixture(autouse=True)
-def _noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.host.host.ModelService", Noting)
-    REQUESTS.clear()
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("noted_requests")]
 
 
 def team(*replies: Any) -> dict[str, Any]:

@@ -84,3 +84,19 @@ def test_a_member_whose_own_name_is_wrong_makes_no_other_name_unknown() -> None:
         parse_team(text, PATH)
 
     assert [one.field for one in caught.value.problems] == ["agents[1].name"]
+
+
+def test_what_a_script_of_a_model_cannot_say_is_told_with_its_place() -> None:
+    text = (
+        'version: 1\nsupervisor: {name: chief}\nagents: [{name: a, run: "a:b"}]\n'
+        'models: {fake: {replies: [{text: fine}, {txt: hi}, {match: "("}, {calls: [{name: x, args: {}}]}]}}\n'
+    )
+
+    with pytest.raises(TeamFileError) as caught:
+        parse_team(text, PATH)
+
+    assert [(one.field.removeprefix("models.fake."), one.text.split(":")[0]) for one in caught.value.problems] == [
+        ("replies[2].txt", "is not a key here; did you mean text?"),
+        ("replies[3].match", "not a regular expression"),
+        ("replies[4].calls[x].args", "is not a key here; did you mean arguments?"),
+    ]

@@ -1,0 +1,43 @@
+"""What scripts are made of that stand in for agents and for models: their parts, and texts with places to fill.
+
+See `engine.runtimes.scripted` and `engine.models.scripted`.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, overload
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from engine.core.fact import JsonValue
+
+
+class Part(BaseModel):
+    """A part of a script; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=False)
+
+
+def _expression(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from error
+    return value
+
+
+Expression = Annotated[str, AfterValidator(_expression)]
+"""A regular expression."""
+
+
+@overload
+def filled(value: str, said: Mapping[str, str]) -> str: ...
+@overload
+def filled(value: JsonValue, said: Mapping[str, str]) -> JsonValue: ...
+def filled(value: JsonValue, said: Mapping[str, str]) -> JsonValue:
+    """Return a JSON value with each `{name}` that is known replaced in all its texts; other braces stay."""
+    if isinstance(value, str):
+        return re.sub(r"\{(\w+)\}", lambda found: said.get(found[1], found[0]), value)
+    if isinstance(value, list):
+        return [filled(item, said) for item in value]
+    return {key: filled(item, said) for key, item in value.items()} if isinstance(value, dict) else value
