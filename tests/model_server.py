@@ -84,6 +84,7 @@ class ModelServer:
         self.seen: list[Seen] = []
         self._waiting: list[Say] = []
         self._by: Callable[[dict[str, Any]], Say] | None = None
+        self._over: Callable[[dict[str, Any]], object] = lambda body: None
         self._came = threading.Condition()
 
     def say(self, *says: Say) -> None:
@@ -93,6 +94,10 @@ class ModelServer:
     def by(self, function: Callable[[dict[str, Any]], Say] | None) -> None:
         """Let a function of the request's body decide, where nothing is left to say."""
         self._by = function
+
+    def once_answered(self, function: Callable[[dict[str, Any]], object]) -> None:
+        """Call a function with the body of each request that was answered whole, in the thread of the server."""
+        self._over = function
 
     def forget(self) -> None:
         """Begin anew: nothing seen, nothing to say."""
@@ -118,7 +123,9 @@ class ModelServer:
                 return _refusal(say)
             if not seen.body.get("stream"):
                 return web.json_response(_whole(say, seen))
-            return await self._streamed(say, seen, request)
+            response = await self._streamed(say, seen, request)
+            self._over(seen.body)
+            return response
         except (asyncio.CancelledError, ConnectionError):
             seen.hung_up.set()
             raise
