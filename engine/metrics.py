@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from engine.core.candidate import category_stem
+from engine.core.fact import changed
 from engine.core.queries.tree import below_of
 from engine.core.spec import AgentCapability, AgentSpec
-from engine.core.state import Agent, AgentStatus, State, Supervisor
+from engine.core.state import Agent, AgentStatus, State, Supervisor, TrackRecord
 from engine.core.values import NO_USAGE, Usage
 from engine.core.words import phrase
 from engine.registry import capability_of
@@ -44,6 +45,8 @@ class AgentView:
     """Id of the task that it has been at work on for longest."""
     error: str | None
     """Why it cannot work; None while it can."""
+    track_record: dict[str, TrackRecord]
+    """What its attempts came to and used, by the category of the request; "" where it had none."""
 
 
 def agent_view(agent: Agent, spec: AgentSpec) -> AgentView:
@@ -67,6 +70,10 @@ def agent_view(agent: Agent, spec: AgentSpec) -> AgentView:
         p50_ms=median_ms(agent.durations_ms),
         current_task=next(iter(agent.running), next(iter(agent.parked), None)),
         error=agent.error,
+        track_record={
+            category: changed(record, usage=record.usage.plus(NO_USAGE))
+            for category, record in agent.track_record.items()
+        },
     )
 
 

@@ -26,7 +26,7 @@ from engine.core.queries.targets import at
 from engine.core.queries.tree import depth_of, mean_ms_of
 from engine.core.state import State
 
-SETTINGS = ("max_parallel", "max_total", "processes", "max_agents", "balance", "ageing", "preempt")
+SETTINGS = ("max_parallel", "max_total", "processes", "max_agents", "balance", "track_record", "ageing", "preempt")
 
 
 def _move(on: Acting, said: Spoken) -> None:
@@ -85,6 +85,7 @@ def _settings_now(state: State, supervisor_id: str, now_ms: int) -> Sequence[Cel
     options = one.options
     above = "as above it" if one.parent_id is not None else None
     preempt = options.preempt.at if options.preempt is not None else above or "step"
+    told = above or "no" if options.track_record is None else "yes" if options.track_record else "no"
     ageing = f"{options.ageing_s:g} s" if options.ageing_s is not None else above or f"{AGEING_S:g} s"
     rows = (
         ("max_parallel", one.max_parallel, "attempts at once of its own agents"),
@@ -92,6 +93,7 @@ def _settings_now(state: State, supervisor_id: str, now_ms: int) -> Sequence[Cel
         ("processes", options.processes or _processes(state, above), "the same for attempts in processes"),
         ("max_agents", one.max_agents, f"it has {counted(len(one.members), 'member')}"),
         ("balance", options.balance or above or BALANCES[0], f"which of several able agents: {', '.join(BALANCES)}"),
+        ("track_record", told, "a model that leads is told how its workers did before: yes, no"),
         ("ageing", ageing, "wait after which a task rises by one priority"),
         ("preempt", preempt, "when an urgent task takes a slot: step, now, never"),
     )
@@ -142,6 +144,12 @@ def _whole(key: str, value: JsonValue) -> int:
     return value
 
 
+def _yes(value: JsonValue) -> bool:
+    if value not in ("yes", "no", True, False):
+        raise Mistyped(f"track_record is yes or no, not {value!r}")
+    return value in ("yes", True)
+
+
 def _options(said: dict[str, JsonValue]) -> SupervisorOptions | None:
     wanted: dict[str, object] = {}
     for key in ("max_total", "processes"):
@@ -149,6 +157,8 @@ def _options(said: dict[str, JsonValue]) -> SupervisorOptions | None:
             wanted[key] = _whole(key, said[key])
     if "balance" in said:
         wanted["balance"] = said["balance"]
+    if "track_record" in said:
+        wanted["track_record"] = _yes(said["track_record"])
     if "ageing" in said:
         wanted["ageing_s"] = length_s(str(said["ageing"]))
     if "preempt" in said:

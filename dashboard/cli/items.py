@@ -9,7 +9,7 @@ from typing import Any
 from dashboard.views.amounts import median
 from dashboard.views.digest import Digest
 from engine.core.queries.tree import depth_of, mean_ms_of
-from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Supervisor, Task
+from engine.core.state import Agent, Run, RunStatus, RunSummary, State, Supervisor, Task, TrackRecord
 from engine.core.values import Usage
 
 Item = dict[str, Any]
@@ -38,7 +38,12 @@ def agent_item(state: State, agent: Agent, counts: Digest) -> Item:
         "p50_ms": None if p50_ms is None else round(p50_ms),
         **usage_item(agent.usage),
         "instances": agent.size,
+        "track_record": {category: _record_item(record) for category, record in agent.track_record.items()},
     }
+
+
+def _record_item(record: TrackRecord) -> Item:
+    return {**_said(record, "done failed cancelled"), **usage_item(record.usage), "time_ms": record.usage.time_ms}
 
 
 def task_item(state: State, task: Task) -> Item:

@@ -170,19 +170,22 @@ def replace(sending: Callable[[], Sending], supervisor: str, file: Path, *, mode
 @click.option("--processes", type=click.IntRange(1, 10_000), help="Attempts at once in processes, everything under it.")
 @click.option("--max-agents", type=click.IntRange(1, 100_000), help="The most agents it may have.")
 @click.option("--balance", type=click.Choice(BALANCES), help="Which of several able agents gets a task.")
+@click.option("--track-record/--no-track-record", default=None, help="Tell a model that leads how its workers did.")
 @click.option("--ageing", type=click.FloatRange(0, 86_400), metavar="S", help="Waiting that raises a task by 1.")
 @click.option("--preempt", type=click.Choice(["step", "now", "never"]), help="When an urgent task takes a slot.")
 def set_(
     supervisor: str, *, max_parallel: int | None, max_total: int | None, processes: int | None,
-    max_agents: int | None, balance: Balance | None, ageing: float | None, preempt: str | None,
+    max_agents: int | None, balance: Balance | None, track_record: bool | None, ageing: float | None,
+    preempt: str | None,
 ) -> Command:  # fmt: skip
     """Change what SUPERVISOR allows; what is not named stays."""
     options = None
-    if any(value is not None for value in (max_total, processes, balance, ageing, preempt)):
+    if any(value is not None for value in (max_total, processes, balance, track_record, ageing, preempt)):
         at = None if preempt is None else Preempt(at=preempt)  # type: ignore[arg-type]
         options = SupervisorOptions(
-            max_total=max_total, processes=processes, balance=balance, ageing_s=ageing, preempt=at
-        )
+            max_total=max_total, processes=processes, balance=balance, track_record=track_record, ageing_s=ageing,
+            preempt=at,
+        )  # fmt: skip
     if options is None and max_parallel is None and max_agents is None:
         fail("usage", "nothing to change", "see: quarterdeck set --help", WRONG_USAGE)
     return commands.ChangeSupervisor(

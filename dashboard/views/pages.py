@@ -17,6 +17,7 @@ from engine.core.events import Event
 from engine.core.options import DEFAULT_PRIORITY
 from engine.core.queries.able import AWAY
 from engine.core.queries.targets import at
+from engine.core.queries.track_record import mean_of
 from engine.core.scheduler import Schedule
 from engine.core.state import Agent, Run, State, Task
 from engine.core.values import Usage
@@ -76,12 +77,26 @@ def agent_page(
     for grant in [one for one in state.grants.values() if one.agent_id == agent_id]:
         may = "is called without asking" if grant.allows else "is rejected without asking"
         cells.append(labelled("granted", f"{grant.tool} {may} ({grant.id}); :revoke {grant.id} asks again"))
+    cells += _track_record(agent)
     spec = [BLANK, Cell("SPEC", "muted"), *(labelled(*line) for line in spec_lines(state.spec_of(agent)))]
     at_work = [BLANK, Cell("AT WORK", "muted"), *_at_work(state, agent_id, counts, live, now_ms)]
     says = any(f"{key}:{task_id}" in live for task_id in agent.running for key in ("output", "thought", "call"))
     cells += [*at_work, *spec] if says else [*spec, *at_work]
     cells += _section("LAST STEPS", step_cells(latest_steps(steps, AGENT_STEPS)))
     return [*cells, BLANK, Cell("LAST EVENTS", "muted"), *_history(history, now_ms)]
+
+
+def _track_record(agent: Agent) -> Iterable[Cell]:
+    """What came of its work in each category, where it has worked in any."""
+    if not any(agent.track_record):
+        return
+    yield from (BLANK, Cell("TRACK RECORD", "muted"))
+    for category, record in sorted(agent.track_record.items()):
+        ended = record.done + record.failed
+        seconds, _ = mean_of(record)
+        told = f"{count(record.done)} of {count(ended)} ok, {duration(seconds * 1000)} each"
+        cost = spent(record.usage)
+        yield Cell(f"{category or 'no category'}: {told}{f', {cost}' if cost else ''}")
 
 
 def _at_work(state: State, agent_id: str, counts: Digest, live: Mapping[str, str], now_ms: int) -> Iterable[Cell]:

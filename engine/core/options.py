@@ -13,8 +13,8 @@ from engine.core.validation.bounds import Label, Members, Name, NoneToADay, Prio
 from engine.core.validation.records import Written
 from engine.core.validation.rules import Within
 
-Balance: TypeAlias = Literal["round_robin", "least_load", "weight", "performance"]
-BALANCES: tuple[Balance, ...] = ("round_robin", "least_load", "weight", "performance")
+Balance: TypeAlias = Literal["round_robin", "least_load", "weight", "performance", "track_record"]
+BALANCES: tuple[Balance, ...] = ("round_robin", "least_load", "weight", "performance", "track_record")
 DEFAULT_PRIORITY = 5
 AGEING_S = 60.0
 """How long a task waits until it is as urgent as one of the next priority, where nobody set it."""
@@ -75,6 +75,8 @@ class SupervisorOptions(Written, kw_only=True):
     nothing is set share one less than the computer has cores."""
     balance: Balance | None = None
     """Who of several able agents gets a task; `round_robin` where nobody set it."""
+    track_record: bool | None = None
+    """A model that leads is told what came of its workers' attempts in the category of the request; None is not."""
     ageing_s: NoneToADay | None = None
     """A task that waits this long, in seconds, is as urgent as one of the next priority; 0 never ages."""
     preempt: Preempt | None = None

@@ -23,6 +23,7 @@ from engine.core.entities.engine import (
     timer_id,
 )
 from engine.core.entities.memory import (
+    CATEGORIES,
     CONVERSATIONS,
     EXCHANGES,
     INSIGHTS,
@@ -30,6 +31,7 @@ from engine.core.entities.memory import (
     Conversation,
     Exchange,
     Insight,
+    TrackRecord,
 )
 from engine.core.entities.team import (
     DURATIONS,

@@ -21,6 +21,7 @@ from engine.simulation.ledger.failures import FailureLedger
 from engine.simulation.ledger.memory import MemoryLedger
 from engine.simulation.ledger.spending import SpendingLedger
 from engine.simulation.ledger.team import TeamLedger
+from engine.simulation.ledger.track_record import TrackRecordLedger
 from engine.simulation.ledger.turns import TurnLedger
 from engine.simulation.ledger.work import Job
 from engine.texts import walk
@@ -49,6 +50,7 @@ class ShadowLedger(Ledger):
         self.team = TeamLedger()
         self.work = WorkLedger(self.text)
         self.spending = SpendingLedger()
+        self.track_record = TrackRecordLedger()
         self.failures = FailureLedger()
         self.turns = TurnLedger()
         self.memory = MemoryLedger(self.text)
@@ -97,6 +99,7 @@ class ShadowLedger(Ledger):
             self._wait_anew(event)
         self.turns.take(event, self.next_seq, self.team)
         self.spending.take(event, self.team, self.work)
+        self.track_record.take(event, self.work)
         self.failures.take(event)
         self.work.take(event)
         self.team.take(event)
@@ -107,7 +110,7 @@ class ShadowLedger(Ledger):
             self._begin(event)
         fold(self.state, (event,))
         if isinstance(event, StateImported):
-            for ledger in (self.team, self.work, self.spending, self.failures, self.memory):
+            for ledger in (self.team, self.work, self.spending, self.track_record, self.failures, self.memory):
                 ledger.adopt(self.state)
             self.minted |= Counter(self.state.minted)
 

@@ -187,6 +187,9 @@ class SupervisorBlock(Block):
         Field(default_factory=list, max_length=10, description="For agents that say nothing themselves, in order."),
     ]
     balance: Annotated[Balance | None, Field(description="Which of several able agents gets a task.")] = None
+    track_record: Annotated[
+        bool | None, Field(description="A model that leads is told how its workers did at such work before.")
+    ] = None
     ageing_s: Annotated[
         NoneToADay | None,
         Field(description="Seconds of waiting that raise a task by a priority; 0 never."),

@@ -9,6 +9,7 @@ import pytest
 
 from engine import AgentSpec
 from engine.core.commands import AddAgent, Pause, RemoveMember, SwapAgent
+from engine.core.fact import changed
 from engine.core.model_spec import ModelSpec
 from engine.core.options import SupervisorOptions
 from engine.models.records import ModelRequest
@@ -210,3 +211,15 @@ async def test_of_more_than_a_hundred_workers_their_capabilities_are_named(engin
     ) as running:
         assert await running.ask() == "did Work"
         assert workers_told(REQUESTS[0]) == ["skill 0", "skill 1", "skill 2"]
+
+
+async def test_a_lead_is_told_what_came_of_its_workers_attempts_where_its_supervisor_says_so(engine: Engines) -> None:
+    said = leads({"calls": [delegate("scout")]}, {"text": "{text}"})
+    options = changed(said["options"], track_record=True, strategies={"research": "delegate"})
+    async with engine(chief(), worker(category="research"), mode="delegate", options=options) as running:
+        for _ in range(2):
+            await running.ask("research the sources")
+
+    first, *_, last = (request.messages[0].text for request in REQUESTS)
+    assert "What came of their work" not in first
+    assert "What came of their work on requests of this kind before:\n- scout: 2 of 2 done" in last

@@ -211,6 +211,8 @@ MEANINGS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a time after all clocks": lambda s: _of(s, "tasks", 1).update(ended_ms=2**52),
     "a cost without end": lambda s: s.update(usage={"cost_usd": "1E+999999"}),
     "more cached than given": lambda s: s.update(usage={"tokens_in": 3, "tokens_cached": 4}),
+    "a track record of nothing": lambda s: _of(s, "agents").update(track_record={"research": {"done": 2**60}}),
+    "a track record below 0": lambda s: _of(s, "agents").update(track_record={"x": {"done": 1}, "y": {"done": -1}}),
     "a cost that is none": lambda s: s.update(usage={"cost_usd": "NaN"}),
     "no queue of its own": lambda s: _of(s, "agents").update(queues=[]),
     "a queue of an unknown kind":

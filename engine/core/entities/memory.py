@@ -1,21 +1,31 @@
-"""Entities of what outlives a run: the exchanges of a conversation. References alone, and bounded."""
+"""Entities of what outlives a run: exchanges of conversations, insights, track records. References alone, bounded."""
 
 from msgspec import field
 
 from engine.core.entities.work import RunStatus
 from engine.core.fact import entity
-from engine.core.values import Held
+from engine.core.values import Held, Usage
 
 EXCHANGES = 50
 """How many finished runs of its conversation a new run remembers."""
 CONVERSATIONS = 100
 """How many conversations of a supervisor are kept, besides those with an open run."""
-
-
 INSIGHTS = 200
 """How many insights an agent keeps."""
 PARTS = 1_000
 """How many parts of prompts are known to stand in the journal; an older one is written again where it is used."""
+CATEGORIES = 50
+"""How many categories of work the track record of an agent tells apart."""
+
+
+@entity
+class TrackRecord:
+    """What the attempts of an agent came to at work of one category."""
+
+    done: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    usage: Usage = field(default_factory=Usage)
 
 
 @entity

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import field
 
-from engine.core.entities.memory import Conversation
+from engine.core.entities.memory import Conversation, TrackRecord
 from engine.core.fact import entity
 from engine.core.options import Balance, SupervisorOptions
 from engine.core.spec import Aggregation
@@ -207,6 +207,8 @@ class Agent:
     last_error: str | None = None
     insights: list[str] = field(default_factory=list)
     """What it remembers, the oldest first."""
+    track_record: dict[str, TrackRecord] = field(default_factory=dict)
+    """What its attempts came to, by the category of the request; "" where it had none, or one too many."""
 
     @property
     def draining(self) -> bool:

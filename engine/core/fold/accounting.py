@@ -18,6 +18,7 @@ from engine.core.fold.ending import end, withdraw
 from engine.core.fold.queues import hold_back, let_go_on
 from engine.core.fold.slots import ask_to_stop, refresh_agent, tell
 from engine.core.fold.timers import Handlers, drop_timer, set_timer
+from engine.core.fold.track_record import record_of
 from engine.core.queries.tree import tasks_of
 from engine.core.spec import AgentSpec
 from engine.core.state import Agent, Attempt, Ledger, Run, State, Supervisor, Task, TaskStatus, timer_id
@@ -132,6 +133,7 @@ def _charge_time(state: State, task: Task, agent: Agent | None, time_ms: int) ->
         supervisor = state.supervisors.get(task.supervisor_id)
     else:
         agent.usage.time_ms += time_ms
+        record_of(state, task, agent).usage.time_ms += time_ms
         supervisor = state.supervisors[agent.supervisor_id]
     while supervisor is not None:
         supervisor.usage.time_ms += time_ms
@@ -150,7 +152,7 @@ def _charge_time(state: State, task: Task, agent: Agent | None, time_ms: int) ->
 
 
 def _totals(state: State, task: Task | None, agent: Agent | None) -> list[Usage]:
-    """Return the totals of everybody who pays for what is spent on `task`."""
+    """Return the totals of everybody who pays for what is spent on `task`, and that of its category."""
     totals = [state.usage]
     if task is not None:
         totals.append(state.runs[task.run_id].usage)
@@ -163,7 +165,7 @@ def _totals(state: State, task: Task | None, agent: Agent | None) -> list[Usage]
         totals.append(above.usage)
         above = state.tasks[above.parent_id] if above.parent_id is not None else None
     if agent is not None:
-        totals.append(agent.usage)
+        totals += (agent.usage, record_of(state, task, agent).usage)
     while supervisor is not None:
         totals.append(supervisor.usage)
         supervisor = state.supervisors[supervisor.parent_id] if supervisor.parent_id is not None else None

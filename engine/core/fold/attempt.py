@@ -31,6 +31,7 @@ from engine.core.fold.slots import (
 )
 from engine.core.fold.swapping import begin_again, took_part
 from engine.core.fold.timers import Handlers
+from engine.core.fold.track_record import record_of
 from engine.core.queries.queues import back_queue
 from engine.core.queries.tree import why_cancelled
 from engine.core.shared import drop, put
@@ -200,6 +201,7 @@ def _attempt_done(state: State, event: AttemptDone) -> None:
     if agent is not None:
         took_part(agent, generation, ended=True)
         agent.done += 1
+        record_of(state, task, agent).done += 1
         agent.failures_in_a_row = 0
         durations_ms = agent.durations_ms
         durations_ms.append(duration_ms)
@@ -222,6 +224,7 @@ def _attempt_failed(state: State, event: AttemptFailed) -> None:
     if agent is not None:
         took_part(agent, generation, failed=True, ended=True)
         agent.failed += 1
+        record_of(state, task, agent).failed += 1
         agent.last_error = event.error
     charge(state, task, agent, event.usage)
     task.status = _WAITING
@@ -235,6 +238,7 @@ def _attempt_cancelled(state: State, event: AttemptCancelled) -> None:
     agent = _close(state, task, stuck=event.stuck)
     if agent is not None:
         agent.cancelled += 1
+        record_of(state, task, agent).cancelled += 1
     charge(state, task, agent, event.usage)
     if event.requeued:
         task.status = _WAITING

@@ -7,9 +7,10 @@ from engine.core.errors import Refused
 from engine.core.queries.queues import is_shared
 from engine.core.queries.tree import DEEPEST
 from engine.core.scheduler import Schedule
-from engine.core.state import INSIGHTS, Agent, State, Supervisor, TaskStatus
+from engine.core.state import CATEGORIES, INSIGHTS, Agent, State, Supervisor, TaskStatus
 from engine.core.strategies import STRATEGIES, check_settings
-from engine.core.validation.bounds import NAME
+from engine.core.validation.bounds import LONGEST_LABEL, NAME
+from engine.core.values import NO_USAGE
 
 
 def supervisors_stand_in_a_tree(state: State) -> Iterator[str]:
@@ -165,6 +166,22 @@ def insights_are_those_of_agents(state: State) -> Iterator[str]:
             yield f"{one.id} is of an importance that nothing has"
 
 
+def track_records_add_up(state: State) -> Iterator[str]:
+    """What an agent did in each category comes to what it did, and it tells no more categories apart than it may."""
+    for agent in state.agents.values():
+        records = agent.track_record
+        usage = NO_USAGE
+        for record in records.values():
+            usage = usage.plus(record.usage)
+        for end in ("done", "failed", "cancelled"):
+            if sum(getattr(record, end) for record in records.values()) != getattr(agent, end):
+                yield f"{agent.id} has a track record that does not come to {getattr(agent, end)} {end}"
+        if usage != agent.usage:
+            yield f"{agent.id} has a track record that comes to {usage}; it has used {agent.usage}"
+        if len(records) - ("" in records) > CATEGORIES or any(len(one) > LONGEST_LABEL for one in records):
+            yield f"{agent.id} has a track record of more categories than are kept, or of one that nothing can have"
+
+
 LAWS_OF_THE_TEAM: tuple[Callable[[State], Iterator[str]], ...] = (
     supervisors_stand_in_a_tree,
     members_are_there,
@@ -175,4 +192,5 @@ LAWS_OF_THE_TEAM: tuple[Callable[[State], Iterator[str]], ...] = (
     pools_are_as_large_as_they_should_be,
     queues_know_who_serves_them,
     insights_are_those_of_agents,
+    track_records_add_up,
 )

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from engine.core.fact import fact
 from engine.core.queries.able import has_anybody_able, why_not_able, why_team_is_not_able
+from engine.core.queries.track_record import track_record_of
 from engine.core.queries.tree import agents_of
-from engine.core.state import Agent, State, Supervisor, Task
+from engine.core.state import Agent, State, Supervisor, Task, TrackRecord
 
 
 @fact
@@ -15,6 +16,8 @@ class Worker:
     name: str
     description: str
     specialties: tuple[str, ...] = ()
+    record: TrackRecord | None = None
+    """What came of its work in one category, where that was asked for and there was any."""
 
 
 def leads(state: State, task: Task) -> bool:
@@ -23,10 +26,17 @@ def leads(state: State, task: Task) -> bool:
     return task.role == "lead" and group is not None and group.mode == "delegate"
 
 
-def workers_of(state: State, supervisor: Supervisor, *, lead_id: str) -> list[Worker]:
-    """Return the workers under a lead, in the order of the members: nobody who is paused, leaves, or cannot work."""
+def workers_of(state: State, supervisor: Supervisor, *, lead_id: str, category: str | None = None) -> list[Worker]:
+    """Return the workers under a lead, in the order of the members: nobody who is paused, leaves, or cannot work.
+
+    Args:
+        state: The team.
+        supervisor: Whose members they are.
+        lead_id: Who leads, and is none of them.
+        category: Of which their track records are wanted; None is of none.
+    """
     return [
-        _worker(state, member)
+        _worker(state, member, category)
         for member in _members(state, supervisor, lead_id)
         if why_not_asked(state, member) is None
     ]
@@ -63,11 +73,14 @@ def _members(state: State, supervisor: Supervisor, lead_id: str) -> Iterator[Age
             yield member
 
 
-def _worker(state: State, member: Agent | Supervisor) -> Worker:
+def _worker(state: State, member: Agent | Supervisor, category: str | None) -> Worker:
+    record = None if category is None else track_record_of(state, member).get(category)
     if isinstance(member, Agent):
         spec = state.spec_of(member)
-        return Worker(name=member.name, description=spec.description, specialties=tuple(spec.specialties))
+        return Worker(
+            name=member.name, description=spec.description, specialties=tuple(spec.specialties), record=record
+        )
     below = agents_of(state, member.id)
     names = ", ".join(agent.name for agent in below[:8]) + (", …" if len(below) > 8 else "")
     skills = dict.fromkeys(skill for agent in below for skill in state.spec_of(agent).specialties)
-    return Worker(name=member.name, description=f"A team: {names}", specialties=tuple(skills))
+    return Worker(name=member.name, description=f"A team: {names}", specialties=tuple(skills), record=record)

@@ -6,7 +6,7 @@ same functions, and a kept schedule equals one that is built anew (a law, `legal
 
 from collections.abc import Iterator
 
-from engine.core.balancing import RULES
+from engine.core.balancing import RULES, track_record
 from engine.core.fold.slots import must_grow
 from engine.core.queries.queues import back_queue
 from engine.core.queries.tree import above_of, agents_in, below_of
@@ -427,7 +427,18 @@ class Schedule:
         """Return the free agent of a line that gets its next task."""
         if self._freed is not None:
             return self._freed
-        return state.agents[line.best.heap[0][3] if line.best is not None else next(iter(line.free))]
+        if line.best is None:
+            return state.agents[next(iter(line.free))]
+        if self.slots[line.supervisor_id].balance == "track_record":
+            return self._best_at(state, line.best, self.next_task(line))
+        return state.agents[line.best.heap[0][3]]
+
+    @staticmethod
+    def _best_at(state: State, best: Ranking, task_id: str) -> Agent:
+        """Return who did best before at work such as a task; of equals the one that has been free for longest."""
+        category = state.runs[state.tasks[task_id].run_id].category or ""
+        free = (state.agents[one] for one in best.ranks)
+        return min(free, key=lambda agent: (track_record(agent, category), best.ranks[agent.id]))
 
     def has_slot(self, state: State, supervisor: Supervisor) -> bool:
         """Return True while an agent of a supervisor may begin one attempt more."""

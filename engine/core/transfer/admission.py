@@ -20,7 +20,7 @@ from engine.core.fold.importing import fold_import
 from engine.core.legality import LAWS_AT_REST, LAWS_OF_TREES, faults_of
 from engine.core.signals import EngineBegan
 from engine.core.spec import spec_hash
-from engine.core.state import SUMMARIES, RunStatus, State
+from engine.core.state import SUMMARIES, RunStatus, State, TrackRecord
 from engine.core.step import step
 from engine.core.strategies.guard import check_pattern
 from engine.core.strict_json import MOST_LEVELS
@@ -133,6 +133,10 @@ def _numbers(state: State, tables: Mapping[str, Table]) -> Iterator[str]:
         for name in _numbers_in(table.kind):
             yield from _unbounded(table.kind, name, table.columns[name])
     usages = [state.usage, *(usage for table in tables.values() for usage in table.columns.get("usage", ()) if usage)]
+    records = [record for agent in state.agents.values() for record in agent.track_record.values()]
+    for name in _numbers_in(TrackRecord):
+        yield from _unbounded(TrackRecord, name, [getattr(record, name) for record in records])
+    usages += [record.usage for record in records]
     for usage in usages:
         yield from _usage(usage)
     if any(not 0 <= each < _LARGEST for agent in state.agents.values() for each in agent.durations_ms):

@@ -23,7 +23,8 @@ Name: TypeAlias = Annotated[
     str, Within(pattern=NAME_PATTERN), Says("a letter, then up to 63 letters, digits, '_' or '-'")
 ]
 Participants: TypeAlias = Annotated[list[Name], Within(min_length=1)]
-Label: TypeAlias = Annotated[str, Within(min_length=1, max_length=200)]
+LONGEST_LABEL = 200
+Label: TypeAlias = Annotated[str, Within(min_length=1, max_length=LONGEST_LABEL)]
 Reference: TypeAlias = Annotated[str, Within(min_length=1, max_length=500)]
 """`module:qualname`, or what stands for a callable of the running process."""
 Text: TypeAlias = Annotated[str, Within(max_length=100_000)]

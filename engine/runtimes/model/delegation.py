@@ -7,6 +7,7 @@ call is made, not when its schema was.
 from collections.abc import Sequence
 
 from engine.core.fact import JsonValue
+from engine.core.queries.track_record import category_told
 from engine.core.queries.workers import Worker, why_no_worker, workers_of
 from engine.core.state import Supervisor, Task
 from engine.errors import DelegationFailed
@@ -29,8 +30,11 @@ class Workers:
 
     @property
     def now(self) -> list[Worker]:
-        """Who may be given work now."""
-        return workers_of(self._work.state, self._home, lead_id=self._work.effect.agent_id)
+        """Who may be given work now, with their track records where the supervisor wants the lead to know these."""
+        state, effect = self._work.state, self._work.effect
+        task = state.tasks.get(effect.task_id)
+        category = None if task is None else category_told(state, self._home, task)
+        return workers_of(state, self._home, lead_id=effect.agent_id, category=category)
 
     @property
     def names(self) -> list[str]:

@@ -5,8 +5,10 @@ Rule: what changes least stands first, so that the beginning stays in the provid
 
 from collections.abc import Sequence
 
+from engine.core.queries.track_record import mean_of
 from engine.core.queries.workers import Worker
 from engine.core.spec import AgentSpec
+from engine.core.state import TrackRecord
 from engine.runtimes.model.options import ModelOptions
 
 MOST_NAMED = 100
@@ -25,7 +27,7 @@ def system_text(spec: AgentSpec, options: ModelOptions, workers: Sequence[Worker
     parts = [spec.instructions.strip() or _about(spec)]
     if workers is not None:
         parts.append(_leading(options, workers))
-    parts.append(besides)
+    parts += [besides, _records(workers or ())]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -52,6 +54,25 @@ def _line(worker: Worker) -> str:
     about = worker.description.strip()
     skills = f" ({', '.join(worker.specialties)})" if worker.specialties else ""
     return f"- {worker.name}{skills}" + (f": {about}" if about else "")
+
+
+def _records(workers: Sequence[Worker]) -> str:
+    """Return what came of earlier work; it changes most, and so stands last."""
+    if len(workers) > MOST_NAMED:
+        return ""
+    records = [(worker.name, worker.record) for worker in workers if worker.record is not None]
+    lines = [f"- {name}: {_record(record)}" for name, record in records if record.done or record.failed]
+    return "What came of their work on requests of this kind before:\n" + "\n".join(lines) if lines else ""
+
+
+def _record(record: TrackRecord) -> str:
+    seconds, cost_usd = mean_of(record)
+    money = "" if cost_usd is None else f" and ${_short(cost_usd)}"
+    return f"{record.done} of {record.done + record.failed} done, {_short(seconds)} s{money} each"
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def capabilities_of(workers: Sequence[Worker]) -> list[str]:

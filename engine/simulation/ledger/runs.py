@@ -97,6 +97,9 @@ class RunBook(WorkBook):
     def _on_group_planned(self, event: events.GroupPlanned) -> None:
         group = self.jobs[event.task_id]
         group.planned, group.outcome_id, group.planned_ms = True, event.outcome_id, event.at_ms
+        if group.parent_id is None:
+            run = self.runs[group.run_id]
+            run.category = event.category or run.category
         for node in event.nodes:
             self._node(group, node, event.at_ms)
 

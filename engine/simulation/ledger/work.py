@@ -117,7 +117,7 @@ class RunEntry:
     submitted_ms: int
     on_failure: list[FailurePolicy]
     limits: Limits | None
-    category: str | None = field(compare=False)
+    category: str | None
     after: list[str]
     deadline_ms: int | None
     conversation: str | None = None

@@ -1,0 +1,31 @@
+"""Fold: what the attempts of an agent came to, by category of work.
+
+It is bounded: of more than `CATEGORIES` the one that came first is counted among work without a category. So the sums
+over all categories are always the agent's own counts and usage.
+"""
+
+from engine.core.state import CATEGORIES, Agent, State, Task, TrackRecord
+
+
+def record_of(state: State, task: Task | None, agent: Agent) -> TrackRecord:
+    """Return the record of an agent for work of the category of `task`; for work without one where the task is gone."""
+    category = "" if task is None else state.runs[task.run_id].category or ""
+    record = agent.track_record.get(category)
+    return record if record is not None else _begun(agent, category)
+
+
+def _begun(agent: Agent, category: str) -> TrackRecord:
+    records = agent.track_record
+    if category and len(records) - ("" in records) >= CATEGORIES:
+        first = next(one for one in records if one)
+        gone = records.pop(first)
+        if "" not in records:
+            records[""] = gone
+        else:
+            other = records[""]
+            other.done += gone.done
+            other.failed += gone.failed
+            other.cancelled += gone.cancelled
+            other.usage = other.usage.plus(gone.usage)
+    record = records[category] = TrackRecord()
+    return record

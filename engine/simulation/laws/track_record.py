@@ -1,0 +1,26 @@
+"""Who is good at what: what attempts came to, by agent and category."""
+
+from collections import Counter
+
+from engine.core.values import NO_USAGE
+from engine.simulation.laws.registry import When, law
+from engine.simulation.ledger.track_record import ENDS
+from engine.simulation.shadow_ledger import ShadowLedger
+
+
+@law(When.AFTER_BATCH)
+def outcomes_are_kept_by_category(books: ShadowLedger) -> str | None:
+    """An agent knows of each category of work what its attempts came to and what they used."""
+    known = books.track_record
+    for agent in books.state.agents.values():
+        wanted = {category for agent_id, category in known.usage if agent_id == agent.id}
+        for category in wanted.union(agent.track_record):
+            record = agent.track_record.get(category)
+            found = [0, 0, 0] if record is None else [record.done, record.failed, record.cancelled]
+            ended = known.ended.get((agent.id, category), Counter())
+            if found != [ended.get(end, 0) for end in ENDS]:
+                return f"{agent.id} says of {category!r} that {found} were done, failed, cancelled; it is {ended}"
+            used = known.usage.get((agent.id, category), NO_USAGE)
+            if (NO_USAGE if record is None else record.usage) != used:
+                return f"{agent.id} says that {category!r} took {record and record.usage}; it took {used}"
+    return None

@@ -1,0 +1,41 @@
+"""What the attempts of each agent came to, by category of work, in the ledger."""
+
+from collections import Counter
+from typing import Any
+
+from engine.core.events import AttemptCancelled, AttemptDone, AttemptFailed
+from engine.core.state import CATEGORIES, State
+from engine.core.values import NO_USAGE, Usage
+from engine.simulation.ledger.work import WorkBook
+
+ENDS = ("done", "failed", "cancelled")
+Key = tuple[str, str]
+"""Id of an agent, and a category."""
+
+
+class TrackRecordLedger:
+    """Ends and usage by agent and category; simulated teams have fewer categories than are told apart."""
+
+    def __init__(self) -> None:
+        self.ended: dict[Key, Counter[str]] = {}
+        self.usage: dict[Key, Usage] = {}
+
+    def take(self, event: Any, work: WorkBook) -> None:
+        """Note what an event says of an agent's attempt; the ledger of work has not taken it yet."""
+        usage = getattr(event, "usage", None)
+        if usage is None or event.agent_id is None:
+            return
+        job = work.jobs.get(event.task_id or "")
+        key = event.agent_id, "" if job is None else work.runs[job.run_id].category or ""
+        self.usage[key] = self.usage.get(key, NO_USAGE).plus(usage)
+        if isinstance(event, AttemptDone | AttemptFailed | AttemptCancelled):
+            self.ended.setdefault(key, Counter())[event.type.removeprefix("attempt_")] += 1
+
+    def adopt(self, state: State) -> None:
+        """Take what an import brought."""
+        for agent in state.agents.values():
+            assert len(agent.track_record) <= CATEGORIES
+            for category, record in agent.track_record.items():
+                self.usage.setdefault((agent.id, category), record.usage.plus(NO_USAGE))
+                ends = Counter({end: getattr(record, end) for end in ENDS})
+                self.ended.setdefault((agent.id, category), ends)

@@ -1,0 +1,59 @@
+"""Who is chosen by what agents did before at work of the same category."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.core.legality import assert_legal
+from engine.core.options import SupervisorOptions
+from engine.core.values import Usage
+from tests.story import attempt, submitted
+from tests.world import agent, team_world
+
+NAMES = ("ada", "bob", "cyd")
+KINDS = ("research", "writing")
+WORK = st.tuples(st.sampled_from(KINDS), st.sampled_from([10, 100, 1_000, 10_000]), st.booleans())
+Figures = dict[tuple[str, str], list[tuple[int, bool]]]
+"""How long each attempt took and whether it ended well, by agent and category."""
+
+
+@given(st.data())
+def test_work_of_a_category_goes_to_nobody_than_whom_another_is_better_at_it(data: st.DataObject) -> None:
+    options = SupervisorOptions(balance="track_record", strategies=dict.fromkeys(KINDS, "sequential"))
+    members = [agent("lead"), *(agent(name, "sum") for name in NAMES)]
+    world = team_world(*members, participants=["lead"], options=options)
+    past: Figures = {(name, kind): [] for name in NAMES for kind in KINDS}
+    for kind, ms, is_done in data.draw(st.lists(WORK, min_size=4, max_size=30)):
+        submitted(world, category=kind)
+        world.ask(attempt(world, "lead"), "sum", ["1 + 1"])
+        chosen = next(start.agent for start in world.started.values() if start.agent != "lead")
+
+        tried = {name: mine for name in NAMES if (mine := past[name, kind])}
+        if len(tried) < len(NAMES):
+            assert chosen not in tried
+        else:
+            assert not any(_is_better(tried[other], tried[chosen]) for other in NAMES)
+
+        past[chosen, kind].append((ms, is_done))
+        end = world.succeed if is_done else world.fail
+        end(attempt(world, chosen), usage=Usage(time_ms=ms))
+        world.settle()
+    assert_legal(world.state)
+
+
+def _is_better(one: list[tuple[int, bool]], than: list[tuple[int, bool]]) -> bool:
+    """Tell whether attempts took less time on average, and at least as many of them ended well."""
+    if not any(is_done for _, is_done in one):
+        return False
+    if not any(is_done for _, is_done in than):
+        return True
+    # One microsecond: means are compared in whole ones.
+    quicker = _mean_ms(one) + 0.001 < _mean_ms(than)
+    return quicker and _share(one) >= _share(than) and len(one) >= len(than)
+
+
+def _mean_ms(attempts: list[tuple[int, bool]]) -> float:
+    return sum(ms for ms, _ in attempts) / len(attempts)
+
+
+def _share(attempts: list[tuple[int, bool]]) -> float:
+    return sum(is_done for _, is_done in attempts) / len(attempts)
