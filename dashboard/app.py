@@ -1,7 +1,7 @@
 """The Textual app: a client that reads the files of one team and sends commands.
 
 It decides nothing. Ten times a second it folds what the feed has read; the screen on top looks at it then; what an
-operator asks for becomes a command in the inbox, and its outcome one line. Screens: `dashboard/screens`.
+operator asks for becomes a command in the inbox, and its outcome one line. Screens: `dashboard/places`.
 """
 
 import gc
@@ -18,14 +18,12 @@ from textual.widgets import Input
 from textual.worker import WorkerFailed
 
 from dashboard import dialogs
-from dashboard.actions.room import PLACES
 from dashboard.clean import clean
 from dashboard.deck import Deck, Looking
 from dashboard.feed import Feed
-from dashboard.screens.events import EventsScreen
-from dashboard.screens.frame import Frame
-from dashboard.screens.lists import AgentsScreen, InboxScreen, NetworkScreen, RunsScreen, TasksScreen
-from dashboard.screens.table_screen import TableScreen
+from dashboard.frame.frame import Frame
+from dashboard.frame.table_screen import TableScreen
+from dashboard.places import HOME, page_of, places, screen_of
 from dashboard.theme import DARK, THEMES
 from dashboard.views.digest import digest
 from dashboard.views.header import Glimpse, Situation, engine_time_ms
@@ -47,14 +45,6 @@ FAR_BEHIND = 5_000
 SAID_MS, HEARD_MS = 10_000, 2_000
 """How long a message stays, and how long before another may take its place unasked, in milliseconds."""
 _HERE = Path(__file__).resolve().parent
-_SCREENS: dict[str, type[Frame]] = {
-    "network": NetworkScreen,
-    "agents": AgentsScreen,
-    "tasks": TasksScreen,
-    "events": EventsScreen,
-    "runs": RunsScreen,
-    "inbox": InboxScreen,
-}
 
 
 def warm() -> None:
@@ -73,7 +63,7 @@ class QuarterdeckApp(Deck):
     """The dashboard of one database."""
 
     TITLE = "Quarterdeck"
-    CSS_PATH = _HERE / "screens" / "screens.tcss"
+    CSS_PATH = _HERE / "frame" / "frame.tcss"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [Binding("ctrl+c,ctrl+q", "leave", "quit", show=False, priority=True)]
 
@@ -106,11 +96,11 @@ class QuarterdeckApp(Deck):
         return DARK.variables
 
     def on_mount(self) -> None:
-        for theme in THEMES:
+        for theme in THEMES.values():
             self.register_theme(theme)
         self.theme = DARK.name
         self.feed.start()
-        self.push_screen(self._frame("network"))
+        self.push_screen(self._frame(HOME))
         self.set_interval(FLUSH_S, self.flush)
         self.set_timer(WARM_S, lambda: self.run_worker(warm, thread=True))
         self.set_interval(COLLECT_S, self.collect)
@@ -182,7 +172,7 @@ class QuarterdeckApp(Deck):
 
     def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:
         """Show one of the screens."""
-        if self.screen.is_modal or place not in PLACES:
+        if self.screen.is_modal or place not in places():
             return
         frame = self._frame(place)
         while len(self.screen_stack) > 2:
@@ -191,9 +181,13 @@ class QuarterdeckApp(Deck):
             self.switch_screen(frame)
         self.call_after_refresh(self._arrive, frame, filtered, selected)
 
+    def open(self, kind: str, key: str) -> None:
+        """Show the page about one object above the screen that is there."""
+        self.push_screen(page_of(kind)(key))
+
     def _frame(self, place: str) -> Frame:
         if place not in self._frames:
-            self._frames[place] = _SCREENS[place]()
+            self._frames[place] = screen_of(place)()
             self.install_screen(self._frames[place], place)  # else a screen that is left is closed for good
         return self._frames[place]
 

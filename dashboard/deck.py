@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from dashboard.client import Client, Outcome
 from dashboard.feed import Feed
-from dashboard.theme import DARK, LIGHT
+from dashboard.theme import THEMES
 from dashboard.views.amounts import size
 from dashboard.views.header import Glimpse
 from dashboard.views.outcomes import NOTHING_TO_UNDO, can_be_undone, spoken
@@ -51,7 +51,6 @@ class Deck(App[int]):
         """Text of the status line; None without a recent message."""
         self.undoable: list[str] = []
         """Commands of this session that can be taken back, by their ids."""
-        """Agents that the last change gave another generation, with its number."""
         self._clock = clock
         self._said_ms = 0
 
@@ -61,6 +60,10 @@ class Deck(App[int]):
 
     def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:
         """Show one of the screens."""
+        raise NotImplementedError
+
+    def open(self, kind: str, key: str) -> None:
+        """Show the page about one object."""
         raise NotImplementedError
 
     def action_leave(self) -> None:
@@ -79,9 +82,10 @@ class Deck(App[int]):
         return not self.readonly
 
     def paint(self, name: str | None) -> None:
-        """Change the colours: dark, light, or the other of the two."""
-        wanted = {"dark": DARK, "light": LIGHT}.get(name or "", LIGHT if self.theme == DARK.name else DARK)
-        self.theme = wanted.name
+        """Change the colours: to a set by its name, or to the next one."""
+        names = [*THEMES]
+        now = next(key for key, theme in THEMES.items() if theme.name == self.theme)
+        self.theme = THEMES[name if name in THEMES else names[(names.index(now) + 1) % len(names)]].name
 
     def order(self, command: Command | None) -> None:
         """Send a command, and say what became of it."""

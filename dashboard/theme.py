@@ -1,59 +1,97 @@
-"""The colours: one accent, one for each state, and nothing else."""
+"""The colours: one accent, one for each state, and nothing else; a dark, a light and a high-contrast set.
+
+A state is always a glyph and a word too, so that no set is needed to tell it. Busy and failed are bluish green and
+vermilion: they differ in the eyes of people who see no red or no green.
+"""
 
 from textual.theme import Theme
 
+NAMES = ("dark", "light", "contrast")
+_BACKGROUND, _RAISED, _BAR = ("#0e131a", "#fcfcfa", "#000000"), ("#141b24", "#f4f5f3", "#000000"), (
+    "#1a2430", "#e9ecef", "#000000",
+)  # fmt: skip
+_ACCENT = ("#78b7f2", "#0b5cad", "#6fd3ff")
 _COLOURS = {
-    "primary": ("#7fb4e0", "#1f5f99"),
-    "secondary": ("#5b7fa3", "#5b7fa3"),
-    "accent": ("#7fb4e0", "#1f5f99"),
-    "foreground": ("#c8d0d9", "#2a333d"),
-    "background": ("#0f141a", "#fbfbf9"),
-    "surface": ("#131a22", "#f4f4f0"),
-    "panel": ("#1b2530", "#e8eaec"),
-    "success": ("#8abf8a", "#2c7a3d"),
-    "warning": ("#dcb15f", "#93650b"),
-    "error": ("#ee6a5f", "#bb2a1f"),
+    "primary": _ACCENT,
+    "secondary": ("#42536a", "#a9b5c0", "#b0b0b0"),
+    "accent": _ACCENT,
+    "foreground": ("#c9d3de", "#27313b", "#ffffff"),
+    "background": _BACKGROUND,
+    "surface": _RAISED,
+    "panel": _BAR,
+    "success": ("#53d3b6", "#006b5e", "#3dffd2"),
+    "warning": ("#dd9a3c", "#a36a00", "#ffb02e"),
+    "error": ("#ff7a66", "#b3261e", "#ff8f7d"),
 }
-"""Each in the dark theme, then in the light one."""
+"""Each in the dark set, the light one, the high-contrast one."""
+_TONES = {
+    "accent": _ACCENT,
+    "attention": ("#ffd75e", "#6b4700", "#ffee58"),
+    "strong": ("#f1f5f9", "#070b0f", "#ffffff"),
+    "muted": ("#8b9aab", "#55636f", "#d6d6d6"),
+    "faint": ("#687789", "#7d8994", "#b0b0b0"),
+    "line": ("#2f3d4c", "#cdd4da", "#9a9a9a"),
+    "guide": ("#42536a", "#a9b5c0", "#b0b0b0"),
+    "busy": ("#53d3b6", "#006b5e", "#3dffd2"),
+    "busy-before": ("#3fae97", "#2b9184", "#2cc4a2"),
+    "done": ("#5aa892", "#4d857b", "#7cc9b6"),
+    "waiting": ("#8ea6c4", "#4c6480", "#c9d8ff"),
+    "idle": ("#6f7f90", "#6b7883", "#c0c0c0"),
+    "paused": ("#dca6e0", "#8b2fa0", "#ffb3f0"),
+    "draining": ("#dd9a3c", "#a36a00", "#ffb02e"),
+    "stopped": ("#6f7f90", "#6b7883", "#c0c0c0"),
+    "error": ("#ff7a66", "#b3261e", "#ff8f7d"),
+    "warn": ("#ff7a66", "#b3261e", "#ff8f7d"),
+    "tool": ("#9cc4e8", "#2c6291", "#9fe0ff"),
+    "past": ("#c792ea", "#7a2ea0", "#f0b6ff"),
+    "heat-5": ("#eafff9", "#003d35", "#ffffff"),
+    "heat-4": ("#53d3b6", "#00796b", "#3dffd2"),
+    "heat-3": ("#3a9c89", "#4aa79a", "#2cc4a2"),
+    "heat-2": ("#2f6f66", "#8cc6bd", "#4f9c8c"),
+    "heat-1": ("#2f4a52", "#bcd9d5", "#7f8f8c"),
+    "plot-low": ("#2c6d8f", "#9fcbe0", "#2f8fc0"),
+    "plot-mid": ("#3f93b5", "#5aa7c9", "#4fb4e6"),
+    "plot-high": ("#62bedb", "#1f7fa8", "#86d7ff"),
+    "plot-p95": ("#e0a94e", "#8a5a00", "#ffc84a"),
+}
+"""Foreground colours by what they mean."""
+_GROUNDS = {
+    "badge": (("#1b1500", "#ffd75e"), ("#201800", "#ffd24a"), ("#000000", "#ffee58")),
+    "past-badge": (("#0e131a", "#c792ea"), ("#fcfcfa", "#7a2ea0"), ("#000000", "#f0b6ff")),
+}
+"""Text and background of badges."""
 _VARIABLES = {
-    "tone-accent": ("#7fb4e0", "#1f5f99"),
-    "tone-attention": ("#ee6a5f", "#bb2a1f"),
-    "tone-strong": ("#eef2f6", "#0c1116"),
-    "tone-muted": ("#8494a5", "#5d6a77"),
-    "tone-faint": ("#4e5c6b", "#a3adb7"),
-    "tone-busy": ("#8fce96", "#1f7a36"),
-    "tone-done": ("#6f9c78", "#5b8464"),
-    "tone-idle": ("#76869a", "#75828f"),
-    "tone-waiting": ("#8fa3bb", "#56697e"),
-    "tone-draining": ("#dcb15f", "#93650b"),
-    "tone-paused": ("#b3a1e6", "#6a4fb5"),
-    "tone-stopped": ("#66737f", "#87919b"),
-    "tone-error": ("#ee6a5f", "#bb2a1f"),
-    "tone-tool": ("#9cc4e8", "#2c6291"),
-    "tone-warn": ("#d9907f", "#a8503f"),
-    "selected": ("#22384d", "#d5e4f2"),
-    "selected-away": ("#1a2530", "#e9eef3"),
-    "fresh": ("#ffffff", "#000000"),
-    "block-cursor-background": ("#7fb4e0", "#1f5f99"),
-    "block-cursor-foreground": ("#0f141a", "#ffffff"),
-    "footer-key-foreground": ("#7fb4e0", "#1f5f99"),
-    "scrollbar": ("#2a3744", "#cfd5da"),
-    "scrollbar-hover": ("#3b4d5f", "#b5bec6"),
-    "scrollbar-active": ("#7fb4e0", "#1f5f99"),
-    "scrollbar-background": ("#0f141a", "#fbfbf9"),
-    "scrollbar-background-hover": ("#0f141a", "#fbfbf9"),
-    "scrollbar-background-active": ("#0f141a", "#fbfbf9"),
-    "scrollbar-corner-color": ("#0f141a", "#fbfbf9"),
+    "selected": ("#20384f", "#d3e5f7", "#0040a0"),
+    "selected-away": ("#1a2a3a", "#e4edf5", "#002a6a"),
+    "fresh": ("#ffffff", "#000000", "#ffffff"),
+    "past-bar": ("#2a1f3a", "#f1e6f8", "#3a0050"),
+    "block-cursor-background": _ACCENT,
+    "block-cursor-foreground": ("#0e131a", "#ffffff", "#000000"),
+    "footer-key-foreground": _ACCENT,
+    "scrollbar": ("#2f3d4c", "#cdd4da", "#9a9a9a"),
+    "scrollbar-hover": ("#42536a", "#a9b5c0", "#b0b0b0"),
+    "scrollbar-active": _ACCENT,
+    "scrollbar-background": _BACKGROUND,
+    "scrollbar-background-hover": _BACKGROUND,
+    "scrollbar-background-active": _BACKGROUND,
+    "scrollbar-corner-color": _BACKGROUND,
 }
 
 
-def _theme(name: str, *, dark: bool) -> Theme:
-    colours, variables = (
-        {key: pair[0 if dark else 1] for key, pair in table.items()} for table in (_COLOURS, _VARIABLES)
-    )
-    return Theme(name=name, dark=dark, variables=variables, **colours)  # type: ignore[arg-type]
+def _theme(place: int) -> Theme:
+    colours = {key: shades[place] for key, shades in _COLOURS.items()}
+    variables = {key: shades[place] for key, shades in _VARIABLES.items()}
+    variables |= {f"tone-{key}": shades[place] for key, shades in _TONES.items()}
+    for key, sets in _GROUNDS.items():
+        variables[f"tone-{key}"], variables[f"ground-{key}"] = sets[place]
+    name = "quarterdeck" if place == 0 else f"quarterdeck-{NAMES[place]}"
+    return Theme(name=name, dark=place != 1, variables=variables, **colours)  # type: ignore[arg-type]
 
 
-DARK = _theme("quarterdeck", dark=True)
-LIGHT = _theme("quarterdeck-light", dark=False)
-THEMES = (DARK, LIGHT)
+THEMES = {name: _theme(place) for place, name in enumerate(NAMES)}
+"""By the name that an operator knows them by."""
+DARK = THEMES["dark"]
+BOLD_TONES = frozenset({"accent", "strong", "attention", *_GROUNDS})
+"""What is also bold, so that it is seen without colour."""
+
+__all__ = ["BOLD_TONES", "DARK", "NAMES", "THEMES"]

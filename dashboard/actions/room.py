@@ -5,19 +5,11 @@ from pathlib import Path
 
 from dashboard import dialogs
 from dashboard.actions.action import Acting, Action, Spoken, one_of
+from dashboard.places import places, tabs
+from dashboard.theme import NAMES
 from dashboard.views.digest import needs_person
 from dashboard.views.header import program_line
 from dashboard.views.inbox import place_of
-
-PLACES: dict[str, str] = {
-    "network": "1",
-    "agents": "2",
-    "tasks": "3",
-    "events": "4",
-    "runs": "5",
-    "inbox": "8",
-}
-"""Every screen, with the key that goes there."""
 
 
 def _next_in_need(at: Acting, _said: Spoken) -> None:
@@ -84,13 +76,13 @@ ROOM = (
         writes=True, arguments="[FILE]", says="import an archive; shows first what it would do",
     ),
     *(
-        Action(name=place, key=key, does=partial(_go, place), says=f"go to {place.capitalize()}")
-        for place, key in PLACES.items()
+        Action(name=place, key=tabs().get(place, ""), does=partial(_go, place), says=f"go to {place.capitalize()}")
+        for place in places()
     ),
     Action(name="who needs me", key="exclamation_mark", does=_next_in_need),
     Action(
-        name="theme", does=lambda at, said: at.deck.paint(said.word()), of=one_of("dark", "light"),
-        arguments="[dark|light]", says="change the colours",
+        name="theme", does=lambda at, said: at.deck.paint(said.word()), of=one_of(*NAMES),
+        arguments=f"[{'|'.join(NAMES)}]", says="change the colours",
     ),
     Action(
         name="help", key="question_mark,f1", label="keys", does=lambda at, said: at.explain(),

@@ -166,12 +166,12 @@ WORK = (
         told="retry a failed task; submit a finished run again", says="retry failed work",
     ),
     Action(
-        name="priority", key="p", does=partial(_ask_for, PRIORITY, "priority"), writes=True,
+        name="priority", key="P", does=partial(_ask_for, PRIORITY, "priority"), writes=True,
         of=open_work, then=one_of(*map(str, range(LOWEST_PRIORITY + 1))), arguments="[RUN|TASK] [0–9]",
         shown="p  d", told="priority, deadline of a task or a run", says="set the priority: 0 goes first, 9 last",
     ),
     Action(
-        name="deadline", key="d", does=partial(_ask_for, DEADLINE, "deadline"), writes=True,
+        name="deadline", key="D", does=partial(_ask_for, DEADLINE, "deadline"), writes=True,
         of=open_work, then=one_of("none"), arguments="[RUN|TASK] [TIME|none]",
         says="set when work has to end: 90s, 5m, 2h",
     ),

@@ -1,1 +1,1 @@
-"""One file for each screen and dialog, with its `.tcss` beside it."""
+"""The places of the control room, one file each: `SCREEN` in it is the class. `dashboard.places` finds them by name."""

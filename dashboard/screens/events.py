@@ -7,15 +7,12 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from dashboard.feed import entries_of
-from dashboard.screens.frame import Frame
-from dashboard.screens.pages import EventScreen
+from dashboard.frame.frame import Frame
 from dashboard.views.event_log import BLOCK, Entry, Filter, FoundLog, WholeLog
 from dashboard.views.header import Glimpse
-from dashboard.views.pages import event_page
 from dashboard.views.rows import Cell
-from dashboard.views.sentences import sentence
 from dashboard.widgets.table import Log, Table
-from store import Reader, Record
+from store import Reader
 from store.statements import Conditions
 
 SEARCH_EVERY_MS = 500
@@ -144,21 +141,12 @@ class EventsScreen(Frame):
         return facts
 
     def on_table_opened(self, event: Table.Opened) -> None:
-        seq, names = int(event.key), self.deck.feed.names
-
-        def read(reader: Reader) -> tuple[Record, Entry]:
-            record = reader.record(seq)
-            return record, entries_of(reader, [record], names)[0]
-
-        def then(found: tuple[Record, Entry]) -> None:
-            record, entry = found
-            told = sentence(entry.event, names)
-            page = event_page(seq, record.at_ms, record.kind, record.body, told, now_ms=self.deck.glimpse.now_ms)
-            self.app.push_screen(EventScreen(page))
-
-        self.deck.read(read, then)
+        self.deck.open("event", event.key)
 
     def action_follow(self) -> None:
         """Go to the newest event and stay there."""
         self.log_table.to_end()
         self.look(self.deck.glimpse)
+
+
+SCREEN = EventsScreen

@@ -1,7 +1,7 @@
 """What `?` says besides the actions: keys to move with, glyphs, and what the columns mean."""
 
 MOVES = (
-    ("1 – 5, 8", "go to a screen"),
+    ("1 – 9, 0", "go to a screen"),
     ("space", "mark an agent; h then swaps all that are marked as one change"),
     ("↑ ↓  j k", "move; g and G go to the first and the last, pgup and pgdn by pages"),
     ("enter", "open what is under the cursor"),

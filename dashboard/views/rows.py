@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from dashboard.views.lines import Span
+
 GAP = 2
 """Blank characters between two columns."""
 
@@ -19,6 +21,8 @@ class Cell(NamedTuple):
     """What it means, such as `error`; the widget knows the colour."""
     lead: str = ""
     """Quiet text before it: the branches of a tree."""
+    spans: tuple[Span, ...] = ()
+    """What is drawn in place of the text, where a table shows it in several styles."""
 
 
 EMPTY = Cell("")

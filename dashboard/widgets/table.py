@@ -17,6 +17,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
+from dashboard.views import lines
 from dashboard.views.rows import EMPTY, GAP, Cell, Column, Listing, Rows, fitted
 from dashboard.widgets.tones import Toned, fit
 
@@ -234,6 +235,11 @@ class Table(Toned, ScrollView, can_focus=True):
         toned = style + self.tone(cell.tone)
         if fresh:
             toned += self.tone("fresh")
+        if cell.spans:
+            shown = lines.fit_spans(cell.spans, room)
+            blank = Segment(" " * (room - lines.cells(shown)), style)
+            drawn = [Segment(span.text, style + self.tone(span.tone)) for span in shown]
+            return [blank, *drawn] if column.right else [*drawn, blank]
         if not cell.lead:
             return [Segment(fit(cell.text, room, right=column.right), toned)]
         lead = fit(cell.lead, min(len(cell.lead), room))

@@ -1,6 +1,6 @@
 """From tones to colours: what every widget of ours paints with, and the one place where its text is cleaned."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from rich.style import Style
 from textual.widget import Widget
 
 from dashboard.clean import clean
-from dashboard.theme import DARK, THEMES
+from dashboard.theme import BOLD_TONES, DARK, THEMES
 from dashboard.views.rows import Cell
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ else:
     _Base = object  # Textual takes the CSS of the first base that is a widget, so that this may not be one
 
 _NONE = Style.null()
-_BOLD = frozenset({"accent", "strong", "attention"})
 
 
 @cache
@@ -28,11 +27,15 @@ def _palette(theme: str) -> dict[str, Style]:
 
     Component classes would do the same through CSS, for a tenth of the time until the first frame is there.
     """
-    chosen = next((one for one in THEMES if one.name == theme), DARK)
+    chosen = next((one for one in THEMES.values() if one.name == theme), DARK)
     colours = chosen.variables
     tones = {name.removeprefix("tone-"): colour for name, colour in colours.items() if name.startswith("tone-")}
     return {
-        **{name: Style(color=colour, bold=True if name in _BOLD else None) for name, colour in tones.items()},
+        **{
+            name: Style(color=colour, bgcolor=colours.get(f"ground-{name}"), bold=True if name in BOLD_TONES else None)
+            for name, colour in tones.items()
+        },
+        "bold": Style(bold=True),
         "selected": Style(bgcolor=colours["selected"]),
         "away": Style(bgcolor=colours["selected-away"]),
         "fresh": Style(color=colours["fresh"], bold=True),
@@ -46,7 +49,7 @@ class Toned(_Base):
     LEAD_TONE = "faint"
     """The tone of what stands before a cell."""
     _base: Style | None = None
-    _tones: Mapping[str, Style] | None = None
+    _tones: dict[str, Style] | None = None
 
     @property
     def rich_style(self) -> Style:
@@ -66,10 +69,13 @@ class Toned(_Base):
         self.refresh()
 
     def tone(self, name: str) -> Style:
-        """Return what a tone changes of the widget's own style; nothing for a name that is none."""
+        """Return what a tone changes of the style, or several with spaces between; an unknown one changes nothing."""
         if self._tones is None:
-            self._tones = _palette(self.app.theme)
-        return self._tones.get(name, _NONE)
+            self._tones = dict(_palette(self.app.theme))
+        style = self._tones.get(name)
+        if style is None:
+            style = self._tones[name] = sum((self._tones.get(part, _NONE) for part in name.split()), _NONE)
+        return style
 
     def painted(self, cells: Iterable[Cell], base: Style, *, gap: str = "  ") -> list[Segment]:
         """Return cells one after the other, cleaned, with a gap between them."""

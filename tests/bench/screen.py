@@ -73,7 +73,7 @@ def _keys(path: Path, rate: int, variables: Mapping[str, str], rounds: int) -> R
     here = {**variables, "QUARTERDECK_DB": str(path)}
     with _running(DASHBOARD, here) as terminal, _ticking(path, rate, variables):
         terminal.wait_for("a1 ")
-        terminal.press("2")
+        terminal.press("0")
         terminal.wait_for("AGENT")
         time.sleep(1.0)
         terminal.press("/")

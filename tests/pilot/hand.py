@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.dialog import Dialog
-from dashboard.screens.frame import Frame
+from dashboard.frame.frame import Frame
 from dashboard.widgets.pane import Pane
 from dashboard.widgets.table import Table
 from engine.core.commands import Command

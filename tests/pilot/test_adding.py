@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.dialog import Told
-from dashboard.screens.frame import Frame
+from dashboard.frame.frame import Frame
 from tests.pilot.engines import until
 
 pytestmark = pytest.mark.anyio

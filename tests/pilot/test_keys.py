@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from dashboard.dialogs.swap import SwapDialog
-from dashboard.screens.pages import AgentScreen, PageScreen
+from dashboard.frame.page_screen import PageScreen
+from dashboard.pages.agent import AgentScreen
 from dashboard.views.rows import Listing
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.pane import Pane
@@ -20,11 +21,11 @@ pytestmark = pytest.mark.anyio
 
 async def test_numbers_and_clicks_on_tabs_go_to_the_screens(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        for key, place in zip("234581", ("agents", "tasks", "events", "runs", "inbox", "network"), strict=True):
+        for key, place in zip("056781", ("agents", "tasks", "events", "runs", "inbox", "network"), strict=True):
             await hand.press(key)
             assert hand.place == place
 
-        await hand.pilot.click("#tabs", offset=(26, 0))
+        await hand.pilot.click("#tabs", offset=(16, 0))
         await hand.press()
         assert hand.place == "tasks"
 
@@ -62,7 +63,7 @@ async def test_enter_opens_an_agent_and_escape_goes_back(tmp_path: Path) -> None
 
 async def test_a_filter_acts_while_it_is_typed_and_escape_takes_it_off(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        await hand.press("3", "slash", *"json")
+        await hand.press("5", "slash", *"json")
         assert {hand.line(y).split()[0] for y in (1, 2)} == {"lib/json/decoder.py", "lib/json/encoder.py"}
         await hand.press("escape")
         assert len(hand.table.rows.keys) > 20
@@ -78,7 +79,7 @@ def end_one(hand: Hand) -> None:
 
 async def test_rows_hold_still_while_the_cursor_is_on_one_of_them(tmp_path: Path) -> None:
     async with opened(tmp_path, size=(100, 16)) as hand:
-        await hand.press("3", *["j"] * 5)
+        await hand.press("5", *["j"] * 5)
         shown, chosen = [hand.line(y)[:22] for y in range(1, 6)], hand.table.selected
         for _ in range(3):
             end_one(hand)
@@ -94,7 +95,7 @@ async def test_rows_hold_still_while_the_cursor_is_on_one_of_them(tmp_path: Path
 
 async def test_a_row_under_the_cursor_stays_in_sight_when_rows_above_it_come_and_go(tmp_path: Path) -> None:
     async with opened(tmp_path, size=(100, 16)) as hand:
-        await hand.press("3", "G")
+        await hand.press("5", "G")
         table, chosen = hand.table, hand.table.selected
         keys = list(table.rows.keys)
         for shorter in (keys[4:], keys, [keys[-1], *keys[:-1]]):
@@ -107,7 +108,7 @@ async def test_a_row_under_the_cursor_stays_in_sight_when_rows_above_it_come_and
 
 async def test_the_cursor_comes_along_when_the_wheel_scrolls(tmp_path: Path) -> None:
     async with opened(tmp_path, size=(100, 16)) as hand:
-        await hand.press("3")
+        await hand.press("5")
         for _ in range(4):
             hand.table.scroll_down(animate=False)
         await hand.press()
@@ -117,14 +118,14 @@ async def test_the_cursor_comes_along_when_the_wheel_scrolls(tmp_path: Path) -> 
 
 async def test_the_log_filters_while_it_is_typed(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        await hand.press("4", "slash", *"agent_broke")
+        await hand.press("6", "slash", *"agent_broke")
         await until(hand.pilot, lambda: len(hand.table.rows.keys) == 1)
         assert hand.app.screen.query_one(Prompt).is_open
 
 
 async def test_the_log_follows_until_somebody_looks_elsewhere(tmp_path: Path) -> None:
     async with opened(tmp_path, size=(100, 20)) as hand:
-        await hand.press("4")
+        await hand.press("6")
         log = hand.app.screen.query_one(Log)
         last = hand.work.state.seq
         assert log.selected == str(last)
@@ -139,7 +140,7 @@ async def test_the_log_follows_until_somebody_looks_elsewhere(tmp_path: Path) ->
 
 async def test_the_log_finds_events_by_agent_by_kind_and_by_text(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        await hand.press("4", "slash", *"parser", "enter")
+        await hand.press("6", "slash", *"parser", "enter")
         await hand.press()
         assert "failed at its part of" in hand.line(3)
         await hand.press("escape", "slash", *"agent_broke", "enter")
@@ -180,14 +181,14 @@ async def test_tab_completes_a_command_and_a_wrong_one_is_one_line(tmp_path: Pat
 
 async def test_the_next_that_needs_a_person_is_one_key_away(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        await hand.press("5", "exclamation_mark")
+        await hand.press("7", "exclamation_mark")
         assert hand.place == "agents"
         assert hand.chosen == "counter"
 
 
 async def test_sorting_goes_through_the_orders(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        await hand.press("2", "greater_than_sign")
+        await hand.press("0", "greater_than_sign")
         assert hand.line(1).split()[0] == "counter"
         assert "sorted: state" in hand.app.screen.query_one("#tabs", Bar).text
 
@@ -213,7 +214,7 @@ async def test_what_changed_is_bright_for_two_seconds_and_nothing_else_is_painte
 
 async def test_help_tells_the_keys_of_the_screen(tmp_path: Path) -> None:
     async with opened(tmp_path) as hand:
-        await hand.press("3", "question_mark")
+        await hand.press("5", "question_mark")
         assert "sort" in hand.app.screen.query_one(Pane).text
         await hand.press("escape")
         assert hand.place == "tasks"

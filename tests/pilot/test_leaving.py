@@ -10,7 +10,8 @@ from textual.screen import Screen
 from dashboard.app import QuarterdeckApp
 from dashboard.dialogs.engine import LeaveDialog
 from dashboard.dialogs.files import ImportDialog
-from dashboard.screens.pages import PageScreen, TaskScreen
+from dashboard.frame.page_screen import PageScreen
+from dashboard.pages.task import TaskScreen
 from dashboard.views.header import Glimpse
 from store import Reader, Record
 from tests.pilot.engines import until

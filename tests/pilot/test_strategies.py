@@ -62,5 +62,5 @@ async def test_one_run_alone_is_switched_and_not_where_nothing_of_it_would_be_le
 
 async def test_a_run_is_switched_alone_from_its_own_row(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
-        await hand.press("5", "S")
+        await hand.press("7", "S")
         assert hand.dialog.query_one("#scope", Picker).chosen == "run:r3"

@@ -50,7 +50,7 @@ async def test_those_that_share_no_specialty_are_folded_behind_a_line(tmp_path: 
 
 async def test_marked_agents_are_swapped_as_one_change(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
-        await hand.press("2")
+        await hand.press("0")
         hand.table.select("a5")
         await hand.press("space", "space")
         assert hand.said.startswith("2 marked · h swaps them")

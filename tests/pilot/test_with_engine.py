@@ -72,7 +72,7 @@ async def test_a_request_is_worked_on_and_its_output_can_be_read(
         await until(pilot, lambda: any("applied at seq" in said for said in app.said))
         await until(pilot, lambda: any(said.startswith("✓ how much is it is done after") for said in app.said))
 
-        await pilot.press("5", "enter")
+        await pilot.press("7", "enter")
         await until(pilot, lambda: "read: how much is it" in app.screen.query_one(Pane).text)
 
 
@@ -112,7 +112,7 @@ async def test_work_under_way_is_cancelled_after_a_question_that_names_it_for_th
         await pilot.press(*":run be slow", "enter")
         await until(pilot, lambda: status_of(app, "reader") == "busy")
 
-        await pilot.press("5", "ctrl+d")
+        await pilot.press("7", "ctrl+d")
         await pilot.pause()
         assert line(app, "title") == "Cancel run “be slow”"
         await pilot.press(*"wrong folder", "enter")
@@ -156,7 +156,7 @@ async def test_a_key_starts_an_engine_where_one_was_killed_and_its_run_goes_on(
 ) -> None:
     app = QuarterdeckApp(tmp_path / "team.db")
     async with app.run_test(size=SIZE) as pilot:
-        await pilot.press("5", *":run be slow", "enter")
+        await pilot.press("7", *":run be slow", "enter")
         await until(pilot, lambda: status_of(app, "reader") == "busy")
         await pilot.press("E")
         await until(pilot, lambda: isinstance(app.screen, LeadingDialog))

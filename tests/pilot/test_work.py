@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_a_priority_says_what_it_would_change(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
-        await hand.press("5", "p", "2")
+        await hand.press("7", "P", "2")
         assert "run r3 has priority 2, before 1: 0 not begun, 2 at work" in hand.told("would")
         await hand.press("enter")
         assert hand.ordered == SetPriority(target="r3", priority=2)
@@ -32,7 +32,7 @@ async def test_a_priority_says_what_it_would_change(tmp_path: Path) -> None:
 
 async def test_what_is_no_priority_stays_in_the_dialog(tmp_path: Path) -> None:
     async with opened(tmp_path, work=trouble()) as hand:
-        await hand.press("5", "p", "1", "2", "enter")
+        await hand.press("7", "P", "1", "2", "enter")
         assert hand.problem.endswith("priority must be a whole number from 0, the most urgent, to 9, not 12")
         await hand.press("backspace", "backspace", "x", "enter")
         assert hand.problem.startswith("'x' is no priority")

@@ -15,7 +15,7 @@ from textual.binding import Binding
 from dashboard.app import QuarterdeckApp
 from dashboard.cli import quarterdeck
 from dashboard.cli.group import COMMANDS
-from dashboard.screens.frame import Frame
+from dashboard.frame.frame import Frame
 from dashboard.widgets.table import Table
 from engine.teamfile import read_team
 from tests.patience import PATIENCE_S

@@ -25,17 +25,17 @@ SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 SCREENS = {
     "network": (),
     "network_filtered": ("slash", "paste:scout"),
-    "agents": ("2", "greater_than_sign"),
-    "tasks": ("3",),
-    "events": ("4",),
-    "runs": ("5",),
+    "agents": ("0", "greater_than_sign"),
+    "tasks": ("5",),
+    "events": ("6",),
+    "runs": ("7",),
     "agent": ("j", "j", "j", "j", "enter"),
-    "task": ("3", "j", "enter"),
+    "task": ("5", "j", "enter"),
     "swap": ("j", "j", "j", "j", "h"),
     "strategy": ("S",),
     "rollback": ("j", "j", "j", "j", "B"),
     "remove": ("j", "j", "j", "ctrl+d"),
-    "cancel": ("5", "ctrl+d"),
+    "cancel": ("7", "ctrl+d"),
     "command": ("colon", "paste:strategy metrics "),
     "help": ("question_mark",),
 }
@@ -43,16 +43,16 @@ SCREENS = {
 
 IN_TROUBLE = {
     "network": (),
-    "tasks": ("3", *["greater_than_sign"] * 4),
-    "runs": ("5",),
-    "run": ("5", "j", "j", "enter"),
+    "tasks": ("5", *["greater_than_sign"] * 4),
+    "runs": ("7",),
+    "run": ("7", "j", "j", "enter"),
     "agent": ("j", "j", "enter"),
     "inbox": ("8",),
     "answer": ("8", "enter", "right", "right", "right", "enter", "paste:by hand"),
     "swap": ("j", "j", "j", "j", "j", "h", "tab", "down"),
-    "swap_several": ("2", "space", "space", "space", "h"),
+    "swap_several": ("0", "space", "space", "space", "h"),
     "strategy": ("colon", "paste:strategy audit sequential_with_validation returns=2", "enter"),
-    "priority": ("5", "p", "2"),
+    "priority": ("7", "P", "2"),
     "deadline": ("colon", "paste:deadline t5 2h", "enter"),
     "reassign": ("colon", "paste:reassign t5 writer", "enter"),
     "move": ("j", "m"),
@@ -60,18 +60,18 @@ IN_TROUBLE = {
     "settings": ("o", "paste:balance=weight"),
     "request": ("n", "paste:Close the year"),
     "leading": ("E",),
-    "events": ("4",),
+    "events": ("6",),
 }
 
 
 TALKING = {
     "network": (),
-    "agents": ("2",),
-    "tasks": ("3",),
-    "runs": ("5",),
+    "agents": ("0",),
+    "tasks": ("5",),
+    "runs": ("7",),
     "writer": ("j", "j", "j", "j", "enter"),
-    "scout": ("3", "j", "enter"),
-    "seeker": ("3", "j", "j", "enter"),
+    "scout": ("5", "j", "enter"),
+    "seeker": ("5", "j", "j", "enter"),
 }
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual.binding import Binding
 from textual.widget import Widget
 
-from dashboard.screens.frame import Frame
+from dashboard.frame.frame import Frame
 from dashboard.views.header import Glimpse, reading
 from dashboard.views.rows import Cell, Listing, in_order_of
 from dashboard.views.targets import Target, target_of

@@ -1,4 +1,4 @@
-"""Pages to scroll through: an agent, a task, a run with its output, an event."""
+"""A screen whose body is one page to scroll through, about one object; the pages are in `dashboard/pages`."""
 
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
@@ -6,14 +6,13 @@ from typing import ClassVar
 from textual.widget import Widget
 
 from dashboard.feed import entries_of, parts_of
-from dashboard.screens.frame import Frame
+from dashboard.frame.frame import Frame
 from dashboard.views.event_log import Entry
 from dashboard.views.header import Glimpse
 from dashboard.views.names import Texts
-from dashboard.views.pages import History, agent_page, run_page, task_page
+from dashboard.views.pages import History
 from dashboard.views.rows import Cell
 from dashboard.views.sentences import sentence
-from dashboard.views.steps import prompt_of
 from dashboard.views.targets import Target, target_of
 from dashboard.widgets.pane import Pane
 from engine.core.events import Event
@@ -24,7 +23,8 @@ HISTORY = 100
 """Events of one object that are shown."""
 READ_EVERY_MS = 500
 """They are read again at most this often while it works."""
-_END = 2**62
+NEWEST = 2**62
+"""Above every seq."""
 
 
 class PageScreen(Frame):
@@ -57,9 +57,14 @@ class PageScreen(Frame):
     def body(self) -> Iterable[Widget]:
         yield Pane(id="body")
 
+    @property
+    def pane(self) -> Pane:
+        """What is scrolled."""
+        return self.query_one("#body", Pane)
+
     def show(self, glimpse: Glimpse) -> None:
         self._texts.missing.clear()
-        self.query_one("#body", Pane).show(self.page(glimpse, self._texts, self._history))
+        self.pane.show(self.page(glimpse, self._texts, self._history))
         due = self._read_seq != glimpse.state.seq and glimpse.now_ms - self._read_ms >= READ_EVERY_MS
         if not self._reading and (self._texts.missing or due):
             self._read(glimpse, list(self._texts.missing))
@@ -86,57 +91,6 @@ class PageScreen(Frame):
 
     def target(self) -> Target | None:
         return target_of(self.state, self._key)
-
-
-class TaskScreen(PageScreen):
-    """A task."""
-
-    _run_id: str | None = None
-
-    def page(self, glimpse: Glimpse, texts: Texts, history: History) -> Sequence[Cell]:
-        return task_page(
-            glimpse.state, self._key, glimpse.counts, glimpse.live, texts, history, now_ms=glimpse.now_ms,
-            steps=self.events, prompt=prompt_of(self.events, self.parts),
-        )  # fmt: skip
-
-    def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
-        task = glimpse.state.tasks.get(self._key)
-        self._run_id = task.run_id if task is not None else self._run_id
-        return reader.records_before(_END, HISTORY, run_id=self._run_id, task_id=self._key)
-
-
-class RunScreen(PageScreen):
-    """A run with its output."""
-
-    def page(self, glimpse: Glimpse, texts: Texts, history: History) -> Sequence[Cell]:
-        return run_page(glimpse.state, self._key, texts, now_ms=glimpse.now_ms, working=glimpse.working)
-
-
-class EventScreen(PageScreen):
-    """An event, which does not change."""
-
-    KEYS = (("esc", "back"), ("↑↓", "scroll"))
-
-    def __init__(self, cells: Sequence[Cell]) -> None:
-        super().__init__("")
-        self._cells = cells
-
-    def page(self, glimpse: Glimpse, texts: Texts, history: History) -> Sequence[Cell]:
-        return self._cells
-
-
-class AgentScreen(PageScreen):
-    """An agent, with the keys that change it."""
-
-    KEYS = (("esc", "back"), "swap", "rollback", "pause or resume", "capability", "move", "remove", ("↑↓", "scroll"))
-
-    def page(self, glimpse: Glimpse, texts: Texts, history: History) -> Sequence[Cell]:
-        return agent_page(
-            glimpse.state, self._key, glimpse.counts, glimpse.live, history, now_ms=glimpse.now_ms, steps=self.events
-        )
-
-    def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
-        return reader.records_before(_END, HISTORY, agent_id=self._key)
 
 
 def told(entries: list[Entry], glimpse: Glimpse) -> History:

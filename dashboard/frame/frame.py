@@ -13,7 +13,7 @@ from textual.widget import Widget
 from dashboard import dialogs
 from dashboard.actions import BY_KEY, BY_NAME, Misspoken, bindings, completions, help_lines, hint, understand
 from dashboard.actions.action import Acting, Spoken
-from dashboard.actions.room import PLACES
+from dashboard.places import tabs
 from dashboard.views.header import Glimpse
 from dashboard.views.rows import Cell
 from dashboard.widgets.bar import Bar, Says
@@ -106,7 +106,7 @@ class Frame(Acting):
     def _tabs(self) -> list[Cell]:
         return [
             Cell(place.capitalize(), "accent" if place == self.PLACE else "muted", f"{number} ")
-            for place, number in PLACES.items()
+            for place, number in tabs().items()
         ]
 
     def _complete(self, line: str) -> list[str]:
@@ -121,7 +121,7 @@ class Frame(Acting):
 
     def on_bar_clicked(self, event: Bar.Clicked) -> None:
         if event.bar.id == "tabs":
-            self.deck.action_go(tuple(PLACES)[event.index])
+            self.deck.action_go(tuple(tabs())[event.index])
         elif event.bar.id == "keys" and (action := BY_KEY.get(self.keys()[event.index][0])) is not None:
             action.call(self, Spoken())
 

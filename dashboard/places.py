@@ -1,0 +1,54 @@
+"""Which screens there are: every file in `screens` is a place, every file in `pages` shows one object.
+
+They are found by the names of their files and imported when they are first opened, so that a new screen is one file
+and the first frame does not wait for those that nobody looks at.
+"""
+
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dashboard.frame.frame import Frame
+    from dashboard.frame.page_screen import PageScreen
+
+HOME = "network"
+_TABS = ("network", "graph", "timeline", "metrics", "tasks", "events", "runs", "inbox", "state", "agents")
+"""Places with a number key, 1 to 9 and 0, in the order of the tabs."""
+_HERE = Path(__file__).resolve().parent
+
+
+@cache
+def places() -> tuple[str, ...]:
+    """Return the names of all places, those with a number key first."""
+    there = _files("screens")
+    return (*(name for name in _TABS if name in there), *(name for name in there if name not in _TABS))
+
+
+@cache
+def tabs() -> dict[str, str]:
+    """Return the places that have a number key, each with its key."""
+    return {name: str((number + 1) % 10) for number, name in enumerate(_TABS) if name in places()}
+
+
+@cache
+def pages() -> tuple[str, ...]:
+    """Return the names of the pages about one object."""
+    return _files("pages")
+
+
+def screen_of(place: str) -> "type[Frame]":
+    """Return the class of a place."""
+    found: type[Frame] = import_module(f"dashboard.screens.{place}").SCREEN
+    return found
+
+
+def page_of(kind: str) -> "type[PageScreen]":
+    """Return the class of the page about one object of a kind, such as `agent`."""
+    found: type[PageScreen] = import_module(f"dashboard.pages.{kind}").PAGE
+    return found
+
+
+def _files(package: str) -> tuple[str, ...]:
+    return tuple(sorted(file.stem for file in (_HERE / package).glob("*.py") if file.stem != "__init__"))

@@ -1,0 +1,30 @@
+"""Agents to compare and to sort."""
+
+from textual.binding import Binding
+
+from dashboard.frame.table_screen import TableScreen
+from dashboard.views.agents import ORDERS, agents
+from dashboard.views.header import Glimpse
+from dashboard.views.rows import Listing
+from dashboard.widgets.table import Table
+
+
+class AgentsScreen(TableScreen):
+    """Agents to compare and to sort."""
+
+    PLACE = "agents"
+    KEYS = (
+        ("enter", "open"), "swap", ("space", "mark"), "pause or resume", (">", "sort"), "rollback", "move",
+        "capability", "remove",
+    )  # fmt: skip
+    BINDINGS = [Binding("space", "mark", "mark", show=False)]
+    ORDERS = tuple(ORDERS)
+
+    def listing(self, glimpse: Glimpse) -> Listing:
+        return self.sorted_rows(agents, glimpse)
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        self.deck.open("agent", event.key)
+
+
+SCREEN = AgentsScreen

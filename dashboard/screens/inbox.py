@@ -1,0 +1,41 @@
+"""What waits for a person."""
+
+from dashboard.actions import BY_NAME
+from dashboard.actions.action import Spoken
+from dashboard.frame.table_screen import TableScreen
+from dashboard.views.header import Glimpse
+from dashboard.views.inbox import inbox
+from dashboard.views.rows import Listing
+from dashboard.views.targets import Target, target_of
+from dashboard.widgets.table import Table
+
+
+class InboxScreen(TableScreen):
+    """Questions first, then agents, teams and tasks that are in trouble."""
+
+    PLACE = "inbox"
+    KEYS = (("enter", "answer"), "swap", "retry", ("pause or resume", "resume"), "reassign", "cancel")
+
+    def listing(self, glimpse: Glimpse) -> Listing:
+        return inbox(glimpse.state, now_ms=glimpse.now_ms, needle=self.needle)
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        state = self.state
+        if event.key in state.escalations:
+            BY_NAME["answer"].call(self, Spoken((event.key,)))
+        elif event.key in state.agents:
+            self.deck.open("agent", event.key)
+        elif event.key in state.tasks:
+            self.deck.open("task", event.key)
+
+    def target(self) -> Target | None:
+        """Return what the row is about: actions are for that."""
+        state, key = self.state, self.table.selected or ""
+        asked = state.escalations.get(key)
+        return target_of(state, asked.subject if asked is not None else key)
+
+    def selected_key(self) -> str:
+        return self.table.selected or ""
+
+
+SCREEN = InboxScreen

@@ -1,0 +1,26 @@
+"""Runs, open and ended."""
+
+from dashboard.frame.table_screen import TableScreen
+from dashboard.views.header import Glimpse
+from dashboard.views.rows import Listing
+from dashboard.views.runs import runs
+from dashboard.widgets.table import Table
+
+
+class RunsScreen(TableScreen):
+    """Open runs first, then those that ended."""
+
+    PLACE = "runs"
+    KEYS = (
+        ("enter", "output"), "run", "pause or resume", "priority", "deadline", "cancel", ("retry", "again"),
+        "strategy",
+    )  # fmt: skip
+
+    def listing(self, glimpse: Glimpse) -> Listing:
+        return runs(glimpse.state, now_ms=glimpse.now_ms, needle=self.needle, working=glimpse.working)
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        self.deck.open("run", event.key)
+
+
+SCREEN = RunsScreen

@@ -1,0 +1,128 @@
+"""Lines of styled spans: what panes, plots and bars are made of, and how texts fit into a width.
+
+A view returns `Line`s for the size that it is given; `widgets/lines.Lines` paints those that differ.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+
+from dashboard.clean import clean
+
+
+class Span(NamedTuple):
+    """Text in one style."""
+
+    text: str
+    tone: str = ""
+    """What it means, such as `failed`; several with spaces between, such as `busy strong`."""
+
+
+class Line(NamedTuple):
+    """One line of a pane."""
+
+    spans: tuple[Span, ...] = ()
+    key: str = ""
+    """What a click on it opens; empty for nothing."""
+    tone: str = ""
+    """Style under the whole line, such as `selected`."""
+
+
+BLANK = Line()
+
+
+def line(*spans: Span | str, key: str = "") -> Line:
+    """Return a line of spans; a plain text has no style of its own."""
+    return Line(tuple(Span(span) if isinstance(span, str) else span for span in spans), key)
+
+
+def cells(spans: Iterable[Span]) -> int:
+    """Return how many cells spans take."""
+    return sum(cell_len(span.text) for span in spans)
+
+
+def cut(text: str, width: int, *, front: bool = False) -> str:
+    """Return `text` cleaned and at most `width` cells wide; what is cut off, at the end or in `front`, becomes `…`."""
+    text = clean(text[-_enough(width) :] if front else text[: _enough(width)])
+    if cell_len(text) <= width:
+        return text
+    if width <= 0:
+        return ""
+    if not front:
+        return set_cell_size(text, width - 1).rstrip() + "…"
+    kept = text
+    while kept and cell_len(kept) >= width:
+        kept = kept[1:]
+    return "…" + kept
+
+
+def _enough(width: int) -> int:
+    """Return so many characters that they are wider than `width`: of three at most two take no cell."""
+    return 3 * max(width, 0) + 4
+
+
+def cut_path(text: str, width: int) -> str:
+    """Return a path cut in front at a `/`, such as `…/loader.py`; any other text cut at its end."""
+    end = clean(text[-_enough(width) :])
+    if cell_len(end) <= width or "/" not in end.rstrip("/"):
+        return cut(text, width)
+    parts = end.split("/")
+    for first in range(1, len(parts)):
+        shorter = "…/" + "/".join(parts[first:])
+        if cell_len(shorter) <= width:
+            return shorter
+    return cut(parts[-1], width)
+
+
+def padded(text: str, width: int, *, right: bool = False) -> str:
+    """Return `text` cut to exactly `width` cells."""
+    text = cut(text, width)
+    blank = " " * (width - cell_len(text))
+    return blank + text if right else text + blank
+
+
+def fit_spans(spans: Sequence[Span], width: int) -> tuple[Span, ...]:
+    """Return spans cleaned and cut to at most `width` cells."""
+    out: list[Span] = []
+    for span in spans:
+        text = clean(span.text[: _enough(width)])
+        length = cell_len(text)
+        if length > width:
+            out += [Span(cut(text, width), span.tone)] if width > 0 else []
+            break
+        out.append(Span(text, span.tone))
+        width -= length
+    return tuple(out)
+
+
+def spread(left: Sequence[Span], right: Sequence[Span], width: int, *, key: str = "", fill: Span | None = None) -> Line:
+    """Return a line with spans at both ends; the left ones are cut where there is no room, `fill` stands between."""
+    ends = fit_spans(right, width)
+    room = max(0, width - cells(ends) - (1 if ends else 0))
+    begins = fit_spans(left, room)
+    gap = width - cells(begins) - cells(ends)
+    between = Span(" " * gap) if fill is None else Span((fill.text * gap)[:gap], fill.tone)
+    return Line((*begins, between, *ends), key)
+
+
+def hairline(title: str, width: int, *, right: str = "") -> Line:
+    """Return the line that parts two panes, with the title of the lower one inlaid: `─ NOW ───── 2 of 3 slots ─`."""
+    head = (Span("─ ", "line"), Span(title, "muted bold"), Span(" ", "line")) if title else ()
+    tail = (Span(f" {right} ", "muted"), Span("─", "line")) if right else ()
+    return spread(head, tail, width, fill=Span("─", "line"))
+
+
+def columns(parts: Sequence[tuple[Sequence[Span], int]], *, gap: int = 1, key: str = "") -> Line:
+    """Return spans side by side, each part cut and filled to its width."""
+    out: list[Span] = []
+    for place, (spans, width) in enumerate(parts):
+        shown = fit_spans(spans, width)
+        blank = width - cells(shown) + (gap if place < len(parts) - 1 else 0)
+        out += [*shown, Span(" " * blank)]
+    return Line(tuple(out), key)
+
+
+def block(lines: Sequence[Line], height: int) -> list[Line]:
+    """Return exactly `height` lines: the first ones, or blank ones below."""
+    return [*lines[:height], *[BLANK] * (height - len(lines))]

@@ -1,0 +1,82 @@
+"""A pane of lines that a view has made: paints those that differ, and tells what was clicked."""
+
+from collections.abc import Sequence
+
+from rich.segment import Segment
+from textual import events
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from dashboard.views.lines import BLANK, Line, fit_spans
+from dashboard.widgets.tones import Toned
+
+
+class Lines(Toned, Widget):
+    """Show lines; post `Clicked` with the key of the one that was clicked.
+
+    Painting only what differs keeps a frame with several moving panes within its budget.
+    """
+
+    DEFAULT_CSS = """
+    Lines { height: 1fr; width: 1fr; }
+    """
+
+    class Clicked(Message):
+        """A line with a key was clicked."""
+
+        def __init__(self, lines: "Lines", key: str, *, x: int, again: bool) -> None:
+            super().__init__()
+            self.lines = lines
+            self.key = key
+            self.x = x
+            self.again = again
+            """Whether it is the second click of a double one."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._lines: tuple[Line, ...] = ()
+        self._strips: dict[Line, Strip] = {}
+
+    def show(self, lines: Sequence[Line]) -> None:
+        """Show these lines from the top; more than fit are not seen."""
+        before, after = self._lines, tuple(lines[: self.size.height])
+        self._lines = after
+        kept = {line: strip for line, strip in self._strips.items() if line in set(after)}
+        self._strips = kept
+        for y in range(max(len(before), len(after))):
+            old = before[y] if y < len(before) else BLANK
+            new = after[y] if y < len(after) else BLANK
+            if old != new:
+                self.refresh(Region(0, y, self.size.width, 1))
+
+    @property
+    def text(self) -> str:
+        """What it shows, as plain text."""
+        return "\n".join("".join(span.text for span in line.spans).rstrip() for line in self._lines)
+
+    def notify_style_update(self) -> None:
+        self._strips.clear()
+        super().notify_style_update()
+
+    def on_resize(self) -> None:
+        self._strips.clear()
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        line = self._lines[y] if y < len(self._lines) else BLANK
+        strip = self._strips.get(line)
+        if strip is None:
+            strip = self._strips[line] = self._drawn(line)
+        return strip
+
+    def _drawn(self, line: Line) -> Strip:
+        base, width = self.rich_style + self.tone(line.tone), self.size.width
+        segments = [Segment(span.text, base + self.tone(span.tone)) for span in fit_spans(line.spans, width)]
+        return Strip(segments).adjust_cell_length(width, base)
+
+    def on_click(self, event: events.Click) -> None:
+        line = self._lines[event.y] if event.y < len(self._lines) else BLANK
+        if line.key:
+            self.post_message(self.Clicked(self, line.key, x=event.x, again=event.chain > 1))

@@ -1,0 +1,75 @@
+"""What is drawn with characters fits its width, and says as much as its numbers."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from dashboard.views.lines import Span, cells, cut, cut_path, hairline, padded, spread
+from dashboard.views.plots import area, axis_top, bar, lane, meter, plot, spark
+
+WIDTHS = st.integers(0, 60)
+SAMPLES = st.lists(st.floats(0, 1e9), max_size=200)
+TEXTS = st.text(max_size=80)
+
+
+@given(SAMPLES, WIDTHS)
+def test_a_sparkline_is_as_wide_as_it_was_asked_to_be(values: list[float], width: int) -> None:
+    assert cell_len(spark(values, width)) == width
+
+
+@given(SAMPLES, st.integers(1, 40), st.integers(1, 8))
+def test_an_area_fills_its_rectangle_and_is_never_higher_for_less(values: list[float], width: int, height: int) -> None:
+    rows = area(values, width, height)
+
+    assert [cell_len(row) for row in rows] == [width] * height
+    for below, above in zip(rows[1:], rows, strict=False):
+        assert all(lower != " " or higher == " " for lower, higher in zip(below, above, strict=True))
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.integers(1, 60))
+def test_a_meter_is_full_only_at_its_end_and_grows_with_its_share(one: float, other: float, width: int) -> None:
+    filled = [len(meter(share, width)[0].text) for share in sorted((one, other))]
+
+    assert filled == sorted(filled)
+    assert cells(meter(one, width)) == width
+    assert meter(1.0, width)[1].text == ""
+    assert meter(0.0, width)[0].text == ""
+
+
+@given(st.floats(0.001, 1))
+def test_what_happened_at_all_is_seen(share: float) -> None:
+    assert bar(share) != " "
+    assert lane([share]) != " "
+    assert lane([1.0]) == "▇"
+
+
+@given(st.floats(1e-6, 1e12))
+def test_an_axis_ends_above_its_largest_value_and_not_far_above(most: float) -> None:
+    assert most <= axis_top(most) <= 2 * most + 1e-9
+
+
+def test_an_axis_has_its_labels_at_their_heights() -> None:
+    drawn = plot([1, 2, 3, 4] * 5, 16, 5, top=4, labels=("4", "2", "0"), tones=("plot-low", "plot-high"))
+
+    assert [line.spans[0].text.strip() for line in drawn] == ["4", "", "2", "", "0"]
+    assert drawn[0].spans[2].tone == "plot-high"
+    assert drawn[-1].spans[2].tone == "plot-low"
+
+
+@given(TEXTS, WIDTHS)
+def test_a_text_is_cut_to_its_room(text: str, width: int) -> None:
+    assert cell_len(cut(text, width)) <= width
+    assert cell_len(cut(text, width, front=True)) <= width
+    assert cell_len(cut_path(text, width)) <= width
+    assert cell_len(padded(text, width)) == width
+
+
+@given(TEXTS, TEXTS, st.integers(1, 80))
+def test_a_line_with_two_ends_is_as_wide_as_its_room(left: str, right: str, width: int) -> None:
+    assert cells(spread([Span(left)], [Span(right)], width).spans) == width
+    assert cells(hairline("NOW", width, right=left).spans) == width
+
+
+def test_a_path_is_cut_in_front_and_at_a_slash() -> None:
+    assert cut_path("library/encodings/utf_16.py", 15) == "…/utf_16.py"
+    assert cut_path("no path at all here", 8) == "no path…"
