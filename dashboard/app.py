@@ -28,6 +28,8 @@ from dashboard.theme import DARK, THEMES
 from dashboard.views.digest import digest
 from dashboard.views.header import Glimpse, Situation, engine_time_ms
 from dashboard.views.news import News, Tips
+from dashboard.views.place import Place
+from dashboard.visiting import read_place, visit
 from engine.core.state import State
 from engine.strategies_plugins import installed_strategies
 from store import Reader
@@ -75,6 +77,7 @@ class QuarterdeckApp(Deck):
         ask_engine: bool = False,
         tips: bool = False,
         debug: bool = False,
+        place: Place | None = None,
         clock: Callable[[], int] = wall_ms,
         feed: Feed | None = None,
     ) -> None:
@@ -85,6 +88,7 @@ class QuarterdeckApp(Deck):
         self._tips = Tips() if tips else None
         self._tipped_seq: int | None = None
         self._shows_defects = debug
+        self._opens_at = place
         self._news = News()
         self._drawn: tuple[object, ...] = ()
         self._stale = False
@@ -134,6 +138,9 @@ class QuarterdeckApp(Deck):
             self._drawn, self._stale, self._looked_s = drawn, False, time.monotonic()
             self.glimpse = self._look()
             self.show()
+        if self._opens_at is not None and feed.looked and not feed.opening:
+            place, self._opens_at = self._opens_at, None
+            visit(self, place)
 
     def _happened(self) -> set[str]:
         """Return the kinds of the events that were folded since the last call; none at the first."""
@@ -230,7 +237,13 @@ class QuarterdeckApp(Deck):
 
 
 def run_dashboard(
-    db: Path, *, readonly: bool = False, ask_engine: bool = False, tips: bool = False, debug: bool = False
+    db: Path,
+    *,
+    readonly: bool = False,
+    ask_engine: bool = False,
+    tips: bool = False,
+    debug: bool = False,
+    place: str | None = None,
 ) -> int:
     """Open the dashboard on a database until it is left.
 
@@ -240,15 +253,18 @@ def run_dashboard(
         ask_engine: When it is left, ask whether the engine goes on.
         tips: Suggest what to try.
         debug: Show where an error came from.
+        place: Where it opens, as `--open` writes it.
 
     Returns:
         The exit status.
 
     Raises:
         StoreError: If there is no database of ours at `db`.
+        NoPlace: If there is no such place.
     """
     with Reader(db):
         pass
-    app = QuarterdeckApp(db, readonly=readonly, ask_engine=ask_engine, tips=tips, debug=debug)
+    at = None if place is None else read_place(place)
+    app = QuarterdeckApp(db, readonly=readonly, ask_engine=ask_engine, tips=tips, debug=debug, place=at)
     status = app.run()
     return status if status is not None else app.return_code or 0

@@ -32,6 +32,7 @@ T = TypeVar("T")
 PATIENCE_S = 10.0
 """How long an outcome is waited for before the command is called queued."""
 READ_ONLY = "refused: this dashboard is read-only; open it without --readonly to change the team"
+READ_ONLY_TAB = "refused: this browser looks on only; `quarterdeck serve --role operator` lets it change the team"
 
 
 class Deck(App[int]):
@@ -39,6 +40,8 @@ class Deck(App[int]):
 
     glimpse: Glimpse
     """The team as of the last redraw."""
+    in_browser = False
+    """Whether the operator sits in a browser, who has no paths, programs, trust or engines of this machine to use."""
     tip: Cell | None = None
     """Hint about what to try next, shown while there is no message."""
 
@@ -78,8 +81,18 @@ class Deck(App[int]):
     def may(self) -> bool:
         """Return whether changes are allowed; if not, show why."""
         if self.readonly:
-            self.say(READ_ONLY, "warn")
+            self.say(READ_ONLY_TAB if self.in_browser else READ_ONLY, "warn")
         return not self.readonly
+
+    def at_hand(self, what: str) -> bool:
+        """Return whether the machine itself may be used, as from its terminal; if not, show why.
+
+        Args:
+            what: What was asked for and how it is done instead, such as `a path; x exports to the browser`.
+        """
+        if self.in_browser:
+            self.say(f"not in a browser: {what}", "warn")
+        return not self.in_browser
 
     def paint(self, name: str | None) -> None:
         """Change the colours: to a set by its name, or to the next one."""
@@ -155,6 +168,9 @@ class Deck(App[int]):
         errors = (ArchiveError, StoreError, OSError)
         self._aside(lambda: export_archive(self.path, target), told, errors, "not exported: ")
 
+    def ask_upload(self) -> None:
+        """Ask the browser for a file."""
+
     def plan_import(self, archive: Path, then: "Callable[[ImportPlan | str], None]") -> None:
         """Look into an archive; go on with its plan, or with what is wrong in one line."""
         from engine.archive import ArchiveError, plan_import  # only who imports needs it
@@ -171,12 +187,22 @@ class Deck(App[int]):
         self.run_worker(looking, thread=True)
 
     def allow(self, references: Sequence[str], path: Path, sha256: str) -> bool:
-        """Put code on the list of what this user trusts, for this database; say why where that cannot be."""
+        """Put code on the list of what this user trusts, for this database; say why where that cannot be.
+
+        From a browser nothing is added: what is not on the list already is refused.
+        """
         from engine.errors import EngineError  # only who brings code needs it
-        from engine.trust import TrustError, grant, user_list
+        from engine.trust import TrustError, grant, needs_trust, user_list
 
         allowed = user_list()
         try:
+            if self.in_browser:
+                new = (
+                    list(references)
+                    if allowed is None
+                    else needs_trust(allowed, references, self.feed.state, self.path)
+                )
+                return not new or self.at_hand(f"{', '.join(new[:3])} is not trusted; trust it in a shell first")
             if references and allowed is not None:
                 grant(allowed, references, self.feed.state, db=self.path, path=path, sha256=sha256)
         except (TrustError, EngineError) as error:

@@ -24,8 +24,12 @@ def _swap(at: Acting, said: Spoken) -> None:
             at.unmark()
         at.deck.order(command)
 
+    choice = with_ or said.word(1)
+    is_path = choice is not None and choice not in at.state.registry
+    if is_path and not at.deck.at_hand("a path; swap with a file in a shell: quarterdeck swap"):
+        return
     if agent_ids and None not in found:
-        dialog = dialogs.SwapDialog(*agent_ids, choice=with_ or said.word(1), mode=said.option("mode"))
+        dialog = dialogs.SwapDialog(*agent_ids, choice=choice, mode=said.option("mode"))
         at.app.push_screen(dialog, swapped)
 
 

@@ -33,7 +33,7 @@ def _engine(at: Acting, _said: Spoken) -> None:
         at.ask(dialogs.LeadingDialog())
     elif (line := program_line(at.state)) is not None:
         at.warn(line)
-    elif at.deck.may():
+    elif at.deck.may() and at.deck.at_hand("an engine is started in a shell: quarterdeck engine"):
         at.app.push_screen(dialogs.EngineDialog())
 
 
@@ -47,10 +47,15 @@ def _hand_over(at: Acting, said: Spoken) -> None:
 
 def _export(at: Acting, said: Spoken) -> None:
     path = said.word()
-    if path is not None:
-        at.deck.export(Path(path).expanduser())
-    else:
+    if path is None:
         at.app.push_screen(dialogs.ExportDialog(at.deck.path))
+    elif at.deck.at_hand("a path; x sends the archive to the browser"):
+        at.deck.export(Path(path).expanduser())
+
+
+def _import(at: Acting, said: Spoken) -> None:
+    if said.word() is None or at.deck.at_hand("a path; i asks for a file of the browser"):
+        at.ask(dialogs.ImportDialog(at.deck.path, said.word() or ""))
 
 
 def _go(place: str, at: Acting, _said: Spoken) -> None:
@@ -72,7 +77,7 @@ ROOM = (
         shown="x  i", told="export to an archive, import one", says="write the whole state to an archive",
     ),
     Action(
-        name="import", key="i", does=lambda at, said: at.ask(dialogs.ImportDialog(at.deck.path, said.word() or "")),
+        name="import", key="i", does=_import,
         writes=True, arguments="[FILE]", says="import an archive; shows first what it would do",
     ),
     *(

@@ -241,6 +241,8 @@ def _add(on: Acting, said: Spoken) -> None:
     if (name := said.word()) is None:
         on.warn("add FILE: which file?")
         return
+    if not on.deck.at_hand("a path; add agents in a shell: quarterdeck add"):
+        return
     try:
         found = read_spec_file(file := Path(name).expanduser())
     except TeamFileError as error:

@@ -52,21 +52,23 @@ def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> N
     epilog="Every command takes --db, --json and --debug; 'quarterdeck COMMAND --help' shows its other options.",
 )
 @click.option("--readonly", is_flag=True, help="Open a dashboard that changes nothing.")
+@click.option("--open", "place", metavar="PLACE", help="Open it at SCREEN[/ID][?FILTER][@SEQ], such as tasks?tides.")
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 @click.pass_context
-def quarterdeck(ctx: click.Context, readonly: bool) -> int:
+def quarterdeck(ctx: click.Context, readonly: bool, place: str | None) -> int:
     """Open the control room for a live team of agents.
 
     Without a command the dashboard opens on the team that runs, or on the one of --db.
     To see one at work: quarterdeck demo
     """
     if ctx.invoked_subcommand is not None:
-        if readonly:
-            fail("usage", "--readonly is for the dashboard", "leave out the command, or the option", WRONG_USAGE)
+        if readonly or place is not None:
+            option = "--readonly" if readonly else "--open"
+            fail("usage", f"{option} is for the dashboard", "leave out the command, or the option", WRONG_USAGE)
         return DONE
     from dashboard.cli.screen import open_room
 
-    return open_room(ctx, readonly=readonly)
+    return open_room(ctx, readonly=readonly, place=place)
 
 
 def main(args: Sequence[str] | None = None) -> int:

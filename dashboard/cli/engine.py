@@ -115,7 +115,7 @@ def engine(
 
     import anyio  # with the host, 0.2 s that wrong arguments do not cost
 
-    from dashboard.cli.serve import EngineOptions, Serving, refuse_code_elsewhere
+    from dashboard.cli.engine_process import EngineOptions, Serving, refuse_code_elsewhere
 
     if state is not None and not (standby or without_code):
         refuse_code_elsewhere(state, db)

@@ -28,6 +28,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "steps": ("dashboard.cli.steps:steps", "List the recorded steps of a task."),
         "events": ("dashboard.cli.events:events", "Print events, or follow them."),
         "wait": ("dashboard.cli.run:wait", "Wait for a run and print its output."),
+        "serve": ("dashboard.cli.web:serve", "Open the dashboard to browsers."),
     },
     "Change": {
         "swap": ("dashboard.cli.members:swap", "Give an agent another spec while it works."),

@@ -21,7 +21,7 @@ There is no team here yet.
   quarterdeck up team.yaml  start the team of a file"""
 
 
-def open_room(ctx: click.Context, *, readonly: bool) -> int:
+def open_room(ctx: click.Context, *, readonly: bool, place: str | None = None) -> int:
     """Open the dashboard and return its exit status once it is closed."""
     settings = ctx.ensure_object(Settings)
     if settings.json:
@@ -33,24 +33,29 @@ def open_room(ctx: click.Context, *, readonly: bool) -> int:
             raise
         say(*_WELCOME.splitlines())
         return WRONG_USAGE
-    return open_dashboard(db, readonly=readonly, debug=settings.debug)
+    return open_dashboard(db, readonly=readonly, debug=settings.debug, place=place)
 
 
-def open_dashboard(db: Path, *, readonly: bool = False, demo: bool = False, debug: bool = False) -> int:
+def open_dashboard(
+    db: Path, *, readonly: bool = False, demo: bool = False, debug: bool = False, place: str | None = None
+) -> int:
     """Open the dashboard on a database; nothing is drawn where there is no terminal.
 
     With `demo` it suggests what to try, and asks whether the engine goes on when it is left; with `debug` it shows
-    where an error came from.
+    where an error came from; `place` is where it opens.
     """
     with Reader(db):  # whatever is wrong with the file is said before the screen is taken
         pass
     if not has_terminal():
         fail("no_terminal", "there is no terminal to draw on", f"look with: quarterdeck ps --db {db}")
     from dashboard.app import run_dashboard  # Textual, 0.3 s
+    from dashboard.views.place import NoPlace
 
     collect_rarely()
     try:
-        return run_dashboard(db, readonly=readonly, ask_engine=demo, tips=demo, debug=debug)
+        return run_dashboard(db, readonly=readonly, ask_engine=demo, tips=demo, debug=debug, place=place)
+    except NoPlace as error:
+        fail("no_place", str(error))
     finally:
         say_how_to_reopen(db)
 

@@ -1,4 +1,7 @@
-"""Export and import: where to, and what an archive would bring before it is brought."""
+"""Export and import: where to, and what an archive would bring before it is brought.
+
+In a browser neither has a path: an export is downloaded, and the browser is asked for the archive to import.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -32,20 +35,25 @@ class ExportDialog(Dialog, ModalScreen[object]):
         return "Export the whole state to an archive"
 
     def inside(self) -> Iterable[Widget]:
-        # Named after the moment: the team goes on, and the archive holds a later seq than the one of now.
-        yield Input(str(self._db.with_suffix(f".{file_stamp(self.deck.glimpse.now_ms)}.zip")), id="path")
+        if not self.deck.in_browser:
+            yield Input(str(self._suggested), id="path")
         yield Told(id="told")
+
+    @property
+    def _suggested(self) -> Path:
+        # Named after the moment: the team goes on, and the archive holds a later seq than the one of now.
+        return self._db.with_suffix(f".{file_stamp(self.deck.glimpse.now_ms)}.zip")
 
     def begin(self) -> None:
         state = self.state
         amounts = ((len(state.agents), "agent"), (len(state.runs), "open run"), (len(state.tasks), "task"))
         told = f"{', '.join(counted(number, noun) for number, noun in amounts)}, as of now"
         self.told("told").show([Cell(told), Cell("JSON in a zip; the team keeps working", "muted")])
-        self.query_one(Input).focus()
+        self.query_one("#confirm" if self.deck.in_browser else "#path").focus()
 
     def confirm(self) -> None:
-        """Export to the path that stands there."""
-        path = self.query_one(Input).value.strip()
+        """Export to the path that stands there, or to the browser."""
+        path = str(self._suggested) if self.deck.in_browser else self.query_one(Input).value.strip()
         if path and self.is_current:
             self.app.pop_screen()
             self.deck.export(Path(path).expanduser())
@@ -56,23 +64,39 @@ class ImportDialog(Dialog):
 
     DOES = "Look into it"
 
-    def __init__(self, db: Path, path: str) -> None:
+    def __init__(self, db: Path, path: str, *, shown: str = "") -> None:
+        """Ask for an archive, or look into one.
+
+        Args:
+            db: The team's database.
+            path: The archive; empty where it is asked for.
+            shown: What it is called, where that is not its path.
+        """
         super().__init__()
-        self._db, self._path = db, path
+        self._db, self._path, self._shown = db, path, shown
         self._plan: ImportPlan | None = None
 
     def title_line(self) -> str:
         return "Import an archive"
 
     def inside(self) -> Iterable[Widget]:
-        yield Input(self._path, placeholder="the archive, such as team.zip", id="path")
+        if not self.deck.in_browser:
+            yield Input(self._path, placeholder="the archive, such as team.zip", id="path")
         yield Told(id="told")
 
     def begin(self) -> None:
         self.told("told").show([Cell("shows first what it would import; everything is imported paused", "muted")])
-        self.query_one(Input).focus()
+        self.query_one("#confirm" if self.deck.in_browser else "#path").focus()
         if self._path:
             self._look_into(self._path)
+        elif self.deck.in_browser:
+            self.say_what("Choose a file")
+            self.deck.ask_upload()
+
+    def received(self, path: str, name: str) -> None:
+        """Look into an archive that a browser has sent."""
+        self._path, self._shown, self._plan = path, name, None
+        self._look_into(path)
 
     @on(Input.Changed)
     def _another(self) -> None:
@@ -80,10 +104,12 @@ class ImportDialog(Dialog):
         self.say_what("Look into it")
 
     def answer(self) -> Answer:
-        path = self.query_one(Input).value.strip()
+        path = self._path if self.deck.in_browser else self.query_one(Input).value.strip()
         if self._plan is None:
             if path:
                 self._look_into(path)
+            elif self.deck.in_browser:
+                self.deck.ask_upload()
             return None
         archive = str(Path(path).expanduser().resolve())
         if not self.deck.allow(self._plan.references, Path(archive), self._plan.sha256):
@@ -102,5 +128,7 @@ class ImportDialog(Dialog):
         self.problem("")
         self._plan = found
         told = plan_lines(found.creates, found.needs_trust, found.missing, found.clashes, found.bound)
-        self.told("told").show(told)
-        self.say_what("Import and trust its code" if self._plan.needs_trust else "Import")
+        self.told("told").show([Cell(self._shown, "strong"), *told] if self._shown else told)
+        if self._plan.needs_trust and self.deck.in_browser:
+            self.problem("its code is not trusted yet; trust it in a shell first: quarterdeck import")
+        self.say_what("Import and trust its code" if self._plan.needs_trust and not self.deck.in_browser else "Import")

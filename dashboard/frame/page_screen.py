@@ -89,6 +89,11 @@ class PageScreen(Frame):
 
         self.deck.read(read, then)
 
+    @property
+    def subject_id(self) -> str:
+        """Id of the object that it shows."""
+        return self._key
+
     def target(self) -> Target | None:
         return target_of(self.state, self._key)
 

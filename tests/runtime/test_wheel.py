@@ -23,6 +23,7 @@ def test_the_wheel_holds_every_package_and_the_command(tmp_path: Path) -> None:
         (commands,) = (archive.read(name).decode() for name in held if name.endswith("entry_points.txt"))
 
     ours = {path.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
-    assert ours | {f"{package}/py.typed" for package in PACKAGES} <= held
+    page = {path.relative_to(ROOT).as_posix() for path in (ROOT / "dashboard/web/page").iterdir()}
+    assert ours | page | {f"{package}/py.typed" for package in PACKAGES} <= held
     assert {name.partition("/")[0] for name in held} - set(PACKAGES) == {"quarterdeck-0.1.0.dist-info"}
     assert "quarterdeck = dashboard.__main__:main" in commands

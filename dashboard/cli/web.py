@@ -1,0 +1,167 @@
+"""`quarterdeck serve`: the dashboard for browsers.
+
+Rule: everything that is wrong with the options is said in one line before anything listens. See docs/reference/web.md.
+"""
+
+import os
+import re
+import signal
+import ssl
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dashboard.cli.database import database_of, team_in
+from dashboard.cli.output import DONE, INTERRUPTED, Settings, emit, fail, say
+from dashboard.cli.times import seconds
+from store import Reader
+
+if TYPE_CHECKING:
+    from dashboard.web.server import Terms
+
+BIND = "127.0.0.1:8642"
+SHORTEST_TOKEN = 16
+_BIND = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]]+)):(?P<port>\d{1,5})")
+
+
+@click.command(short_help="Open the dashboard to browsers.")
+@click.option(
+    "--bind", default=BIND, show_default=True, metavar="HOST:PORT", help="Where it listens; port 0 takes any."
+)
+@click.option(
+    "--role",
+    type=click.Choice(["viewer", "operator"]),
+    default="viewer",
+    show_default=True,
+    help="What whoever signs in may do.",
+)
+@click.option("--host", "hosts", multiple=True, metavar="NAME", help="A name that it answers to; several times.")
+@click.option("--cert", type=click.Path(path_type=Path), metavar="FILE", help="Certificate chain for TLS, in PEM.")
+@click.option("--key", type=click.Path(path_type=Path), metavar="FILE", help="Its private key.")
+@click.option("--sessions", type=click.IntRange(1, 1000), default=16, show_default=True, help="Most open tabs.")
+@click.option("--idle", default="8h", show_default=True, metavar="TIME", help="How long a login outlives its last tab.")
+@click.option(
+    "--metrics-token-file",
+    "metrics",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Serve /metrics to whoever has the token in this file.",
+)
+@click.pass_context
+def serve(
+    ctx: click.Context, bind: str, role: str, hosts: tuple[str, ...], cert: Path | None, key: Path | None,
+    sessions: int, idle: str, metrics: Path | None,
+) -> int:  # fmt: skip
+    """Open the dashboard to browsers, by default to those of this machine that look on.
+
+    It prints a link that signs one browser in, once, and the next link when that was used.
+    """
+    db = database_of(ctx, changes=False)
+    with Reader(db):
+        pass
+    host, port = _address(bind)
+    context = _context(cert, key)
+    _check_reach(host, port, tls=context is not None, hosts=hosts)
+    idle_s = seconds(idle, "--idle")
+    token = _token(metrics)
+
+    import anyio  # with the server, 0.5 s that wrong arguments do not cost
+
+    from dashboard.web.gate import Gate
+    from dashboard.web.running import run
+    from dashboard.web.server import Terms
+
+    gate = Gate(host, tuple(hosts), tls=context is not None)
+    terms = Terms(db=db, gate=gate, role=role, sessions=sessions, idle_s=idle_s, title=team_in(db))
+    told = _Told(ctx, terms)
+    try:
+        ended_by = anyio.run(run, terms, port, context, token, told)
+    except OSError as error:
+        fail("cannot_listen", f"cannot listen on {bind}: {error.strerror or error}", "choose another port with --bind")
+    return INTERRUPTED if ended_by is signal.SIGINT else DONE
+
+
+class _Told:
+    """What is printed while it runs."""
+
+    def __init__(self, ctx: click.Context, terms: "Terms") -> None:
+        self._ctx = ctx
+        self._terms = terms
+
+    def listening(self, link: str) -> None:
+        """Say that it listens, and the first link."""
+        if self._ctx.ensure_object(Settings).json:
+            emit(self._ctx, {"v": 1, "kind": "serve", "link": link, "pid": os.getpid(), "role": self._terms.role}, None)
+            return
+        may = (
+            "may change the team" if self._terms.role == "operator" else "looks on; --role operator may change the team"
+        )
+        say(f"serving {self._terms.db} as {self._terms.role}: whoever signs in {may}; Ctrl-C ends it")
+        say(f"sign one browser in:  {link}")
+
+    def signed_in(self, where: str, link: str) -> None:
+        """Say who has signed in, and the next link."""
+        if self._ctx.ensure_object(Settings).json:
+            emit(self._ctx, {"v": 1, "kind": "signed_in", "from": where, "link": link}, None)
+        else:
+            say(f"signed in from {where}; the next browser:  {link}")
+
+
+def _address(bind: str) -> tuple[str, int]:
+    found = _BIND.fullmatch(bind)
+    port = int(found["port"]) if found is not None else 65_536
+    if found is None or port > 65_535:
+        fail("usage", f"--bind {bind!r} is no HOST:PORT", f"such as --bind {BIND}, or [::1]:8642")
+    return found["six"] or found["host"], port
+
+
+def _context(cert: Path | None, key: Path | None) -> ssl.SSLContext | None:
+    if cert is None and key is None:
+        return None
+    if cert is None or key is None:
+        missing, given = ("--cert", "--key") if cert is None else ("--key", "--cert")
+        fail("usage", f"{given} without {missing}", "TLS needs both")
+    for option, path in (("--cert", cert), ("--key", key)):
+        if not os.access(path, os.R_OK) or not path.is_file():
+            fail("no_certificate", f"{option} {path} is not there, or cannot be read", "give both files in PEM")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(cert, key, password=_no_password)
+    except (ssl.SSLError, OSError, ValueError):
+        why = "they are no pair in PEM, or the key has a password"
+        fail("no_certificate", f"{cert} and {key} cannot be used: {why}", "give a certificate and its key")
+    return context
+
+
+def _no_password() -> str:
+    raise ValueError("nobody is asked for a password")
+
+
+def _check_reach(host: str, port: int, *, tls: bool, hosts: tuple[str, ...]) -> None:
+    """Refuse an address that others can reach, unless what goes over the net is encrypted and the name is known."""
+    from dashboard.web.gate import is_loopback
+
+    if is_loopback(host):
+        return
+    if not tls:
+        way = f"give --cert FILE --key FILE, or keep to this machine and use: ssh -L {port}:{BIND} HOST"
+        fail("not_loopback", f"{host} can be reached from elsewhere, and there is no certificate", way)
+    if host in ("0.0.0.0", "::") and not hosts:
+        fail("usage", f"{host} is no name that a browser could ask for", "say which it answers to: --host NAME")
+
+
+def _token(path: Path | None) -> str | None:
+    if path is None:
+        return None
+    try:
+        token = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        fail("no_token", f"--metrics-token-file {path} cannot be read", "write a long random word into a file")
+    if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+        fail("no_token", f"{path} holds no token: one word of at least {SHORTEST_TOKEN} characters",
+             "such as: openssl rand -hex 24")  # fmt: skip
+    if path.stat().st_mode & 0o077:
+        fail("no_token", f"{path} can be read by others", f"close it: chmod 600 {path}")
+    return token

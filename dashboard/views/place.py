@@ -1,0 +1,54 @@
+"""A place in the dashboard as text: `SCREEN[/ID][?FILTER][@SEQ]`, such as `tasks?status:failed` or `agent/a3`."""
+
+import re
+from dataclasses import dataclass
+
+LONGEST = 1_000
+"""Characters of a place; what a browser sends is not trusted."""
+_SYNTAX = re.compile(
+    r"(?P<screen>[a-z][a-z-]*)(?:/(?P<id>[^?]*?))?(?:\?(?P<needle>.*?))?(?:@(?P<seq>\d{1,18}))?", re.DOTALL
+)
+
+
+class NoPlace(ValueError):
+    """A text is no place."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(
+            f"{text[:80]!r} is no place; write SCREEN[/ID][?FILTER][@SEQ], such as tasks?tides or agent/a3"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A screen, and what is looked at on it."""
+
+    screen: str
+    id: str = ""
+    """Id or name of what the cursor stands on, or of what a page is about."""
+    needle: str = ""
+    """The filter."""
+    seq: int | None = None
+    """The moment in the past; None follows the team."""
+
+    @classmethod
+    def of(cls, text: str) -> "Place":
+        """Read a place.
+
+        Raises:
+            NoPlace: If it is none.
+        """
+        found = _SYNTAX.fullmatch(text) if len(text) <= LONGEST else None
+        if found is None or not text.isprintable():
+            raise NoPlace(text)
+        seq = found["seq"]
+        return cls(
+            found["screen"], found["id"] or "", (found["needle"] or "").strip(), None if seq is None else int(seq)
+        )
+
+    def __str__(self) -> str:
+        needle = f"?{self.needle}" if self.needle else ""
+        # A filter that ends like a seq is kept from being read as one.
+        guard = " " if needle and self.seq is None and re.search(r"@\d+$", needle) else ""
+        moment = "" if self.seq is None else f"@{self.seq}"
+        return f"{self.screen}{f'/{self.id}' if self.id else ''}{needle}{guard}{moment}"

@@ -1,0 +1,78 @@
+"""The driver of a tab's process: Textual's own for the web, which also ends when the server does.
+
+Rule: nothing that comes through the pipe can make the process outlive the server, or draw a screen of absurd size.
+"""
+
+import ctypes
+import json
+import os
+import signal
+import sys
+import threading
+from typing import Any
+
+from textual import events
+from textual.drivers.web_driver import WebDriver
+from textual.geometry import Size
+from textual.message import Message
+
+END_S = 3.0
+"""How long a process may take to close its screen once the server is gone, in seconds."""
+LEAST, MOST = Size(20, 5), Size(500, 200)
+_PR_SET_PDEATHSIG = 1
+
+
+def clamped(width: object, height: object) -> Size | None:
+    """Return a size that can be drawn; None where these are no numbers of cells."""
+    if type(width) is not int or type(height) is not int:
+        return None
+    return Size(min(max(width, LEAST.width), MOST.width), min(max(height, LEAST.height), MOST.height))
+
+
+class TabDriver(WebDriver):
+    """Draw into the pipe of the server."""
+
+    def start_application_mode(self) -> None:
+        """Start, and ask the system to kill this process with the server, where it can be asked."""
+        if sys.platform == "linux":
+            ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        super().start_application_mode()
+
+    def run_input_thread(self) -> None:
+        """Read until the server closes the pipe; then end, whatever the screen does."""
+        super().run_input_thread()
+        if not self.exit_event.is_set():
+            deadline = threading.Timer(END_S, os._exit, (0,))
+            deadline.daemon = True
+            deadline.start()
+            self._app.call_later(self._app.exit)
+
+    def process_message(self, message: Message) -> None:
+        """Take what was typed; a terminal's report of its size may come in it too."""
+        if isinstance(message, events.Resize):
+            size = clamped(message.size.width, message.size.height)
+            if size is None:
+                return
+            message = events.Resize(size, size)
+        super().process_message(message)
+
+    def on_meta(self, packet_type: str, payload: dict[str, Any]) -> None:
+        """Take a message of the server."""
+        if packet_type == "beat":
+            # Through the queue of the app: what was typed before has been dealt with then.
+            self._app.call_later(self.write_meta, {"type": "beat"})
+        elif packet_type == "resize":
+            size = clamped(payload.get("width"), payload.get("height"))
+            if size is not None:
+                super().on_meta(packet_type, {"width": size.width, "height": size.height})
+        elif packet_type == "uploaded":
+            self._app.call_later(getattr(self._app, "uploaded"), str(payload["path"]), str(payload["name"]))  # noqa: B009
+        else:
+            super().on_meta(packet_type, payload)
+
+    def write_meta(self, data: dict[str, object]) -> None:
+        """Tell the server something; a server that is gone hears nothing."""
+        try:
+            super().write_meta(json.loads(json.dumps(data)))
+        except BrokenPipeError:
+            os._exit(0)

@@ -1,0 +1,94 @@
+"""Who may talk to the server at all: the names it answers to, the origin of a request, and what every answer forbids.
+
+Rule: a request under a foreign name (DNS rebinding) and one that another site caused are refused before anything else
+looks at them. Ports of Host and Origin only have to agree with each other, so that a forwarded port works.
+"""
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'{sockets}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Styles may be inline, because xterm.js writes its own; scripts may not."""
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+    "Server": "quarterdeck",
+}
+
+
+class Forbidden(Exception):
+    """A request is refused with status 403; the message is the line that says why."""
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether an address to listen on can be reached from this machine only."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The names of one server."""
+
+    bind: str
+    """The address that it listens on."""
+    names: tuple[str, ...] = ()
+    """More names that it answers to (`--host`)."""
+    tls: bool = False
+    _known: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        own = LOOPBACK if is_loopback(self.bind) else (self.bind,)
+        object.__setattr__(self, "_known", frozenset(name.lower() for name in (*own, *self.names)))
+
+    def check(self, headers: Mapping[str, str], *, needs_origin: bool) -> None:
+        """Check where a request came from.
+
+        Args:
+            headers: Of the request.
+            needs_origin: Whether it has to come from our own page, as everything has that changes something.
+
+        Raises:
+            Forbidden: If it came under a foreign name, or from another site.
+        """
+        host = headers.get("Host", "")
+        name = _name(host)
+        if name not in self._known:
+            raise Forbidden(f"this server does not answer to {host[:80]!r}; if that is its name: --host {name[:80]}")
+        origin = headers.get("Origin")
+        if origin is None:
+            if needs_origin or headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+                raise Forbidden("this request does not come from the page of this server")
+            return
+        found = urlsplit(origin)
+        schemes = ("https",) if self.tls else ("http", "https")
+        if found.netloc.lower() != host.lower() or found.scheme not in schemes:
+            raise Forbidden(f"{origin[:80]} is not the origin of this server")
+
+    def headers(self, host: str) -> dict[str, str]:
+        """Return what every answer says besides its content."""
+        # Named beside 'self', which does not cover sockets in every browser.
+        sockets = f" {'wss' if self.tls else 'ws'}://{host}" if _name(host) in self._known else ""
+        return {**HEADERS, "Content-Security-Policy": POLICY.format(sockets=sockets)}
+
+
+def _name(host: str) -> str:
+    """Return the name in a Host header, without its port; empty where it is none."""
+    try:
+        parts = urlsplit(f"//{host}")
+        _ = parts.port
+    except ValueError:
+        return ""
+    return "" if parts.username is not None or parts.path else (parts.hostname or "").rstrip(".")

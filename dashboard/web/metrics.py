@@ -1,0 +1,160 @@
+"""The team in Prometheus's text format, for `/metrics`.
+
+Rule: what the state adds up (tokens, money, the queue) is of the whole team; tasks and steps are counted since the
+server started, as counters may be that begin again at zero. See docs/reference/web.md.
+"""
+
+import hmac
+import threading
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import accumulate
+from pathlib import Path
+
+from engine.core.events import Event, RunFinished, StepRecorded, TaskReopened
+from engine.core.fold import fold
+from engine.core.queries.targets import words
+from engine.core.state import State
+from engine.core.values import Usage
+from engine.folding import events_of, folded_from, pages
+from store import Reader
+
+BUCKETS_S = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+
+
+class Counts:
+    """What is counted from events; they and the state that they are folded into belong to one thread at a time."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.ended: Counter[tuple[str, str]] = Counter()
+        """Tasks that ended, by supervisor and status."""
+        self.steps: dict[str, list[int]] = {}
+        """Steps by kind, one number for each bucket and one for what is longer."""
+        self.seconds: Counter[str] = Counter()
+        self._known = {task.id for task in state.tasks.values() if task.ended}
+
+    def fold(self, events: Iterable[Event]) -> None:
+        """Fold events, and count."""
+        for event in events:
+            if isinstance(event, RunFinished):  # its tasks leave the state now
+                self._look(task.id for task in self.state.tasks.values() if task.run_id == event.run_id)
+                self._known -= {task.id for task in self.state.tasks.values() if task.run_id == event.run_id}
+            fold(self.state, [event])
+            if isinstance(event, TaskReopened):
+                self._known.difference_update(event.reopened)
+            task_id = getattr(event, "task_id", None)
+            if task_id is not None:
+                self._look((task_id,))
+            if isinstance(event, StepRecorded):
+                self._count(event)
+
+    def _look(self, task_ids: Iterable[str]) -> None:
+        for task_id in task_ids:
+            task = self.state.tasks.get(task_id)
+            if task is not None and task.ended and task_id not in self._known:
+                self._known.add(task_id)
+                self.ended[task.supervisor_id, task.status.value] += 1
+
+    def _count(self, step: StepRecorded) -> None:
+        took_s = step.duration_ms / 1000
+        buckets = self.steps.setdefault(step.what, [0] * (len(BUCKETS_S) + 1))
+        buckets[bisect_left(BUCKETS_S, took_s)] += 1
+        self.seconds[step.what] += step.duration_ms
+
+
+class Metrics:
+    """What `/metrics` answers; `text` may be called from any thread."""
+
+    def __init__(self, db: Path, token: str) -> None:
+        self._db, self._token = db, token.encode()
+        self._counts: Counts | None = None
+        self._lock = threading.Lock()
+
+    def is_let_in(self, authorization: str | None) -> bool:
+        """Return whether a header has the token."""
+        scheme, _, token = (authorization or "").partition(" ")
+        return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(errors="replace"), self._token)
+
+    def begin(self) -> None:
+        """Count from now on.
+
+        Raises:
+            StoreError: If the file cannot be read.
+            CoreError: If its journal cannot be folded.
+        """
+        self.text()
+
+    def text(self) -> str:
+        """Read what is new, and return everything.
+
+        Raises:
+            StoreError: If the file cannot be read.
+            CoreError: If its journal cannot be folded.
+        """
+        with self._lock, Reader(self._db) as reader:
+            counts = self._counts
+            if counts is None or reader.last_seq() < counts.state.seq:  # another file stands there now
+                counts = self._counts = Counts(folded_from(reader))
+            for records in pages(reader, counts.state.seq):
+                counts.fold(events_of(records))
+            engine = reader.engine()
+            return exposition(counts, engine_up=engine is not None and engine.alive)
+
+
+def exposition(counts: Counts, *, engine_up: bool) -> str:
+    """Return counts and state as Prometheus reads them."""
+    state, named = counts.state, words(counts.state)
+    used = Usage()
+    for root in state.roots:
+        used = used.plus(root.usage)
+    waiting: Counter[str] = Counter()
+    for queue in state.queues.values():
+        waiting[queue.supervisor_id] += queue.ready
+    tokens = {"in": used.tokens_in, "out": used.tokens_out, "cached": used.tokens_cached}
+    lines = [
+        *_family("quarterdeck_tasks_total", "counter", "Tasks that ended since this server started."),
+        *(
+            _sample("quarterdeck_tasks_total", {"supervisor": named.get(one, one), "status": status}, number)
+            for (one, status), number in sorted(counts.ended.items())
+        ),
+        *_family("quarterdeck_queue", "gauge", "Tasks that are ready and wait for an agent."),
+        *(_sample("quarterdeck_queue", {"supervisor": named[one]}, waiting[one]) for one in state.supervisors),
+        *_family("quarterdeck_tokens_total", "counter", "Tokens of models, of the whole team; cached is a part of in."),
+        *(
+            _sample("quarterdeck_tokens_total", {"kind": kind}, number)
+            for kind, number in tokens.items()
+            if number is not None
+        ),
+        *_family("quarterdeck_cost_usd_total", "counter", "Money that models cost, as far as prices are known."),
+        *([] if used.cost_usd is None else [_sample("quarterdeck_cost_usd_total", {}, used.cost_usd)]),
+        *_family("quarterdeck_step_seconds", "histogram", "How long steps took, since this server started."),
+        *(line for what in sorted(counts.steps) for line in _histogram(what, counts)),
+        *_family("quarterdeck_engine_up", "gauge", "1 while an engine holds the team."),
+        _sample("quarterdeck_engine_up", {}, int(engine_up)),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _histogram(what: str, counts: Counts) -> list[str]:
+    name, sums = "quarterdeck_step_seconds", list(accumulate(counts.steps[what]))
+    edges = [*(f"{edge:g}" for edge in BUCKETS_S), "+Inf"]
+    return [
+        *(_sample(f"{name}_bucket", {"what": what, "le": edge}, sums[place]) for place, edge in enumerate(edges)),
+        _sample(f"{name}_sum", {"what": what}, counts.seconds[what] / 1000),
+        _sample(f"{name}_count", {"what": what}, sums[-1]),
+    ]
+
+
+def _family(name: str, kind: str, told: str) -> tuple[str, str]:
+    return f"# HELP {name} {told}", f"# TYPE {name} {kind}"
+
+
+def _sample(name: str, labels: Mapping[str, str], value: object) -> str:
+    said = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+    return f"{name}{{{said}}} {value}" if said else f"{name} {value}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

@@ -1,0 +1,132 @@
+// The page around textual.js: signs in, opens the screen where it was, comes back, and carries files.
+"use strict";
+
+const at = (id) => document.getElementById(id);
+const STAYS_CLOSED = { 4001: "full", 4003: "gone", 4004: "ended", 4005: "unknown" };
+const NativeSocket = window.WebSocket;
+let tab = "";
+let place = "";
+
+function notice(says, hint, ...buttons) {
+  at("says").textContent = says;
+  at("hint").textContent = hint;
+  for (const id of ["again", "choose", "leave"]) at(id).hidden = !buttons.includes(id);
+  document.body.classList.remove("-open");
+  const first = buttons[0] && at(buttons[0]);
+  if (first) first.focus();
+}
+
+function toScreen() {
+  document.body.classList.add("-open");
+  const typed = document.querySelector(".xterm-helper-textarea");
+  if (typed) typed.focus();
+}
+
+// What stands behind # is a token of a login, or the place to open; the server never sees it in an address.
+function fragment() {
+  const text = decodeURIComponent(location.hash.slice(1));
+  if (text.startsWith("token=")) {
+    history.replaceState(null, "", location.pathname);
+    return { token: text.slice(6), place: sessionStorage.getItem("place") || "" };
+  }
+  return { token: "", place: text };
+}
+
+const signIn = (token) => fetch("/login", { method: "POST", body: token });
+
+class PlacedSocket extends NativeSocket {
+  constructor(url) {
+    super(url + (place ? "&open=" + encodeURIComponent(place) : ""));
+    this.addEventListener("message", (event) => { if (typeof event.data === "string") hear(...JSON.parse(event.data)); });
+    this.addEventListener("close", (event) => closed(event.code, event.reason));
+  }
+  send(data) {
+    if (this.readyState === NativeSocket.OPEN) super.send(data);
+  }
+}
+
+function hear(kind, said) {
+  if (kind === "tab") { tab = said; toScreen(); }
+  if (kind === "title") document.title = said + " · Quarterdeck";
+  if (kind === "place") {
+    place = said;
+    sessionStorage.setItem("place", said);
+    history.replaceState(null, "", "#" + encodeURIComponent(said).replaceAll("%2F", "/").replaceAll("%3A", ":"));
+  }
+  if (kind === "ask_upload") askUpload();
+  if (kind === "download") download(said);
+}
+
+function download(key) {
+  const link = document.createElement("a");
+  link.href = "/download/" + encodeURIComponent(key);
+  link.download = "";
+  link.click();
+}
+
+function askUpload() {
+  notice("Which archive?", "a .zip that Quarterdeck exported; it is looked into before anything is changed",
+    "choose", "leave");
+}
+
+async function upload(file) {
+  if (!file) return;
+  notice("Sending " + file.name, "");
+  try {
+    const address = "/upload?tab=" + encodeURIComponent(tab) + "&name=" + encodeURIComponent(file.name);
+    const answer = await fetch(address, { method: "POST", body: file });
+    if (!answer.ok) return notice("Not sent", await answer.text(), "leave");
+  } catch (error) {
+    return notice("Not sent", String(error), "leave");
+  }
+  toScreen();
+}
+
+function closed(code, reason) {
+  if (code in STAYS_CLOSED) return notice(reason || "Closed", "", "again");
+  notice("Coming back", reason || "the server does not answer; the team keeps running", "again");
+  comeBack(250);
+}
+
+// The process behind a tab ends with its socket: a new one opens at the same place.
+async function comeBack(wait_ms) {
+  await new Promise((done) => setTimeout(done, wait_ms));
+  try {
+    const answer = await signIn("");
+    if (answer.ok) return location.reload();
+    return notice("Signed out", "open the link that the server printed last");
+  } catch (error) {
+    return comeBack(Math.min(wait_ms * 2, 5000));
+  }
+}
+
+async function begin() {
+  const said = fragment();
+  place = said.place;
+  let answer;
+  try {
+    answer = await signIn(said.token);
+    if (!answer.ok && said.token) answer = await signIn("");
+  } catch (error) {
+    notice("Coming back", "the server does not answer");
+    return comeBack(250);
+  }
+  if (!answer.ok) return notice("Signed out", "open the link that the server printed: it signs one browser in, once");
+  // xterm.js measures the font once, when it starts.
+  await Promise.all(["400 15px 'Roboto Mono'", "700 15px 'Roboto Mono'"].map((font) => document.fonts.load(font)));
+  window.WebSocket = PlacedSocket;
+  at("terminal").dataset.sessionWebsocketUrl = location.origin.replace(/^http/, "ws") + "/ws";
+  const script = document.createElement("script");
+  script.src = "/static/textual.js";
+  script.onload = () => window.onload(new Event("load"));
+  document.head.append(script);
+}
+
+at("again").onclick = () => location.reload();
+at("choose").onclick = () => at("file").click();
+at("leave").onclick = toScreen;
+at("file").onchange = (event) => { upload(event.target.files[0]); event.target.value = ""; };
+window.addEventListener("dragover", (event) => event.preventDefault());
+window.addEventListener("drop", (event) => { event.preventDefault(); upload(event.dataTransfer.files[0]); });
+window.addEventListener("hashchange", () => { if (fragment().token || fragment().place !== place) location.reload(); });
+if (document.readyState === "complete") begin(); else window.addEventListener("load", begin);

@@ -1,0 +1,67 @@
+"""The life of a web server: it listens, prints a link, and ends with its tabs at a signal."""
+
+import signal
+import ssl
+from typing import Protocol
+
+import anyio
+import anyio.to_thread
+from aiohttp import web
+
+from dashboard.web.metrics import Metrics
+from dashboard.web.server import Terms, WebServer
+
+END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SHUTDOWN_S = 5.0
+
+
+class Told(Protocol):
+    """Who hears what happens."""
+
+    def listening(self, link: str) -> None:
+        """It listens; the link signs one browser in."""
+
+    def signed_in(self, where: str, link: str) -> None:
+        """The link was used from an address; this is the next one."""
+
+
+async def run(terms: Terms, port: int, context: ssl.SSLContext | None, token: str | None, told: Told) -> signal.Signals:
+    """Serve until a signal, and return it.
+
+    Args:
+        terms: What is served, and to whom.
+        port: Where it listens; 0 takes any.
+        context: For TLS; None speaks plain HTTP.
+        token: For `/metrics`; None has none.
+        told: Hears what happens.
+
+    Raises:
+        OSError: If it cannot listen there.
+        StoreError: If metrics are wanted and the file cannot be read.
+    """
+    address = ""
+
+    def link() -> str:
+        return f"{address}/#token={server.logins.new_token()}"
+
+    metrics = None if token is None else Metrics(terms.db, token)
+    if metrics is not None:
+        await anyio.to_thread.run_sync(metrics.begin)
+    server = WebServer(terms, metrics=metrics, signed_in=lambda where: told.signed_in(where, link()))
+    runner = web.AppRunner(await server.make_app(), access_log=None, shutdown_timeout=SHUTDOWN_S)
+    await runner.setup()
+    try:
+        with anyio.open_signal_receiver(*END_SIGNALS) as signals:
+            await web.TCPSite(runner, terms.gate.bind, port, ssl_context=context).start()
+            port = runner.addresses[0][1]
+            server.on_port(port)
+            name = terms.gate.names[0] if terms.gate.names else terms.gate.bind
+            shown = f"[{name}]" if ":" in name else name
+            address = f"{'https' if context is not None else 'http'}://{shown}:{port}"
+            told.listening(link())
+            async for number in signals:
+                return signal.Signals(number)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await runner.cleanup()
+    raise AssertionError("signals never end")

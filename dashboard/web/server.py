@@ -1,0 +1,327 @@
+"""The routes of the web dashboard, and its open tabs.
+
+Rule: `_gate` runs before every route. Only the page, its files, `/login` and `/healthz` are there for everybody; the
+rest asks for a cookie, `/metrics` for a token of its own.
+"""
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import textual_serve
+from aiohttp import WSCloseCode, WSMsgType, web
+from textual_serve.server import Server
+
+from dashboard.clean import clean
+from dashboard.views.place import NoPlace, Place
+from dashboard.web.driver import clamped
+from dashboard.web.gate import Forbidden, Gate
+from dashboard.web.logins import Login, Logins
+from dashboard.web.metrics import Metrics
+from dashboard.web.session import HANG_S, Hung, Launch, Session
+from dashboard.web.transfers import TooLarge, receive, safe_name
+from engine.core.errors import CoreError
+from store import StoreError
+
+PAGE = Path(__file__).with_name("page")
+BUNDLE = Path(textual_serve.__file__).parent / "static"
+FILES: dict[str, tuple[Path, str]] = {
+    "page.js": (PAGE / "page.js", "text/javascript"),
+    "page.css": (PAGE / "page.css", "text/css"),
+    "icon.svg": (PAGE / "icon.svg", "image/svg+xml"),
+    "mono.woff2": (PAGE / "mono.woff2", "font/woff2"),
+    "mono-bold.woff2": (PAGE / "mono-bold.woff2", "font/woff2"),
+    "FONT-LICENSE.txt": (PAGE / "FONT-LICENSE.txt", "text/plain"),
+    "textual.js": (BUNDLE / "js" / "textual.js", "text/javascript"),
+    "xterm.css": (BUNDLE / "css" / "xterm.css", "text/css"),
+}
+"""All that is served from the disk."""
+HEARTBEAT_S = 15.0
+LARGEST_FRAME_BYTES = 1 << 20
+LARGEST_LOGIN_BYTES = 1_000
+FULL, HUNG, GONE, ENDED, UNKNOWN = 4001, 4002, 4003, 4004, 4005
+"""Why a socket was closed, for the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a server is started with."""
+
+    db: Path
+    gate: Gate
+    role: str = "viewer"
+    sessions: int = 16
+    """Most open tabs."""
+    idle_s: float = 8 * 3600.0
+    hang_s: float = HANG_S
+    title: str = "Quarterdeck"
+
+
+class WebServer(Server):
+    """Serve the dashboard of one database."""
+
+    def __init__(
+        self,
+        terms: Terms,
+        *,
+        metrics: Metrics | None = None,
+        signed_in: Callable[[str], None] = lambda _: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepare a server.
+
+        Args:
+            terms: What it is started with.
+            metrics: What `/metrics` answers; None has none.
+            signed_in: Called with the address of a browser that has used the token.
+            clock: Seconds that only go forward.
+        """
+        super().__init__("", title=terms.title)
+        self._terms = terms
+        self._metrics = metrics
+        self._signed_in = signed_in
+        self.logins = Logins(idle_s=terms.idle_s, clock=clock)
+        self.sessions: dict[str, tuple[Session, Login]] = {}
+        """Open tabs by their ids."""
+        self.cookie_name = "quarterdeck"
+
+    def on_port(self, port: int) -> None:
+        """Name the cookie after the port: browsers send cookies to every port of a host."""
+        self.cookie_name = f"{'__Host-' if self._terms.gate.tls else ''}quarterdeck-{port}"
+
+    async def _make_app(self) -> web.Application:
+        app = web.Application(middlewares=[self._gate], client_max_size=LARGEST_LOGIN_BYTES)
+        app.add_routes([
+            web.get("/", self._page),
+            web.get("/static/{name}", self._file),
+            web.get("/favicon.ico", partial(self._served, "icon.svg")),
+            web.post("/login", self._login),
+            web.get("/ws", self.handle_websocket),
+            web.post("/upload", self._upload),
+            web.get("/download/{key}", self._download),
+            web.get("/healthz", self._health),
+            web.get("/metrics", self._measured),
+        ])  # fmt: skip
+        app.on_response_prepare.append(self._seal)
+        app.on_shutdown.append(self.on_shutdown)
+        return app
+
+    make_app = _make_app
+
+    @web.middleware
+    async def _gate(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        needs_origin = request.method not in ("GET", "HEAD") or request.path == "/ws"
+        try:
+            self._terms.gate.check(request.headers, needs_origin=needs_origin)
+        except Forbidden as error:
+            return _line(403, str(error))
+        try:
+            return await handler(request)
+        except web.HTTPException as error:
+            return _line(error.status, error.reason.lower())
+
+    async def _seal(self, request: web.Request, response: web.StreamResponse) -> None:
+        response.headers.update(self._terms.gate.headers(request.headers.get("Host", "")))
+
+    def _login_of(self, request: web.Request) -> Login | None:
+        return self.logins.of(request.cookies.get(self.cookie_name))
+
+    async def _page(self, _request: web.Request) -> web.StreamResponse:
+        return web.Response(body=(PAGE / "index.html").read_bytes(), content_type="text/html", charset="utf-8")
+
+    async def _file(self, request: web.Request) -> web.StreamResponse:
+        return await self._served(request.match_info["name"], request)
+
+    async def _served(self, name: str, _request: web.Request) -> web.StreamResponse:
+        if name not in FILES:
+            return _line(404, "there is no such file")
+        path, kind = FILES[name]
+        return web.Response(body=path.read_bytes(), content_type=kind, charset=None if "font" in kind else "utf-8")
+
+    async def _login(self, request: web.Request) -> web.StreamResponse:
+        """Exchange a token for a cookie; without a token, say whether the cookie is still good."""
+        token = (await request.text()).strip()
+        if not token:
+            return web.Response(status=204) if self._login_of(request) else _line(401, "nobody has signed in here")
+        cookie = self.logins.exchange(token)
+        if cookie is None:
+            return _line(403, "this link was used before, or is not of this server")
+        answer = web.Response(status=204)
+        answer.set_cookie(
+            self.cookie_name, cookie, path="/", httponly=True, samesite="Strict", secure=self._terms.gate.tls
+        )
+        self._signed_in(request.remote or "somewhere")
+        return answer
+
+    async def handle_websocket(self, request: web.Request) -> web.StreamResponse:  # type: ignore[override]
+        """Have a tab for as long as its socket is open."""
+        login = self._login_of(request)
+        if login is None:
+            return _line(401, "nobody has signed in here; open the link that the server printed")
+        socket = web.WebSocketResponse(heartbeat=HEARTBEAT_S, max_msg_size=LARGEST_FRAME_BYTES)
+        await socket.prepare(request)
+        if len(self.sessions) >= self._terms.sessions:
+            await socket.close(code=FULL, message=f"all {self._terms.sessions} tabs of this server are open".encode())
+            return socket
+        session = Session(
+            replace(self._launch, place=_place(request.query.get("open", ""))),
+            write_bytes=socket.send_bytes, write_str=socket.send_str, download_manager=self.download_manager,
+            hang_s=self._terms.hang_s,
+        )  # fmt: skip
+        key = session.app_service_id
+        self.sessions[key] = session, login
+        self.logins.opened(login)
+        try:
+            await socket.send_json(["tab", key])
+            await socket.send_json(["title", self._terms.title])
+            size = clamped(_whole(request, "width", 80), _whole(request, "height", 24))
+            assert size is not None
+            await session.start(size.width, size.height)
+            code, why = await self._live(socket, session)
+        finally:
+            self.logins.closed(login)
+            try:
+                await asyncio.shield(session.stop())
+            finally:
+                del self.sessions[key]
+        with contextlib.suppress(ConnectionError):
+            await socket.close(code=code, message=why.encode()[:120])
+        return socket
+
+    @property
+    def _launch(self) -> Launch:
+        return Launch(self._terms.db, self._terms.role)
+
+    async def _live(self, socket: web.WebSocketResponse, session: Session) -> tuple[int, str]:
+        """Return why a tab ended: its code and a line."""
+        drawing = asyncio.create_task(session.run())
+        typing = asyncio.create_task(self._typed(socket, session))
+        try:
+            await asyncio.wait((drawing, typing), return_when=asyncio.FIRST_COMPLETED)
+            if typing.done():
+                return typing.result()
+            drawing.result()
+        except Hung:
+            return HUNG, "the screen did not answer and was ended"
+        except (TimeoutError, ConnectionError):
+            return WSCloseCode.GOING_AWAY, "the browser took nothing any more"
+        finally:
+            for task in (drawing, typing):
+                task.cancel()
+            await asyncio.gather(drawing, typing, return_exceptions=True)
+        if session.ended_by_itself:
+            return ENDED, "closed; the team keeps running"
+        return GONE, session.complaint or "the screen ended"
+
+    async def _typed(self, socket: web.WebSocketResponse, session: Session) -> tuple[int, str]:
+        """Hand over what the browser sends; anything that our page does not send ends the tab."""
+        async for message in socket:
+            if message.type is not WSMsgType.TEXT:
+                return WSCloseCode.UNSUPPORTED_DATA, "only text is understood"
+            try:
+                kind, *data = json.loads(message.data)
+                if not await _handed_over(socket, session, kind, data):
+                    return UNKNOWN, "what the browser sent was not understood"
+            except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+                return UNKNOWN, "what the browser sent was not understood"
+        return socket.close_code or WSCloseCode.OK, ""
+
+    async def _upload(self, request: web.Request) -> web.StreamResponse:
+        login = self._login_of(request)
+        session, owner = self.sessions.get(request.query.get("tab", ""), (None, None))
+        if login is None or session is None or owner is not login:
+            return _line(401, "this tab is not signed in")
+        if self._terms.role != "operator":
+            return _line(403, "a viewer brings no archives; start the server with --role operator")
+        name = safe_name(request.query.get("name", ""))
+        try:
+            path = await receive(request.content.iter_chunked(1 << 16), session.folder)
+        except TooLarge:
+            return _line(413, f"{name} is larger than any archive that would be read")
+        await session.uploaded(path, name)
+        return web.Response(status=204)
+
+    async def _download(self, request: web.Request) -> web.StreamResponse:
+        login = self._login_of(request)
+        key = request.match_info["key"]
+        try:
+            found = await self.download_manager.get_download_metadata(key)
+        except KeyError:
+            return _line(404, "there is no such download, or it was taken already")
+        _, owner = self.sessions.get(found.app_service.app_service_id, (None, None))
+        if login is None or owner is not login:
+            return _line(401, "this tab is not signed in")
+        headers = {"Content-Disposition": f'attachment; filename="{safe_name(found.file_name)}"'}
+        answer = web.StreamResponse(headers=headers)
+        answer.content_type = "application/octet-stream"
+        await answer.prepare(request)
+        async for chunk in self.download_manager.download(key):
+            await answer.write(chunk)
+        await answer.write_eof()
+        return answer
+
+    async def _health(self, _request: web.Request) -> web.StreamResponse:
+        return _line(200, "ok")
+
+    async def _measured(self, request: web.Request) -> web.StreamResponse:
+        if self._metrics is None:
+            return _line(404, "this server has no metrics; start it with --metrics-token-file")
+        if not self._metrics.is_let_in(request.headers.get("Authorization")):
+            return _line(401, "metrics need the token of --metrics-token-file as a Bearer")
+        try:
+            text = await anyio.to_thread.run_sync(self._metrics.text)
+        except (StoreError, CoreError) as error:
+            return _line(503, str(error))
+        return web.Response(text=text, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
+
+    async def on_shutdown(self, app: web.Application) -> None:
+        """End every tab."""
+        await asyncio.gather(*(session.stop() for session, _ in self.sessions.values()), return_exceptions=True)
+
+
+async def _handed_over(socket: web.WebSocketResponse, session: Session, kind: str, data: list[Any]) -> bool:
+    """Hand one message of the page to its tab; False where it is none."""
+    if kind == "stdin":
+        await session.type(str(data[0]))
+    elif kind == "resize":
+        size = clamped(data[0]["width"], data[0]["height"])
+        if size is None:
+            return False
+        await session.set_terminal_size(size.width, size.height)
+    elif kind == "ping":
+        await socket.send_json(["pong", str(data[0])[:40]])
+    elif kind == "focus":
+        await session.focus()
+    elif kind == "blur":
+        await session.blur()
+    else:
+        return False
+    return True
+
+
+def _place(text: str) -> str:
+    """Return a place that a browser asks for; the first screen where it is none."""
+    try:
+        return str(Place.of(text)) if text else ""
+    except NoPlace:
+        return ""
+
+
+def _whole(request: web.Request, name: str, otherwise: int) -> int:
+    text = request.query.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else otherwise
+
+
+def _line(status: int, text: str) -> web.Response:
+    """Return one line of text."""
+    return web.Response(status=status, text=f"{clean(text)}\n")

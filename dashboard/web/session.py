@@ -1,0 +1,279 @@
+"""The process of one tab, as the server sees it: started without a shell, confined, watched, and killed.
+
+Rule: whatever happens to the tab, its process group is gone when `stop` returns. The process is asked to beat; one that
+does not has hung. What is typed waits in the socket while it is busy, what it draws waits in the pipe while the browser
+is slow: nothing piles up here.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from textual_serve._binary_encode import DecodeError
+from textual_serve.app_service import AppService
+from textual_serve.download_manager import DownloadManager
+
+from dashboard.clean import clean
+from dashboard.views.place import LONGEST
+
+HANG_S = 30.0
+"""A process that does not answer for so long, in seconds, has hung."""
+STALL_S = 30.0
+"""A browser that takes nothing for so long, in seconds, is given up."""
+END_S = 2.0
+"""How long a process may take to end by itself, in seconds."""
+LARGEST_PACKET_BYTES = 16_000_000
+LARGEST_INPUT_BYTES = 1 << 20
+"""What may be typed, or pasted, before the process has answered."""
+_STDERR_BYTES = 8_000
+KEPT = (
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LOGNAME",
+    "PATH",
+    "TZ",
+    "USER",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+)
+"""All that a process gets of the server's environment: no keys, no tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What the process of a tab is started with."""
+
+    db: Path
+    role: str
+    """viewer or operator."""
+    place: str = ""
+    """Where it opens; empty for the first screen."""
+
+
+class Hung(Exception):
+    """The process of a tab does not answer."""
+
+
+class Session(AppService):
+    """One tab."""
+
+    def __init__(
+        self,
+        launch: Launch,
+        *,
+        write_bytes: Callable[[bytes], Awaitable[None]],
+        write_str: Callable[[str], Awaitable[None]],
+        download_manager: DownloadManager,
+        hang_s: float = HANG_S,
+    ) -> None:
+        """Prepare a tab; `start` starts its process.
+
+        Args:
+            launch: What it is started with.
+            write_bytes: Draws in the browser.
+            write_str: Tells the page something.
+            download_manager: Of the server.
+            hang_s: How long its process may say nothing, in seconds.
+        """
+        super().__init__(
+            "", write_bytes=write_bytes, write_str=write_str, close=self._ignored, download_manager=download_manager
+        )
+        self._launch = launch
+        self.folder = Path(tempfile.mkdtemp(prefix="quarterdeck-tab-"))
+        """What it may write; removed with it."""
+        self.complaint = ""
+        """Last line of its standard error."""
+        self.ended_by_itself = False
+        """Whether it was left by its user."""
+        self._hang_s = hang_s
+        self._heard_s = 0.0
+        self._drawing = False
+        """Whether the browser is waited for."""
+        self._answered = asyncio.Event()
+        self._unanswered_bytes = 0
+
+    async def _ignored(self) -> None:
+        """Close nothing: the server closes the socket once `ended` returns."""
+
+    @property
+    def pid(self) -> int | None:
+        """Process id, and that of its group."""
+        return self._process.pid if self._process is not None else None
+
+    def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
+        return environment(os.environ, self.folder, width, height)
+
+    async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
+        launch = self._launch
+        self._process = process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "dashboard.web.tab"),
+            *(str(launch.db), launch.role, str(self.folder), launch.place),
+            stdin=PIPE, stdout=PIPE, stderr=PIPE, env=self._build_environment(width, height), start_new_session=True,
+        )  # fmt: skip
+        assert process.stdin is not None
+        self._stdin = process.stdin
+        return process
+
+    async def start(self, width: int, height: int) -> None:
+        """Start the process."""
+        await self._open_app_process(width, height)
+
+    async def run(self) -> None:
+        """Draw what the process draws, until it ends.
+
+        Raises:
+            Hung: If it does not answer any more.
+            TimeoutError: If the browser takes nothing any more.
+        """
+        process = self._process
+        assert process is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        complaints = asyncio.create_task(self._hear(process.stderr))
+        beats = asyncio.create_task(self._watch())
+        drawing = asyncio.create_task(self._draw(process.stdout))
+        try:
+            await asyncio.wait((beats, drawing), return_when=asyncio.FIRST_COMPLETED)
+            if beats.done():
+                beats.result()
+            drawing.result()
+        finally:
+            for task in (beats, drawing):
+                task.cancel()
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(complaints, 0.5)
+
+    async def _draw(self, stdout: asyncio.StreamReader) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError, ValueError):
+            await stdout.readuntil(b"__GANGLION__\n")
+            while True:
+                head = await stdout.readexactly(5)
+                size = int.from_bytes(head[1:], "big")
+                if size > LARGEST_PACKET_BYTES:
+                    return
+                await self._take(head[:1], await stdout.readexactly(size))
+                self._heard_s = asyncio.get_running_loop().time()
+
+    async def _take(self, kind: bytes, payload: bytes) -> None:
+        if kind == b"D":
+            self._drawing = True
+            await asyncio.wait_for(self.on_data(payload), STALL_S)
+            self._drawing = False
+        elif kind == b"M":
+            await asyncio.wait_for(self.on_meta(payload), STALL_S)
+        elif kind == b"P":
+            with contextlib.suppress(DecodeError):
+                await self.on_packed(payload)
+
+    async def _hear(self, stderr: asyncio.StreamReader) -> None:
+        """Keep the end of what it complains about: nobody else reads that pipe."""
+        kept = b""
+        while more := await stderr.read(4096):
+            kept = (kept + more)[-_STDERR_BYTES:]
+        lines = [line for line in kept.decode(errors="replace").splitlines() if line.strip()]
+        self.complaint = clean(lines[-1]) if lines else ""
+
+    async def _watch(self) -> None:
+        """Ask for a beat now and then; whatever the process says is one, and what the browser takes late is its own.
+
+        Raises:
+            Hung: If nothing comes.
+        """
+        clock = asyncio.get_running_loop().time
+        self._heard_s = clock()
+        while True:
+            await self.send_meta({"type": "beat"})
+            await asyncio.sleep(self._hang_s / 4)
+            if clock() - self._heard_s > self._hang_s and not self._drawing:
+                raise Hung
+
+    async def type(self, text: str) -> None:
+        """Hand over what was typed; waits while the process is behind with what was typed before."""
+        data = text.encode(errors="replace")
+        if self._unanswered_bytes > LARGEST_INPUT_BYTES:
+            self._answered.clear()
+            await self.send_meta({"type": "beat"})
+            await self._answered.wait()
+        self._unanswered_bytes += len(data)
+        await self.send_bytes(data)
+
+    async def on_meta(self, data: bytes) -> None:
+        """Take what the process says besides what it draws."""
+        meta = json.loads(data)
+        kind = meta.get("type")
+        if kind == "beat":
+            self._unanswered_bytes = 0
+            self._answered.set()
+        elif kind == "exit":
+            self.ended_by_itself = True
+        elif kind == "place":
+            await self.remote_write_str(json.dumps(["place", str(meta["place"])[:LONGEST]]))
+        elif kind == "ask_upload":
+            await self.remote_write_str(json.dumps(["ask_upload", ""]))
+        elif kind == "deliver_file_start":
+            key = str(meta["key"])
+            await self._download_manager.create_download(
+                app_service=self, delivery_key=key, file_name=Path(str(meta["path"])).name, open_method="download",
+                mime_type=str(meta["mime_type"]), encoding=str(meta["encoding"]) or None, name=meta.get("name"),
+            )  # fmt: skip
+            await self.remote_write_str(json.dumps(["download", key]))
+
+    async def uploaded(self, path: Path, name: str) -> None:
+        """Hand over a file that was uploaded."""
+        await self.send_meta({"type": "uploaded", "path": str(path), "name": name})
+
+    async def stop(self) -> None:
+        """Ask the process to end, kill its group, and remove its folder."""
+        process, self._process = self._process, None
+        if process is not None:
+            await self._download_manager.cancel_app_downloads(app_service_id=self.app_service_id)
+            with contextlib.suppress(asyncio.TimeoutError, ConnectionError):
+                await asyncio.wait_for(self._leave(process), END_S)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    async def _leave(self, process: Process) -> None:
+        await self.send_meta({"type": "quit"})
+        self.stdin.close()
+        assert process.stdout is not None
+        # A process that still draws into a full pipe could not end.
+        while await process.stdout.read(65_536):
+            pass
+        await process.wait()
+
+
+def environment(given: Mapping[str, str], folder: Path, width: int, height: int) -> dict[str, str]:
+    """Return the whole environment of a tab's process.
+
+    Args:
+        given: The environment of the server.
+        folder: The folder of the tab.
+        width: Of the screen, in cells.
+        height: Of the screen, in cells.
+    """
+    kept = {name: given[name] for name in KEPT if name in given}
+    return kept | {
+        "COLUMNS": str(width),
+        "LINES": str(height),
+        "ROWS": str(height),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUTF8": "1",
+        "TERM": "xterm-256color",
+        "TEXTUAL_COLOR_SYSTEM": "truecolor",
+        "TEXTUAL_DRIVER": "dashboard.web.driver:TabDriver",
+        "TMPDIR": str(folder),
+    }

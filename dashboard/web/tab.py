@@ -1,0 +1,107 @@
+"""The process of one tab: the dashboard, confined, drawing into the pipe of the server.
+
+The server starts it as `python -P -m dashboard.web.tab`; what an operator in a browser may not do is refused by whoever
+asks `in_browser` of `dashboard.deck`, and once more by `confinement`.
+"""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dashboard.app import QuarterdeckApp
+from dashboard.dialogs.files import ImportDialog
+from dashboard.views.amounts import size
+from dashboard.views.place import Place
+from dashboard.visiting import place_of
+from dashboard.web.confinement import confine
+from dashboard.web.driver import TabDriver
+from engine.garbage import collect_rarely
+from store import Reader, StoreError
+
+if TYPE_CHECKING:
+    from engine.archive import ExportResult
+
+
+class TabApp(QuarterdeckApp):
+    """The dashboard in a browser."""
+
+    in_browser = True
+
+    def __init__(self, db: Path, *, viewer: bool, folder: Path, place: Place | None) -> None:
+        super().__init__(db, readonly=viewer, place=place)
+        self._folder = folder
+        self._place = ""
+
+    @property
+    def tab_driver(self) -> TabDriver | None:
+        """The driver; None in tests of screens."""
+        return self._driver if isinstance(self._driver, TabDriver) else None
+
+    def flush(self) -> None:
+        super().flush()
+        place = str(place_of(self))
+        if place != self._place and self.tab_driver is not None:
+            self._place = place
+            self.tab_driver.write_meta({"type": "place", "place": place})
+
+    def export(self, target: Path) -> None:
+        """Write an archive into the folder of this tab, and hand it to the browser."""
+        from engine.archive import ArchiveError, export_archive  # only who exports needs it
+
+        archive = self._folder / target.name
+
+        def told(done: "ExportResult") -> None:
+            self.deliver_binary(archive.open("rb"), save_filename=target.name, mime_type="application/zip")
+            self.say(f"✓ exported as of seq {done.seq:,}, {size(done.bytes)}: the browser has it", "busy")
+
+        self.say("… exporting", "muted")
+        errors = (ArchiveError, StoreError, OSError)
+        self._aside(lambda: export_archive(self.path, archive), told, errors, "not exported: ")
+
+    def ask_upload(self) -> None:
+        """Let the browser ask for a file."""
+        if self.tab_driver is not None:
+            self.tab_driver.write_meta({"type": "ask_upload"})
+
+    def uploaded(self, path: str, name: str) -> None:
+        """Go on with a file that the browser has sent: look into it."""
+        if not self.may():
+            return
+        if isinstance(self.screen, ImportDialog):
+            self.screen.received(path, name)
+        elif not self.screen.is_modal:
+            self.push_screen(ImportDialog(self.path, path, shown=name), self.order)
+        else:
+            self.say(f"{name} was not looked into: another dialog is open", "warn")
+
+
+def main(db: str, role: str, folder: str, place: str) -> int:
+    """Run the dashboard of one tab until it is left.
+
+    Args:
+        db: The team's database.
+        role: viewer or operator.
+        folder: Of this tab alone, for what it sends and receives.
+        place: Where it opens, as `--open` writes it; empty opens the first screen.
+    """
+    os.umask(0o077)
+    sys.dont_write_bytecode = True
+    confine(Path(folder), viewer=role != "operator")
+    collect_rarely()
+    try:
+        with Reader(db):
+            pass
+    except StoreError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    try:
+        opened = Place.of(place) if place else None
+    except ValueError:
+        opened = None  # of another version, or typed by hand: the first screen is better than none
+    app = TabApp(Path(db), viewer=role != "operator", folder=Path(folder), place=opened)
+    return app.run() or app.return_code or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

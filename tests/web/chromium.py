@@ -1,0 +1,211 @@
+"""A real browser without a library of its own: Debian's Chromium, spoken to in its DevTools protocol.
+
+What it draws is a canvas; tests read what its sockets received (`Page.screen`), or look at a picture (`Page.picture`).
+"""
+
+import asyncio
+import base64
+import itertools
+import json
+import os
+import shutil
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import anyio
+import pyte
+
+from tests.patience import PATIENCE_S
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ARGUMENTS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage", "--mute-audio",
+    "--remote-debugging-port=0", "--remote-allow-origins=*",
+)  # fmt: skip
+KEYS = {"ArrowDown": 40, "ArrowUp": 38, "Enter": 13, "Escape": 27, "Tab": 9}
+
+
+def installed() -> str | None:
+    """Path of the browser; None where there is none."""
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+class Page:
+    """One tab of the browser."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse, size: tuple[int, int]) -> None:
+        self._socket = socket
+        self._ids = itertools.count(1)
+        self._answers: dict[int, asyncio.Future[Any]] = {}
+        self._terminal = pyte.Screen(*size)
+        self._stream = pyte.ByteStream(self._terminal)
+        self._news = anyio.Event()
+        self.told: list[list[Any]] = []
+        """Text frames of its sockets."""
+        self.fetched: list[str] = []
+        """Every address that it asked for."""
+        self.complaints: list[str] = []
+        """What it refused (Content-Security-Policy), errors of scripts, and requests that failed."""
+
+    async def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Call a method of the protocol."""
+        number = next(self._ids)
+        self._answers[number] = asyncio.get_running_loop().create_future()
+        await self._socket.send_json({"id": number, "method": method, "params": parameters})
+        with anyio.fail_after(PATIENCE_S):
+            answer = await self._answers[number]
+        assert "error" not in answer, (method, answer)
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    async def listen(self) -> None:
+        """Take what the browser says, until it is closed."""
+        async for message in self._socket:
+            said = json.loads(message.data)
+            if "id" in said:
+                self._answers.pop(said["id"]).set_result(said)
+            else:
+                self._heard(said["method"], said["params"])
+                self._news.set()
+                self._news = anyio.Event()
+
+    def _heard(self, method: str, about: dict[str, Any]) -> None:
+        if method == "Network.webSocketFrameReceived":
+            frame = about["response"]
+            if frame["opcode"] == 2:
+                self._stream.feed(base64.b64decode(frame["payloadData"]))
+            elif frame["opcode"] == 1:
+                self.told.append(json.loads(frame["payloadData"]))
+        elif method == "Network.requestWillBeSent":
+            self.fetched.append(about["request"]["url"])
+        elif method == "Log.entryAdded":
+            self.complaints.append(about["entry"]["text"])
+        elif method == "Runtime.exceptionThrown":
+            self.complaints.append(str(about["exceptionDetails"]))
+
+    @property
+    def screen(self) -> str:
+        """The lines of the terminal, as its bytes draw them."""
+        return "\n".join(self._terminal.display)
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Return once something holds that changes with what the browser says."""
+        with anyio.fail_after(PATIENCE_S):
+            while not holds():
+                await self._news.wait()
+
+    async def sees(self, text: str) -> None:
+        """Return once a text stands on the screen."""
+        try:
+            await self.until(lambda: text in self.screen)
+        except TimeoutError:
+            raise AssertionError(f"no {text!r} on\n{self.screen}\n{self.told[-5:]} {self.complaints}") from None
+
+    async def value(self, expression: str) -> Any:
+        """Value of an expression of JavaScript."""
+        answer = await self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        return answer["result"].get("value")
+
+    async def comes_to(self, expression: str) -> None:
+        """Return once an expression is true."""
+        with anyio.fail_after(PATIENCE_S):
+            while not await self.value(expression):  # noqa: ASYNC110 - a page tells nobody when it changes
+                await anyio.sleep(0.02)
+
+    async def goes_to(self, address: str) -> None:
+        """Load an address."""
+        await self.call("Page.navigate", url=address)
+
+    async def press(self, key: str) -> None:
+        """Press a key, and let it go."""
+        code = KEYS.get(key, ord(key.upper()) if len(key) == 1 else 0)
+        text = {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
+        about = {"key": key, "windowsVirtualKeyCode": code}
+        await self.call("Input.dispatchKeyEvent", type="keyDown", **about, **text)
+        await self.call("Input.dispatchKeyEvent", type="keyUp", **about)
+
+    async def click(self, column: int, row: int) -> None:
+        """Click the middle of a cell of the terminal."""
+        box = await self.value(
+            "(() => { const b = document.querySelector('.xterm-screen').getBoundingClientRect();"
+            " return [b.left, b.top, b.width, b.height]; })()"
+        )
+        left, top, width, height = box
+        at = {
+            "x": left + width / self._terminal.columns * (column + 0.5),
+            "y": top + height / self._terminal.lines * (row + 0.5),
+        }
+        await self.call("Input.dispatchMouseEvent", type="mouseMoved", **at)
+        for kind in ("mousePressed", "mouseReleased"):
+            await self.call("Input.dispatchMouseEvent", type=kind, button="left", clickCount=1, **at)
+
+    def find(self, text: str) -> tuple[int, int]:
+        """Column and row of a text on the screen."""
+        row = next(row for row, line in enumerate(self._terminal.display) if text in line)
+        return self._terminal.display[row].index(text), row
+
+    async def resize(self, width: int, height: int) -> None:
+        """Give the window another size, in pixels."""
+        metrics = {"deviceScaleFactor": 1, "mobile": False}
+        await self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, **metrics)
+
+    def terminal_is(self, columns: int, lines: int) -> None:
+        """Read what comes from now on as a terminal of another size."""
+        self._terminal.resize(lines, columns)
+
+    async def picture(self, path: Path) -> None:
+        """Write what is seen as a PNG."""
+        shot = await self.call("Page.captureScreenshot", format="png")
+        await anyio.Path(path).write_bytes(base64.b64decode(shot["data"]))
+
+
+class Browser:
+    """The browser, without a tab yet."""
+
+    def __init__(self, http: aiohttp.ClientSession, port: int, group: Any) -> None:
+        self._http, self._port, self._group = http, port, group
+
+    async def page(self, *, size: tuple[int, int] = (120, 40)) -> Page:
+        """Open a tab; `size` is how its terminal is read, in cells."""
+        async with self._http.put(f"http://127.0.0.1:{self._port}/json/new?about:blank") as answer:
+            address = (await answer.json())["webSocketDebuggerUrl"]
+        page = Page(await self._http.ws_connect(address, max_msg_size=0), size)
+        self._group.start_soon(page.listen)
+        for domain in ("Page", "Network", "Runtime", "Log"):
+            await page.call(f"{domain}.enable")
+        return page
+
+
+@asynccontextmanager
+async def chromium(folder: Path) -> AsyncIterator[Browser]:
+    """Have a browser with a profile of its own in a folder."""
+    program = installed()
+    assert program is not None
+    profile = folder / "profile"
+    process = await asyncio.create_subprocess_exec(
+        program, *ARGUMENTS, f"--user-data-dir={profile}", "about:blank",
+        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True, env={**os.environ, "HOME": str(folder)},
+    )  # fmt: skip
+    try:
+        port = await _port(anyio.Path(profile / "DevToolsActivePort"))
+        async with aiohttp.ClientSession() as http, anyio.create_task_group() as group:
+            yield Browser(http, port, group)
+            group.cancel_scope.cancel()
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+
+
+async def _port(file: anyio.Path) -> int:
+    """Return the port that the browser writes into a file once it listens."""
+    with anyio.fail_after(PATIENCE_S):
+        while not (await file.is_file() and "\n" in (text := await file.read_text())):  # noqa: ASYNC110
+            await anyio.sleep(0.02)
+    return int(text.splitlines()[0])

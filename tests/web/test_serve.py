@@ -1,0 +1,150 @@
+"""The web dashboard as a visitor meets it: signing in, one tab, who is let in, and what is left behind."""
+
+import os
+import signal
+from pathlib import Path
+
+import aiohttp
+import anyio
+import pytest
+
+from tests.web.visitor import served, visitor
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def test_whoever_has_the_link_sees_the_team_and_comes_back_to_the_same_place(db: Path) -> None:
+    async with served(db) as at, visitor(at) as ann:
+        async with ann.tab() as tab:
+            await tab.sees("scout-thorough")
+            await tab.type("5")
+            await tab.sees("lib/glob.py")
+            await tab.type("\x1b[B")
+            await tab.until(lambda: any(kind == "place" and said.startswith("tasks/") for kind, said in tab.told))
+            place = tab.told[-1][1]
+        async with ann.tab(place=place) as again:
+            await again.comes_to(place)
+            await again.sees("5 Tasks")
+
+
+async def test_a_token_is_good_once_and_the_next_one_is_printed(db: Path) -> None:
+    async with served(db) as at, visitor(at, signed_in=False) as ann, visitor(at, signed_in=False) as eve:
+        first = at.token
+        assert await ann.sign_in() == 204
+        await at.next_link()
+
+        assert await eve.sign_in(first) == 403
+        assert await eve.sign_in() == 204
+        assert first != at.token
+
+
+async def test_without_a_cookie_there_is_the_page_and_nothing_else(db: Path) -> None:
+    async with served(db) as at, visitor(at, signed_in=False) as eve:
+        assert (await eve.get("/"))[0] == 200
+        assert await eve.get("/healthz") == (200, "ok\n")
+        assert (await eve.get("/download/abc"))[0] in (401, 404)
+        assert (await eve.get("/metrics"))[0] == 404
+        assert (await eve.post("/upload?tab=x", b"zip"))[0] == 401
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            async with eve.tab():
+                pass
+        assert refused.value.status == 401
+        assert at.children() == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"Host": "127.0.0.1.evil.example:80"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": ""},
+        {"Sec-Fetch-Site": "cross-site"},
+    ],
+    ids=str,
+)
+async def test_another_site_gets_nothing_even_with_the_cookie(db: Path, headers: dict[str, str]) -> None:
+    async with served(db) as at, visitor(at) as ann:
+        status, line = await ann.get("/healthz", **headers)
+        assert (status, line.count("\n")) == (403, 1)
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            async with ann.http.ws_connect(f"{at.base}/ws?width=80&height=24", headers=headers):
+                pass
+        assert refused.value.status == 403
+        assert (await ann.post("/login", b"", **headers))[0] == 403 or "Sec-Fetch-Site" in headers
+
+
+async def test_a_socket_without_an_origin_is_refused(db: Path) -> None:
+    async with served(db) as at, visitor(at) as ann:
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            async with ann.http.ws_connect(f"{at.base}/ws"):
+                pass
+        assert refused.value.status == 403
+
+
+async def test_a_tab_that_goes_takes_its_process_along_and_one_too_many_is_told(db: Path) -> None:
+    async with served(db, "--sessions", "1") as at, visitor(at) as ann:
+        async with ann.tab() as tab:
+            await tab.sees("scout")
+            (pid,) = at.children()
+            assert os.getpgid(pid) == pid
+            async with ann.tab() as second:
+                assert await second.closed() == (4001, "all 1 tabs of this server are open")
+        await at.until_children(0)
+        async with ann.tab() as third:
+            await third.sees("scout")
+
+
+async def test_quitting_ends_the_tab_and_says_so(db: Path) -> None:
+    async with served(db) as at, visitor(at) as ann, ann.tab() as tab:
+        await tab.sees("scout")
+        await tab.type("q")
+
+        assert await tab.closed() == (4004, "closed; the team keeps running")
+        await at.until_children(0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+async def test_a_server_that_ends_in_whichever_way_leaves_no_process(db: Path, number: signal.Signals) -> None:
+    async with served(db) as at, visitor(at) as ann, ann.tab() as one, ann.tab() as two:
+        await one.sees("scout")
+        await two.sees("scout")
+        pids = at.children()
+        assert len(pids) == 2
+
+        os.kill(pids[0], signal.SIGSTOP)
+        at.process.send_signal(number)
+        await at.process.wait()
+
+        with anyio.fail_after(60):
+            while any(is_there(pid) for pid in pids):  # noqa: ASYNC110 - nothing tells when a process is gone
+                await anyio.sleep(0.02)
+
+
+def is_there(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+async def test_a_tab_gets_no_key_of_the_server(db: Path) -> None:
+    secrets = {"OPENAI_API_KEY": "sk-secret", "QUARTERDECK_DB": "/x.db", "AWS_SECRET_ACCESS_KEY": "y"}
+    async with served(db, variables=secrets) as at, visitor(at) as ann, ann.tab() as tab:
+        await tab.sees("scout")
+        (pid,) = at.children()
+        has = {line.partition("=")[0] for line in (await about(pid, "environ")).split("\0")}
+
+        assert not has & secrets.keys()
+        assert "/bin/sh" not in await about(pid, "cmdline")
+
+
+async def about(pid: int, what: str) -> str:
+    return await anyio.Path(f"/proc/{pid}/{what}").read_text()
