@@ -13,7 +13,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from store.migrations import BLOCK
-from store.records import BlockSummary, Record
+from store.records import BlockSummary, Record, Span
 
 _FULL = "SELECT block, kind, count, first_ms, last_ms FROM blocks WHERE block >= ? AND block < ? ORDER BY block, kind"
 _OPEN = """
@@ -23,6 +23,10 @@ SELECT :block, kind, count(*), min(at_ms), max(at_ms) FROM journal WHERE seq > :
 _WITH_KINDS = """
 SELECT DISTINCT block FROM blocks
  WHERE kind IN (SELECT value FROM json_each(?)) AND block >= ? AND block < ? ORDER BY block
+"""
+_SPANS = """
+SELECT at_ms / :step, kind, count(*), min(seq), max(seq), min(at_ms), max(at_ms) FROM journal
+ WHERE seq BETWEEN :first AND :last GROUP BY 1, 2 ORDER BY 1, 2
 """
 _STORED = "SELECT kind, count FROM blocks WHERE block = ?"
 _LAST_SEQ = "SELECT ifnull(max(seq), 0) FROM journal"
@@ -44,6 +48,21 @@ def blocks_in(connection: sqlite3.Connection, first: int, last: int | None) -> l
             last_ms=max(last_ms for *_, last_ms in of_block),
         )
         for number, of_block in ((number, list(found)) for number, found in groupby(rows, itemgetter(0)))
+    ]
+
+
+def spans_in(connection: sqlite3.Connection, first_seq: int, last_seq: int, *, step_ms: int) -> list[Span]:
+    """Return what happened between two events, both included, cut where `step_ms` of the clock end; 1 ms a block."""
+    rows = connection.execute(_SPANS, {"first": first_seq, "last": last_seq, "step": max(1, step_ms)}).fetchall()
+    return [
+        Span(
+            first_seq=min(row[3] for row in of_step),
+            last_seq=max(row[4] for row in of_step),
+            first_ms=min(row[5] for row in of_step),
+            last_ms=max(row[6] for row in of_step),
+            counts={row[1]: row[2] for row in of_step},
+        )
+        for of_step in (list(found) for _, found in groupby(rows, itemgetter(0)))
     ]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Unpack
 
-from store.blocks import blocks_in, ranges_with
+from store.blocks import blocks_in, ranges_with, spans_in
 from store.companions import about_of
 from store.compression import unpacked
 from store.connection import translated
@@ -25,9 +25,9 @@ from store.lock import is_held
 from store.migrations import DATABASE, LIVE
 from store.process import Process, boot_id
 from store.recognition import open_recognised
-from store.records import BlockSummary, EngineInfo, Record, StandbyInfo
+from store.records import BlockSummary, EngineInfo, Record, Span, StandbyInfo
 from store.standbys import standbys_beside
-from store.statements import NEWEST_SEQ, RECORD_COLUMNS, SNAPSHOT_AT_OR_BEFORE, Conditions, condition_of
+from store.statements import NEWEST_SEQ, RECORD_COLUMNS, SNAPSHOT_BETWEEN, Conditions, condition_of
 
 
 class Reader:
@@ -99,6 +99,11 @@ class Reader:
         with translated(self.path):
             return blocks_in(self._connection, first, last)
 
+    def spans(self, first_seq: int, last_seq: int, *, step_ms: int) -> list[Span]:
+        """What happened between two events, both included, summed up anew by every `step_ms` of the clock."""
+        with translated(self.path):
+            return spans_in(self._connection, first_seq, last_seq, step_ms=step_ms)
+
     def record(self, seq: int) -> Record:
         """One record.
 
@@ -109,6 +114,20 @@ class Reader:
         if not found:
             raise NoSuchSeq(seq)
         return Record(*found[0])
+
+    def seq_at(self, at_ms: int) -> int:
+        """Seq of the newest record that is no younger than `at_ms`, UTC milliseconds; else of the one before the first.
+
+        Times never go back in a journal, so it halves what is left: some twenty reads of a million records.
+        """
+        low, high = max(0, self.first_seq() - 1), self.last_seq()
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.record(middle).at_ms <= at_ms:
+                low = middle
+            else:
+                high = middle - 1
+        return low
 
     def hash_of(self, seq: int) -> bytes | None:
         """The hash that ties a record to those before it; None where the journal does not have it."""
@@ -124,10 +143,15 @@ class Reader:
             )
         )
 
-    def snapshot(self, at_seq: int | None = None) -> tuple[int, bytes] | None:
-        """The newest snapshot (at or before `at_seq`) that can be unpacked: its seq and the state, or None."""
+    def snapshot(self, at_seq: int | None = None, *, after_seq: int = -1) -> tuple[int, bytes] | None:
+        """The newest snapshot (at or before `at_seq`) that can be unpacked: its seq and the state, or None.
+
+        Args:
+            at_seq: It is no newer than this record; None asks for the newest.
+            after_seq: Those up to this record are not looked at: the caller has something as good.
+        """
         bound = NEWEST_SEQ if at_seq is None else at_seq
-        while found := self._rows(SNAPSHOT_AT_OR_BEFORE, (bound,)):
+        while found := self._rows(SNAPSHOT_BETWEEN, (after_seq, bound)):
             seq, stored = found[0]
             if (body := unpacked(stored)) is not None:
                 return seq, body

@@ -156,6 +156,19 @@ class BlockSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """What happened in some events that follow each other."""
+
+    first_seq: int
+    last_seq: int
+    first_ms: int
+    """Time of the first, in UTC milliseconds."""
+    last_ms: int
+    counts: dict[str, int]
+    """How many events, by kind."""
+
+
+@dataclass(frozen=True, slots=True)
 class VerifyResult:
     """What a walk along the hash chain found."""
 

@@ -1,6 +1,7 @@
 """Folded states, stored to start faster; never needed for correctness.
 
-Kept: the last three, and the first of each 20,000 events.
+Kept: the last three, and before them as many that no more than 10,000 events lie between two, as far as there were that
+many: a past moment is folded from the nearest one before it, which for 20,000 events takes up to 0.3 s.
 """
 
 from pathlib import Path
@@ -18,18 +19,23 @@ if TYPE_CHECKING:
     import aiosqlite
 
 LAST_KEPT = 3
-ONE_PER_EVENTS = 20_000
+FARTHEST_EVENTS = 10_000
+"""An older one goes where those on both sides of it are no farther apart."""
 
 _SAVE = """
 INSERT OR REPLACE INTO snapshots (seq, body)
 SELECT ?1, ?2 WHERE (SELECT token FROM lease) = ?3 AND ?1 <= (SELECT ifnull(max(seq), 0) FROM journal)
 """
 _THIN_OUT = f"""
+WITH newest AS (SELECT seq, row_number() OVER (ORDER BY seq DESC) AS place FROM
+                (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT {LAST_KEPT + 2}))
 DELETE FROM snapshots
- WHERE seq NOT IN (SELECT seq FROM snapshots ORDER BY seq DESC LIMIT {LAST_KEPT})
-   AND seq NOT IN (SELECT min(seq) FROM snapshots GROUP BY seq / {ONE_PER_EVENTS})
+ WHERE seq = (SELECT seq FROM newest WHERE place = {LAST_KEPT + 1})
+   AND (SELECT seq FROM newest WHERE place = {LAST_KEPT})
+       - ifnull((SELECT seq FROM newest WHERE place = {LAST_KEPT + 2}), 0) <= {FARTHEST_EVENTS}
    AND (SELECT token FROM lease) = ?
 """
+"""Asks of the one that is no longer among the last: each was asked of once, when one more was saved."""
 
 
 class Snapshots:

@@ -11,6 +11,7 @@ RECORD_COLUMNS = "seq, at_ms, kind, CAST(body AS BLOB), run_id, task_id, agent_i
 """What a `Record` is made of, in its order."""
 
 SNAPSHOT_AT_OR_BEFORE = "SELECT seq, body FROM snapshots WHERE seq <= ? ORDER BY seq DESC LIMIT 1"
+SNAPSHOT_BETWEEN = "SELECT seq, body FROM snapshots WHERE seq > ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
 NEWEST_SEQ = 2**63 - 1
 """Bound that no seq passes."""
 

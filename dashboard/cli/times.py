@@ -24,7 +24,7 @@ def seq_of(reader: Reader, moment: str) -> int:
     """
     if moment.isascii() and moment.isdigit():
         return int(moment[:18])
-    return _last_before(reader, _moment_ms(moment, now_in(reader)))
+    return reader.seq_at(_moment_ms(moment, now_in(reader)) - 1)
 
 
 def _moment_ms(said: str, now_ms: int) -> int:
@@ -37,18 +37,6 @@ def _moment_ms(said: str, now_ms: int) -> int:
         return int((found if found.tzinfo is not None else found.astimezone()).timestamp() * 1000)
     except (ValueError, OverflowError, OSError):
         fail("usage", f"{said!r} is neither a seq nor a time", "such as 812, 10m, 12:04, 2026-01-31T12:04")
-
-
-def _last_before(reader: Reader, at_ms: int) -> int:
-    """Return the last event before a moment: times never go back in a journal, so halve the rest."""
-    low, high = max(0, reader.first_seq() - 1), reader.last_seq()
-    while low < high:
-        middle = (low + high + 1) // 2
-        if reader.record(middle).at_ms < at_ms:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 _UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}

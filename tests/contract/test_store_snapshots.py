@@ -7,7 +7,7 @@ import pytest
 
 from store import Reader, Row, open_store
 from store.opening import Store
-from store.snapshots import LAST_KEPT, ONE_PER_EVENTS
+from store.snapshots import FARTHEST_EVENTS, LAST_KEPT
 
 pytestmark = pytest.mark.anyio
 
@@ -40,19 +40,46 @@ async def test_a_snapshot_of_what_is_not_in_the_journal_is_refused(target: Path)
         assert await store.snapshots.latest() is None
 
 
-async def test_the_last_three_are_kept_and_the_first_of_each_20_000_events(target: Path) -> None:
-    async with open_store(target) as store:
-        await grown(store, ONE_PER_EVENTS + 3_000)
-        for seq in (5_000, 10_000, 15_000, 20_000, 21_000, 22_000, 23_000):
-            await store.snapshots.save(seq, str(seq).encode())
-        kept = []
-        at_seq: int | None = None
-        while found := await store.snapshots.latest(at_seq):
-            kept.append(found[0])
-            at_seq = found[0] - 1
+def seqs_of(path: Path) -> list[int]:
+    with Reader(path) as reader:
+        found, at_seq = [], reader.last_seq()
+        while one := reader.snapshot(at_seq):
+            found.append(one[0])
+            at_seq = one[0] - 1
+    return found[::-1]
+
+
+async def test_the_last_three_are_kept_and_older_ones_where_the_gap_would_be_wide(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    async with open_store(path) as store:
+        await grown(store, 33_000)
+        for seq in range(3_000, 33_001, 3_000):
+            await store.snapshots.save(seq, b"state")
+        kept = seqs_of(path)
 
     assert LAST_KEPT == 3
-    assert kept == [23_000, 22_000, 21_000, 20_000, 5_000]
+    assert kept == [9_000, 18_000, 27_000, 30_000, 33_000]
+    assert all(after - before <= FARTHEST_EVENTS for before, after in zip([0, *kept], kept, strict=False))
+
+
+async def test_none_is_dropped_of_those_that_an_engine_saves_every_10_000_events(tmp_path: Path) -> None:
+    path, saved = tmp_path / "team.db", [10_020, 20_050, 22_000, 32_010, 42_100, 52_200, 62_200]
+    async with open_store(path) as store:
+        await grown(store, saved[-1])
+        for seq in saved:
+            await store.snapshots.save(seq, b"state")
+
+        assert seqs_of(path) == saved
+
+
+async def test_a_reader_that_has_something_as_good_is_given_newer_snapshots_only(tmp_path: Path) -> None:
+    path = tmp_path / "team.db"
+    async with open_store(path) as store:
+        await grown(store, 9)
+        await store.snapshots.save(4, b"four")
+    with Reader(path) as reader:
+        assert reader.snapshot(7, after_seq=3) == (4, b"four")
+        assert reader.snapshot(7, after_seq=4) is None
 
 
 async def test_a_damaged_snapshot_is_passed_over_for_an_older_one(tmp_path: Path) -> None:
