@@ -35,6 +35,7 @@ SUBJECTS = (
     "imports",
     "streams",
     "following",
+    "moments",
     "takeover",
     "screen",
 )

@@ -1,0 +1,46 @@
+"""States of past moments that were passed on the way to others, packed and bounded; what was used last stays."""
+
+from bisect import bisect_right
+from collections import OrderedDict
+
+from store.compression import packed, unpacked
+
+MOST_BYTES = 16_000_000
+"""Of all that are kept, packed: 1,000 agents with 10,000 tasks are 0.4 MB."""
+
+
+class Checkpoints:
+    """Encoded states by seq."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._packed: OrderedDict[int, bytes] = OrderedDict()
+        self._fresh: dict[int, bytes] = {}
+        self._bytes = 0
+
+    def add(self, seq: int, body: bytes) -> None:
+        """Keep the state after an event; `pack` it once there is time."""
+        self._fresh[seq] = body
+
+    def nearest(self, seq: int) -> tuple[int, bytes] | None:
+        """Return the newest that is no newer than an event: its seq and the state."""
+        seqs = sorted([*self._packed, *self._fresh])
+        place = bisect_right(seqs, seq)
+        if not place:
+            return None
+        found = seqs[place - 1]
+        if found in self._fresh:
+            return found, self._fresh[found]
+        self._packed.move_to_end(found)
+        body = unpacked(self._packed[found])
+        assert body is not None  # packed here
+        return found, body
+
+    def pack(self) -> None:
+        """Pack what was added, and drop what was not used for longest beyond the bound."""
+        while self._fresh:
+            seq, body = self._fresh.popitem()
+            self._bytes += len(stored := packed(body)) - len(self._packed.pop(seq, b""))
+            self._packed[seq] = stored
+        while self._bytes > self._most_bytes:
+            self._bytes -= len(self._packed.popitem(last=False)[1])

@@ -1,0 +1,285 @@
+"""Past moments of one file, built in a thread from the nearest stored state before them.
+
+Rule: as in the feed, the state belongs to the thread that calls `advance`, which is the drawing thread; what the thread
+here has handed over it never touches again. No transaction stays open: the file is read in pages, and between two pages
+a newer request takes the place of the one that is being worked on.
+"""
+
+import gc
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from dashboard.checkpoints import Checkpoints
+from dashboard.feed import entries_of
+from dashboard.views.event_log import Entry
+from dashboard.views.names import Names
+from dashboard.views.time_bar import MARKS
+from engine.core.codec import decode_events, decode_state, encode_state
+from engine.core.errors import CoreError
+from engine.core.fold import fold
+from engine.core.state import State
+from store import Reader, StoreError
+
+PAGE = 500
+"""Events that are read and folded before a newer request is looked for: 5 ms."""
+ONWARD = 500
+"""A moment at most so many events later is reached by folding on, in the drawing thread."""
+BACK = 500
+"""On the way to a far moment the state so many events before it is kept, for steps back from there."""
+WORTH = 2_000
+"""Reading a stored state takes as long as folding so many events."""
+RECENT = 200
+"""Events up to the moment that are kept decoded for the log."""
+PATIENCE_S = 0.2
+"""When nothing was handed over for so long, a moment is finished also where another was asked for meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ToSeq:
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class _ToTime:
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class _ByEvents:
+    by: int
+
+
+@dataclass(frozen=True, slots=True)
+class _ToMark:
+    by: int
+    kinds: Collection[str]
+
+
+_Request: TypeAlias = _ToSeq | _ToTime | _ByEvents | _ToMark
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    state: State
+    recent: list[Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class _Onward:
+    entries: list[Entry]
+
+
+class Past:
+    """One file at a moment of its past; `start` it, ask for a moment, call `advance` when told that it is there."""
+
+    def __init__(self, path: Path, *, ready: Callable[[], None] = lambda: None) -> None:
+        """Look at nothing yet.
+
+        Args:
+            path: The database.
+            ready: Called in another thread when `advance` has something to take in.
+        """
+        self.path = path
+        self.state = State()
+        """The state after the event `state.seq`, at `state.at_ms`."""
+        self.names = Names()
+        self.recent: deque[Entry] = deque(maxlen=RECENT)
+        """The last events up to that moment, without gaps."""
+        self.trouble: str | None = None
+        """Why the last moment that was asked for cannot be shown, in one line."""
+        self._ready = ready
+        self._requests: list[_Request] = []
+        self._news = threading.Condition()
+        self._working = False
+        self._stopped = False
+        self._arrived: queue.SimpleQueue[_Moment | _Onward] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="past", daemon=True)
+        # From here on only the thread's own.
+        self._target = 0
+        self._handed: int | None = None
+        self._handed_s = 0.0
+        self._partial: State | None = None
+        self._kept = Checkpoints()
+
+    def start(self) -> None:
+        """Begin to work, in a thread."""
+        self._thread.start()
+
+    def stop(self, *, timeout_s: float = 2.0) -> None:
+        """End the thread."""
+        with self._news:
+            self._stopped = True
+            self._news.notify()
+        if self._thread.is_alive():
+            self._thread.join(timeout_s)
+
+    def to_seq(self, seq: int) -> None:
+        """Ask for the moment after an event; beyond the ends of the journal for its first or newest."""
+        self._ask(_ToSeq(seq))
+
+    def to_time(self, at_ms: int) -> None:
+        """Ask for a time, in UTC milliseconds: the newest event that is no younger."""
+        self._ask(_ToTime(at_ms))
+
+    def by_events(self, by: int) -> None:
+        """Ask for the moment some events after the one that was asked for last; before it where negative."""
+        self._ask(_ByEvents(by))
+
+    def to_mark(self, by: int, kinds: Collection[str] = frozenset(MARKS)) -> None:
+        """Ask for the next event of some kinds, or where `by` is negative for the one before; without any, stay."""
+        self._ask(_ToMark(by, kinds))
+
+    @property
+    def busy(self) -> bool:
+        """True while a moment that was asked for is not there yet."""
+        with self._news:
+            return bool(self._requests) or self._working or not self._arrived.empty()
+
+    def advance(self) -> bool:
+        """Take in what has arrived.
+
+        Returns:
+            True if the state changed.
+        """
+        changed = False
+        while not self._arrived.empty():
+            arrived = self._arrived.get()
+            if isinstance(arrived, _Moment):
+                self.state, self.recent = arrived.state, deque(arrived.recent, RECENT)
+            else:
+                fold(self.state, [entry.event for entry in arrived.entries])
+                self.recent.extend(arrived.entries)
+            changed = True
+        return changed
+
+    def _ask(self, request: _Request) -> None:
+        with self._news:
+            if isinstance(request, _ToSeq | _ToTime):
+                self._requests.clear()  # wherever those before would lead
+            self._requests.append(request)
+            self._news.notify()
+
+    # In the thread
+
+    def _work(self) -> None:
+        reader: Reader | None = None
+        while requests := self._next():
+            try:
+                reader = reader or Reader(self.path)
+                self._target = self._resolved(reader, requests)
+                if self._bring(reader, self._target):
+                    self._handed_s = time.monotonic()
+                self.trouble = None
+            except (StoreError, CoreError) as error:
+                self.trouble = str(error)
+            self._rest()
+        if reader is not None:
+            reader.close()
+
+    def _next(self) -> list[_Request]:
+        """Wait for requests; nothing is the end."""
+        with self._news:
+            self._news.wait_for(lambda: self._requests or self._stopped)
+            found, self._requests = self._requests, []
+            self._working = not self._stopped
+            return [] if self._stopped else found
+
+    def _rest(self) -> None:
+        with self._news:
+            self._working = False
+        self._ready()
+        self._kept.pack()
+
+    def _resolved(self, reader: Reader, requests: list[_Request]) -> int:
+        first, last = max(1, reader.first_seq()), reader.last_seq()
+        target = self._target
+        for request in requests:
+            if isinstance(request, _ToSeq):
+                target = request.seq
+            elif isinstance(request, _ToTime):
+                target = reader.seq_at(request.at_ms)
+            elif isinstance(request, _ByEvents):
+                target += request.by
+            elif request.by < 0:
+                target = next((one.seq for one in reader.records_before(target, 1, kinds=request.kinds)), target)
+            else:
+                target = next((one.seq for one in reader.records(target, 1, kinds=request.kinds)), target)
+            target = min(max(target, first), last)
+        return target
+
+    def _bring(self, reader: Reader, target: int) -> bool:
+        """Hand over what leads to a moment; False where a newer request came between."""
+        handed = self._handed
+        if handed is not None and 0 <= target - handed <= ONWARD:
+            if records := reader.records(handed, target - handed) if target > handed else []:
+                self._arrived.put(_Onward(entries_of(reader, records, self.names)))
+        else:
+            with _no_collections():
+                state = self._built(reader, target)
+            if state is None:
+                return False
+            self.names.learn_state(state)
+            recent = entries_of(reader, reader.records_before(target + 1, RECENT), self.names)
+            self._arrived.put(_Moment(state, recent))
+        self._handed = target
+        return True
+
+    def _built(self, reader: Reader, target: int) -> State | None:
+        state = self._base(reader, target)
+        keep_at = target - BACK if target - state.seq > 2 * BACK else -1
+        while state.seq < target:
+            if self._overtaken():
+                self._partial = state
+                return None
+            until = keep_at if state.seq < keep_at else target
+            records = reader.records(state.seq, min(PAGE, until - state.seq))
+            if not records:
+                break
+            fold(state, decode_events([(one.seq, one.kind, one.body) for one in records]))
+            if state.seq == keep_at:
+                self._kept.add(keep_at, encode_state(state))
+        return state
+
+    def _overtaken(self) -> bool:
+        with self._news:
+            newer = self._stopped or bool(self._requests)
+        return newer and (self._stopped or time.monotonic() - self._handed_s < PATIENCE_S)
+
+    def _base(self, reader: Reader, target: int) -> State:
+        """Return the state nearest before a moment, of those that were begun, kept here, or stored in the file."""
+        begun, self._partial = self._partial, None
+        if begun is not None and begun.seq > target:
+            begun = None
+        kept = self._kept.nearest(target)
+        if begun is not None and (kept is None or begun.seq + WORTH >= kept[0]):
+            better_than = begun.seq + WORTH
+        else:
+            begun, better_than = None, -1 if kept is None else kept[0]
+        bound = target
+        while (found := reader.snapshot(bound, after_seq=better_than)) is not None:
+            try:
+                return decode_state(found[1])
+            except ValueError:  # of an earlier version
+                bound = found[0] - 1
+        if begun is not None:
+            return begun
+        return State() if kept is None else decode_state(kept[1])
+
+
+@contextmanager
+def _no_collections() -> Iterator[None]:
+    """Let no garbage be looked for while a state is made: all of it stays, and looking takes a third of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -1,0 +1,208 @@
+"""The time bar: how much happened when, and what of it was rare, in as many columns as there is room for.
+
+Pure: from summaries of the journal to columns. Every column knows the events that it stands for, so that a click is a
+moment, and a moment has its place.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from dashboard.views.amounts import clock
+from dashboard.views.event_log import Entry
+from dashboard.views.rows import Cell
+from store.records import Span
+
+MARKS = {
+    "agent_swapped": "◆", "swap_rolled_back": "◆", "strategy_switched": "◇", "task_failed": "✕",
+    "agent_paused": "‖", "supervisor_paused": "‖", "run_paused": "‖", "escalated": "⚑", "run_submitted": "▸",
+}  # fmt: skip
+"""Signs by the kinds of events that they stand for; of a task that failed only where nothing tries it again."""
+TONES = {"◆": "accent", "◇": "accent", "✕": "error", "‖": "paused", "⚑": "attention", "▸": "muted"}
+"""What each sign means, for its colour; where two are equally rare, the first wins a column."""
+LEGEND = (("◆", "swap"), ("◇", "strategy"), ("✕", "failure"), ("⚑", "person"))
+IDLE = "·"
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+_EXPONENT = 0.7
+"""Below 1, so that a little beside a lot still shows."""
+_PLACES = {sign: place for place, sign in enumerate(TONES)}
+
+
+class Slot(NamedTuple):
+    """What one column stands for."""
+
+    events: int = 0
+    height: int = 0
+    """In eighths of a row; 0 where nothing happened."""
+    mark: str = ""
+    """The rarest sign of what happened; empty where nothing is to be marked."""
+    first_seq: int = 0
+    last_seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TimeBar:
+    """A stretch of time, cut into columns of equal length."""
+
+    from_ms: int
+    to_ms: int
+    slots: Sequence[Slot]
+
+    def column_at(self, at_ms: int) -> int:
+        """Return the column of a time, in UTC milliseconds; the first or last of one outside."""
+        return min(max(_column(at_ms, self.from_ms, self.to_ms, len(self.slots)), 0), len(self.slots) - 1)
+
+    def column_of(self, seq: int) -> int:
+        """Return the column of an event; of one outside the nearest that has any."""
+        busy = [column for column, slot in enumerate(self.slots) if slot.events]
+        place = bisect_left(busy, seq, key=lambda column: self.slots[column].last_seq)
+        return busy[min(place, len(busy) - 1)] if busy else 0
+
+    def seq_at(self, column: int) -> int:
+        """Return the last event up to the end of a column; before all of them the first, 0 where there is none."""
+        before = [slot.last_seq for slot in self.slots[: max(0, column) + 1] if slot.events]
+        return before[-1] if before else next((slot.first_seq for slot in self.slots if slot.events), 0)
+
+    def blocks(self, rows: int = 1) -> list[str]:
+        """Return the blocks as text, top row first.
+
+        Args:
+            rows: How high they are; `time_bar` was asked for as many.
+        """
+        return ["".join(self._cell(slot, row) for slot in self.slots) for row in reversed(range(rows))]
+
+    def _cell(self, slot: Slot, row: int) -> str:
+        if not slot.events:
+            return " " if row else IDLE
+        return _BLOCKS[min(max(slot.height - 8 * row, 0), 8)]
+
+    def marks(self, *words: Sequence[Cell]) -> list[Cell]:
+        """Return the row above the blocks: the marks, and as many of `words` as fit between them, each in one piece.
+
+        Args:
+            words: Texts of one or more cells, the most important first.
+        """
+        line: list[Cell | None] = [Cell(slot.mark, TONES[slot.mark]) if slot.mark else None for slot in self.slots]
+        for text in words:
+            start = _room(line, sum(len(cell.text) for cell in text))
+            if start is not None:
+                letters = [Cell(letter, cell.tone) for cell in text for letter in cell.text]
+                line[start : start + len(letters)] = letters
+        cells = [cell or Cell(" ") for cell in line]
+        return [Cell("".join(cell.text for cell in run), tone) for tone, run in _runs(cells)]
+
+
+def _runs(cells: Sequence[Cell]) -> Iterator[tuple[str, list[Cell]]]:
+    for tone, run in groupby(cells, key=lambda cell: cell.tone):
+        yield tone, list(run)
+
+
+def _room(line: Sequence[Cell | None], length: int) -> int | None:
+    """Return where a text stands in the middle of the widest gap, with a blank at both its ends."""
+    gaps: list[tuple[int, int]] = []
+    start = 0
+    for place in range(len(line) + 1):
+        if place == len(line) or line[place] is not None:
+            gaps.append((place - start, start))
+            start = place + 1
+    width, start = max(gaps, key=lambda gap: (gap[0], -gap[1]))
+    return start + (width - length) // 2 if length and width >= length + 2 else None
+
+
+def time_bar(spans: Iterable[Span], *, width: int, from_ms: int, to_ms: int, rows: int = 1) -> TimeBar:
+    """Return the bar of a stretch of time.
+
+    Args:
+        spans: What happened, the oldest first; those outside are left out. What is wider than a column is spread.
+        width: In columns.
+        from_ms: Where it begins, in UTC milliseconds.
+        to_ms: Where it ends; not before that.
+        rows: How high the blocks are.
+    """
+    columns = [_Column() for _ in range(width)]
+    signs: Counter[str] = Counter()
+    for span in spans:
+        if span.last_ms >= from_ms and span.first_ms <= to_ms:
+            _spread(span, columns, from_ms, to_ms, signs)
+    most = max((column.events for column in columns), default=0)
+
+    def rarity(sign: str) -> tuple[int, int]:
+        return signs[sign], _PLACES[sign]
+
+    slots = [
+        Slot(
+            column.events,
+            max(1, round(8 * rows * (column.events / most) ** _EXPONENT)),
+            min(column.signs, key=rarity, default=""),
+            column.first_seq,
+            column.last_seq,
+        )
+        if column.events
+        else Slot()
+        for column in columns
+    ]
+    return TimeBar(from_ms, to_ms, slots)
+
+
+class _Column:
+    __slots__ = ("events", "first_seq", "last_seq", "signs")
+
+    def __init__(self) -> None:
+        self.events = self.first_seq = self.last_seq = 0
+        self.signs: set[str] = set()
+
+    def add(self, first_seq: int, last_seq: int) -> None:
+        self.first_seq = self.first_seq or first_seq
+        self.last_seq = last_seq
+        self.events += last_seq - first_seq + 1
+
+
+def _column(at_ms: int, from_ms: int, to_ms: int, width: int) -> int:
+    return (at_ms - from_ms) * width // (to_ms - from_ms + 1)
+
+
+def _spread(span: Span, columns: Sequence[_Column], from_ms: int, to_ms: int, signs: Counter[str]) -> None:
+    """Add what a span says to its columns: events one after the other, marks at equal distances."""
+    width = len(columns)
+    first, last = (_column(at_ms, from_ms, to_ms, width) for at_ms in (span.first_ms, span.last_ms))
+    over, events = last - first + 1, span.last_seq - span.first_seq + 1
+    for part in range(over):
+        begins, ends = span.first_seq + events * part // over, span.first_seq + events * (part + 1) // over - 1
+        if ends >= begins and 0 <= first + part < width:
+            columns[first + part].add(begins, ends)
+    for kind, count in span.counts.items():
+        if (sign := MARKS.get(kind)) is None:
+            continue
+        marked = min(count, 2 * over)
+        for event in {events * (2 * number + 1) // (2 * marked) for number in range(marked)}:
+            column = first + -(-over * (event + 1) // events) - 1  # of the part that has this event
+            if 0 <= column < width:
+                columns[column].signs.add(sign)
+        signs[sign] += count
+
+
+def spans_of(entries: Iterable[Entry], after_seq: int) -> list[Span]:
+    """Return events as spans of one each, those that come after `after_seq`."""
+    return [
+        Span(entry.seq, entry.seq, entry.at_ms, entry.at_ms, {entry.kind: 1})
+        for entry in entries
+        if entry.seq > after_seq
+    ]
+
+
+def moment_words(seq: int, at_ms: int, *, live_seq: int, past: bool) -> list[list[Cell]]:
+    """Return what stands between the marks, the most important first, for `TimeBar.marks`.
+
+    Args:
+        seq: The event after which the screen shows the team.
+        at_ms: When it happened, UTC milliseconds.
+        live_seq: The newest event of the file.
+        past: Whether the screen stands still there.
+    """
+    if past:
+        return [[Cell(f"AT {clock(at_ms)}  seq {seq:,}, live +{max(0, live_seq - seq):,}", "past")]]
+    legend = [cell for sign, word in LEGEND for cell in (Cell(f"  {sign}", TONES[sign]), Cell(f" {word}", "muted"))]
+    return [[Cell(f"{clock(at_ms)}  seq {live_seq:,}", "muted")], legend]

@@ -1,0 +1,120 @@
+"""The time bar: every event has one column, every column its events; marks and words keep out of each other's way."""
+
+from itertools import accumulate
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.views.rows import Cell
+from dashboard.views.time_bar import IDLE, MARKS, TimeBar, moment_words, time_bar
+from store.records import Span
+
+KINDS = ("attempt_done", "run_submitted", "task_failed", "agent_swapped", "escalated")
+T0 = 1_700_000_000_000
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Span]:
+    """Spans that follow each other as blocks of a journal do."""
+    spans: list[Span] = []
+    seq, at_ms = 1, T0
+    for _ in range(draw(st.integers(1, 12))):
+        counts = draw(st.dictionaries(st.sampled_from(KINDS), st.integers(1, 60), min_size=1))
+        first_ms = at_ms + draw(st.integers(0, 5_000))
+        at_ms = first_ms + draw(st.integers(0, 30_000))
+        spans.append(Span(seq, seq + sum(counts.values()) - 1, first_ms, at_ms, counts))
+        seq = spans[-1].last_seq + 1
+    return spans
+
+
+def bar_of(spans: list[Span], width: int = 40, rows: int = 1) -> TimeBar:
+    return time_bar(spans, width=width, from_ms=T0, to_ms=spans[-1].last_ms, rows=rows)
+
+
+@given(histories(), st.integers(1, 120))
+def test_every_event_is_in_one_column_and_in_order(spans: list[Span], width: int) -> None:
+    bar = bar_of(spans, width)
+    busy = [slot for slot in bar.slots if slot.events]
+
+    assert len(bar.slots) == width
+    assert sum(slot.events for slot in busy) == spans[-1].last_seq
+    assert [slot.last_seq for slot in busy] == list(accumulate(slot.events for slot in busy))
+    assert [slot.first_seq for slot in busy] == [1, *(slot.last_seq + 1 for slot in busy[:-1])]
+
+
+@given(histories(), st.integers(1, 120))
+def test_a_column_leads_to_a_moment_and_the_moment_back_to_it(spans: list[Span], width: int) -> None:
+    bar = bar_of(spans, width)
+
+    for column, slot in enumerate(bar.slots):
+        if slot.events:
+            assert bar.column_of(bar.seq_at(column)) == column
+            assert slot.first_seq <= bar.seq_at(column) <= slot.last_seq
+    moments = [bar.seq_at(column) for column in range(-1, width + 1)]
+    assert moments == sorted(moments)
+    assert (bar.column_at(T0 - 1), bar.column_at(bar.to_ms + 1)) == (0, width - 1)
+
+
+@given(histories(), st.integers(1, 120))
+def test_whatever_is_to_be_marked_has_a_mark_somewhere_and_only_that(spans: list[Span], width: int) -> None:
+    counted = {kind for span in spans for kind in span.counts}
+    shown = {slot.mark for slot in bar_of(spans, width).slots if slot.mark}
+
+    assert shown <= {MARKS[kind] for kind in counted if kind in MARKS}
+    assert bool(shown) == any(kind in MARKS for kind in counted)
+
+
+@given(histories(), st.integers(20, 120), st.integers(1, 2))
+def test_blocks_and_marks_are_as_wide_as_the_bar(spans: list[Span], width: int, rows: int) -> None:
+    bar = bar_of(spans, width, rows)
+
+    assert [len(row) for row in bar.blocks(rows)] == [width] * rows
+    words = moment_words(5, T0, live_seq=9, past=True)
+    assert sum(len(cell.text) for cell in bar.marks(*words)) == width
+
+
+def test_a_little_beside_a_lot_still_shows_and_nothing_is_a_dot() -> None:
+    spans = [Span(1, 1000, T0, T0, {"x": 1000}), Span(1001, 1001, T0 + 9_000, T0 + 9_000, {"x": 1})]
+
+    bar = time_bar(spans, width=10, from_ms=T0, to_ms=T0 + 9_999)
+
+    assert bar.blocks() == ["█" + IDLE * 8 + "▁"]
+
+
+def test_half_as_much_is_higher_than_half() -> None:
+    spans = [Span(1, 100, T0, T0, {"x": 100}), Span(101, 150, T0 + 1_000, T0 + 1_000, {"x": 50})]
+
+    assert [slot.height for slot in time_bar(spans, width=2, from_ms=T0, to_ms=T0 + 1_999).slots] == [8, 5]
+    assert time_bar(spans, width=2, from_ms=T0, to_ms=T0 + 1_999, rows=2).blocks(2) == ["█▂", "██"]
+
+
+def test_the_rarer_mark_wins_a_column() -> None:
+    spans = [
+        Span(1, 30, T0, T0, {"run_submitted": 20, "task_failed": 9, "agent_swapped": 1}),
+        Span(31, 35, T0 + 1_000, T0 + 1_000, {"run_submitted": 4, "task_failed": 1}),
+    ]
+
+    assert [slot.mark for slot in time_bar(spans, width=2, from_ms=T0, to_ms=T0 + 1_999).slots] == ["◆", "✕"]
+
+
+def test_words_stand_where_no_mark_is_each_in_one_piece_or_not_at_all() -> None:
+    spans = [Span(1, 1, T0, T0, {"run_submitted": 1}), Span(2, 2, T0 + 700, T0 + 700, {"escalated": 1})]
+    bar = time_bar(spans, width=20, from_ms=T0, to_ms=T0 + 999)
+
+    told = bar.marks([Cell("seq 2")], [Cell("too long for the rest of it")])
+
+    assert "".join(cell.text for cell in told) == "▸    seq 2    ⚑     "
+    assert [cell.tone for cell in told if cell.text.strip()] == ["muted", "", "attention"]
+
+
+def test_only_what_is_between_the_two_times_is_drawn() -> None:
+    spans = [
+        Span(1, 10, T0, T0 + 100, {"x": 10}),
+        Span(11, 20, T0 + 1_000, T0 + 1_100, {"x": 10}),
+        Span(21, 30, T0 + 9_000, T0 + 9_100, {"x": 10}),
+    ]
+
+    bar = time_bar(spans, width=5, from_ms=T0 + 500, to_ms=T0 + 1_499)
+
+    assert sum(slot.events for slot in bar.slots) == 10
+    assert (bar.seq_at(0), bar.seq_at(4), bar.column_of(25)) == (11, 20, 3)
