@@ -2,7 +2,8 @@
 
 Attempts of model agents are played by their real runtime on their real `Work`: models, tools and delegations answer
 what the journal has. The first step that is not there is where the run would take another way. Attempts of functions
-are answered whole, or played with their code where that is wanted; those of programs are answered whole.
+are answered whole, or played with their code where that is wanted; those of programs are answered whole. What the core
+planned is decided again too (`engine/redeciding.py`).
 """
 
 import asyncio
@@ -26,6 +27,7 @@ from engine.errors import AttemptInterrupted, UnknownRun
 from engine.folding import events_of, folded_from, pages
 from engine.host.trusting import Trusting
 from engine.models.records import Chunk, ModelRequest
+from engine.redeciding import Asked, Planner
 from engine.runtimes.base import Runtime
 from engine.runtimes.code import Code
 from engine.runtimes.function import function_runtime
@@ -35,12 +37,13 @@ from engine.runtimes.programs.watched import Watched
 from engine.runtimes.threads import Threads
 from engine.runtimes.values import json_value, one_line
 from engine.runtimes.work import Work
+from engine.strategies_plugins import installed_strategies
 from engine.texts import resolved
 from engine.trust import TrustList
 from store import Reader, Record
 
-OUTPUT = "output"
-"""Stands for the end of an attempt where a step is named."""
+OUTPUT, PLAN = "output", "plan"
+"""Stand for the end of an attempt, and for what the core planned, where a step is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +52,12 @@ class Difference:
 
     task_id: str
     step: str
-    """The key of the step, or `output`."""
+    """The key of the step, `output`, or `plan`."""
     was: JsonValue
-    """The key of the step that the journal has there, or the output; None where it has nothing more."""
+    """The key of the step that the journal has there, or the output, or what differs in the plan; None where it has
+    nothing more."""
     now: JsonValue
-    """The key of the step that would be made, or the output; None where none would be."""
+    """The key of the step that would be made, or the output, or the plan; None where none would be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,7 @@ async def replay(db: Path, run_id: str, *, code: bool = False, allowed: TrustLis
             raise UnknownRun(run_id)
         state, steps, found = folded_from(reader, first.seq - 1), 0, list[tuple[int, Difference]]()
         recorded: dict[str, dict[str, tuple[int, int]]] = {}
+        asked: dict[tuple[str, str], DelegationAsked] = {}
         trusting = Trusting(allowed, db=db, folder=None, state=lambda: state, is_program=False)
         for record, event in _events(reader, first.seq):
             if isinstance(event, StepRecorded) and event.run_id == run_id:
@@ -96,10 +101,25 @@ async def replay(db: Path, run_id: str, *, code: bool = False, allowed: TrustLis
                 if (difference := await attempt.play(trusting)) is not None:
                     found.append(difference)
                 steps += len(attempt.taken)
+                asked |= attempt.asked
             fold(state, [event])
             if isinstance(event, RunFinished) and event.run_id == run_id:
                 break
+        found += _replanned(reader, run_id, first.seq, asked)
     return Replay(run_id, steps, min(found, key=lambda one: one[0])[1] if found else None)
+
+
+def _replanned(reader: Reader, run_id: str, first_seq: int, asked: Asked) -> Iterator[tuple[int, Difference]]:
+    """Yield where the core would plan another way now."""
+    installed_strategies()
+    state = folded_from(reader, first_seq - 1)
+    planner = Planner(run_id, lambda value: resolved(value, lambda seq: reader.record(seq).body), asked)
+    for record, event in _events(reader, first_seq):
+        if (change := planner.look(state, event, record.seq)) is not None:
+            yield record.seq, Difference(str(record.task_id), getattr(event, "call_key", PLAN), *change)
+        if isinstance(event, RunFinished) and event.run_id == run_id:
+            return
+        fold(state, [event])
 
 
 def _events(reader: Reader, seq: int) -> Iterator[tuple[Record, Event]]:
@@ -136,6 +156,8 @@ class _Attempt:
         self.state = state
         self.taken: dict[str, None] = {}
         """Keys of steps that were answered, in order."""
+        self.asked: dict[tuple[str, str], DelegationAsked] = {}
+        """What it asks of others."""
         self.missing: str | None = None
         """The first step that the journal does not have."""
         self.clock = VirtualClock(state.at_ms)
@@ -213,6 +235,7 @@ class _Attempt:
         """Answer from the journal."""
         loop = asyncio.get_running_loop()
         if isinstance(signal, DelegationAsked):
+            self.asked[signal.task_id, signal.call_key] = signal
             call = self.state.tasks[signal.task_id].calls.get(signal.call_key)
             if call is None or call.open:
                 self.lacks(signal.call_key)
@@ -266,6 +289,9 @@ class _ReplayedWork(Work):
         """Return the output of a finished step, and note that it was taken."""
         self._attempt.taken[key] = None
         return await super().recorded(key)
+
+    async def answered_before(self, key: str) -> None:
+        """What is asked of others is asked again: the core decides it again."""
 
     async def ask_model(self, request: ModelRequest, on_chunk: Callable[[Chunk], None]) -> NoReturn:
         """No model is asked: that one would be is a difference."""

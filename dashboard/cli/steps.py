@@ -34,7 +34,7 @@ def steps(ctx: click.Context, task: str) -> None:
         found = list(steps_of(reader, task_id))
         if not found and not reader.records(0, 1, task_id=task_id):
             fail("unknown_work", f"there is no task {task!r}", "list them: quarterdeck tasks --all", WRONG_USAGE)
-    items = [_item(step) for step in found]
+    items = [step_item(step) for step in found]
 
     def shown() -> Table:
         rows = [
@@ -48,7 +48,8 @@ def steps(ctx: click.Context, task: str) -> None:
     emit(ctx, {"v": 1, "kind": "steps", **team_fields(db), "items": items}, shown)
 
 
-def _item(step: Step) -> Item:
+def step_item(step: Step) -> Item:
+    """Return a recorded step."""
     names = ("task_id", "attempt", "step", "what", "name", "model", "input", "output")
     usage = step.usage
     cost = None if usage.cost_usd is None else str(usage.cost_usd)

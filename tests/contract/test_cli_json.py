@@ -24,7 +24,7 @@ from tests.world import World, agent, team_world
 GOLDEN = Path(__file__).parent / "golden"
 PATHS = {"db", "path"}
 """Fields that hold a path of this run: its name alone is compared."""
-NOT_COMPARED = {"bytes", "command_id", "since_ms", "pid", "state_sha256"}
+NOT_COMPARED = {"bytes", "command_id", "since_ms", "given_ms", "duration_ms", "pid", "state_sha256"}
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/reference/command-line.md").read_text(encoding="utf-8")
 KEYS = dict(re.findall(r"^\| `(agents|tasks|runs|ps)` \| `([a-z0-9_ ]+)`", PAGE, re.MULTILINE))

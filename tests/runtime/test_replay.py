@@ -9,9 +9,11 @@ import pytest
 
 from engine import AgentSpec, DynamicSupervisor, NotInThisVersion, UnknownRun, tool
 from engine.core.model_spec import ModelSpec
+from engine.core.strategies.parallel import Parallel
+from engine.core.strategies.sequential import Sequential
 from engine.folding import folded
 from engine.models.records import Message
-from engine.replaying import replay
+from engine.replaying import PLAN, replay
 from engine.runtimes.model.conversation import Conversation
 from engine.supervisor.offline import records_in
 
@@ -104,6 +106,38 @@ async def test_the_first_step_that_would_differ_is_named(tmp_path: Path, monkeyp
     assert (differs.task_id, differs.step, differs.was) == (lead, turn, turn)
     assert str(differs.now).startswith("turn:1:")
     assert differs.now != turn
+
+
+async def test_a_strategy_that_would_plan_otherwise_now_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "team.db"
+    agents = [AgentSpec(name=name, agent_type="scripted", options={"script": [{"output": name}]}) for name in "ab"]
+    await DynamicSupervisor("desk", agent_specs=agents, store=path, coordination_mode="parallel").arun("Look")
+    assert (await replay(path, "r1")).differs is None
+
+    monkeypatch.setattr(Parallel, "wire", lambda _, nodes: Sequential().wire(nodes))
+    differs = (await replay(path, "r1")).differs
+
+    assert differs is not None
+    assert (differs.task_id, differs.step) == ("t1", PLAN)
+    assert isinstance(differs.was, dict)
+    assert isinstance(differs.now, dict)
+    assert differs.was.keys() == differs.now.keys() >= {"nodes"}
+
+
+async def test_a_delegation_that_would_reach_somebody_else_now_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = await worked(tmp_path)
+    monkeypatch.setattr("engine.core.decide.attempts.preview", lambda item: f"Please {item}")
+
+    differs = (await replay(path, "r1")).differs
+
+    assert differs is not None
+    assert differs.step.startswith("call:delegate:")
+    assert isinstance(differs.now, dict)
+    assert list(differs.now) == ["children"]
 
 
 async def test_a_run_that_is_not_there_cannot_be_walked_through(tmp_path: Path) -> None:

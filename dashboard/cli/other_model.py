@@ -1,0 +1,147 @@
+"""`replay --with-model`: a finished run goes on from a step with another model, in a file of its own.
+
+What was recorded since is laid beside what it was, step by step. Rule: the database itself is read and never changed.
+"""
+
+import json
+from pathlib import Path
+
+import click
+
+from dashboard.cli.output import DONE, WRONG_USAGE, Table, emit, fail, say
+from dashboard.cli.progress import Progress, RunEnd, await_run, end_of
+from dashboard.cli.sending import check_outcome, client_on
+from dashboard.cli.steps import step_item
+from dashboard.process import bound_engine
+from dashboard.views.amounts import counted
+from dashboard.views.names import readable
+from engine.comparing import Pair, side_by_side
+from engine.core.commands import Command, Resume, SwapAgent
+from engine.core.errors import Refused
+from engine.core.fact import JsonValue, changed
+from engine.core.queries.targets import at
+from engine.core.values import preview
+from engine.folding import folded, folded_at
+from engine.forking import Fork, fork, step_named
+from engine.steps import Step
+from store import NameTaken, Reader
+
+_WITHIN_S = 30.0
+_SHOWN = 50
+
+
+def gone_on_with(ctx: click.Context, db: Path, run_id: str, *, model: str, step: str, into: Path) -> int:
+    """Let a run go on from a step with another model, and show what it came to beside what it had.
+
+    Args:
+        ctx: Of the subcommand.
+        db: Where the run has ended.
+        run_id: The run.
+        model: The name of the other model.
+        step: `TASK/STEP`: the answer of a model that is asked for anew.
+        into: The new database.
+    """
+    before = end_of(db, run_id)
+    if before is None:
+        fail("unknown_work", f"no run {run_id!r} has ended here", "list them: quarterdeck runs", WRONG_USAGE)
+    task_id, slash, key = step.removeprefix("@").partition("/")
+    if not slash:
+        fail("usage", f"{step!r} names no step", "such as t5/KEY; 'quarterdeck steps t5' lists them", WRONG_USAGE)
+    made, ended = _gone_on(db, run_id, model=model, at_step=(task_id, key), into=into)
+    with Reader(db) as was, Reader(into) as now:
+        pairs = side_by_side(was, now, run_id, since_seq=made.at_seq + 1)
+    first = next((pair for pair in pairs if not pair.is_same), None)
+    outputs = [readable(one.output) if one.output is not None else one.error for one in (before, ended)]
+    differs: dict[str, JsonValue] | None = None
+    if first is not None or outputs[0] != outputs[1]:
+        differs = {"task_id": task_id, "step": "output", "was": outputs[0], "now": outputs[1]}
+        if first is not None:
+            named = _either(first)
+            said = [None if one is None else one.output for one in (first.was, first.now)]
+            differs = {"task_id": named.task_id, "step": named.step, "was": said[0], "now": said[1]}
+    body = {
+        "v": 1, "kind": "replay", "run_id": run_id, "steps": 0, "differs": differs,
+        "compared": [_pair_item(pair) for pair in pairs], "outputs": {"was": outputs[0], "now": outputs[1]},
+    }  # fmt: skip
+    emit(ctx, body, lambda: _shown(run_id, pairs, outputs, model))
+    return DONE
+
+
+def _gone_on(db: Path, run_id: str, *, model: str, at_step: tuple[str, str], into: Path) -> tuple[Fork, RunEnd]:
+    task_id, key = at_step
+    try:
+        with Reader(db) as reader:
+            seq = step_named(reader, task_id, key)
+        made = fork(db, into, at_seq=seq - 1)
+    except NameTaken as taken:
+        fail("name_taken", str(taken), "", WRONG_USAGE)
+    except Refused as refused:
+        fail(refused.code, refused.reason, "", WRONG_USAGE)
+    then, state = folded_at(db, seq - 1), folded(into)
+    attempt = then.tasks[task_id].attempt
+    if attempt is None or attempt.agent_id is None or run_id not in state.runs:
+        fail("usage", f"step {key!r} of {task_id} is not one of {run_id}", "", WRONG_USAGE)
+    agent = state.agents[attempt.agent_id]
+    spec = changed(state.spec_of(agent), model=model)
+    if not spec.is_played_by_model:
+        fail("usage", f"{agent.name} is not played by a model", "name a step of a model agent", WRONG_USAGE)
+    say(f"forked to {into} at seq {made.at_seq:,}; {agent.name} goes on there with {model}")
+    with bound_engine(into, folder=None if then.team is None else Path(then.team.folder)):
+        if spec != state.spec_of(agent):
+            _sent(into, SwapAgent(agent=at(agent.id), spec=spec))
+        _sent(into, Resume(target=at(run_id)))
+        return made, await_run(into, run_id, Progress(run_id, every_s=0.2))
+
+
+def _sent(db: Path, command: Command) -> None:
+    with client_on(db) as client:
+        outcome = client.wait(client.send(command), _WITHIN_S)
+    check_outcome(outcome, "the engine did not answer", "")
+
+
+def _either(pair: Pair) -> Step:
+    found = pair.was or pair.now
+    assert found is not None
+    return found
+
+
+def _pair_item(pair: Pair) -> dict[str, object]:
+    return {
+        "same": pair.is_same,
+        "was": None if pair.was is None else step_item(pair.was),
+        "now": None if pair.now is None else step_item(pair.now),
+    }
+
+
+def _shown(run_id: str, pairs: list[Pair], outputs: list[str | None], model: str) -> list[str]:
+    rows = [
+        ("" if pair.is_same else "≠", _either(pair).task_id, _either(pair).name, _said(pair.was), _said(pair.now))
+        for pair in pairs
+    ]
+    differ = sum(not pair.is_same for pair in pairs)
+    was, now = map(_line, outputs)
+    rows.append(("" if outputs[0] == outputs[1] else "≠", run_id, "output", was, now))
+    head = f"{run_id} with {model}: {counted(differ, 'step')} of {len(pairs)} differ"
+    return [head, *Table(("", "TASK", "STEP", "WAS", f"WITH {model}"), rows).lines()]
+
+
+def _said(step: Step | None) -> str:
+    """Return what a step came to, in one line: of a model what it says and calls."""
+    if step is None:
+        return "nothing"
+    output = step.output
+    if step.what != "model" or not isinstance(output, dict):
+        return _line(output)
+    calls = output.get("calls")
+    called = [_call(one) for one in calls if isinstance(one, dict)] if isinstance(calls, list) else []
+    return _line(" ".join([str(output.get("text") or ""), *called]).strip())
+
+
+def _call(call: dict[str, JsonValue]) -> str:
+    arguments = call.get("arguments")
+    values = [str(value) for value in arguments.values()] if isinstance(arguments, dict) else []
+    return f"→ {call.get('name')}({', '.join(values)})"
+
+
+def _line(value: JsonValue) -> str:
+    return "nothing" if value is None else preview(value if isinstance(value, str) else json.dumps(value), _SHOWN)

@@ -1,0 +1,95 @@
+"""Decides again what the core planned in a run: the graphs of its strategies, and the tasks that agents delegated.
+
+Each decision of the journal is made again from the state right before it, by the code that is here now, and compared
+with what the journal has. Nothing is folded here: the caller walks through the journal. Which agent got a ready task,
+and when, depends on all runs of that moment and is taken from the journal.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from msgspec import to_builtins
+
+from engine.core.context import Context
+from engine.core.decide import decide
+from engine.core.events import AttemptDone, Delegated, Event, GroupEnded, GroupGrown, GroupPlanned, PlanAsked
+from engine.core.fact import JsonValue, changed
+from engine.core.prompts import GrowGroup, PlanGroup
+from engine.core.queries.inputs import input_of
+from engine.core.signals import DelegationAsked
+from engine.core.state import State
+from engine.core.values import Held
+from engine.runtimes.task import as_text
+
+Asked: TypeAlias = Mapping[tuple[str, str], DelegationAsked]
+"""What attempts ask of others when they are played again, by task and key."""
+Change: TypeAlias = tuple[dict[str, JsonValue], dict[str, JsonValue]]
+"""The fields of an event that differ, as they were and as they would be now."""
+
+
+class Planner:
+    """Decides the plans of one run again.
+
+    Args:
+        run_id: The run.
+        read: Returns a value that the state holds.
+        asked: What is asked of others; what is not in it was not played, and is not decided again.
+    """
+
+    def __init__(self, run_id: str, read: Callable[[Held], JsonValue], asked: Asked) -> None:
+        self._run_id = run_id
+        self._read = read
+        self._asked = asked
+        self._verdicts: dict[str, GrowGroup] = {}
+
+    def look(self, state: State, event: Event, seq: int) -> Change | None:
+        """Return where an event of the journal would be another one; `state` is that right before it."""
+        if getattr(event, "run_id", None) != self._run_id:
+            return None
+        if isinstance(event, GroupPlanned):
+            return _compared(event, self._planned(state, event))
+        if isinstance(event, GroupGrown):
+            return _compared(event, self._grown(state, event))
+        if isinstance(event, Delegated):
+            signal = self._asked.get((event.task_id, event.call_key))
+            return None if signal is None else _compared(event, _delegated(state, event, signal))
+        if isinstance(event, AttemptDone) and state.tasks[event.task_id].kind == "check":
+            self._verdicts[event.task_id] = GrowGroup(check_id=event.task_id, verdict=event.output, seq=seq)
+        return None
+
+    def _planned(self, state: State, event: GroupPlanned) -> list[Event]:
+        context = _context(state, event)
+        decided = decide(state, PlanGroup(task_id=event.task_id), context)
+        if any(isinstance(one, PlanAsked) for one in decided):
+            text = as_text(self._read(input_of(state, state.tasks[event.task_id])))
+            decided = decide(state, PlanGroup(task_id=event.task_id, text=text), context)
+        return decided
+
+    def _grown(self, state: State, event: GroupGrown) -> list[Event]:
+        prompt = self._verdicts.get(event.check_id)
+        return [event] if prompt is None else decide(state, prompt, _context(state, event))
+
+
+def _delegated(state: State, event: Delegated, signal: DelegationAsked) -> list[Event]:
+    asked = changed(signal, attempt=event.attempt, busy=not event.parks, generation=None)
+    return decide(state, asked, _context(state, event))
+
+
+def _context(state: State, event: Any) -> Context:
+    return Context(now_ms=event.at_ms, jitter=0.0)
+
+
+def _compared(event: Event, decided: list[Event]) -> Change | None:
+    """Compare an event with its like among those that would be decided now; one that ends the group stands for it."""
+    same = next((one for one in decided if type(one) is type(event)), None)
+    other = same or next((one for one in decided if isinstance(one, GroupEnded)), None)
+    was, now = _fields(event), {} if other is None else _fields(other)
+    differing = [name for name in {**was, **now} if was.get(name) != now.get(name)]
+    if not differing:
+        return None
+    return {name: was.get(name) for name in differing}, {name: now.get(name) for name in differing}
+
+
+def _fields(event: Event) -> dict[str, JsonValue]:
+    found: dict[str, JsonValue] = to_builtins(event)
+    return {name: value for name, value in found.items() if name not in ("at_ms", "run_id")}
