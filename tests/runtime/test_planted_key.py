@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.actions.room import PLACES
 from dashboard.app import QuarterdeckApp
 from dashboard.client import Client, folded
+from dashboard.places import places
 from dashboard.process import Detached
 from engine.core.commands import Submit
 from tests.model_server import Say, model_server
@@ -99,7 +99,7 @@ async def test_a_planted_key_is_on_no_screen(engine: Detached) -> None:
     seen: dict[str, str] = {}
     async with app.run_test(size=(200, 60)) as pilot:
         await until_shown(pilot, lambda: len(app.feed.state.finished) == 2)
-        for place in PLACES:
+        for place in places():
             app.action_go(place)
             await pilot.pause()
             seen[place] = shown(app)
