@@ -23,7 +23,7 @@ from dashboard.deck import Deck, Looking
 from dashboard.feed import Feed
 from dashboard.frame.frame import Frame
 from dashboard.frame.table_screen import TableScreen
-from dashboard.places import HOME, page_of, places, screen_of
+from dashboard.places import HOME, part_of, places
 from dashboard.theme import DARK, THEMES
 from dashboard.views.digest import digest
 from dashboard.views.header import Glimpse, Situation, engine_time_ms
@@ -175,7 +175,8 @@ class QuarterdeckApp(Deck):
         )
         state = State() if situation.opening else feed.state
         counts = digest(state, working=not feed.looked or (feed.engine is not None and feed.engine.alive))
-        return Glimpse(state, counts, feed.live, situation, feed.names)
+        feed.activity.sample_queue(situation.now_ms, counts.waiting)
+        return Glimpse(state, counts, feed.live, situation, feed.names, feed.activity)
 
     def action_go(self, place: str, *, filtered: str | None = None, selected: str | None = None) -> None:
         """Show one of the screens."""
@@ -190,11 +191,11 @@ class QuarterdeckApp(Deck):
 
     def open(self, kind: str, key: str) -> None:
         """Show the page about one object above the screen that is there."""
-        self.push_screen(page_of(kind)(key))
+        self.push_screen(part_of("pages", kind)(key))
 
     def _frame(self, place: str) -> Frame:
         if place not in self._frames:
-            self._frames[place] = screen_of(place)()
+            self._frames[place] = part_of("screens", place)()
             self.install_screen(self._frames[place], place)  # else a screen that is left is closed for good
         return self._frames[place]
 

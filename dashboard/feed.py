@@ -14,6 +14,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from dashboard.views.activity import Activity
 from dashboard.views.event_log import Entry
 from dashboard.views.names import Names, readable
 from engine.core.codec import decode_events, decode_state, kind_of
@@ -32,6 +33,8 @@ WAITING_BLOCKS = 64
 """Decoded blocks that may wait for the drawing thread; then the reading one waits."""
 RECENT = 2_000
 """Events that are kept decoded for the log's newest lines."""
+EARLIER = 1_000
+"""Events before the snapshot that are read when a file is opened."""
 LOOK_S = 0.2
 """How often the live file is looked at, in seconds."""
 RATE_S = 5.0
@@ -44,6 +47,13 @@ RETRY_S = 1.0
 class _Block:
     records: list[Record]
     events: list[Event]
+
+
+@dataclass(frozen=True, slots=True)
+class _Earlier:
+    """What came before a snapshot: told and counted, not folded."""
+
+    entries: list[Entry]
 
 
 class Feed:
@@ -62,10 +72,12 @@ class Feed:
         self.live: dict[str, str] = {}
         """What agents publish while they work, by key."""
         self.recent: deque[Entry] = deque(maxlen=RECENT)
-        """The newest events that were folded, without gaps."""
+        """The newest events, without gaps."""
+        self.activity = Activity()
+        """What each agent did in the last minutes."""
         self.looked = False
         """True once the file was asked for its engine."""
-        self._arrived: queue.Queue[State | _Block] = queue.Queue(WAITING_BLOCKS)
+        self._arrived: queue.Queue[State | _Earlier | _Block] = queue.Queue(WAITING_BLOCKS)
         self._rate: deque[tuple[float, int]] = deque(maxlen=round(RATE_S / LOOK_S))
         self._stop = threading.Event()
         self._broken = False
@@ -131,6 +143,10 @@ class Feed:
             if isinstance(arrived, State):
                 self.state = arrived
                 self.names.learn_state(self.state)
+                self.activity = Activity.of(self.state, ())
+            elif isinstance(arrived, _Earlier):
+                self.recent.extendleft(reversed(arrived.entries))
+                self.activity = Activity.of(self.state, [one.event for one in arrived.entries])
             else:
                 self._fold(arrived)
         return changed
@@ -142,6 +158,7 @@ class Feed:
             self._troubles["fold"], self._broken = str(error), True
             self._stop.set()
         self.names.learn(block.events)
+        self.activity.learn(block.events)
         self.recent.extend(map(Entry.of, block.records, block.events))
 
     def _follow(self) -> None:
@@ -182,6 +199,9 @@ class Feed:
             return 0
         self._mark = mark
         self._hand_over(state)
+        with Reader(self.path) as reader:
+            before = reader.records_before(state.seq + 1, EARLIER)
+            self._hand_over(_Earlier(entries_of(reader, before, self.names)))
         return state.seq
 
     def _blocks(self, after_seq: int) -> Iterator[tuple[int, _Block]]:
@@ -190,7 +210,7 @@ class Feed:
             self._mark = tail.mark
             yield batch[-1].seq, _Block(batch, decode_events([(row.seq, row.kind, row.body) for row in batch]))
 
-    def _hand_over(self, arrived: State | _Block) -> None:
+    def _hand_over(self, arrived: State | _Earlier | _Block) -> None:
         while not self._stop.is_set():
             with contextlib.suppress(queue.Full):
                 self._arrived.put(arrived, timeout=0.1)

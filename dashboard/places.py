@@ -7,11 +7,7 @@ and the first frame does not wait for those that nobody looks at.
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from dashboard.frame.frame import Frame
-    from dashboard.frame.page_screen import PageScreen
+from typing import Any
 
 HOME = "network"
 _TABS = ("network", "graph", "timeline", "metrics", "tasks", "events", "runs", "inbox", "state", "agents")
@@ -38,16 +34,10 @@ def pages() -> tuple[str, ...]:
     return _files("pages")
 
 
-def screen_of(place: str) -> "type[Frame]":
-    """Return the class of a place."""
-    found: type[Frame] = import_module(f"dashboard.screens.{place}").SCREEN
-    return found
-
-
-def page_of(kind: str) -> "type[PageScreen]":
-    """Return the class of the page about one object of a kind, such as `agent`."""
-    found: type[PageScreen] = import_module(f"dashboard.pages.{kind}").PAGE
-    return found
+def part_of(package: str, name: str) -> Any:
+    """Return `SCREEN` of a place, or `PAGE` of the page about one kind of object."""
+    module = import_module(f"dashboard.{package}.{name}")
+    return module.SCREEN if package == "screens" else module.PAGE
 
 
 def _files(package: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ A screen shows a `Glimpse` when it is told to `look`; it decides nothing about t
 from collections.abc import Iterable
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.widget import Widget
@@ -16,15 +17,21 @@ from dashboard.actions.action import Acting, Spoken
 from dashboard.places import tabs
 from dashboard.views.header import Glimpse
 from dashboard.views.rows import Cell
+from dashboard.views.strip import strip
 from dashboard.widgets.bar import Bar, Says
+from dashboard.widgets.lines import Lines
 from dashboard.widgets.prompt import Prompt
 from dashboard.widgets.table import Table
+
+TALL = 30
+"""Lines of the screen from which on the header has a second line."""
 
 
 class Tabs(Bar):
     """The screens, all of them, before what a screen says of its rows."""
 
     LEFT_FIRST = True
+    LEAD_TONE = "accent"
 
 
 class Keys(Bar):
@@ -53,6 +60,7 @@ class Frame(Acting):
 
     def compose(self) -> ComposeResult:
         yield Bar(id="header")
+        yield Lines(id="strip")
         yield Tabs(id="tabs")
         yield from self.body()
         yield Says(id="status")
@@ -72,9 +80,23 @@ class Frame(Acting):
         if not self.is_mounted:
             return
         self.show(glimpse)  # first: the frame says how much of it there is
-        self.query_one("#header", Bar).show(*glimpse.header)
+        brief = self._show_strip(glimpse)
+        self.query_one("#header", Bar).show(*glimpse.header(brief=brief))
         self.query_one("#tabs", Bar).show(self._tabs(), self.beside_tabs())
         self.query_one("#status", Bar).show([self._status(glimpse)], [Cell(f"seq {glimpse.state.seq:,}", "faint")])
+
+    def _show_strip(self, glimpse: Glimpse) -> bool:
+        """Bring the health strip up to date; False where there is no room for it."""
+        below = self.query_one("#strip", Lines)
+        if below.display:
+            drawn = strip(glimpse.state, glimpse.counts, glimpse.activity, now_ms=glimpse.now_ms, width=self.size.width)
+            below.show([drawn])
+        return below.display
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show the health strip only where there is room for it."""
+        self.query_one("#strip", Lines).display = event.size.height >= TALL
+        self.call_after_refresh(lambda: self.look(self.deck.glimpse))
 
     def _status(self, glimpse: Glimpse) -> Cell:
         prompt = self.query_one(Prompt)
@@ -105,7 +127,7 @@ class Frame(Acting):
 
     def _tabs(self) -> list[Cell]:
         return [
-            Cell(place.capitalize(), "accent" if place == self.PLACE else "muted", f"{number} ")
+            Cell(place.capitalize(), "strong" if place == self.PLACE else "muted", f"{number} ")
             for place, number in tabs().items()
         ]
 

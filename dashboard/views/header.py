@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from dashboard.views.activity import Activity
 from dashboard.views.amounts import clock, counted, moment, stopwatch
 from dashboard.views.digest import Digest
 from dashboard.views.names import Names
@@ -76,14 +77,18 @@ def where(state: State, situation: Situation) -> list[Cell]:
     return cells
 
 
-def condition(state: State, situation: Situation, counts: Digest) -> list[Cell]:
-    """The right side: engine, rate, queue, people; those first that may not fall away."""
+def condition(state: State, situation: Situation, counts: Digest, *, brief: bool) -> list[Cell]:
+    """The right side: engine, people, rate, queue; those first that may not fall away.
+
+    It is `brief` where the health strip below says rate and queue.
+    """
     waiting = counts.needs_person
     cells = [engine(state, situation)]
     if waiting:
-        cells.append(Cell(f"⚑ {len(waiting):,} need{'s' if len(waiting) == 1 else ''} you", "attention"))
-    cells.append(Cell(f"{situation.events_per_s:>5,.0f} ev/s", "muted"))
-    cells.append(Cell(f"queue {counts.waiting:,}", "" if counts.waiting else "muted"))
+        cells.append(Cell(f" ⚑ {len(waiting):,} need{'s' if len(waiting) == 1 else ''} you ", "badge"))
+    if not brief:
+        cells.append(Cell(f"{situation.events_per_s:>5,.0f} ev/s", "muted"))
+        cells.append(Cell(f"queue {counts.waiting:,}", "" if counts.waiting else "muted"))
     if situation.behind > 1_000:
         cells.append(Cell(f"reading, {situation.behind:,} to go", "draining"))
     if situation.readonly:
@@ -235,6 +240,7 @@ class Glimpse:
     live: Mapping[str, str]
     situation: Situation
     names: Names
+    activity: Activity
 
     @property
     def now_ms(self) -> int:
@@ -246,10 +252,10 @@ class Glimpse:
         """False once it is known that no engine holds the file; what is open stands still then."""
         return self.counts.working
 
-    @cached_property
-    def header(self) -> tuple[list[Cell], list[Cell]]:
-        """Both sides of the first line."""
-        return where(self.state, self.situation), condition(self.state, self.situation, self.counts)
+    def header(self, *, brief: bool) -> tuple[list[Cell], list[Cell]]:
+        """Both sides of the first line; `brief` where the health strip stands below it."""
+        right = condition(self.state, self.situation, self.counts, brief=brief)
+        return where(self.state, self.situation), right
 
     @cached_property
     def banner(self) -> Cell | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 
 from dashboard.feed import Feed
+from dashboard.views.activity import Activity
 from dashboard.views.event_log import Entry
 from engine.core.codec import encode_event, kind_of
 from engine.core.commands import Pause, RegisterSpec, Submit, SupervisorSpec, SwapAgent
@@ -120,6 +121,7 @@ class StillFeed(Feed):
         self.looked = True
         self.names.learn(work.journal)
         self.names.learn_state(work.state)
+        self.activity = Activity.of(work.state, work.journal)
         self.recent.extend(
             Entry(seq, event.at_ms, kind_of(type(event)), event) for seq, event in enumerate(work.journal, 1)
         )

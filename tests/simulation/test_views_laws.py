@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dashboard.actions import completions
+from dashboard.views.activity import Activity
 from dashboard.views.agents import ORDERS as AGENT_ORDERS
 from dashboard.views.agents import agents
 from dashboard.views.digest import digest, needs_person
@@ -17,6 +18,7 @@ from dashboard.views.pages import agent_page, run_page, task_page
 from dashboard.views.rows import Listing
 from dashboard.views.runs import runs
 from dashboard.views.sentences import SENTENCES, sentence
+from dashboard.views.strip import strip
 from dashboard.views.swaps import candidate_line, candidates, changes, its_work
 from dashboard.views.targets import agent_behind, supervisor_behind, target_of
 from dashboard.views.tasks import ORDERS as TASK_ORDERS
@@ -72,7 +74,8 @@ def test_every_view_draws_every_state_and_leaves_it_as_it_was(world: World, need
             supervisor_behind(state, target)
     pages(state, world.now_ms)
     where(state, situation)
-    condition(state, situation, digest(state))
+    condition(state, situation, digest(state), brief=False)
+    strip(state, digest(state), Activity.of(state, world.journal), now_ms=world.now_ms, width=120)
     banner(state, situation, None)
     restart_lines(state, situation)
     needs_person(state)

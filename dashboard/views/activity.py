@@ -1,0 +1,296 @@
+"""What happened in each quarter of a second: how much of each agent was at work, what ended, what failed.
+
+The feed counts while it folds, so that no screen walks over spans or events to draw a meter, a lane or a rate. Slots
+lie on the clock and samples are whole slots: a bar keeps its shape while it moves.
+"""
+
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from engine.core.events import (
+    AgentPaused,
+    AgentSwapped,
+    AttemptCancelled,
+    AttemptDone,
+    AttemptFailed,
+    AttemptLost,
+    AttemptParked,
+    AttemptPreempted,
+    AttemptResumed,
+    AttemptSetAside,
+    AttemptStarted,
+    CallRejoined,
+    Delegated,
+    Escalated,
+    Event,
+    StepRecorded,
+    StrategySwitched,
+    TaskFailed,
+)
+from engine.core.state import State
+
+SLOT_MS = 250
+SLOTS = 480
+"""Slots that are kept: two minutes."""
+KEPT_MS = SLOT_MS * SLOTS
+_KEPT = 2_000
+"""Ends and marks that are kept."""
+
+
+class Ended(NamedTuple):
+    """The end of an attempt."""
+
+    at_ms: int
+    task_id: str
+    agent_id: str
+    duration_ms: int
+    done: bool
+
+
+class Marked(NamedTuple):
+    """Something rare that happened to an agent, a supervisor or a task."""
+
+    at_ms: int
+    glyph: str
+    """`◆` swapped, `◇` another strategy, `‖` paused, `✕` failed for good, `⚑` asks a person."""
+    subject: str
+
+
+class Track:
+    """The counters of one agent, or of all together."""
+
+    __slots__ = ("_head", "busy", "ended", "events", "failed", "parked", "running", "since_ms", "tokens", "waited")
+
+    def __init__(self) -> None:
+        self.running = self.parked = 0
+        """Attempts that hold a slot, and those that wait for what they delegated or for a person."""
+        self.since_ms = 0
+        """Up to when the time of those is counted."""
+        self._head = -1
+        self.busy, self.waited = array("I", bytes(4 * SLOTS)), array("I", bytes(4 * SLOTS))
+        """Milliseconds of attempts at work and parked, by slot."""
+        self.ended, self.failed = array("H", bytes(2 * SLOTS)), array("H", bytes(2 * SLOTS))
+        self.events, self.tokens = array("I", bytes(4 * SLOTS)), array("I", bytes(4 * SLOTS))
+
+    def at(self, at_ms: int) -> int:
+        """Return the place of a moment in the counters; slots since the last one are emptied."""
+        slot = at_ms // SLOT_MS
+        if slot > self._head:
+            for new in range(max(self._head + 1, slot - SLOTS + 1), slot + 1):
+                place = new % SLOTS
+                self.busy[place] = self.waited[place] = self.ended[place] = self.failed[place] = 0
+                self.events[place] = self.tokens[place] = 0
+            self._head = slot
+        return slot % SLOTS
+
+    def change(self, at_ms: int, running: int, parked: int) -> None:
+        """Count the time up to a moment, from which on so many more or fewer are at work."""
+        if (self.running or self.parked) and at_ms > self.since_ms:
+            self.span(self.since_ms, at_ms, self.running, self.parked)
+        self.since_ms = max(at_ms, self.since_ms)
+        self.running, self.parked = max(0, self.running + running), max(0, self.parked + parked)
+
+    def span(self, from_ms: int, to_ms: int, running: int, parked: int = 0) -> None:
+        """Add so many attempts at work between two moments; what is older than the counters is left out."""
+        self.at(to_ms)
+        from_ms = max(from_ms, (self._head - SLOTS + 1) * SLOT_MS)
+        while from_ms < to_ms:
+            end_ms = min(to_ms, (from_ms // SLOT_MS + 1) * SLOT_MS)
+            place = from_ms // SLOT_MS % SLOTS
+            self.busy[place] += running * (end_ms - from_ms)
+            self.waited[place] += parked * (end_ms - from_ms)
+            from_ms = end_ms
+
+    def sums(self, counter: Sequence[int], now_ms: int, samples: int, each: int) -> list[int]:
+        """Return the sums of whole samples of `each` slots, the oldest first; the newest is not over yet."""
+        last = now_ms // SLOT_MS // each
+        oldest = self._head - SLOTS
+        return [
+            sum(
+                counter[slot % SLOTS]
+                for slot in range(sample * each, (sample + 1) * each)
+                if oldest < slot <= self._head
+            )
+            for sample in range(last - samples + 1, last + 1)
+        ]
+
+    def until(self, now_ms: int) -> None:
+        """Count the time of what is at work up to now."""
+        if now_ms > self.since_ms:
+            self.change(now_ms, 0, 0)
+
+
+_NOTHING = Track()
+_ENDS = (AttemptDone, AttemptFailed, AttemptCancelled, AttemptLost, AttemptPreempted, AttemptSetAside)
+_MARKS = {AgentSwapped: "◆", StrategySwitched: "◇", AgentPaused: "‖", TaskFailed: "✕", Escalated: "⚑"}
+
+
+class Activity:
+    """The counters of a team up to the newest event."""
+
+    def __init__(self) -> None:
+        self.team = Track()
+        self.ends: deque[Ended] = deque(maxlen=_KEPT)
+        """The attempts that ended last, the newest at the right."""
+        self.marks: deque[Marked] = deque(maxlen=_KEPT)
+        self.started_ms: dict[str, int] = {}
+        """When something was last handed to an agent."""
+        self.swapped_ms: dict[str, int] = {}
+        """When an agent was last swapped."""
+        self.switched_ms: dict[str, int] = {}
+        """When a supervisor last got another strategy."""
+        self.queued: deque[tuple[int, int]] = deque(maxlen=SLOTS)
+        """Times and lengths of all queues together, as they were looked at."""
+        self._tracks: dict[str, Track] = {}
+        self._open: dict[str, tuple[str, bool]] = {}
+        """Attempts under way by task: the agent, and whether it is parked."""
+        self._counts: dict[type[Event], Callable[[Any], None]] = {
+            AttemptStarted: self._started,
+            AttemptParked: lambda event: self._park(event.task_id, event.at_ms),
+            Delegated: self._called,
+            CallRejoined: self._called,
+            AttemptResumed: lambda event: self._resume(event.task_id, event.at_ms),
+            StepRecorded: self._spend,
+            **dict.fromkeys(_ENDS, self._end),
+            **dict.fromkeys(_MARKS, self._mark),
+        }
+
+    @classmethod
+    def of(cls, state: State, events: Iterable[Event]) -> "Activity":
+        """Return the counters as of a state, from the events before it; those of the last two minutes suffice."""
+        activity = cls()
+        activity.learn(events)
+        activity.learn_state(state)
+        return activity
+
+    def track(self, agent_id: str, now_ms: int) -> Track:
+        """Return the counters of an agent, counted up to now."""
+        track = self._tracks.get(agent_id)
+        if track is None:
+            return _NOTHING
+        track.until(now_ms)
+        return track
+
+    def shares(self, agent_id: str, now_ms: int, *, samples: int, each: int, slots: int = 1) -> list[float]:
+        """Return how much of an agent was at work, 0 to 1, in each of so many samples of `each` quarter seconds."""
+        track = self.track(agent_id, now_ms)
+        if track is _NOTHING:
+            return [0.0] * samples
+        whole = each * SLOT_MS * max(1, slots)
+        return [min(1.0, busy / whole) for busy in track.sums(track.busy, now_ms, samples, each)]
+
+    def learn_state(self, state: State) -> None:
+        """Take up attempts under way whose start was not among the events."""
+        for agent in state.agents.values():
+            for task_id in (*agent.running, *agent.parked):
+                task = state.tasks.get(task_id)
+                if task is None or task.attempt is None or task_id in self._open:
+                    continue
+                self._begin(task_id, agent.id, max(task.attempt.started_ms, state.at_ms - KEPT_MS))
+                if task.attempt.parked:
+                    self._park(task_id, max(task.attempt.started_ms, state.at_ms - KEPT_MS))
+
+    def learn(self, events: Iterable[Event]) -> None:
+        """Count events in their order."""
+        team, counts = self.team, self._counts
+        for event in events:
+            team.events[team.at(event.at_ms)] += 1
+            count = counts.get(type(event))
+            if count is not None:
+                count(event)
+
+    def _of(self, agent_id: str) -> Track:
+        track = self._tracks.get(agent_id)
+        if track is None:
+            track = self._tracks[agent_id] = Track()
+        return track
+
+    def _started(self, event: AttemptStarted) -> None:
+        if event.agent_id is not None:  # built-in work has no agent
+            self._begin(event.task_id, event.agent_id, event.at_ms)
+
+    def _begin(self, task_id: str, agent_id: str, at_ms: int) -> None:
+        self._open[task_id] = (agent_id, False)
+        self.started_ms[agent_id] = max(at_ms, self.started_ms.get(agent_id, 0))
+        for track in (self._of(agent_id), self.team):
+            _level(track, at_ms, 1, 0)
+
+    def _park(self, task_id: str, at_ms: int) -> None:
+        agent_id, parked = self._open.get(task_id, ("", True))
+        if not parked:
+            self._open[task_id] = (agent_id, True)
+            for track in (self._of(agent_id), self.team):
+                _level(track, at_ms, -1, 1)
+
+    def _called(self, event: Delegated | CallRejoined) -> None:
+        if event.parks:
+            self._park(event.task_id, event.at_ms)
+
+    def _resume(self, task_id: str, at_ms: int) -> None:
+        agent_id, parked = self._open.get(task_id, ("", False))
+        if parked:
+            self._open[task_id] = (agent_id, False)
+            for track in (self._of(agent_id), self.team):
+                _level(track, at_ms, 1, -1)
+
+    def _end(
+        self,
+        event: AttemptDone | AttemptFailed | AttemptCancelled | AttemptLost | AttemptPreempted | AttemptSetAside,
+    ) -> None:
+        agent_id, at_ms = event.agent_id, event.at_ms
+        if agent_id is None:
+            return
+        duration_ms: int = getattr(event, "duration_ms", 0)
+        begun = self._open.pop(event.task_id, None)
+        failed = isinstance(event, AttemptFailed | AttemptLost)
+        for track in (self._of(agent_id), self.team):
+            if begun is None:
+                track.span(at_ms - min(duration_ms, KEPT_MS), at_ms, 1)
+            else:
+                _level(track, at_ms, *((0, -1) if begun[1] else (-1, 0)))
+            place = track.at(at_ms)
+            if isinstance(event, AttemptDone):
+                track.ended[place] = min(65_535, track.ended[place] + 1)
+            elif failed:
+                track.failed[place] = min(65_535, track.failed[place] + 1)
+        if failed or isinstance(event, AttemptDone):
+            self.ends.append(Ended(at_ms, event.task_id, agent_id, duration_ms, not failed))
+
+    def _spend(self, event: StepRecorded) -> None:
+        if event.agent_id is not None and event.usage.tokens_out:
+            for track in (self._of(event.agent_id), self.team):
+                track.tokens[track.at(event.at_ms)] += event.usage.tokens_out
+
+    def _mark(self, event: Event) -> None:
+        if isinstance(event, AgentSwapped):
+            self.swapped_ms[event.agent_id] = event.at_ms
+            subject = event.agent_id
+        elif isinstance(event, StrategySwitched):
+            self.switched_ms[event.supervisor_id] = event.at_ms
+            subject = event.supervisor_id
+        elif isinstance(event, AgentPaused):
+            subject = event.agent_id
+        elif isinstance(event, TaskFailed):
+            subject = event.task_id
+        elif isinstance(event, Escalated):
+            subject = event.subject
+        else:
+            return
+        self.marks.append(Marked(event.at_ms, _MARKS[type(event)], subject))
+
+    def sample_queue(self, at_ms: int, waiting: int) -> None:
+        """Keep how long all queues are together, once a slot."""
+        if not self.queued or at_ms // SLOT_MS > self.queued[-1][0] // SLOT_MS:
+            self.queued.append((at_ms, waiting))
+
+
+def _level(track: Track, at_ms: int, running: int, parked: int) -> None:
+    """Change what is at work from a moment on, also where that lies before what has been counted."""
+    if at_ms < track.since_ms:
+        track.span(at_ms, track.since_ms, max(running, 0), max(parked, 0))
+    track.change(max(at_ms, track.since_ms), running, parked)
+
+
+__all__ = ["KEPT_MS", "SLOTS", "SLOT_MS", "Activity", "Ended", "Marked", "Track"]

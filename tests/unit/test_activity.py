@@ -1,0 +1,118 @@
+"""The counters behind meters and lanes agree with the spans that they sum."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.views.activity import KEPT_MS, SLOT_MS, SLOTS, Activity, Track
+from engine.core.events import AttemptDone, AttemptFailed, AttemptParked, AttemptResumed, AttemptStarted, Event
+from tests.pilot.scene import audit
+
+START_MS = 1_000_000
+AGENT = "a1"
+
+
+def started(at_ms: int, task: str = "t1") -> Event:
+    return AttemptStarted(at_ms=START_MS + at_ms, task_id=task, attempt=1, agent_id=AGENT, generation=1)
+
+
+def done(at_ms: int, task: str = "t1", duration_ms: int = 0) -> Event:
+    return AttemptDone(
+        at_ms=START_MS + at_ms, task_id=task, attempt=1, agent_id=AGENT, output=None, duration_ms=duration_ms
+    )
+
+
+def busy_ms(activity: Activity, now_ms: int) -> int:
+    track = activity.track(AGENT, START_MS + now_ms)
+    return sum(track.sums(track.busy, START_MS + now_ms, SLOTS, 1))
+
+
+@given(st.lists(st.tuples(st.integers(0, 5_000), st.integers(1, 5_000)), max_size=12))
+def test_all_time_at_work_is_counted_once(spans: list[tuple[int, int]]) -> None:
+    moments = [(begin, 0, place) for place, (begin, _) in enumerate(spans)]
+    moments += [(begin + took, 1, place) for place, (begin, took) in enumerate(spans)]
+    activity = Activity()
+    activity.learn(
+        [(done if ends else started)(at_ms, f"t{place}") for at_ms, ends, place in sorted(moments)],
+    )
+
+    assert busy_ms(activity, 10_000) == sum(took for _, took in spans)
+
+
+@given(st.integers(0, 3_000), st.integers(0, 3_000), st.integers(0, 3_000))
+def test_a_parked_attempt_is_not_at_work(before: int, parked: int, after: int) -> None:
+    activity = Activity()
+    activity.learn([started(0)])
+    activity.learn([AttemptParked(at_ms=START_MS + before, task_id="t1", attempt=1, agent_id=AGENT)])
+    back_ms = START_MS + before + parked
+    activity.learn([AttemptResumed(at_ms=back_ms, task_id="t1", attempt=1, agent_id=AGENT, call_keys=[])])
+    activity.learn([done(before + parked + after)])
+
+    track = activity.track(AGENT, START_MS + 10_000)
+    assert busy_ms(activity, 10_000) == before + after
+    assert sum(track.sums(track.waited, START_MS + 10_000, SLOTS, 1)) == parked
+
+
+def test_an_attempt_whose_start_is_not_known_counts_by_its_length() -> None:
+    activity = Activity()
+    activity.learn([done(4_000, duration_ms=1_500)])
+
+    assert busy_ms(activity, 4_000) == 1_500
+    assert activity.ends[-1].duration_ms == 1_500
+
+
+def test_an_attempt_under_way_grows_until_now() -> None:
+    activity = Activity()
+    activity.learn([started(0)])
+
+    assert busy_ms(activity, 2_000) == 2_000
+    assert busy_ms(activity, 3_000) == 3_000
+    assert activity.shares(AGENT, START_MS + 3_999, samples=4, each=4) == [1.0, 1.0, 1.0, 0.999]
+
+
+def test_an_event_that_comes_late_is_counted_where_it_happened() -> None:
+    activity = Activity()
+    activity.learn([started(0)])
+    assert busy_ms(activity, 5_000) == 5_000
+
+    activity.learn([started(4_000, "t2")])
+
+    assert busy_ms(activity, 5_000) == 6_000
+
+
+def test_what_is_older_than_the_counters_is_forgotten() -> None:
+    activity = Activity()
+    activity.learn([started(0), done(1_000), started(KEPT_MS + 60_000, "t2")])
+
+    assert busy_ms(activity, KEPT_MS + 61_000) == 1_000
+
+
+def test_failures_are_counted_beside_what_ended_well() -> None:
+    failed = AttemptFailed(
+        at_ms=START_MS + 900, task_id="t2", attempt=1, agent_id=AGENT, error="no", error_type="E", duration_ms=100
+    )
+    activity = Activity()
+    activity.learn([started(0), done(800), failed])
+
+    track = activity.track(AGENT, START_MS + 1_000)
+    assert sum(track.sums(track.ended, START_MS + 1_000, 8, 1)) == 1
+    assert sum(track.sums(track.failed, START_MS + 1_000, 8, 1)) == 1
+
+
+def test_samples_lie_on_the_clock_so_that_bars_keep_their_shape() -> None:
+    track = Track()
+    track.change(0, 1, 0)
+    track.change(SLOT_MS * 3, -1, 0)
+
+    early = track.sums(track.busy, SLOT_MS * 8, 4, 2)
+    late = track.sums(track.busy, SLOT_MS * 9, 4, 2)
+
+    assert early == late
+
+
+def test_a_state_is_taken_up_where_its_events_are_not_known() -> None:
+    work = audit()
+    whole, cold = Activity.of(work.state, work.journal), Activity.of(work.state, ())
+    for agent in work.state.agents.values():
+        track = cold.track(agent.id, work.now_ms)
+        assert (track.running, track.parked) == (len(agent.running), len(agent.parked))
+        assert whole.track(agent.id, work.now_ms).running == len(agent.running)
