@@ -59,7 +59,7 @@ cancel = _stop("cancel", Cancel, "at its next step")
 abort = _stop("abort", Abort, "at once, in the middle of a step")
 steer = plain(
     "steer", Steer, "target", "text",
-    click.Option(["--now"], is_flag=True, help="Cut a turn short that cannot be joined otherwise."),
+    click.Option(["--now"], is_flag=True, help="Cut short the answer that a model or program is giving."),
     about="Say TEXT to the run, task or agent TARGET and all work below; each conversation hears it at its next turn.",
 )  # fmt: skip
 

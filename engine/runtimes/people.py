@@ -206,18 +206,19 @@ class PeopleLine(SlotHolder):
 
     # Messages
 
-    async def take_steers(self, turn: int) -> list[str]:
+    async def take_steers(self, turn: int, again: int = 0) -> list[str]:
         """Return what people have said to this conversation since its last turn; returns once that is on disk.
 
         An attempt after a crash gets at the same turn what was taken there.
 
         Args:
             turn: Number of the turn that takes them.
+            again: How often the turn has taken some before, because it was cut short for them.
 
         Raises:
             AttemptInterrupted: If the attempt is asked to stop meanwhile.
         """
-        key = f"{STEERED}{turn}"
+        key = steers_key(turn, again)
         if self.is_recorded(key):
             return texts_of(await self.recorded(key))
         step = None if self._was_heard_after(turn) else self._hearing(key)
@@ -230,7 +231,8 @@ class PeopleLine(SlotHolder):
         """Read what turns of earlier attempts have taken, so that `steers` answers at once."""
         for key in self.effect.steps:
             if key.startswith(STEERED):
-                self._heard[key] = texts_of(await self.recorded(key))
+                heard = self._heard.setdefault(steers_key(turn_of(key)), [])
+                heard += texts_of(await self.recorded(key))
 
     def steers(self) -> list[str]:
         """Return what people have said since this was asked last; each call is a turn."""
@@ -251,7 +253,7 @@ class PeopleLine(SlotHolder):
 
     def _was_heard_after(self, turn: int) -> bool:
         """Tell whether a later turn of an attempt before took messages: what waits now was said after those."""
-        return any(int(key[len(STEERED) :]) > turn for key in self.effect.steps if key.startswith(STEERED))
+        return any(turn_of(key) > turn for key in self.effect.steps if key.startswith(STEERED))
 
     def _hearing(self, key: str) -> StepFinished | None:
         """Return the step that takes the messages that wait; None where none does."""
@@ -263,6 +265,16 @@ class PeopleLine(SlotHolder):
         return StepFinished(
             **of_attempt(self.effect), name="steered", key=key, output=[*waiting.values()], steers=[*waiting]
         )
+
+
+def steers_key(turn: int, again: int = 0) -> str:
+    """Return the key of the step with which a turn takes messages; `again` where it has taken some before."""
+    return f"{STEERED}{turn}.{again}" if again else f"{STEERED}{turn}"
+
+
+def turn_of(key: str) -> int:
+    """Return the turn that took messages in the step of a key."""
+    return int(key[len(STEERED) :].partition(".")[0])
 
 
 def texts_of(value: JsonValue) -> list[str]:

@@ -6,7 +6,6 @@ the same for all of them.
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -77,7 +76,6 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
     over = False
     """Its end is reported; what it still does has no effect."""
     _waits = 0
-    _occurrences: Counter[str] | None = None
     _end_limit: Callable[[], None] | None = None
     _told_to_stop: anyio.Event | None = None
 
@@ -99,6 +97,7 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
         self._began_ms = services.clock.now_ms()
         self._slots: dict[int, Slot[Any]] = {}
         self._calls: dict[str, Slot[Any]] = {}
+        self._occurrences: dict[str, int] = {}
         self._timers: list[Callable[[], None]] = []
         self._on_given_up = on_given_up
         services.clock.hold()
@@ -140,12 +139,21 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
 
     def key(self, name: str, value: JsonValue) -> str:
         """Return the key of a step or a call: its name, a hash of its input, and the how-manieth with both."""
+        key = self.next_key(name, value)
+        stem, _, number = key.rpartition(":")
+        self._occurrences[stem] = int(number)
+        return key
+
+    def next_key(self, name: str, value: JsonValue) -> str:
+        """Return what `key` would return, without counting it."""
         canonical = json.dumps(value, sort_keys=True, separators=(",", ":"))
         stem = f"{name}:{hashlib.blake2b(canonical.encode(), digest_size=8).hexdigest()}"
-        if self._occurrences is None:
-            self._occurrences = Counter()
-        self._occurrences[stem] += 1
-        return f"{stem}:{self._occurrences[stem]}"
+        return f"{stem}:{self._occurrences.get(stem, 0) + 1}"
+
+    def was_asked(self, key: str) -> bool:
+        """Tell whether an attempt has asked others for work by this key: whoever does it goes on, wherever it is."""
+        task = self.state.tasks.get(self.effect.task_id)
+        return task is not None and key in task.calls
 
     def is_recorded(self, key: str) -> bool:
         """Return True when an earlier attempt finished this step."""

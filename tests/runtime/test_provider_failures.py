@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from engine.clock import VirtualClock
-from engine.core.commands import Cancel
+from engine.core.commands import Cancel, Steer
 from engine.core.model_spec import ModelSpec, Price
 from engine.core.options import SupervisorOptions
 from engine.core.spec import AgentSpec, Retry
@@ -174,3 +174,28 @@ async def test_a_key_stands_in_no_file_and_no_log_also_where_its_provider_repeat
 def contents(folder: Path) -> list[bytes]:
     """What stands in the files of a folder."""
     return [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+
+
+async def test_an_answer_that_is_cut_short_for_a_message_is_let_go_of_and_asked_for_anew(
+    engine: Engines, server: ModelServer
+) -> None:
+    server.say(Say("A long story that never ends", stall_after=3), Say("Only facts, then."))
+
+    writer = AgentSpec(name="writer", agent_type="ReactAgent", model="fast")
+    async with engine(writer, clock=VirtualClock(), **team(server, "fast")) as running:
+        run = await running.submit("Write.")
+
+        async def streams() -> bool:
+            return any("story" in text for text in (await running.shown()).values())
+
+        await soon(streams)
+        await running.host.order(Steer(target="writer", text="Only facts", now=True))
+        summary, output = await running.ended(run)
+
+    assert output == "Only facts, then."
+    assert await anyio.to_thread.run_sync(lambda: server.seen[0].hung_up.wait(PATIENCE_S))
+    assert [one["content"] for one in server.seen[1].body["messages"][1:]] == ["Write.", "Only facts"]
+    assert len(server.seen) == 2
+    assert summary.usage.cost_usd is not None
+    assert summary.usage.tokens_in is not None
+    assert summary.usage.tokens_in > sum(len(one.body["messages"]) for one in server.seen[1:])

@@ -27,9 +27,10 @@ def steer(state: State, command: Steer, ctx: Context) -> Applied:
         now=command.now,
     )
     at_work = sum(task.attempt is not None for task in tasks)
+    heard = "models are cut short for it" if command.now else "each hears it at its next turn"
     return Applied(
         events=[event],
-        summary=f"said to {counted(len(tasks), 'task')}, {at_work} of them at work; each hears it at its next turn",
+        summary=f"said to {counted(len(tasks), 'task')}, {at_work} of them at work; {heard}",
         result={"steer_id": event.steer_id, "tasks": [*event.tasks], "at_work": at_work},
     )
 

@@ -111,7 +111,7 @@ class Calls:
         said = call.invalid if call.invalid is not None else arguments
         key = work.key(f"call:{call.name if own is None else own.name}", said)
         is_recorded = work.is_recorded(key)
-        if own is None and self.workers is not None and self.workers.was_asked(key):
+        if own is None and self.workers is not None and self._work.was_asked(key):
             own = next((one for one in self._own.values() if one.name == call.name), None)  # it was renamed since
         if own is not None and isinstance(arguments, dict) and (own.comes_last or not is_recorded):
             return lambda: own.answer(call.name, arguments, key)

@@ -53,11 +53,6 @@ class Workers:
             return None
         return why_no_worker(self._work.state, self._home, worker, lead_id=self._work.effect.agent_id)
 
-    def was_asked(self, key: str) -> bool:
-        """Tell whether an earlier attempt has asked this: whoever does it goes on, wherever it is now."""
-        task = self._work.state.tasks.get(self._work.effect.task_id)
-        return task is not None and key in task.calls
-
     def answers(self) -> list[tuple[str, Task]]:
         """Return the tasks that were asked for and are done, the one that ended last behind, by who did them."""
         state = self._work.state
@@ -107,7 +102,7 @@ class Delegate:
 
     async def _asked(self, arguments: Arguments, key: str) -> JsonValue:
         worker, instructions = str(arguments.get("worker")), arguments.get("instructions")
-        if not self._workers.was_asked(key):
+        if not self._work.was_asked(key):
             worker, instructions = text_in(arguments, "worker"), text_in(arguments, "instructions")
             if (reason := self._workers.why_not(worker)) is not None:
                 raise Refused(reason)

@@ -4,13 +4,15 @@ Rule: everything that was asked or called is a recorded step, and what is record
 goes on walks through the same turns and comes to where the one before it was cut off.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+
+import anyio
 
 from engine.core.fact import JsonValue
 from engine.core.signals import StepFinished
-from engine.models.records import Answer, Call, Message, ModelError
+from engine.models.records import Answer, Call, Message, ModelError, ToolSchema
 from engine.runtimes.model.calls import Calls
 from engine.runtimes.model.compaction import Compaction
 from engine.runtimes.model.conversation import Conversation
@@ -20,19 +22,12 @@ from engine.runtimes.model.output import Unfit, fitting
 from engine.runtimes.model.own import Outcome
 from engine.runtimes.model.prompt import system_text
 from engine.runtimes.model.turn import Turns, kept
+from engine.runtimes.people import steers_key
 from engine.runtimes.task import as_text
 from engine.runtimes.work import Work
 
 SAME = 3
 """Turns in a row with the same calls and results after which it is a loop."""
-
-
-@runtime_checkable
-class HearsPeople(Protocol):
-    """An attempt whose conversation people may join."""
-
-    async def take_steers(self, turn: int) -> list[str]:
-        """Return what people have said since its last turn, as a recorded step of this one."""
 
 
 class Loop:
@@ -55,8 +50,10 @@ class Loop:
         self._besides = ""
         self._hears = True
         """It is the conversation of the task itself, which people may join."""
-        self._heard: set[int] = set()
-        """Turns that have begun with what people said."""
+        self._heard: Counter[int] = Counter()
+        """How often each turn has taken what people said: at its beginning, and where it was cut short for them."""
+        self._asking: anyio.CancelScope | None = None
+        """While a model is asked: what ends that."""
         self._past: list[tuple[object, object]] = []
         self._asked_again = False
         self._unreported: Callable[[], StepFinished] | None = None
@@ -73,6 +70,8 @@ class Loop:
             ModelError: If no model answers.
         """
         self._besides, self._hears = besides, text is None
+        if self._hears:
+            self._work.on_steer = self._cut_short
         earlier = await self._work.conversation() if text is None else ()
         self._said.begin(earlier, as_text(await self._work.value()) if text is None else text)
         try:
@@ -103,7 +102,7 @@ class Loop:
     async def _answer(self, turn: int) -> Answer:
         """Return the answer of a turn, from the journal or a model."""
         work, name = self._work, f"turn:{turn}"
-        if work.is_recorded(f"steered:{turn}"):
+        while work.is_recorded(steers_key(turn, self._heard[turn])):
             await self._hear_people(turn)
         shorter, is_short, key = await self._keys(name)
         if (recorded := await self._turns.recorded(key)) is not None:
@@ -121,7 +120,7 @@ class Loop:
                 is_short, key = True, await self._shortened(shorter, name)
                 continue
             try:
-                answer, step = await self._turns.ask(name, key, messages=(system, *self._said.messages), tools=schemas)
+                asked = await self._asked(name, key, system, schemas)
             except ModelError as error:
                 if error.error_type != "context":
                     raise
@@ -130,8 +129,25 @@ class Loop:
                     continue
                 is_short, key = True, await self._shortened(shorter, name)
                 continue
+            if asked is None:
+                if await self._hear_people(turn):
+                    shorter, is_short, key = await self._keys(name)
+                continue
+            answer, step = asked
             await self._keep(answer, partial(step, kept(answer)))
             return answer
+
+    async def _asked(
+        self, name: str, key: str, system: Message, schemas: Sequence[ToolSchema]
+    ) -> tuple[Answer, Callable[[JsonValue], StepFinished]] | None:
+        """Ask a model for the answer of a turn; None where that was cut short for what people said."""
+        with anyio.CancelScope() as scope:
+            self._asking = scope
+            try:
+                return await self._turns.ask(name, key, messages=(system, *self._said.messages), tools=schemas)
+            finally:
+                self._asking = None
+        return None
 
     async def _keys(self, name: str) -> tuple[str, bool, str]:
         """Return the key of the compaction that the next turn may begin with, whether it was made, and the turn's."""
@@ -140,23 +156,24 @@ class Loop:
         return shorter, is_short, self._work.key(name, self._said.digest)
 
     async def _hear_people(self, turn: int) -> bool:
-        """Add what people have said since the last turn, once, and return whether there was anything."""
-        work = self._work
-        if not self._hears or turn in self._heard or not isinstance(work, HearsPeople):
-            return False
-        said = await work.take_steers(turn)
+        """Add what people have said since that was looked at last, and return whether there was anything."""
+        said = await self._work.take_steers(turn, self._heard[turn]) if self._hears else []
         for text in said:
             self._said.user(text)
-        if said:
-            self._heard.add(turn)
+        self._heard[turn] += bool(said)
         return bool(said)
+
+    def _cut_short(self, now: bool) -> None:
+        """End the answer that a model is giving, for a message that is to be heard now; what it has cost counts."""
+        if now and self._asking is not None:
+            self._asking.cancel()
 
     async def _shortened(self, shorter: str, name: str) -> str:
         """Put the conversation in short, and return the key of the turn after that."""
         await self._compaction.put_in_short(shorter)
         return self._work.key(name, self._said.digest)
 
-    def _told(self) -> tuple[Message, Sequence[Any]]:
+    def _told(self) -> tuple[Message, Sequence[ToolSchema]]:
         """Return what the model is told besides the conversation, as of this moment."""
         workers = None if self._calls.workers is None else self._calls.workers.now
         system = Message(role="system", text=system_text(self._work.spec, self._options, workers, self._besides))

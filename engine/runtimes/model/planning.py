@@ -71,7 +71,7 @@ class CreatePlan:
         try:
             tasks = planned(arguments)
             for task in tasks:
-                if not self._workers.was_asked(_key(key, task)) and (reason := self._workers.why_not(task.worker)):
+                if not work.was_asked(_key(key, task)) and (reason := self._workers.why_not(task.worker)):
                     raise Refused(f"{task.name}: {reason}", workers=[*self._workers.names])
         except Refused as refused:
             return await keep(work, name, key, arguments=arguments, result=refused.result, began_ms=began_ms)

@@ -7,6 +7,7 @@ attempt that goes on comes to where the one before it was cut off.
 import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Annotated, Literal, TypeAlias
 
 import anyio
@@ -15,9 +16,11 @@ from pydantic import Field
 from engine.core.fact import JsonValue
 from engine.errors import AttemptInterrupted, DelegationFailed
 from engine.joins import Result, concat
+from engine.runtimes.model.conversation import Conversation
 from engine.runtimes.model.endings import ModelStopped
 from engine.runtimes.model.options import ModelOptions
 from engine.runtimes.model.output import Unfit, fitting
+from engine.runtimes.people import steers_key
 from engine.runtimes.task import TaskInput, as_text, in_context
 from engine.runtimes.work import Work
 
@@ -75,13 +78,16 @@ Says: TypeAlias = Callable[[str, JsonValue], Awaitable[JsonValue]]
 async def run_team(work: Work, options: TeamOptions, says: Says | None) -> JsonValue:
     """Return what the members of a `MultiAgent` come to; in the words of its own model, where it has one."""
     request = as_text(await work.value())
-    results: list[TaskInput] = []
+    listening, results = _Listening(work), list[TaskInput]()
     if options.mode == "parallel":
+        request = await listening.added_to(request, partial(_was_asked, work, options.team[0]))
         results = await _all(work, options.team, request)
     else:
         for name in options.team:
+            request = await listening.added_to(request, partial(_was_asked, work, name, results=results))
             results.append(TaskInput(name, name, await given_to(work, name, in_context(request, results))))
     if says is not None:
+        request = await listening.added_to(request, lambda text: _was_said(work, in_context(text, results)))
         return await says(in_context(request, results), work.spec.output)
     if options.mode == "sequential":
         return results[-1].output
@@ -113,55 +119,116 @@ async def run_talk(work: Work, options: TalkOptions, says: Says | None) -> JsonV
         BadModerator: If the moderator says something else than who speaks next.
         MemberFailed: If one of them fails.
     """
-    request, said = as_text(await work.value()), list[str]()
-    is_moderated = says is not None or options.moderator is not None
+    talk, listening = _Talk(work, options, says), _Listening(work)
+    text = as_text(await work.value())
+    request = len(text)
     for turn in range(options.turns):
         name = options.speakers[turn % len(options.speakers)]
-        if is_moderated:
-            decision = await _moderated(work, options, says, _transcript(request, said))
+        text = await listening.added_to(text, partial(talk.was_next, name=None if talk.is_moderated else name))
+        if talk.is_moderated:
+            decision = await talk.moderated(text)
             if decision["next"] == _OVER:
-                return str(decision.get("say") or "") or "\n\n".join(said)
+                return str(decision.get("say") or "") or text[request:].removeprefix("\n\n")
             name = str(decision["next"])
-        asked = f"{_transcript(request, said)}\n\nYou are {name}. Speak now; say {options.end} where it is all said."
-        words = as_text(await given_to(work, name, asked))
-        said.append(f"{name}: {words}")
+        words = as_text(await given_to(work, name, talk.asked(text, name)))
+        text = f"{text}\n\n{name}: {words}"
         if re.search(rf"(?<!\w){re.escape(options.end)}(?!\w)", words) is not None:
             break
-    if is_moderated:
-        decision = await _moderated(work, options, says, _transcript(request, said), over=True)
-        return str(decision.get("say") or "") or "\n\n".join(said)
-    return "\n\n".join(said)
+    if talk.is_moderated:
+        text = await listening.added_to(text, partial(talk.was_next, name=None, over=True))
+        decision = await talk.moderated(text, over=True)
+        return str(decision.get("say") or "") or text[request:].removeprefix("\n\n")
+    return text[request:].removeprefix("\n\n")
 
 
 _OVER = "nobody"
 """Who speaks next when it is over."""
 
 
-async def _moderated(
-    work: Work, options: TalkOptions, says: Says | None, transcript: str, *, over: bool = False
-) -> dict[str, JsonValue]:
-    """Return what the moderator decides: who speaks next, or that it is over and what has come of it."""
-    who: list[JsonValue] = [_OVER] if over else [*options.speakers, _OVER]
-    schema: dict[str, JsonValue] = {
-        "type": "object",
-        "properties": {"next": {"type": "string", "enum": who}, "say": {"type": "string"}},
-        "required": ["next"],
-    }
-    asked = (
-        f"{transcript}\n\nYou moderate. Answer with JSON alone:"
-        f' {{"next": who speaks next, one of {json.dumps(who)}, "say": what has come of it, where nobody does}}.'
-    )
-    if options.moderator is None and says is not None:
-        decision = await says(asked, schema)
-    else:
-        moderator = options.moderator or ""
-        try:
-            decision = fitting(as_text(await given_to(work, moderator, asked)), schema)
-        except Unfit as unfit:
-            raise BadModerator(f"{moderator} was to say who speaks next, and {unfit}") from unfit
-    assert isinstance(decision, dict)
-    return decision
+class _Talk:
+    """How those who speak in turn, and who moderates, are asked.
+
+    Args:
+        work: The attempt.
+        options: Of its agent.
+        says: Lets its own model answer, which moderates where no member does.
+    """
+
+    def __init__(self, work: Work, options: TalkOptions, says: Says | None) -> None:
+        self._work = work
+        self._options = options
+        self._says = says
+        self.is_moderated = says is not None or options.moderator is not None
+
+    def asked(self, transcript: str, name: str) -> str:
+        """Return what a speaker is asked."""
+        return f"{transcript}\n\nYou are {name}. Speak now; say {self._options.end} where it is all said."
+
+    def was_next(self, transcript: str, *, name: str | None, over: bool = False) -> bool:
+        """Tell whether an earlier attempt went on from a transcript: by a speaker; None is by who moderates."""
+        if name is not None:
+            return _was_asked(self._work, name, self.asked(transcript, name))
+        question = self._question(transcript, over=over)[0]
+        if self._options.moderator is None:
+            return _was_said(self._work, question)
+        return _was_asked(self._work, self._options.moderator, question)
+
+    async def moderated(self, transcript: str, *, over: bool = False) -> dict[str, JsonValue]:
+        """Return what the moderator decides: who speaks next, or that it is over and what has come of it."""
+        asked, schema = self._question(transcript, over=over)
+        if self._options.moderator is None and self._says is not None:
+            decision = await self._says(asked, schema)
+        else:
+            moderator = self._options.moderator or ""
+            try:
+                decision = fitting(as_text(await given_to(self._work, moderator, asked)), schema)
+            except Unfit as unfit:
+                raise BadModerator(f"{moderator} was to say who speaks next, and {unfit}") from unfit
+        assert isinstance(decision, dict)
+        return decision
+
+    def _question(self, transcript: str, *, over: bool) -> tuple[str, dict[str, JsonValue]]:
+        who: list[JsonValue] = [_OVER] if over else [*self._options.speakers, _OVER]
+        schema: dict[str, JsonValue] = {
+            "type": "object",
+            "properties": {"next": {"type": "string", "enum": who}, "say": {"type": "string"}},
+            "required": ["next"],
+        }
+        asked = (
+            f"{transcript}\n\nYou moderate. Answer with JSON alone:"
+            f' {{"next": who speaks next, one of {json.dumps(who)}, "say": what has come of it, where nobody does}}.'
+        )
+        return asked, schema
 
 
-def _transcript(request: str, said: Sequence[str]) -> str:
-    return "\n\n".join([request, *said])
+class _Listening:
+    """What people say to a team that is one agent: it is heard before the next member is asked, or its own model."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._turn = 0
+
+    async def added_to(self, text: str, was_given: Callable[[str], bool]) -> str:
+        """Return a text with what people have said since the last turn.
+
+        Args:
+            text: What the next one is told.
+            was_given: Whether an earlier attempt has told it without: what is said after a crash comes later.
+        """
+        self._turn += 1
+        if not self._work.is_recorded(steers_key(self._turn)) and was_given(text):
+            return text
+        said = await self._work.take_steers(self._turn)
+        return "\n\n".join([text, *(f"A person says: {one}" for one in said)])
+
+
+def _was_asked(work: Work, member: str, text: str, *, results: Sequence[TaskInput] = ()) -> bool:
+    """Tell whether an earlier attempt has asked a member, with results before it."""
+    return work.was_asked(work.next_key(f"delegate:{member}", in_context(text, [*results])))
+
+
+def _was_said(work: Work, text: str) -> bool:
+    """Tell whether the agent's own model has answered a text."""
+    said = Conversation()
+    said.begin((), text)
+    return work.is_recorded(work.next_key("turn:1", said.digest))

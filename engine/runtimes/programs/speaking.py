@@ -9,6 +9,7 @@ from anyio.abc import TaskGroup
 from engine.core.fact import JsonValue
 from engine.core.signals import StepFinished
 from engine.errors import AttemptInterrupted, EngineError
+from engine.runtimes.people import STEERED, turn_of
 from engine.runtimes.programs.attending import Attended
 from engine.runtimes.programs.lines import (
     AskLine,
@@ -202,7 +203,7 @@ class Speaking:
 async def steers_before(work: Work) -> list[str]:
     """Return what people said to earlier attempts of the task, in order."""
     await work.load_steers()
-    turns = [int(key.rpartition(":")[2]) for key in work.effect.steps if key.startswith("steered:")]
+    turns = [turn_of(key) for key in work.effect.steps if key.startswith(STEERED)]
     return [text for _ in range(max(turns, default=0)) for text in work.steers()]
 
 
