@@ -268,4 +268,7 @@ def run_dashboard(
     at = None if place is None else read_place(place)
     app = QuarterdeckApp(db, readonly=readonly, ask_engine=ask_engine, tips=tips, debug=debug, place=at)
     status = app.run()
+    while app.next_path is not None:
+        app = QuarterdeckApp(app.next_path, readonly=readonly, debug=debug)
+        status = app.run()
     return status if status is not None else app.return_code or 0

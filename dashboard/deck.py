@@ -48,6 +48,8 @@ class Deck(App[int]):
     def __init__(self, db: Path, *, readonly: bool, feed: Feed, clock: Callable[[], int]) -> None:
         super().__init__()
         self.path = db
+        self.next_path: Path | None = None
+        """The database to be shown once this one is left."""
         self.readonly = readonly
         self.feed = feed
         self.message: Cell | None = None
@@ -99,6 +101,12 @@ class Deck(App[int]):
         names = [*THEMES]
         now = next(key for key, theme in THEMES.items() if theme.name == self.theme)
         self.theme = THEMES[name if name in THEMES else names[(names.index(now) + 1) % len(names)]].name
+
+    def switch(self, path: Path) -> None:
+        """Leave this database and show another one; the team here goes on."""
+        if self.at_hand("another database"):
+            self.next_path = path
+            self.exit(0)
 
     def order(self, command: Command | None) -> None:
         """Send a command, and say what became of it."""

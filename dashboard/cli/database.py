@@ -6,9 +6,6 @@ read without being named, and changed after a confirmation.
 
 import hashlib
 import os
-import stat
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -16,6 +13,7 @@ import click
 
 from dashboard.clean import clean
 from dashboard.cli.output import WRONG_USAGE, Failure, Settings, fail, is_interactive, say
+from dashboard.databases import Found, databases, ours_in, own_folders
 from dashboard.process import is_alive
 from dashboard.views.amounts import counted
 from engine import folders
@@ -23,7 +21,7 @@ from engine.core.errors import CoreError
 from engine.core.events import CommandApplied
 from engine.core.state import State
 from engine.folding import events_of, folded, folded_from
-from store import EngineInfo, MissingFile, NotOurFile, Reader, StandbyInfo, StoreError, check_place, looks_like_ours
+from store import Reader, StoreError, check_place
 from store.files import Files
 
 if TYPE_CHECKING:
@@ -32,32 +30,6 @@ if TYPE_CHECKING:
 VARIABLE = "QUARTERDECK_DB"
 TEAM_FILE = "team.yaml"
 """A folder with a team file of this name means that team."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A file in the data folder that is named like a database."""
-
-    path: Path
-    engine: EngineInfo | None = None
-    error: str | None = None
-    """Why it cannot be used, in words."""
-    standbys: tuple[StandbyInfo, ...] = ()
-    """Engines that stand by."""
-
-    @property
-    def alive(self) -> bool:
-        """True while an engine holds it."""
-        return self.engine is not None and self.engine.alive
-
-    @property
-    def state(self) -> str:
-        """What it is, in a few words."""
-        if self.error is not None:
-            return "cannot be used"
-        if self.engine is None or not self.engine.alive:
-            return "no engine"
-        return f"engine {self.engine.pid}{' hangs' if self.engine.hung else ''}"
 
 
 def data_folder() -> Path:
@@ -78,18 +50,6 @@ def made_data_folder() -> Path:
     return folder
 
 
-def databases() -> list[Found]:
-    """Return the databases in the data folder by name, those of the demo included."""
-    folder = data_folder()
-    return [inspected(path) for path in sorted([*folder.glob("*.db"), *folder.glob("demo/*.db")])]
-
-
-def databases_at_hand() -> list[Found]:
-    """Return the databases of the current folder, or the nearest one above it that has any, and of the data folder."""
-    here = next(filter(None, map(_ours_in, _folders())), [])
-    return [*map(inspected, here), *(found for found in databases() if found.path not in here)]
-
-
 def database_of(ctx: click.Context, *, changes: bool) -> Path:
     """Return the database that a subcommand is about.
 
@@ -98,7 +58,7 @@ def database_of(ctx: click.Context, *, changes: bool) -> Path:
     """
     named = given_database(ctx) or _database_here()
     if named is None:
-        found = databases()
+        found = databases(data_folder())
         live = [each for each in found if each.alive]
         if len(live) != 1:
             _fail_to_choose(live, [each for each in found if each.error is None])
@@ -173,8 +133,8 @@ def team_in(db: Path, state: State | None = None) -> str:
 
 def _database_here() -> Path | None:
     """Return the database that the current folder determines, or the nearest folder above it that determines one."""
-    for folder in _folders():
-        ours = _ours_in(folder)
+    for folder in own_folders():
+        ours = ours_in(folder)
         if len(ours) == 1:
             return ours[0]
         is_team = (folder / TEAM_FILE).is_file()
@@ -185,48 +145,6 @@ def _database_here() -> Path | None:
             listed = [_listed(path) for path in ours]
             fail("which_database", f"{folder} holds {len(ours)} databases; say which with --db FILE:", details=listed)
     return None
-
-
-def _ours_in(folder: Path) -> list[Path]:
-    return [path for path in sorted(folder.glob("*.db")) if _is_ours(path)]
-
-
-def _folders() -> Iterator[Path]:
-    """Yield the current folder, then those above it up to the root of the repository.
-
-    Folders that others can write, and the home folder and everything above it, are not searched from below.
-    """
-    try:
-        here = Path.cwd()
-    except FileNotFoundError:  # it was removed
-        return
-    yield here
-    below, home = here, _home()
-    for folder in here.parents:
-        found = folder.stat()
-        is_own = found.st_uid == os.geteuid() and not found.st_mode & stat.S_IWOTH
-        if (below / ".git").exists() or folder == home or not is_own:
-            return
-        yield folder
-        below = folder
-
-
-def _home() -> Path | None:
-    try:
-        return Path.home().resolve()
-    except RuntimeError:
-        return None
-
-
-def _is_ours(path: Path) -> bool:
-    """Tell whether a file is a database of ours; a damaged one is."""
-    try:
-        looks_like_ours(path)
-    except (NotOurFile, MissingFile):
-        return False
-    except StoreError:
-        return True
-    return True
 
 
 def _confirm_only_team(ctx: click.Context, db: Path, *, changes: bool) -> None:
@@ -270,12 +188,3 @@ def _origin(db: Path) -> str:
         return f"{name} of {state.team.path}"
     made_by = [event.sender.partition(" ")[2] for event in first if isinstance(event, CommandApplied)]
     return f"{name}, made by {made_by[0]}" if made_by and made_by[0] else name
-
-
-def inspected(path: Path) -> Found:
-    """Inspect the file at `path`: its engine, its standby engines, or why it cannot be used."""
-    try:
-        with Reader(path) as reader:
-            return Found(path, engine=reader.engine(), standbys=tuple(reader.standbys()))
-    except StoreError as error:
-        return Found(path, error=str(error))

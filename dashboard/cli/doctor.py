@@ -13,9 +13,10 @@ from typing import Literal
 import click
 
 from dashboard.clean import clean
-from dashboard.cli.database import Found, data_folder, databases_at_hand, given_database, inspected
+from dashboard.cli.database import data_folder, given_database
 from dashboard.cli.output import DONE, WRONG_USAGE, emit
 from dashboard.cli.trust import trust_list
+from dashboard.databases import Found, databases_at_hand, inspected
 from dashboard.views.amounts import counted, duration
 from dashboard.views.header import waiting_said
 from engine.errors import Unusable
@@ -53,7 +54,7 @@ class Finding:
 def doctor(ctx: click.Context, *, verifying: bool) -> int:
     """Check this machine and the databases for problems."""
     given = given_database(ctx)
-    found = [inspected(given)] if given is not None else databases_at_hand()
+    found = [inspected(given)] if given is not None else databases_at_hand(data_folder())
     here = [*_programs(), *_models(), *_folders(), *_worktrees(), *_tool_servers()]
     findings = [*here, *_databases(found, verifying=verifying)]
     body = {

@@ -1,0 +1,63 @@
+"""A table of events of a few kinds, the newest first: read in a thread, up to the moment that is shown."""
+
+from typing import ClassVar
+
+from dashboard.feed import entries_of
+from dashboard.frame.table_screen import TableScreen
+from dashboard.views.event_log import Entry
+from dashboard.views.header import Glimpse
+from dashboard.views.rows import Cell
+from dashboard.widgets.table import Table
+from store import Reader
+
+MOST = 2_000
+"""Newest events that are shown."""
+READ_EVERY_MS = 500
+
+
+class JournalScreen(TableScreen):
+    """Shows the newest events of some kinds."""
+
+    SORTED = False
+    KINDS: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: list[Entry] = []
+        """The newest first."""
+        self.looked = False
+        """False until they have been read."""
+        self._read_seq, self._read_ms = -1, 0
+        self._reading = False
+
+    def show(self, glimpse: Glimpse) -> None:
+        self._read(glimpse)
+        super().show(glimpse)
+
+    def _read(self, glimpse: Glimpse) -> None:
+        seq, names = glimpse.state.seq, glimpse.names
+        due = abs(glimpse.now_ms - self._read_ms) >= READ_EVERY_MS
+        if self._reading or seq == self._read_seq or not due:
+            return
+        newest = self.entries[0].seq if self.entries and seq > self._read_seq else 0
+        self._reading, self._read_seq, self._read_ms = True, seq, glimpse.now_ms
+
+        def read(reader: Reader) -> list[Entry]:
+            records = [one for one in reader.records_before(seq + 1, MOST, kinds=self.KINDS) if one.seq > newest]
+            return entries_of(reader, records, names)
+
+        def then(found: list[Entry]) -> None:
+            self._reading, self.looked = False, True
+            self.entries = [*reversed(found), *(self.entries if newest else ())][:MOST]
+            self._next_ms = 0
+            if self.is_attached:
+                self.look(self.deck.glimpse)
+
+        self.deck.read(read, then)
+
+    def facts(self) -> list[Cell]:
+        more = "+" if len(self.entries) == MOST else ""
+        return [*super().facts(), Cell(f"{len(self.entries):,}{more} read", "muted")]
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        self.deck.open("event", event.key)

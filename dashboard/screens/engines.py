@@ -1,0 +1,25 @@
+"""Which engines lead, stand by, and led before."""
+
+from dashboard.frame.journal_screen import JournalScreen
+from dashboard.views.engines import KINDS, engines
+from dashboard.views.header import Glimpse
+from dashboard.views.rows import Listing
+from dashboard.widgets.table import Table
+
+
+class EnginesScreen(JournalScreen):
+    """Leader, standby engines and takeovers."""
+
+    PLACE = "engines"
+    KINDS = KINDS
+    KEYS = (("enter", "open"), ("E", "start, hand over"), ("/", "filter"))
+
+    def listing(self, glimpse: Glimpse) -> Listing:
+        return engines(self.entries, glimpse.situation, needle=self.needle, looked=self.looked)
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        if event.key.isdigit():
+            super().on_table_opened(event)
+
+
+SCREEN = EnginesScreen

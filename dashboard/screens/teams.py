@@ -1,0 +1,90 @@
+"""The teams of this machine, to switch between them."""
+
+from pathlib import Path
+
+from dashboard.databases import Found, databases_at_hand
+from dashboard.frame.table_screen import TableScreen
+from dashboard.views.header import Glimpse
+from dashboard.views.rows import Listing
+from dashboard.views.teams import TeamFound, teams
+from dashboard.widgets.table import Table
+from engine import folders
+from engine.core.errors import CoreError
+from engine.folding import folded_from
+from store import Reader, StoreError
+
+LOOK_EVERY_MS = 5_000
+
+
+class TeamsScreen(TableScreen):
+    """Every database at hand; enter opens another one in place of this."""
+
+    PLACE = "teams"
+    SORTED = False
+    KEYS = (("enter", "switch to it"), ("/", "filter"))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._found: list[TeamFound] = []
+        self._looked = self._looking = False
+        self._looked_ms = -LOOK_EVERY_MS
+
+    def listing(self, glimpse: Glimpse) -> Listing:
+        due = abs(glimpse.now_ms - self._looked_ms) >= LOOK_EVERY_MS
+        # A browser sees its own team alone: paths of this machine are not its business.
+        if due and not self._looking and not self.deck.in_browser:
+            self._looking, self._looked_ms = True, glimpse.now_ms
+            self.run_worker(self._look_for, thread=True)
+        here = str(self.deck.path)
+        return teams(
+            self._found,
+            here=here,
+            now_ms=glimpse.now_ms,
+            needle=self.needle,
+            looked=self._looked or self.deck.in_browser,
+        )
+
+    def _look_for(self) -> None:
+        """Runs in a thread."""
+        try:
+            found = databases_at_hand(folders.data_folder())
+        except folders.NoHome:
+            found = []
+        if self.deck.path not in [one.path for one in found]:
+            found.insert(0, Found(self.deck.path, self.deck.feed.engine))
+        self.app.call_from_thread(self._then, [_team_of(one) for one in found])
+
+    def _then(self, found: list[TeamFound]) -> None:
+        self._looking, self._looked, self._found = False, True, found
+        self._next_ms = 0
+        if self.is_attached:
+            self.look(self.deck.glimpse)
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        one = next((one for one in self._found if one.path == event.key), None)
+        if one is not None and one.error is not None:
+            self.warn(f"{one.path} cannot be opened: {one.error}")
+        elif event.key == str(self.deck.path):
+            self.deck.action_go("network")
+        else:
+            self.deck.switch(Path(event.key))
+
+
+def _team_of(found: Found) -> TeamFound:
+    """Read what a row needs; the name is that of the first supervisor at the top."""
+    name, newest_ms, error = found.path.stem, None, found.error
+    try:
+        with Reader(found.path) as reader:
+            newest_ms = reader.newest_ms() or None
+            roots = folded_from(reader).roots
+            name = roots[0].name if roots else name
+    except (StoreError, CoreError) as why:
+        error = error or str(why)
+    try:
+        size_bytes = found.path.stat().st_size
+    except OSError:
+        size_bytes = 0
+    return TeamFound(str(found.path), name, found.state, found.alive, newest_ms, size_bytes, error)
+
+
+SCREEN = TeamsScreen

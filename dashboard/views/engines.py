@@ -1,0 +1,113 @@
+"""The engines of a file: who leads, who stands by, and who led before, with how each ended and who took over."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dashboard.views.amounts import UNKNOWN, duration, moment, stopwatch
+from dashboard.views.event_log import Entry
+from dashboard.views.header import Situation
+from dashboard.views.rows import Cell, Column, Listing, matches, nothing
+from engine.core.events import EngineStarted, EngineStopped
+from store.records import StandbyInfo
+
+KINDS = ("engine_started", "engine_stopped")
+_COLUMNS = (
+    Column("EPOCH", 5, right=True),
+    Column("PID", 8, right=True),
+    Column("STATE", 12),
+    Column("SINCE", 16),
+    Column("FOR", 12, right=True, calm=True),
+    Column("LAG", 8, right=True, drop=1, calm=True),
+    Column("ENDED", 20, grow=1),
+    Column("VERSION", 9, drop=2),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """The time that one engine led."""
+
+    seq: int
+    started: EngineStarted
+    ended_ms: int | None
+    reason: str | None
+    """Why it stopped; None where it was killed, or still leads."""
+    next_ms: int | None
+    """When the next engine began."""
+
+
+def engines(entries: Sequence[Entry], situation: Situation, *, needle: str = "", looked: bool = True) -> Listing:
+    """Return the engines: those that stand by, then the leader, then those before, the newest first.
+
+    Args:
+        entries: Events of `KINDS`, the newest first.
+        situation: Who leads and stands by now.
+        needle: Shows only rows that match.
+        looked: False until the events have been read.
+    """
+    rows = {f"standby:{one.pid}": _standby(one, situation.now_ms) for one in situation.standbys}
+    for place, term in enumerate(_terms(entries)):
+        rows[str(term.seq)] = _leader(term, situation, newest=place == 0)
+    shown = [key for key, cells in rows.items() if matches(needle, *(cell.text for cell in cells))]
+    empty = nothing(needle, "engine", "no engine has worked on this file", "E starts one")
+    return Listing(_COLUMNS, shown, lambda key: rows.get(key, ()), empty if looked else ("reading …",), len(rows))
+
+
+def _terms(entries: Sequence[Entry]) -> list[_Term]:
+    """Return the terms of engines, the newest first."""
+    found: list[_Term] = []
+    stop: tuple[int, str] | None = None
+    next_ms: int | None = None
+    for entry in entries:
+        if isinstance(entry.event, EngineStopped):
+            stop = (entry.at_ms, entry.event.reason)
+        elif isinstance(entry.event, EngineStarted):
+            ended_ms, reason = stop or (None, None)
+            found.append(_Term(entry.seq, entry.event, ended_ms, reason, next_ms))
+            stop, next_ms = None, entry.at_ms
+    return found
+
+
+def _leader(term: _Term, situation: Situation, *, newest: bool) -> tuple[Cell, ...]:
+    now_ms, started, info = situation.now_ms, term.started, situation.engine
+    its = info if newest and info is not None and info.token == started.token else None
+    ages = [age for age in (its.heartbeat_ms, its.loop_ms) if age is not None] if its is not None else []
+    alive = its is not None and its.alive
+    ended_ms = term.ended_ms if its is None else now_ms if its.alive else its.ended_ms or its.heard_ms
+    hung = its is not None and its.hung
+    if alive:
+        state = Cell("✕ hangs", "error") if hung else Cell("● leads", "busy")
+    else:
+        stopped = term.reason is not None
+        state = Cell("■ stopped", "stopped") if stopped else Cell("✕ gone", "error" if newest else "muted")
+    return (
+        Cell(str(started.token)),
+        Cell(str(started.pid)),
+        state,
+        Cell(moment(started.at_ms, now_ms), "muted"),
+        Cell(UNKNOWN if ended_ms is None else stopwatch(ended_ms - started.at_ms), "" if alive else "muted"),
+        Cell(duration(max(ages)) if alive and ages else UNKNOWN, "error" if hung else "muted"),
+        Cell("" if alive else _end(term), "muted"),
+        Cell(started.version, "muted"),
+    )
+
+
+def _end(term: _Term) -> str:
+    """How it ended, and for how long nobody led."""
+    how = "it was killed, or its computer went down" if term.reason is None else term.reason
+    if term.next_ms is None or term.ended_ms is None:
+        return how
+    return f"{how}; the next began after {duration(term.next_ms - term.ended_ms)}"
+
+
+def _standby(one: StandbyInfo, now_ms: int) -> tuple[Cell, ...]:
+    return (
+        Cell(""),
+        Cell(str(one.pid)),
+        Cell("✕ silent", "error") if one.hung else Cell("◌ stands by", "waiting"),
+        Cell(moment(one.since_ms, now_ms), "muted"),
+        Cell(stopwatch(now_ms - one.since_ms), "muted"),
+        Cell(duration(one.beat_ms), "muted"),
+        Cell("takes over when the leader is gone", "muted"),
+        Cell(""),
+    )

@@ -1,0 +1,67 @@
+"""The teams of this machine: one database each, with the engine that works on it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dashboard.views.amounts import moment, size
+from dashboard.views.rows import Cell, Column, Listing, matches, nothing
+
+_COLUMNS = (
+    Column("TEAM", 14, grow=1, most=30),
+    Column("ENGINE", 22),
+    Column("NEWEST EVENT", 16, drop=1),
+    Column("SIZE", 8, right=True, drop=2),
+    Column("DATABASE", 20, grow=3),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TeamFound:
+    """A database that is at hand."""
+
+    path: str
+    name: str
+    """Of its first supervisor, else of the file."""
+    engine: str
+    """Who works on it, in a few words."""
+    alive: bool
+    newest_ms: int | None
+    size_bytes: int
+    error: str | None = None
+    """Why it cannot be used."""
+
+
+def teams(found: Sequence[TeamFound], *, here: str, now_ms: int, needle: str = "", looked: bool = True) -> Listing:
+    """Return teams, those at work first; keys are paths.
+
+    Args:
+        found: What is at hand.
+        here: Path of the database that is shown now.
+        now_ms: The time.
+        needle: Shows only rows that match.
+        looked: False until they have been looked for.
+    """
+    ordered = sorted(found, key=lambda one: (not one.alive, one.error is not None, -(one.newest_ms or 0)))
+    shown: Mapping[str, TeamFound] = {
+        one.path: one for one in ordered if matches(needle, one.name, one.engine, one.path, one.error)
+    }
+    empty = nothing(needle, "team", "no team is at hand", "quarterdeck init writes one; quarterdeck demo shows one")
+    return Listing(
+        columns=_COLUMNS,
+        keys=list(shown),
+        make=lambda key: _cells(shown[key], here, now_ms) if key in shown else (),
+        empty=empty if looked else ("looking …",),
+        total=len(found),
+    )
+
+
+def _cells(one: TeamFound, here: str, now_ms: int) -> tuple[Cell, ...]:
+    is_here = one.path == here
+    glyph, tone = ("✕", "error") if one.error is not None else ("●", "busy") if one.alive else ("○", "idle")
+    return (
+        Cell(one.name + (" (shown)" if is_here else ""), "strong" if is_here else ""),
+        Cell(f"{glyph} {one.error or one.engine}", tone),
+        Cell(moment(one.newest_ms, now_ms) if one.newest_ms else "", "muted"),
+        Cell(size(one.size_bytes), "muted"),
+        Cell(one.path, "muted"),
+    )

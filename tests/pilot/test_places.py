@@ -1,0 +1,96 @@
+"""Places without a number key: the audit, engines, the log, the teams of this machine."""
+
+from pathlib import Path
+
+import pytest
+
+from dashboard.screens.log import LogScreen, tail
+from dashboard.widgets.table import HEADINGS
+from tests.pilot.hand import Hand, opened
+
+pytestmark = pytest.mark.anyio
+
+
+async def go(hand: Hand, place: str) -> None:
+    await hand.press("colon", *place, "enter")
+    for _ in range(3):
+        hand.clock[0] += 1_000
+        hand.app.flush()
+        await hand.press()
+    assert hand.place == place
+
+
+def rows(hand: Hand) -> list[str]:
+    return [hand.line(HEADINGS + y) for y in range(len(hand.table.rows.keys))]
+
+
+async def test_the_audit_shows_who_did_what_as_a_command_line_to_copy(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(160, 36)) as hand:
+        await go(hand, "audit")
+        shown = rows(hand)
+        assert "run 'Which modules are never imported?' --" in shown[0]
+        assert "pause grapher" in shown[1]
+        assert "✓ paused grapher" in shown[1]
+
+        await hand.press("j", "Y")
+        assert hand.said == "copied: quarterdeck pause grapher"
+        assert hand.app.clipboard == "quarterdeck pause grapher"
+
+        await hand.press("slash", *"swap", "enter")
+        assert len(rows(hand)) == 1
+
+
+async def test_a_command_that_was_applied_meanwhile_comes_on_top(tmp_path: Path) -> None:
+    async with opened(tmp_path, size=(160, 36)) as hand:
+        await go(hand, "audit")
+        before = len(rows(hand))
+        assert before > 3
+        await hand.press("enter")
+        assert "command_applied" in hand.told("body")
+
+
+async def test_engines_are_listed_with_how_long_they_led(tmp_path: Path) -> None:
+    async with opened(tmp_path) as hand:
+        await go(hand, "engines")
+        assert "● leads" in rows(hand)[0]
+
+
+async def test_the_log_is_read_from_its_end(tmp_path: Path) -> None:
+    (tmp_path / "team.db.log").write_text("one\ntwo\x1b[31m\nquarterdeck: Error: three\n")
+    async with opened(tmp_path) as hand:
+        await go(hand, "log")
+        screen = hand.app.screen
+        assert isinstance(screen, LogScreen)
+        assert screen.pane.text.splitlines() == ["one", r"two\x1b[31m", "quarterdeck: Error: three"]
+
+
+def test_the_tail_of_a_long_log_begins_with_a_whole_line(tmp_path: Path) -> None:
+    log = tmp_path / "long.log"
+    log.write_text("".join(f"line {number}\n" for number in range(50_000)))
+
+    lines = tail(log)
+
+    assert lines[-1] == "line 49999"
+    assert lines[0].startswith("line ")
+    assert tail(tmp_path / "none.log") == []
+
+
+async def test_another_team_of_this_machine_is_shown_in_place_of_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    folder = tmp_path / "data" / "quarterdeck"
+    folder.mkdir(parents=True)
+    async with opened(tmp_path):
+        pass
+    (tmp_path / "team.db").rename(folder / "other.db")
+    monkeypatch.chdir(folder)  # no folder of this repository is searched
+    here = tmp_path / "here"
+    here.mkdir()
+    async with opened(here) as hand:
+        await go(hand, "teams")
+        assert {Path(key).name for key in hand.table.rows.keys} >= {"other.db", "team.db"}
+        hand.table.select(str(folder / "other.db"))
+        await hand.pilot.press("enter")
+        await hand.pilot.pause()
+        assert hand.app.next_path == folder / "other.db"

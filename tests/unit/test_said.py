@@ -1,0 +1,73 @@
+"""What the audit shows as a command line is one that the command line takes."""
+
+import shlex
+
+import click
+import pytest
+
+from dashboard.cli import quarterdeck
+from dashboard.views.said import command_line, in_words
+from engine.core import commands as on
+from engine.core.commands import Command
+from engine.core.shown import args_of
+from tests.world import agent
+
+SPEC = agent("scout", "scan")
+SAID: list[tuple[Command, str]] = [
+    (on.Submit(request="Look at it", supervisor="chief", priority=2, deadline_s=90.0),
+     "run 'Look at it' --supervisor chief --priority 2 --deadline 90s"),
+    (on.SetPriority(target="r1", priority=0), "priority r1 0"),
+    (on.SetDeadline(target="r1", deadline_s=60.0), "deadline r1 60s"),
+    (on.SetDeadline(target="r1"), "deadline r1 none"),
+    (on.Reassign(task="t1", agent="@a1", now=True), "reassign t1 @a1 --now"),
+    (on.Answer(escalation="e1", answer="retry"), "answer e1 retry"),
+    (on.Answer(escalation="e1", answer="reply", output={"a": 1}), "answer e1 reply --output-json '{\"a\": 1}'"),
+    (on.Cancel(target="r1"), "cancel r1"),
+    (on.Cancel(target="r1", reason="too dear"), "cancel r1 --reason 'too dear'"),
+    (on.Abort(target="t1"), "abort t1"),
+    (on.Steer(target="t1", text="hurry; rm -rf /", now=True), "steer t1 'hurry; rm -rf /' --now"),
+    (on.RetryWork(target="t1"), "retry t1"),
+    (on.SwitchStrategy(supervisor="chief", mode="parallel", aggregation="concat", settings={"returns": 2}),
+     "strategy chief parallel --aggregation concat --set returns=2"),
+    (on.Undo(command_id="c1"), "undo c1"),
+    (on.RemoveMember(target="scout", mode="drain"), "remove scout --mode drain"),
+    (on.AddAgent(supervisor="chief", spec=SPEC), "add scout.yaml --under chief"),
+    (on.SwapAgent(agent="scout", registered="fast", mode="migrate", rollback_failures=2),
+     "swap scout --with fast --mode migrate --rollback-after 2/10"),
+    (on.SwapAgent(agent="scout", spec=SPEC), "swap scout --from scout.yaml"),
+    (on.SwapAgents(swaps=[on.SwapAgent(agent="a", registered="x"), on.SwapAgent(agent="b", registered="x")]),
+     "swap a b --with x"),
+    (on.Rollback(agent="scout"), "rollback scout"),
+    (on.ChangeCapabilities(agent="scout", add=["a", "b"], remove=["c"]), "capability scout --add a --add b --remove c"),
+    (on.Move(target="scout", parent="survey"), "move scout survey"),
+    (on.ChangeSupervisor(supervisor="chief", max_parallel=3), "set chief --max-parallel 3"),
+    (on.Pause(target="@a1"), "pause @a1"),
+    (on.Resume(target="chief/scout"), "resume chief/scout"),
+]  # fmt: skip
+
+
+def as_kept(command: Command) -> str:
+    return command_line(command.type, args_of(command))
+
+
+@pytest.mark.parametrize(("command", "line"), SAID, ids=[line for _, line in SAID])
+def test_a_command_is_said_as_its_command_line(command: Command, line: str) -> None:
+    assert as_kept(command) == f"quarterdeck {line}"
+
+
+@pytest.mark.parametrize("line", [line for _, line in SAID])
+def test_the_command_line_knows_every_word_of_it(line: str) -> None:
+    name, *words = shlex.split(line)
+    assert isinstance(quarterdeck, click.Group)
+    subcommand = quarterdeck.get_command(click.Context(quarterdeck), name)
+    assert subcommand is not None
+    options = {opt for one in subcommand.params for opt in (*one.opts, *one.secondary_opts)}
+
+    assert [word for word in words if word.startswith("--") and word.split("=")[0] not in options] == []
+
+
+def test_what_only_python_sends_is_said_in_words() -> None:
+    command = on.RegisterSpec(spec=SPEC)
+
+    assert as_kept(command) == ""
+    assert in_words(command.type, args_of(command)) == "register spec scout"
