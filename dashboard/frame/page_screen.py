@@ -1,4 +1,4 @@
-"""A screen whose body is one page to scroll through, about one object; the pages are in `dashboard/pages`."""
+"""A screen about one object, which also reads from the journal what the state does not hold; see `dashboard/pages`."""
 
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
@@ -23,12 +23,10 @@ HISTORY = 100
 """Events of one object that are shown."""
 READ_EVERY_MS = 500
 """They are read again at most this often while it works."""
-NEWEST = 2**62
-"""Above every seq."""
 
 
 class PageScreen(Frame):
-    """Shows one object, and reads from the journal what the state does not hold."""
+    """Shows one object as paragraphs to scroll through; a subclass may draw panes of its own instead."""
 
     KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = (
         ("esc", "back"), "priority", "deadline", "reassign", "cancel", "retry", ("↑↓", "scroll")
@@ -37,14 +35,19 @@ class PageScreen(Frame):
     def __init__(self, key: str) -> None:
         super().__init__()
         self._key = key
-        self._texts = Texts()
-        self._history: History = ()
-        self.events: list[Event] = []
+        self.texts = Texts()
+        """Values that stand in the journal, as far as they were read."""
+        self.entries: list[Entry] = []
         """Its events, the oldest first."""
         self.parts: dict[str, str] = {}
         """What models were told besides messages, by hash."""
         self._read_seq, self._read_ms = -1, -READ_EVERY_MS
         self._reading = False
+
+    @property
+    def events(self) -> list[Event]:
+        """Its events, the oldest first."""
+        return [entry.event for entry in self.entries]
 
     def page(self, glimpse: Glimpse, texts: Texts, history: History) -> Sequence[Cell]:
         """Return its paragraphs."""
@@ -62,12 +65,16 @@ class PageScreen(Frame):
         """What is scrolled."""
         return self.query_one("#body", Pane)
 
+    def draw(self, glimpse: Glimpse) -> None:
+        """Show what is known; what is asked of `texts` and not there yet is read afterwards."""
+        self.pane.show(self.page(glimpse, self.texts, told(self.entries, glimpse)))
+
     def show(self, glimpse: Glimpse) -> None:
-        self._texts.missing.clear()
-        self.pane.show(self.page(glimpse, self._texts, self._history))
+        self.texts.missing.clear()
+        self.draw(glimpse)
         due = self._read_seq != glimpse.state.seq and glimpse.now_ms - self._read_ms >= READ_EVERY_MS
-        if not self._reading and (self._texts.missing or due):
-            self._read(glimpse, list(self._texts.missing))
+        if not self._reading and (self.texts.missing or due):
+            self._read(glimpse, list(self.texts.missing))
 
     def _read(self, glimpse: Glimpse, missing: list[TextRef]) -> None:
         self._reading, self._read_seq, self._read_ms = True, glimpse.state.seq, glimpse.now_ms
@@ -78,13 +85,11 @@ class PageScreen(Frame):
 
         def then(found: tuple[dict[int, bytes], list[Entry], dict[str, str]]) -> None:
             self._reading = False
-            bodies, entries, parts = found
+            bodies, self.entries, parts = found
             self.parts |= parts
-            self.events = [one.event for one in entries]
             for ref in missing:
-                self._texts.add(ref, bodies.get(ref.seq))
+                self.texts.add(ref, bodies.get(ref.seq))
             if self.is_attached:  # else the page was left meanwhile
-                self._history = told(entries, self.deck.glimpse)
                 self.show(self.deck.glimpse)
 
         self.deck.read(read, then)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dashboard.frame.page_screen import HISTORY, NEWEST, PageScreen
+from dashboard.frame.page_screen import HISTORY, PageScreen
 from dashboard.views.header import Glimpse
 from dashboard.views.names import Texts
 from dashboard.views.pages import History, agent_page
@@ -21,7 +21,7 @@ class AgentScreen(PageScreen):
         )
 
     def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
-        return reader.records_before(NEWEST, HISTORY, agent_id=self._key)
+        return reader.records_before(glimpse.state.seq + 1, HISTORY, agent_id=self._key)
 
 
 PAGE = AgentScreen

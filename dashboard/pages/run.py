@@ -1,19 +1,208 @@
-"""A run with its output."""
+"""A run: how far it is, its tasks, and its report as rendered markdown, which grows while it works."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
 
 from dashboard.frame.page_screen import PageScreen
+from dashboard.views.drafts import as_markdown, draft
+from dashboard.views.ended import ENDS, FAILS, ended_in, ended_lines, failed_lines
 from dashboard.views.header import Glimpse
-from dashboard.views.names import Texts
-from dashboard.views.pages import History, run_page
-from dashboard.views.rows import Cell
+from dashboard.views.lines import Line, Span, hairline
+from dashboard.views.markdown import safe
+from dashboard.views.run_facts import report_words, run_facts
+from dashboard.views.run_work import MOST, Census, at_work_lines, census, waiting_lines
+from dashboard.widgets.lines import Lines
+from dashboard.widgets.panel import Panel
+from dashboard.widgets.report import Report
+from engine.core.state import Run, RunSummary
+from store import Reader, Record
+
+TASKS_A_MS = 25
+"""The tasks of a run are gone through again after a millisecond for every so many of them."""
+REPORT_MS = 1_000
+"""A draft is set again at most this often."""
+MOST_ENDED = 2_000
+"""Ends of attempts that are read of a run that has ended, from the newest."""
+_NO_WORK = Census()
 
 
 class RunScreen(PageScreen):
-    """A run with its output."""
+    """A run."""
 
-    def page(self, glimpse: Glimpse, texts: Texts, history: History) -> Sequence[Cell]:
-        return run_page(glimpse.state, self._key, texts, now_ms=glimpse.now_ms, working=glimpse.working)
+    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (110, "-beside")]
+    KEYS: ClassVar[tuple[str | tuple[str, str], ...]] = (
+        ("esc", "back"), ("tab", "pane"), ("enter", "task"), "strategy", "deadline", "cancel", ("o", "report"),
+        ("Y", "copy"), ("f", "follow"), "priority", "retry",
+    )  # fmt: skip
+    BINDINGS = [
+        Binding("o", "whole", "report over all", show=False),
+        Binding("f", "follow", "follow the report", show=False),
+    ]
+    DEFAULT_CSS = """
+    RunScreen {
+        #facts { height: 3; background: $surface; }
+        #work { width: 39%; max-width: 72; }
+        #heading { height: 1; }
+        #right { width: 1fr; }
+        &.-beside #report { border-left: solid $tone-line; }
+        &.-stacked {
+            #body { layout: vertical; }
+            #work { width: 100%; max-width: 100%; height: 38%; }
+            #waiting, #failed { display: none; }
+        }
+        &.-whole { #work, #facts { display: none; } }
+    }
+    """
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self._census, self._census_ms = _NO_WORK, 0
+        self._report_ms = 0
+
+    def body(self) -> Iterable[Widget]:
+        yield Lines(id="facts")
+        work = Vertical(Panel(id="at_work"), Panel(id="waiting"), Panel(id="failed"), id="work")
+        report = Vertical(Lines(id="heading"), Report(id="report"), id="right")
+        yield Horizontal(work, report, id="body")
+
+    @property
+    def is_stacked(self) -> bool:
+        """Whether the panes stand below each other, for want of width."""
+        return self.size.width < 110
+
+    @property
+    def report(self) -> Report:
+        """The report."""
+        return self.query_one("#report", Report)
+
+    def focus_body(self) -> None:
+        self.query_one("#at_work", Panel).focus()
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.focus_body()
+
+    def on_panel_resized(self) -> None:
+        self.look(self.deck.glimpse)
+
+    def draw(self, glimpse: Glimpse) -> None:
+        state, now_ms = glimpse.state, glimpse.now_ms
+        run = state.runs.get(self._key)
+        if run is not None:
+            self._count(glimpse, run)
+        facts, width = self.query_one("#facts", Lines), self.size.width
+        lines = run_facts(
+            state, self._key, self._census.stages, width=width, now_ms=now_ms, working=glimpse.working
+        )  # fmt: skip
+        _tall(facts, len(lines))
+        facts.show(lines)
+        self._show_work(glimpse, run)
+        self._show_report(glimpse, run)
+
+    def _count(self, glimpse: Glimpse, run: Run) -> None:
+        if glimpse.now_ms >= self._census_ms or not self._census.stages:
+            self._census = census(glimpse.state, run)
+            self._census_ms = glimpse.now_ms + len(run.tasks) // TASKS_A_MS
+
+    def _show_work(self, glimpse: Glimpse, run: Run | None) -> None:
+        at_work, waiting, failed = (self.query_one(f"#{name}", Panel) for name in ("at_work", "waiting", "failed"))
+        state, now_ms, names = glimpse.state, glimpse.now_ms, glimpse.names
+        newest = self.entries[::-1]
+        broken = failed_lines(newest, names, width=at_work.wide, now_ms=now_ms)
+        if run is None:
+            ended = ended_in(newest, names)
+            first, later = ended_lines(ended, names, width=at_work.wide), list[Line]()
+            title, right = "TASKS", f"{len(ended):,} ended, the newest first"
+        else:
+            width, working = at_work.wide, glimpse.working
+            first = at_work_lines(state, self._census, glimpse.live, width=width, now_ms=now_ms, working=working)
+            later = waiting_lines(state, self._census, glimpse.counts, width=width, now_ms=now_ms)
+            title = "TASKS"
+            right = f"{len(self._census.at_work):,} at work · {len(self._census.waiting):,} wait"
+        if self.is_stacked:
+            at_work.fill(title, [*first, *later, *(broken if run is not None else ())], right=right)
+            return
+        self._share_out(at_work, len(first), waiting, len(later), failed, len(broken))
+        at_work.fill(title, first, right=right)
+        waiting.fill("WAITING", later, right="by priority, then age")
+        failed.fill("FAILED ATTEMPTS", broken, right=f"{len(broken):,}")
+
+    def _share_out(self, first: Panel, one: int, second: Panel, two: int, third: Panel, three: int) -> None:
+        """Give three panes the rows that they need: the one that needs most gets what is left."""
+        rows = self.query_one("#work").size.height
+        last = min(three + 1, max(4, rows // 5)) if three else 0
+        top = rows - last if not two else min(one + 1, max(6, rows // 2)) if one else 2
+        _tall(first, top)
+        _tall(second, rows - top - last)
+        _tall(third, last)
+
+    def _show_report(self, glimpse: Glimpse, run: Run | None) -> None:
+        state, now_ms = glimpse.state, glimpse.now_ms
+        text, ended = self.report.text, state.summary(self._key)
+        if run is not None and now_ms >= self._report_ms:
+            self._report_ms = now_ms + REPORT_MS
+            text = safe(draft(state, run, glimpse.live, self.texts))
+        elif run is None and ended is not None:
+            text = safe(as_markdown(self.texts.of(ended.output)))
+        words = report_words(state, self._key, text, now_ms=now_ms)
+        heading = self.query_one("#heading", Lines)
+        joint = "" if self.is_stacked or self.has_class("-whole") else "┬"
+        line = hairline("REPORT", max(0, self.query_one("#right").size.width - len(joint)), right=words)
+        heading.show([line._replace(spans=(*_joint(joint), *line.spans))])
+        self.report.show(text or self._nothing_yet(run or ended))
+
+    def _nothing_yet(self, run: Run | RunSummary | None) -> str:
+        """Return what stands there instead of a report: what was asked for."""
+        if isinstance(run, RunSummary):
+            return "*it put out nothing*"
+        asked = safe(as_markdown(self.texts.of(run.request))) if run is not None else ""
+        return f"{asked}\n\n---\n\n*was asked for; what the run puts out will stand here*" if asked else ""
+
+    def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
+        if self._key in glimpse.state.runs:
+            return reader.records_before(glimpse.state.seq + 1, MOST, run_id=self._key, kinds=FAILS)
+        return reader.records_before(glimpse.state.seq + 1, MOST_ENDED, run_id=self._key, kinds=ENDS)
+
+    def on_panel_opened(self, event: Panel.Opened) -> None:
+        self.deck.open("task", event.key)
+
+    def action_whole(self) -> None:
+        """Show the report over the whole page, or the page again."""
+        whole = not self.has_class("-whole")
+        self.set_class(whole, "-whole")
+        if whole:
+            self.report.focus()
+        else:
+            self.focus_body()
+        self.call_after_refresh(self.look, self.deck.glimpse)
+
+    def action_follow(self) -> None:
+        """Stay at the end of the report while it grows, or hold it."""
+        self.report.follows = not self.report.follows
+        if self.report.follows:
+            self.report.scroll_end(animate=False)
+        self.deck.say("the report stays at its end · f holds it" if self.report.follows else "held", "muted")
+
+    def action_back(self) -> None:
+        if self.has_class("-whole"):
+            self.action_whole()
+        else:
+            super().action_back()
+
+
+def _tall(pane: Widget, rows: int) -> None:
+    """Give a pane so many rows; none hides it."""
+    pane.display = rows > 0
+    if rows > 0 and (pane.styles.height is None or pane.styles.height.value != rows):
+        pane.styles.height = rows
+
+
+def _joint(sign: str) -> tuple[Span, ...]:
+    return (Span(sign, "line"),) if sign else ()
 
 
 PAGE = RunScreen

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dashboard.frame.page_screen import HISTORY, NEWEST, PageScreen
+from dashboard.frame.page_screen import HISTORY, PageScreen
 from dashboard.views.header import Glimpse
 from dashboard.views.names import Texts
 from dashboard.views.pages import History, task_page
@@ -25,7 +25,7 @@ class TaskScreen(PageScreen):
     def records(self, reader: Reader, glimpse: Glimpse) -> list[Record]:
         task = glimpse.state.tasks.get(self._key)
         self._run_id = task.run_id if task is not None else self._run_id
-        return reader.records_before(NEWEST, HISTORY, run_id=self._run_id, task_id=self._key)
+        return reader.records_before(glimpse.state.seq + 1, HISTORY, run_id=self._run_id, task_id=self._key)
 
 
 PAGE = TaskScreen

@@ -105,6 +105,20 @@ def live_cells(live: Mapping[str, str], task_id: str, now_ms: int, *, most: int 
     return [*cells, *running_tools(live, task_id, now_ms)]
 
 
+def told_progress(live: Mapping[str, str], task_id: str) -> tuple[float, float]:
+    """Return how much of how much a task says that it has done; `(0, 0)` where it says nothing of that."""
+    try:
+        told = json.loads(live.get(f"progress:{task_id}", "null"))
+    except ValueError:
+        return 0, 0
+    if not isinstance(told, dict):
+        return 0, 0
+    done, total = told.get("done"), told.get("total")
+    if not (isinstance(done, int | float) and isinstance(total, int | float) and total > 0):
+        return 0, 0
+    return min(max(done, 0), total), total
+
+
 def last_line(live: Mapping[str, str], task_id: str) -> str:
     """Return the line that a task is writing, for a row of a table; the tool that runs goes before it."""
     if calls := calls_of(live, task_id):

@@ -12,6 +12,7 @@ from dashboard.dialogs.dialog import Told
 from dashboard.dialogs.engine import EngineDialog, LeadingDialog
 from dashboard.widgets.bar import Bar
 from dashboard.widgets.pane import Pane
+from dashboard.widgets.report import Report
 from dashboard.widgets.table import Table
 from engine.core.commands import StopEngine
 from engine.core.events import CommandRefused
@@ -73,7 +74,7 @@ async def test_a_request_is_worked_on_and_its_output_can_be_read(
         await until(pilot, lambda: any(said.startswith("✓ how much is it is done after") for said in app.said))
 
         await pilot.press("7", "enter")
-        await until(pilot, lambda: "read: how much is it" in app.screen.query_one(Pane).text)
+        await until(pilot, lambda: "read: how much is it" in app.screen.query_one(Report).text)
 
 
 async def test_a_change_is_said_with_its_seq_and_a_refusal_with_its_reason(

@@ -1,0 +1,151 @@
+"""The first lines of the page of a run: what it is, how far it is, its stages, and what a person should know. Pure."""
+
+from collections.abc import Sequence
+
+from dashboard.views.amounts import clock, counted, duration, elapsed, is_known, moment, money, percent
+from dashboard.views.forecast import time_left
+from dashboard.views.glyphs import of_run, of_task
+from dashboard.views.limits import limit_lines
+from dashboard.views.lines import Line, Span, cells, cut, fit_spans, spread
+from dashboard.views.plots import meter
+from dashboard.views.run_work import Stage
+from engine.core.options import DEFAULT_PRIORITY
+from engine.core.state import Run, RunSummary, State
+
+ARROW = {"sequential": " ──▶ ", "parallel": " ⇉ "}
+"""Between the stages of a graph, by its mode; a comma's worth of air elsewhere."""
+_METER = 14
+
+
+def run_facts(
+    state: State, run_id: str, stages: Sequence[Stage], *, width: int, now_ms: int, working: bool = True
+) -> list[Line]:
+    """Return the facts of an open run, or of one that has ended and is remembered."""
+    run, ended = state.runs.get(run_id), state.summary(run_id)
+    if run is not None:
+        lines = [_head(state, run, width, now_ms, working), _far(run, width, now_ms)]
+        return [*lines, *_stages(stages, run.strategy, width, now_ms), *_alerts(state, run, width, now_ms)]
+    if ended is not None:
+        return [_head(state, ended, width, now_ms, working), _came_to(ended, width), *_error(ended, width)]
+    return [Line((Span(f" {run_id}  this run is no longer remembered; its events are in the journal", "muted"),))]
+
+
+def _head(state: State, run: Run | RunSummary, width: int, now_ms: int, working: bool) -> Line:
+    mark = of_run(run, working=working)
+    above = state.supervisors.get(run.supervisor_id)
+    joined = f", joined by {above.aggregation}" if above is not None and run.strategy == "parallel" else ""
+    spent_ms = (run.ended_ms if isinstance(run, RunSummary) else now_ms) - run.started_ms
+    took = duration(spent_ms) if isinstance(run, RunSummary) else elapsed(spent_ms)
+    right = [Span(mark.text, f"{mark.tone} bold"), Span(f"  {took}", "strong")]
+    if width >= 70:
+        right.append(Span(f"  since {moment(run.started_ms, now_ms)}", "muted"))
+    left = (
+        Span("▌", "accent"), Span(run.id, "strong"), Span("  "), Span(run.title, "strong"),
+        Span(f"   {run.strategy}{joined}", "muted"),
+    )  # fmt: skip
+    return spread(left, (*right, Span(" ")), width)
+
+
+def _far(run: Run, width: int, now_ms: int) -> Line:
+    share = run.ended / run.total if run.total else 0.0
+    left = time_left(run, now_ms)
+    told = [
+        Span(f" {percent(share)}", "strong"),
+        Span(f"  {run.ended:,}/{run.total:,}"),
+        Span(f"  {run.failed:,} failed", "warn" if run.failed else "faint"),
+    ]
+    if is_known(run.usage):
+        told.append(Span(f"  {money(run.usage)}", "strong"))
+    told.append(Span(f"   {left.text} to go " if left is not None else " "))
+    return spread((Span(" "), *meter(share, max(4, width - cells(told) - 2))), told, width)
+
+
+def _came_to(run: RunSummary, width: int) -> Line:
+    share = run.done / run.tasks if run.tasks else 1.0
+    failed = Span(f"  {run.failed:,} failed", "warn" if run.failed else "faint")
+    told = [Span(f" {run.done:,} of {run.tasks:,} done"), failed]
+    if is_known(run.usage):
+        told.append(Span(f"  {money(run.usage)}", "strong"))
+    told += [Span(f"   longest {duration(run.longest_ms)}", "muted"), Span(" ")]
+    tone = "error" if run.status == "failed" else "done"
+    return spread((Span(" "), *meter(share, max(4, width - cells(told) - 2), tone=tone)), told, width)
+
+
+def _stages(stages: Sequence[Stage], mode: str, width: int, now_ms: int) -> list[Line]:
+    """Return the nodes of the graph in one line; where it is too long, those that have ended or wait are counted."""
+    if not stages:
+        return []
+    arrow = Span(ARROW.get(mode, "   "), "guide")
+    whole = _joined([_stage(one, now_ms) for one in stages], arrow)
+    if cells(whole) + 1 > width:
+        whole = _joined(_shortened(stages, now_ms), arrow)
+    return [Line((Span(" "), *fit_spans(whole, width - 1)))]
+
+
+def _joined(parts: Sequence[Sequence[Span]], arrow: Span) -> tuple[Span, ...]:
+    out: list[Span] = []
+    for part in parts:
+        out += [arrow, *part] if out else part
+    return tuple(out)
+
+
+def _stage(stage: Stage, now_ms: int) -> list[Span]:
+    task, mark = stage.task, of_task(stage.task)
+    if task.kind == "group" and not task.ended and stage.total and task.begun_ms:
+        mark = mark._replace(glyph="●", tone="busy")
+    at_work = mark.glyph in "●◔◐"
+    out = [Span(f"{mark.glyph} ", mark.tone), Span(cut(task.title, 24), "strong" if at_work else "")]
+    if stage.total > 1 and at_work:
+        out += [Span(" "), *meter(stage.ended / stage.total, _METER), Span(f" {stage.ended:,}/{stage.total:,}")]
+    elif stage.total > 1:
+        out.append(Span(f" {stage.ended:,}/{stage.total:,}", "muted"))
+    began = task.started_ms or task.begun_ms
+    if task.ended_ms is not None and began is not None:
+        out.append(Span(f" {duration(task.ended_ms - began)}", "muted"))
+    elif at_work and began is not None:
+        out.append(Span(f" {elapsed(now_ms - began)}", "muted"))
+    return out
+
+
+def _shortened(stages: Sequence[Stage], now_ms: int) -> list[list[Span]]:
+    before = [one for one in stages if one.task.ended]
+    open_ = [one for one in stages if not one.task.ended]
+    begun = [one for one in open_ if one.task.started_ms is not None or one.task.begun_ms is not None]
+    coming = len(open_) - len(begun)
+    out = [[Span("✓ ", "done"), Span(f"{len(before)} of {len(stages)}")]] if before else []
+    out += [_stage(one, now_ms) for one in begun[:3]]
+    out += [[Span(f"and {len(begun) - 3} more", "muted")]] if len(begun) > 3 else []
+    return [*out, *([[Span("◌ ", "waiting"), Span(f"{coming} to come", "muted")]] if coming else [])]
+
+
+def _alerts(state: State, run: Run, width: int, now_ms: int) -> list[Line]:
+    """Return what a person should know of an open run; nothing of one that goes as usual."""
+    found: list[tuple[str, str]] = []
+    asked = [one for one in state.escalations.values() if one.run_id == run.id]
+    if asked:
+        more = f" and {len(asked) - 1} more" if len(asked) > 1 else ""
+        found.append((f"⚑ {asked[0].question}{more}  (8 answers it)", "attention"))
+    if run.after:
+        found.append((f"◌ begins after {', '.join(run.after)}", "waiting"))
+    if run.priority != DEFAULT_PRIORITY:
+        found.append((f"priority {run.priority}", ""))
+    if run.category is not None:
+        found.append((f"category {run.category}", "muted"))
+    found += [(f"{one.label} {one.text}", one.tone or "muted") for one in limit_lines(state, run.id, now_ms=now_ms)]
+    if not found:
+        return []
+    spans = [Span(f" {cut(text, width - 2)} ", tone) for text, tone in found]
+    return [Line(fit_spans(spans, width))]
+
+
+def _error(run: RunSummary, width: int) -> list[Line]:
+    return [Line((Span(f" ✕ {cut(run.error, width - 4)}", "error"),))] if run.error is not None else []
+
+
+def report_words(state: State, run_id: str, text: str, *, now_ms: int) -> str:
+    """Return what stands beside the title of a report: whether it still grows, and how long it is."""
+    words = counted(len(text.split()), "word")
+    ended = state.summary(run_id)
+    if ended is None:
+        return "draft, grows while it runs · o whole screen" if text else "o whole screen"
+    return f"{words} · {clock(ended.ended_ms)} · o whole screen" if text else ""

@@ -1,0 +1,238 @@
+"""A titled pane of lines to scroll through and to choose from; several of them stand beside each other on a page.
+
+The title line belongs to the pane, so that panes are parted by hairlines and not by boxes.
+"""
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.binding import Binding
+from textual.message import Message
+
+from dashboard.views.lines import Line, Span, hairline
+from dashboard.widgets.lines import Lines
+
+WHEEL = 3
+"""Lines that one turn of the wheel scrolls."""
+
+
+class Panel(Lines, can_focus=True):
+    """Show a title and lines below it; lines with a key can be chosen and opened, else the pane scrolls.
+
+    It follows the last line until somebody moves elsewhere; `edge` is the sign by which its title joins the line
+    between it and what stands at its left, and empty for a pane at the left edge. One that `marks` shows its cursor
+    also while the keys go elsewhere.
+    """
+
+    DEFAULT_CSS = """
+    Panel { height: 1fr; width: 1fr; }
+    """
+    BINDINGS = [
+        Binding("up,k", "move(-1)", "up", show=False),
+        Binding("down,j", "move(1)", "down", show=False),
+        Binding("pageup,ctrl+b,b", "page(-1)", "page up", show=False),
+        Binding("pagedown,ctrl+f", "page(1)", "page down", show=False),
+        Binding("home,g", "edge(-1)", "first", show=False),
+        Binding("end,G", "edge(1)", "last", show=False),
+        Binding("enter", "open", "open", show=False),
+    ]
+
+    class Opened(Message):
+        """A line was opened by enter or a double click."""
+
+        def __init__(self, panel: "Panel", key: str) -> None:
+            super().__init__()
+            self.panel = panel
+            self.key = key
+
+    class Moved(Message):
+        """The cursor stands on another line, or the pane was scrolled."""
+
+        def __init__(self, panel: "Panel") -> None:
+            super().__init__()
+            self.panel = panel
+
+    class Resized(Message):
+        """There is room for other lines now."""
+
+        def __init__(self, panel: "Panel") -> None:
+            super().__init__()
+            self.panel = panel
+
+    def __init__(self, *, id: str, edge: str = "", follows: bool = False, marks: bool = False) -> None:
+        super().__init__(id=id)
+        self._marks = marks
+        self._title, self._right, self._edge = "", "", edge
+        self._body: tuple[Line, ...] = ()
+        self._cursor = ""
+        self._place = 0
+        """Where the line of the cursor stood last: where that line is gone, the cursor stays at its place."""
+        self.top = 0
+        """The first line that is visible."""
+        self.follows = follows
+        """Whether it stays at its last line."""
+
+    @property
+    def room(self) -> int:
+        """Lines that can be seen below the title."""
+        return max(0, self.size.height - 1)
+
+    @property
+    def wide(self) -> int:
+        """Cells of a line that the view may fill."""
+        return max(1, self.size.width - 2 - len(self._edge))
+
+    @property
+    def selected(self) -> str:
+        """The key of the line under the cursor; empty where no line has one."""
+        return self._cursor
+
+    @property
+    def whole(self) -> str:
+        """Every line, also those that are not in sight, as plain text."""
+        return "\n".join("".join(span.text for span in line.spans).rstrip() for line in self._body)
+
+    def fill(self, title: str, lines: Sequence[Line], *, right: str = "") -> None:
+        """Show these lines under a title; the cursor stays on its line."""
+        self._title, self._right, self._body = title, right, tuple(lines)
+        self._find_cursor()
+        self._paint()
+
+    def select(self, key: str) -> None:
+        """Put the cursor on a line."""
+        self._cursor, self.follows = key, False
+        self._find_cursor()
+        self._into_sight()
+        self._paint()
+
+    def _find_cursor(self) -> None:
+        keyed = self._keyed()
+        if not keyed:
+            self._cursor = ""
+            self.top = max(0, len(self._body) - self.room) if self.follows else self._bounded(self.top)
+            return
+        if self.follows:
+            self._place = keyed[-1]
+        else:
+            here = [at for at in keyed if self._body[at].key == self._cursor]
+            self._place = here[0] if here else min(keyed, key=lambda at: abs(at - self._place))
+        self._cursor = self._body[self._place].key
+        if self.follows:
+            self.top = max(0, len(self._body) - self.room)
+        self.top = self._bounded(self.top)
+
+    def _keyed(self) -> list[int]:
+        return [at for at, line in enumerate(self._body) if line.key]
+
+    def _bounded(self, top: int) -> int:
+        return max(0, min(top, len(self._body) - self.room))
+
+    def _into_sight(self) -> None:
+        if self._place < self.top:
+            self.top = self._place
+        elif self._place >= self.top + self.room:
+            self.top = self._place - self.room + 1
+        self.top = self._bounded(self.top)
+
+    def _paint(self) -> None:
+        shown = list(self._body[self.top : self.top + self.room])
+        blank = [Line()] * (self.room - len(shown))
+        lines = [self._edged(line, self._is_chosen(line, at)) for at, line in enumerate([*shown, *blank], self.top)]
+        self.show([self._heading(), *lines])
+
+    def _is_chosen(self, line: Line, at: int) -> bool:
+        return bool(line.key) and at == self._place and (self._marks or self.has_focus)
+
+    def _heading(self) -> Line:
+        title = hairline(self._title, self.size.width - len(self._edge), right=self._right)
+        joint = (Span(self._edge, "line"),) if self._edge else ()
+        spans = title.spans
+        if self.has_focus and len(spans) > 1:
+            spans = (spans[0], spans[1]._replace(tone="accent"), *spans[2:])
+        return Line((*joint, *spans))
+
+    def _edged(self, line: Line, chosen: bool) -> Line:
+        edge = (Span("│", "line"),) if self._edge else ()
+        mark = Span("▌", "accent") if chosen else Span(" ")
+        under = ("selected" if self.has_focus else "away") if chosen else line.tone
+        return Line((*edge, mark, *line.spans), line.key, under)
+
+    def on_focus(self) -> None:
+        self._paint()
+
+    def on_blur(self) -> None:
+        self._paint()
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self._find_cursor()
+        self._paint()
+        self.post_message(self.Resized(self))
+
+    def _scroll(self, by: int) -> None:
+        before = self.top
+        self.top = self._bounded(self.top + by)
+        at_end = self.top + self.room >= len(self._body)
+        self.follows = at_end if by > 0 else self.follows and before == self.top
+        self._paint()
+        self.post_message(self.Moved(self))
+
+    def action_move(self, by: int) -> None:
+        keyed = self._keyed()
+        if not keyed:
+            self._scroll(by)
+            return
+        at = keyed.index(self._place) if self._place in keyed else 0
+        self._go(keyed, at + by)
+
+    def action_page(self, by: int) -> None:
+        keyed = self._keyed()
+        if not keyed:
+            self._scroll(by * max(1, self.room - 1))
+            return
+        target = self._place + by * max(1, self.room - 1)
+        self._go(keyed, min(range(len(keyed)), key=lambda one: abs(keyed[one] - target)))
+
+    def action_edge(self, towards: int) -> None:
+        keyed = self._keyed()
+        if not keyed:
+            self._scroll(towards * len(self._body))
+        else:
+            self._go(keyed, len(keyed) - 1 if towards > 0 else 0)
+
+    def _go(self, keyed: list[int], at: int) -> None:
+        self._place = keyed[max(0, min(at, len(keyed) - 1))]
+        self._cursor = self._body[self._place].key
+        self.follows = self.follows and self._place == keyed[-1]
+        self._into_sight()
+        self._paint()
+        self.post_message(self.Moved(self))
+
+    def follow(self) -> None:
+        """Go to the last line and stay there."""
+        self.follows = True
+        self._find_cursor()
+        self._paint()
+        self.post_message(self.Moved(self))
+
+    def action_open(self) -> None:
+        if self._cursor:
+            self.post_message(self.Opened(self, self._cursor))
+
+    def on_click(self, event: events.Click) -> None:
+        at = event.y - 1 + self.top
+        if event.y < 1 or at >= len(self._body) or not self._body[at].key:
+            return
+        self._place, self._cursor, self.follows = at, self._body[at].key, False
+        self._paint()
+        self.post_message(self.Moved(self))
+        if event.chain > 1:
+            self.action_open()
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self._scroll(WHEEL)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self._scroll(-WHEEL)

@@ -1,0 +1,69 @@
+"""The page of a run: its panes, its report, and the ways from it."""
+
+from pathlib import Path
+
+import pytest
+from textual.widgets import Markdown
+
+from dashboard.pages.run import RunScreen
+from dashboard.widgets.panel import Panel
+from engine.core.commands import Submit
+from tests.pilot.engines import until
+from tests.pilot.hand import Hand, opened
+from tests.pilot.trouble import trouble
+from tests.story import done
+from tests.world import World, agent, team_world
+
+pytestmark = pytest.mark.anyio
+REPORT = "# Findings\n\n1. **One** is [here](http://x.y).\n\n| a | b |\n|---|---|\n| 1 | \x1b[31m2 |\n"
+
+
+def finished() -> World:
+    work = team_world(agent("writer"))
+    work.order(Submit(request="Write it up", supervisor="chief"))
+    done(work, "writer", REPORT)
+    for key in list(work.joins):
+        work.join(key)
+    return work
+
+
+def panel(hand: Hand, name: str) -> Panel:
+    return hand.app.screen.query_one(f"#{name}", Panel)
+
+
+async def test_a_finished_run_shows_its_report_rendered_and_its_tasks_from_the_journal(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=finished()) as hand:
+        await hand.press("7", "enter")
+        assert isinstance(hand.app.screen, RunScreen)
+        page = hand.app.screen
+        await until(hand.pilot, lambda: "Findings" in page.report.text)
+        blocks = [type(block).__name__ for block in page.query_one(Markdown).walk_children()]
+        assert {"MarkdownH1", "MarkdownTable", "MarkdownOrderedList"} <= set(blocks)
+        assert "\x1b" not in page.report.text
+        await until(hand.pilot, lambda: "writer" in panel(hand, "at_work").whole)
+
+
+async def test_tab_goes_through_the_panes_and_enter_opens_the_task_under_the_cursor(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=trouble()) as hand:
+        await hand.press("7", "j", "j", "enter")
+        assert hand.app.focused is panel(hand, "at_work")
+        await hand.press("tab")
+        assert hand.app.focused is panel(hand, "waiting")
+        await hand.press("j", "enter")
+        assert not isinstance(hand.app.screen, RunScreen)
+        await hand.press("escape")
+        assert isinstance(hand.app.screen, RunScreen)
+
+
+async def test_the_report_stands_over_all_until_it_is_put_back(tmp_path: Path) -> None:
+    async with opened(tmp_path, work=finished()) as hand:
+        await hand.press("7", "enter")
+        page = hand.app.screen
+        assert isinstance(page, RunScreen)
+        before = page.report.size.width
+        await hand.press("o")
+        assert page.report.size.width > before
+        await hand.press("escape")
+        assert page.report.size.width == before
+        await hand.press("escape")
+        assert hand.place == "runs"

@@ -1,0 +1,68 @@
+"""Markdown of agents: everything is seen, nothing runs, and no text is too much."""
+
+import pytest
+
+from dashboard.views.drafts import as_markdown, outlined
+from dashboard.views.markdown import MOST_TOKENS, parser, safe
+
+
+def said(text: str) -> str:
+    """Return what a reader sees of a markdown text."""
+    tokens = parser().parse(safe(text))
+    return "\n".join(
+        "".join(child.content for child in token.children or ()) if token.type == "inline" else token.content
+        for token in tokens
+        if token.content
+    )
+
+
+def kinds(text: str) -> set[str]:
+    tokens = parser().parse(safe(text))
+    return {one.type for token in tokens for one in (token, *(token.children or ()))}
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("see [the shop](http://x.y/z)", "see the shop (http://x.y/z)"),
+        ("<http://x.y>", "http://x.y"),
+        ("![cat](http://x.y/cat.png)", "[picture: cat] (http://x.y/cat.png)"),
+        ("[a]: http://x.y", "[a]: http://x.y"),
+        ("<script>alert(1)</script>", "<script>alert(1)</script>"),
+        ("[run](javascript:alert)", "[run](javascript:alert)"),
+        ("&#x202e;&lt;", "&#x202e;&lt;"),
+        ("\x1b[31mred\u202e", "\\x1b[31mred\\u202e"),
+        ("[bold]red[/bold]", "[bold]red[/bold]"),
+    ],
+)
+def test_what_could_run_hide_or_reverse_is_shown_as_text(text: str, seen: str) -> None:
+    assert said(text) == seen
+    assert not kinds(text) & {"link_open", "image", "html_inline", "html_block"}
+
+
+def test_headings_tables_lists_and_code_stay_what_they_are() -> None:
+    text = "# Title\n\n- one\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\ncode\n```\n\n**bold** `x`"
+
+    assert safe(text) == text
+    assert {"heading_open", "bullet_list_open", "table_open", "fence", "strong_open", "code_inline"} <= kinds(text)
+
+
+@pytest.mark.parametrize("text", ["a\n\n" * 50_000, "x" * 1_000_000, "|" + "a|" * 9_000 + "\n|" + "-|" * 9_000])
+def test_of_a_text_that_is_too_much_the_beginning_is_shown_and_that_there_is_more(text: str) -> None:
+    shown = safe(text)
+
+    assert len(shown) < 110_000
+    assert len(parser().parse(shown)) < MOST_TOKENS + 10
+    assert "more; `Y` copies all of it" in shown
+
+
+def test_json_is_told_as_an_outline_in_which_nothing_is_markup() -> None:
+    outline = as_markdown('{"title": "*not bold*", "rows": [1, 2, 3], "of": {"a": 1}}')
+
+    assert outline.split("\n") == [
+        "- **title** \\*not bold\\*",
+        "- **rows** *3 items*",
+        "- **of** *1 field*",
+    ]
+    assert as_markdown("no JSON {") == "no JSON {"
+    assert outlined([1] * 20).endswith("*and 8 more*")

@@ -1,0 +1,70 @@
+"""The page of a run without a terminal: how far it is, its tasks, and how long it may take."""
+
+import pytest
+
+from dashboard.views.digest import digest
+from dashboard.views.forecast import Range, time_left
+from dashboard.views.lines import Line, cells
+from dashboard.views.run_facts import run_facts
+from dashboard.views.run_work import at_work_lines, census, waiting_lines
+from engine.core.entities.work import Run
+from tests.pilot.scene import NOW_MS
+from tests.pilot.trouble import trouble
+
+
+def text(lines: list[Line]) -> list[str]:
+    return ["".join(span.text for span in line.spans).rstrip() for line in lines]
+
+
+def run_with(*, total: int, ended: int, seconds: int) -> Run:
+    return Run(
+        id="r1", supervisor_id="s1", request="x", title="x", root_id="t1", total=total, ended=ended,
+        started_ms=NOW_MS - seconds * 1_000,
+    )  # fmt: skip
+
+
+def test_a_run_says_how_long_it_may_take_as_a_range_that_narrows() -> None:
+    early, late = (time_left(run_with(total=2 * n, ended=n, seconds=n), NOW_MS) for n in (16, 1_600))
+
+    assert early is not None
+    assert late is not None
+    assert early.low_ms < 16_000 < early.high_ms
+    assert (late.high_ms - late.low_ms) / late.low_ms < (early.high_ms - early.low_ms) / early.low_ms
+    assert late.text == "23–31 min"
+
+
+@pytest.mark.parametrize(("total", "ended"), [(100, 3), (50, 50), (0, 0)])
+def test_where_nothing_can_be_said_nothing_is(total: int, ended: int) -> None:
+    assert time_left(run_with(total=total, ended=ended, seconds=60), NOW_MS) is None
+
+
+@pytest.mark.parametrize(
+    ("low_s", "high_s", "said"),
+    [(32, 50, "32–50 s"), (0.2, 0.4, "1 s"), (100, 240, "2–4 min"), (20, 4_000, "20.0 s – 1 h 06 min")],
+)
+def test_a_range_is_told_in_one_unit_where_it_can_be(low_s: float, high_s: float, said: str) -> None:
+    assert Range(low_s * 1_000, high_s * 1_000).text == said
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+def test_facts_and_tasks_of_a_run_fit_into_any_width(width: int) -> None:
+    state = trouble().state
+    run = state.runs["r1"]
+    found = census(state, run)
+    facts = run_facts(state, "r1", found.stages, width=width, now_ms=NOW_MS)
+    work = at_work_lines(state, found, {}, width=width, now_ms=NOW_MS, working=True)
+    waits = waiting_lines(state, found, digest(state), width=width, now_ms=NOW_MS)
+
+    assert all(cells(line.spans) <= width for line in (*facts, *work, *waits))
+    assert "1/16" in text(facts)[1]
+    assert "clerk" in text(work)[0]
+    assert [line.key for line in work] == [task.id for task in found.at_work]
+    assert any("for reader" in line for line in text(waits))
+
+
+def test_work_that_has_a_leader_is_counted_under_its_stage() -> None:
+    state = trouble().state
+    stages = {one.task.title: (one.ended, one.total) for one in census(state, state.runs["r1"]).stages}
+
+    assert stages["clerk"] == (0, 15)
+    assert stages["checker"] == (1, 1)
