@@ -3,8 +3,8 @@
 What the core decides of it comes back by `resumed`; `Work` says when others are asked.
 """
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -20,6 +20,7 @@ from engine.models.records import Models
 from engine.runtimes.reserving import Reservations
 from engine.runtimes.slot import Slot
 from engine.runtimes.threads import Threads
+from engine.runtimes.time_limits import TimeLimit
 from engine.stream.bus import Bus
 
 
@@ -73,6 +74,10 @@ class _Step:
 
     waits = 0
     """What it waits for now."""
+    people = 0
+    """How much of that people are asked."""
+    limit: TimeLimit | None = None
+    """How long it may run."""
 
 
 @dataclass(eq=False, frozen=True, slots=True)
@@ -83,6 +88,7 @@ class _Wait:
     until_ms: int | None
 
 
+_FOR_PEOPLE = ("ask", "approval")
 _FOR_CALLS = _Wait("call", None)
 _STEP: ContextVar[_Step | None] = ContextVar("step", default=None)
 """The step that the code of the moment is part of."""
@@ -103,6 +109,10 @@ class SlotHolder:
     _has_slot = True
     _parked_since_ms = 0
     _parked_ms = 0
+    _people = 0
+    """Waits for people that are not over: after each it takes a slot again."""
+    _time_limit: TimeLimit | None = None
+    """How long it may take."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,6 +132,7 @@ class SlotHolder:
         await self._slot()
         step = _Step()
         self._running.add(step)
+        self._follow_limit()
         outer = _STEP.set(step)
         try:
             yield
@@ -129,6 +140,7 @@ class SlotHolder:
             _STEP.reset(outer)
             self._running.discard(step)
             self._give_back()
+            self._follow_limit()
 
     @asynccontextmanager
     async def parked(self, why: ParkedFor, until_ms: int | None = None) -> AsyncIterator[None]:
@@ -144,16 +156,60 @@ class SlotHolder:
             AttemptInterrupted: If the attempt is asked to stop while it waits for a slot.
         """
         wait = _Wait(why, until_ms)
-        async with self._aside():
-            self._parks[wait] = None
-            try:
-                self._give_back()
-                yield
-            finally:
-                del self._parks[wait]
-        if not self._waits_for():
-            self.raise_if_stopping()
-            await self._slot()
+        with self._unlimited() if why in _FOR_PEOPLE else nullcontext():
+            async with self._aside():
+                self._parks[wait] = None
+                try:
+                    self._give_back()
+                    yield
+                finally:
+                    del self._parks[wait]
+            if not self._waits_for():
+                self.raise_if_stopping()
+                await self._slot()
+
+    @contextmanager
+    def _unlimited(self) -> Iterator[None]:
+        """Wait for a person: no limit counts the time of the step that does, nor of the attempt if nothing runs."""
+        step = _STEP.get()
+        self._people += 1
+        if step is not None:
+            step.people += 1
+            if step.limit is not None:
+                step.limit.stand_still()
+        self._follow_limit()
+        try:
+            yield
+        finally:
+            self._people -= 1
+            if step is not None:
+                step.people -= 1
+                if step.limit is not None and not step.people:
+                    step.limit.go_on()
+            self._follow_limit()
+
+    def _follow_limit(self) -> None:
+        """Let the limit of the attempt stand still while it waits for a person and no step of it runs."""
+        if self._time_limit is None or self.over:
+            return
+        if self._people and not self._running:
+            self._time_limit.stand_still()
+        else:
+            self._time_limit.go_on()
+
+    @contextmanager
+    def _step_limited(self, limit: TimeLimit) -> Iterator[None]:
+        """Let a limit count the time of the step that this is part of."""
+        step = _STEP.get()
+        if step is not None:
+            step.limit = limit
+        limit.go_on()
+        try:
+            yield
+        finally:
+            limit.stand_still()
+            if step is not None:
+                step.limit = None
 
     @asynccontextmanager
     async def _aside(self) -> AsyncIterator[None]:
@@ -164,6 +220,7 @@ class SlotHolder:
             return
         step.waits += 1
         self._running.discard(step)
+        self._follow_limit()
         try:
             yield
             if step.waits == 1:
@@ -172,6 +229,7 @@ class SlotHolder:
             step.waits -= 1
             if not step.waits:
                 self._running.add(step)
+            self._follow_limit()
 
     async def _slot(self) -> None:
         """Return once the attempt holds a slot."""

@@ -40,6 +40,7 @@ from engine.runtimes.remembering import Remembering
 from engine.runtimes.showing import Showing
 from engine.runtimes.slot import Slot
 from engine.runtimes.task import Task, TaskInput, as_text, in_context
+from engine.runtimes.time_limits import TimeLimit
 from engine.runtimes.values import one_line
 
 T = TypeVar("T")
@@ -76,7 +77,6 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
     over = False
     """Its end is reported; what it still does has no effect."""
     _waits = 0
-    _end_limit: Callable[[], None] | None = None
     _told_to_stop: anyio.Event | None = None
 
     def __init__(
@@ -374,11 +374,12 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
     # Stopping
 
     def begin_time_limit(self) -> None:
-        """Count the spec's time limit from now on."""
-        if self.spec.timeout_s is not None and self._end_limit is None:
-            due_ms = self.now_ms() + round(self.spec.timeout_s * 1000)
-            words = f"took longer than its time limit of {self.spec.timeout_s:g} s"
-            self._end_limit = self._services.later(due_ms, lambda: self._time_out(words))
+        """Count the spec's time limit from now on, without the time for which it waits for people."""
+        limit_s = self.spec.timeout_s
+        if limit_s is not None and self._time_limit is None:
+            words = f"took longer than its time limit of {limit_s:g} s"
+            self._time_limit = TimeLimit(self._services, limit_s, lambda: self._time_out(words))
+            self._time_limit.go_on()
 
     @contextmanager
     def step_limit(self, name: str) -> Iterator[None]:
@@ -388,11 +389,8 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             yield
             return
         words = f"step {name!r} took longer than {limit_s:g} s"
-        take_back = self._services.later(self.now_ms() + round(limit_s * 1000), lambda: self._time_out(words))
-        try:
+        with self._step_limited(TimeLimit(self._services, limit_s, lambda: self._time_out(words))):
             yield
-        finally:
-            take_back()
 
     def _time_out(self, words: str) -> None:
         if not self.over:
@@ -456,6 +454,6 @@ class Work(ModelCaller, PeopleLine, Showing, Remembering):
             self._services.clock.release()
         for take_back in self._timers:
             take_back()
-        if self._end_limit is not None:
-            self._end_limit()
+        if self._time_limit is not None:
+            self._time_limit.stand_still()
         self._show_no_more()

@@ -201,9 +201,8 @@ async def _step(scene: Scene, name: str) -> None:
 
 
 def _consults(scene: Scene) -> bool:
-    """Tell whether an agent asks a person; not where it may have to wait for longer than its time limit."""
-    limited = scene.given and scene.work.spec.timeout_s is not None
-    return not limited and crc32(f"{scene.work.effect.task_id} asks".encode()) % 100 < CONSULTS
+    """Tell whether an agent asks a person."""
+    return crc32(f"{scene.work.effect.task_id} asks".encode()) % 100 < CONSULTS
 
 
 async def _consult(scene: Scene) -> None:

@@ -1,0 +1,45 @@
+"""How long an attempt, or a step of it, may take: on the engine's clock, and not while a person is waited for."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from engine.clock import Clock
+
+
+class Timers(Protocol):
+    """What counts the time."""
+
+    clock: Clock
+
+    def later(self, due_ms: int, call: Callable[[], None]) -> Callable[[], None]:
+        """Call `call` at a moment; returns what takes that back."""
+
+
+class TimeLimit:
+    """A time limit that stands still at first, and whenever it is told to.
+
+    Args:
+        timers: The engine's.
+        limit_s: How long it runs in all, in seconds.
+        passed: Called once it has.
+    """
+
+    def __init__(self, timers: Timers, limit_s: float, passed: Callable[[], None]) -> None:
+        self._timers = timers
+        self._left_ms = round(limit_s * 1000)
+        self._passed = passed
+        self._since_ms = 0
+        self._take_back: Callable[[], None] | None = None
+
+    def go_on(self) -> None:
+        """Count the time from now on."""
+        if self._take_back is None:
+            self._since_ms = self._timers.clock.now_ms()
+            self._take_back = self._timers.later(self._since_ms + self._left_ms, self._passed)
+
+    def stand_still(self) -> None:
+        """Count no time from now on."""
+        if self._take_back is not None:
+            self._take_back()
+            self._left_ms -= self._timers.clock.now_ms() - self._since_ms
+            self._take_back = None

@@ -1,0 +1,119 @@
+"""Time limits of attempts and steps count work, and not the time for which a person is waited for."""
+
+from typing import Any
+
+import anyio
+import pytest
+
+from engine import AgentSpec
+from engine.clock import VirtualClock
+from engine.core.commands import Answer
+from engine.core.model_spec import ModelSpec
+from engine.core.options import SupervisorOptions
+from engine.runtimes.tools import tool
+from tests.runtime.engines import Engines
+
+pytestmark = pytest.mark.anyio
+HOUR_S = 3_600.0
+
+
+async def nobody_answers(ctx: Any) -> str:
+    """Ask a person who does not answer for an hour."""
+    return str(await ctx.ask("Go on?", default="yes", due_s=HOUR_S))
+
+
+async def asks(task: Any, ctx: Any) -> str:
+    await ctx.sleep(30)
+    answer = await nobody_answers(ctx)
+    await ctx.sleep(float(task.text))
+    return answer
+
+
+async def test_the_limit_of_an_attempt_does_not_count_a_wait_for_a_person(engine: Engines) -> None:
+    ada = AgentSpec(name="ada", run=asks, timeout_s=60)
+    async with engine(ada, clock=VirtualClock()) as running:
+        assert await running.ask("20") == "yes"
+        assert await running.fails("40") == "ada: took longer than its time limit of 60 s"
+
+
+async def test_the_limit_of_a_step_does_not_count_it_either(engine: Engines) -> None:
+    async def steps(task: Any, ctx: Any) -> str:
+        async def part() -> str:
+            await ctx.sleep(3)
+            answer = await nobody_answers(ctx)
+            await ctx.sleep(float(task.text))
+            return answer
+
+        return str(await ctx.step("part", part))
+
+    ada = AgentSpec(name="ada", run=steps, step_timeout_s=5)
+    async with engine(ada, clock=VirtualClock()) as running:
+        assert await running.ask("1") == "yes"
+        assert await running.fails("3") == "ada: step 'part' took longer than 5 s"
+
+
+async def test_work_beside_the_question_counts(engine: Engines) -> None:
+    async def both(task: Any, ctx: Any) -> str:
+        async def step() -> str:
+            await ctx.sleep(float(task.text))
+            return "done"
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(nobody_answers, ctx)
+            group.start_soon(ctx.step, "beside", step)
+        return "both"
+
+    ada = AgentSpec(name="ada", run=both, timeout_s=60)
+    async with engine(ada, clock=VirtualClock()) as running:
+        assert await running.ask("50") == "both"
+        assert await running.fails("70") == "ada: took longer than its time limit of 60 s"
+
+
+async def test_a_wait_for_delegated_work_counts(engine: Engines) -> None:
+    async def leads(task: Any, ctx: Any) -> str:
+        return str(await ctx.delegate("bob", task.text))
+
+    async def works(task: Any, ctx: Any) -> str:
+        await ctx.sleep(float(task.text))
+        return "done"
+
+    team = [AgentSpec(name="ada", run=leads, timeout_s=60), AgentSpec(name="bob", run=works)]
+    async with engine(*team, clock=VirtualClock(), participants=["ada"]) as running:
+        assert await running.ask("50") == "done"
+        assert await running.fails("70") == "ada: took longer than its time limit of 60 s"
+
+
+async def test_a_thread_that_asks_has_all_its_time_afterwards(engine: Engines) -> None:
+    def blocks(task: Any, ctx: Any) -> str:
+        ctx.sleep(30)
+        answer = ctx.ask("Go on?", default="yes", due_s=HOUR_S)
+        ctx.sleep(20)
+        return str(answer)
+
+    ada = AgentSpec(name="ada", run=blocks, timeout_s=60)
+    async with engine(ada, clock=VirtualClock()) as running:
+        assert await running.ask() == "yes"
+
+
+async def test_a_tool_that_waits_for_its_approval_is_not_late(engine: Engines) -> None:
+    @tool
+    async def look() -> str:
+        """Look."""
+        return "a tide"
+
+    call: Any = {"calls": [{"name": "look", "arguments": {}}]}
+    options = SupervisorOptions(models={"fake": ModelSpec(replies=(call, {"text": "{text}"}))})
+    spec = AgentSpec(
+        name="ada", agent_type="ReactAgent", model="fake", tools=[look], approve={"look": "always"}, timeout_s=60,
+        step_timeout_s=5,
+    )  # fmt: skip
+    clock = VirtualClock()
+    async with engine(spec, clock=clock, options=options) as running:
+        run = await running.submit()
+        await running.until(lambda state: bool(state.escalations))
+        await clock.sleep_until(clock.now_ms() + round(HOUR_S * 1000))
+        (question,) = running.state.escalations
+        await running.host.order(Answer(escalation=question, answer="allow_once"))
+        summary, output = await running.ended(run)
+
+    assert (summary.status, output) == ("done", "a tide")
